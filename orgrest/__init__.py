@@ -1,0 +1,1 @@
+"""HTTP requests in Org files and request files: completed, evaluated, answered in place."""

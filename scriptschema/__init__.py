@@ -1,0 +1,1 @@
+"""Luau programs as protobuf trees: schema, codec, exchange formats."""
