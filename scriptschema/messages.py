@@ -1,0 +1,793 @@
+"""The schema: 57 messages and 3 enums that describe a Luau program as a tree.
+
+This is the one place where tags, field names, rules and types stand. The codec, the `.proto` file,
+the generator and the paths in errors are all derived from it, so a change here changes the format.
+
+One class a message, in the specification's order and with its names; a field whose name is a Python
+keyword or `self` takes a trailing underscore (`else_`, `self_`). A field is
+
+- required:  `left: Annotated[Expr, Field(2)]`
+- optional:  `step: Annotated[Expr | None, Field(4)] = None`
+- repeated:  `args: Annotated[list[Expr], Field(3)] = attrs.field(factory=list)`
+- one of several: `nil: Annotated[ExprConstantNil | None, Field(2, one_of=expr_oneof)] = None`
+
+Names of variables, types and globals are int32 indexes, which the consumer maps to real names.
+What the classes can do is in `base.py`.
+"""
+
+from __future__ import annotations
+
+import builtins
+import sys
+from collections.abc import Mapping
+from enum import IntEnum
+from types import MappingProxyType
+from typing import Annotated, Final
+
+import attrs
+from pure_protobuf.annotations import Field
+from pure_protobuf.one_of import OneOf
+
+from scriptschema.base import Message, complete, message
+
+# Expressions (specification 2.1)
+
+
+@message
+class Expr(Message):
+    """An expression: exactly one of its alternatives, or none in a tree that is not finished.
+
+    Source: specification 2.1.
+    """
+
+    expr_oneof = OneOf[Message]()
+    group: Annotated[ExprGroup | None, Field(1, one_of=expr_oneof)] = None
+    nil: Annotated[ExprConstantNil | None, Field(2, one_of=expr_oneof)] = None
+    bool: Annotated[ExprConstantBool | None, Field(3, one_of=expr_oneof)] = None
+    number: Annotated[ExprConstantNumber | None, Field(4, one_of=expr_oneof)] = None
+    string: Annotated[ExprConstantString | None, Field(5, one_of=expr_oneof)] = None
+    local: Annotated[ExprLocal | None, Field(6, one_of=expr_oneof)] = None
+    global_: Annotated[ExprGlobal | None, Field(7, one_of=expr_oneof)] = None
+    varargs: Annotated[ExprVarargs | None, Field(8, one_of=expr_oneof)] = None
+    call: Annotated[ExprCall | None, Field(9, one_of=expr_oneof)] = None
+    index_name: Annotated[ExprIndexName | None, Field(10, one_of=expr_oneof)] = None
+    index_expr: Annotated[ExprIndexExpr | None, Field(11, one_of=expr_oneof)] = None
+    function: Annotated[ExprFunction | None, Field(12, one_of=expr_oneof)] = None
+    table: Annotated[ExprTable | None, Field(13, one_of=expr_oneof)] = None
+    unary: Annotated[ExprUnary | None, Field(14, one_of=expr_oneof)] = None
+    binary: Annotated[ExprBinary | None, Field(15, one_of=expr_oneof)] = None
+    ifelse: Annotated[ExprIfElse | None, Field(16, one_of=expr_oneof)] = None
+    interpstring: Annotated[ExprInterpString | None, Field(17, one_of=expr_oneof)] = None
+
+
+@message
+class ExprPrefix(Message):
+    """An expression that may stand before a call or an index: `f` in `f(x)`, `t` in `t.k`.
+
+    Source: specification 2.1.
+    """
+
+    expr_oneof = OneOf[Message]()
+    group: Annotated[ExprGroup | None, Field(1, one_of=expr_oneof)] = None
+    local: Annotated[ExprLocal | None, Field(2, one_of=expr_oneof)] = None
+    global_: Annotated[ExprGlobal | None, Field(3, one_of=expr_oneof)] = None
+    call: Annotated[ExprCall | None, Field(4, one_of=expr_oneof)] = None
+    index_name: Annotated[ExprIndexName | None, Field(5, one_of=expr_oneof)] = None
+    index_expr: Annotated[ExprIndexExpr | None, Field(6, one_of=expr_oneof)] = None
+
+
+@message
+class Local(Message):
+    """A local variable, by index: equal indexes are the same name.
+
+    Source: specification 2.1.
+    """
+
+    name: Annotated[int, Field(1)]
+
+
+@message
+class Typename(Message):
+    """The name of a type, a generic or a generic pack, by index.
+
+    Source: specification 2.1.
+    """
+
+    index: Annotated[int, Field(1)]
+
+
+@message
+class Name(Message):
+    """A global, a field or a method name.
+
+    `builtin` is an index into the names that the language and its library define, `custom` one into
+    names of the program's own.
+
+    Source: specification 2.1.
+    """
+
+    name_oneof = OneOf[int]()
+    builtin: Annotated[int | None, Field(1, one_of=name_oneof)] = None
+    custom: Annotated[int | None, Field(2, one_of=name_oneof)] = None
+
+
+@message
+class ExprGroup(Message):
+    """An expression in parentheses: `(expr)`, which also cuts several values down to one.
+
+    Source: specification 2.1.
+    """
+
+    expr: Annotated[Expr, Field(1)]
+
+
+@message
+class ExprConstantNil(Message):
+    """The constant `nil`.
+
+    Source: specification 2.1.
+    """
+
+
+@message
+class ExprConstantBool(Message):
+    """The constants `true` and `false`.
+
+    Source: specification 2.1.
+    """
+
+    val: Annotated[bool, Field(1)]
+
+
+@message
+class ExprConstantNumber(Message):
+    """A number constant; the schema has whole numbers of 32 bits only.
+
+    Source: specification 2.1.
+    """
+
+    val: Annotated[int, Field(1)]
+
+
+@message
+class ExprConstantString(Message):
+    """A string constant.
+
+    Luau strings hold any bytes: those that are not UTF-8 are carried as lone surrogates (Python's
+    `surrogateescape`) and are written back as they were.
+
+    Source: specification 2.1.
+    """
+
+    val: Annotated[str, Field(1)]
+
+
+@message
+class ExprLocal(Message):
+    """A local variable's value: `var`.
+
+    Source: specification 2.1.
+    """
+
+    var: Annotated[Local, Field(1)]
+
+
+@message
+class ExprGlobal(Message):
+    """A global's value: `name`.
+
+    Source: specification 2.1.
+    """
+
+    name: Annotated[Name, Field(1)]
+
+
+@message
+class ExprVarargs(Message):
+    """The variable arguments of the function around: `...`.
+
+    Source: specification 2.1.
+    """
+
+
+@message
+class ExprCall(Message):
+    """A call: `func(args)`.
+
+    With `self` true and `func` a name index, a method call: `expr:index(args)`.
+
+    Source: specification 2.1.
+    """
+
+    func: Annotated[ExprPrefix, Field(1)]
+    self_: Annotated[bool, Field(2)]
+    args: Annotated[list[Expr], Field(3)] = attrs.field(factory=list)
+
+
+@message
+class ExprIndexName(Message):
+    """A field by name: `expr.index`.
+
+    Source: specification 2.1.
+    """
+
+    expr: Annotated[ExprPrefix, Field(1)]
+    index: Annotated[Name, Field(2)]
+
+
+@message
+class ExprIndexExpr(Message):
+    """A field by value: `expr[index]`.
+
+    Source: specification 2.1.
+    """
+
+    expr: Annotated[ExprPrefix, Field(1)]
+    index: Annotated[Expr, Field(2)]
+
+
+@message
+class ExprFunction(Message):
+    """A function: `function<generics, genericpacks...>(args, ...) body end`.
+
+    `types` are the types of the parameters and `rettypes` those of the results, both by position;
+    `vararg` says whether `...` ends the parameters.
+
+    Source: specification 2.1.
+    """
+
+    generics: Annotated[list[Typename], Field(1)] = attrs.field(factory=list)
+    genericpacks: Annotated[list[Typename], Field(2)] = attrs.field(factory=list)
+    args: Annotated[list[Local], Field(3)] = attrs.field(factory=list)
+    vararg: Annotated[bool, Field(4)]
+    body: Annotated[StatBlock, Field(5)]
+    types: Annotated[list[Type], Field(6)] = attrs.field(factory=list)
+    rettypes: Annotated[list[Type], Field(7)] = attrs.field(factory=list)
+
+
+@message
+class TableItem(Message):
+    """An item of a table: `key_name = value`, `[key_expr] = value`, or without a key `value`.
+
+    Source: specification 2.1.
+    """
+
+    item_oneof = OneOf[Message]()
+    key_name: Annotated[Name | None, Field(1, one_of=item_oneof)] = None
+    key_expr: Annotated[Expr | None, Field(2, one_of=item_oneof)] = None
+    value: Annotated[Expr, Field(3)]
+
+
+@message
+class ExprTable(Message):
+    """A table: `{items}`.
+
+    Source: specification 2.1.
+    """
+
+    items: Annotated[list[TableItem], Field(1)] = attrs.field(factory=list)
+
+
+@message
+class ExprUnary(Message):
+    """A unary operation: `op expr`.
+
+    Source: specification 2.1.
+    """
+
+    class Op(IntEnum):
+        """The unary operators."""
+
+        Not = 0
+        Minus = 1
+        Len = 2
+
+    op: Annotated[Op, Field(1)]
+    expr: Annotated[Expr, Field(2)]
+
+
+@message
+class ExprBinary(Message):
+    """A binary operation: `left op right`.
+
+    Source: specification 2.1.
+    """
+
+    class Op(IntEnum):
+        """The binary operators."""
+
+        Add = 0
+        Sub = 1
+        Mul = 2
+        Div = 3
+        FloorDiv = 4
+        Mod = 5
+        Pow = 6
+        Concat = 7
+        CompareNe = 8
+        CompareEq = 9
+        CompareLt = 10
+        CompareLe = 11
+        CompareGt = 12
+        CompareGe = 13
+        And = 14
+        Or = 15
+
+    op: Annotated[Op, Field(1)]
+    left: Annotated[Expr, Field(2)]
+    right: Annotated[Expr, Field(3)]
+
+
+@message
+class ExprIfElse(Message):
+    """A conditional expression: `if cond then then else else`.
+
+    `elseif` stands for `elseif cond then ...`, a further ExprIfElse in place of `else`.
+
+    Source: specification 2.1.
+    """
+
+    else_oneof = OneOf[Message]()
+    cond: Annotated[Expr, Field(1)]
+    then: Annotated[Expr, Field(2)]
+    else_: Annotated[Expr | None, Field(3, one_of=else_oneof)] = None
+    elseif: Annotated[ExprIfElse | None, Field(4, one_of=else_oneof)] = None
+
+
+@message
+class ExprInterpString(Message):
+    """An interpolated string, `` `a{b}` ``: string constants are text, the rest goes into braces.
+
+    Source: specification 2.1.
+    """
+
+    parts: Annotated[list[Expr], Field(1)] = attrs.field(factory=list)
+
+
+@message
+class LValue(Message):
+    """What can be assigned to.
+
+    Source: specification 2.1.
+    """
+
+    lvalue_oneof = OneOf[Message]()
+    local: Annotated[ExprLocal | None, Field(1, one_of=lvalue_oneof)] = None
+    global_: Annotated[ExprGlobal | None, Field(2, one_of=lvalue_oneof)] = None
+    index_name: Annotated[ExprIndexName | None, Field(3, one_of=lvalue_oneof)] = None
+    index_expr: Annotated[ExprIndexExpr | None, Field(4, one_of=lvalue_oneof)] = None
+
+
+# Statements (specification 2.2)
+
+
+@message
+class Stat(Message):
+    """A statement: exactly one of its alternatives, or none in a tree that is not finished.
+
+    Source: specification 2.2.
+    """
+
+    stat_oneof = OneOf[Message]()
+    block: Annotated[StatBlock | None, Field(1, one_of=stat_oneof)] = None
+    if_: Annotated[StatIf | None, Field(2, one_of=stat_oneof)] = None
+    while_: Annotated[StatWhile | None, Field(3, one_of=stat_oneof)] = None
+    repeat: Annotated[StatRepeat | None, Field(4, one_of=stat_oneof)] = None
+    break_: Annotated[StatBreak | None, Field(5, one_of=stat_oneof)] = None
+    continue_: Annotated[StatContinue | None, Field(6, one_of=stat_oneof)] = None
+    return_: Annotated[StatReturn | None, Field(7, one_of=stat_oneof)] = None
+    call: Annotated[StatCall | None, Field(8, one_of=stat_oneof)] = None
+    local: Annotated[StatLocal | None, Field(9, one_of=stat_oneof)] = None
+    for_: Annotated[StatFor | None, Field(10, one_of=stat_oneof)] = None
+    for_in: Annotated[StatForIn | None, Field(11, one_of=stat_oneof)] = None
+    assign: Annotated[StatAssign | None, Field(12, one_of=stat_oneof)] = None
+    compound_assign: Annotated[StatCompoundAssign | None, Field(13, one_of=stat_oneof)] = None
+    function: Annotated[StatFunction | None, Field(14, one_of=stat_oneof)] = None
+    local_function: Annotated[StatLocalFunction | None, Field(15, one_of=stat_oneof)] = None
+    type_alias: Annotated[StatTypeAlias | None, Field(16, one_of=stat_oneof)] = None
+    require_into_local: Annotated[
+        StatRequireIntoLocalHelper | None, Field(17, one_of=stat_oneof)
+    ] = None
+
+
+@message
+class StatBlock(Message):
+    """Statements in order; as a statement of its own, `do body end`.
+
+    Source: specification 2.2.
+    """
+
+    body: Annotated[list[Stat], Field(1)] = attrs.field(factory=list)
+
+
+@message
+class StatIf(Message):
+    """`if cond then then else else end`.
+
+    `elseif` stands for `elseif cond then ...`, a further StatIf in place of `else`.
+
+    Source: specification 2.2.
+    """
+
+    else_oneof = OneOf[Message]()
+    cond: Annotated[Expr, Field(1)]
+    then: Annotated[StatBlock, Field(2)]
+    else_: Annotated[StatBlock | None, Field(3, one_of=else_oneof)] = None
+    elseif: Annotated[StatIf | None, Field(4, one_of=else_oneof)] = None
+
+
+@message
+class StatWhile(Message):
+    """`while cond do body end`.
+
+    Source: specification 2.2.
+    """
+
+    cond: Annotated[Expr, Field(1)]
+    body: Annotated[StatBlock, Field(2)]
+
+
+@message
+class StatRepeat(Message):
+    """`repeat body until cond`; `cond` sees the locals of `body`.
+
+    Source: specification 2.2.
+    """
+
+    body: Annotated[StatBlock, Field(1)]
+    cond: Annotated[Expr, Field(2)]
+
+
+@message
+class StatBreak(Message):
+    """`break`: leaves the innermost loop.
+
+    Source: specification 2.2.
+    """
+
+
+@message
+class StatContinue(Message):
+    """`continue`: goes on with the innermost loop's next round.
+
+    Source: specification 2.2.
+    """
+
+
+@message
+class StatReturn(Message):
+    """`return list`.
+
+    Source: specification 2.2.
+    """
+
+    list: Annotated[builtins.list[Expr], Field(1)] = attrs.field(factory=builtins.list)
+
+
+@message
+class StatCall(Message):
+    """A call as a statement.
+
+    Source: specification 2.2.
+    """
+
+    expr: Annotated[ExprCall, Field(1)]
+
+
+@message
+class StatLocal(Message):
+    """`local vars: types = values`; `types` go with `vars` by position.
+
+    Source: specification 2.2.
+    """
+
+    vars: Annotated[list[Local], Field(1)] = attrs.field(factory=list)
+    values: Annotated[list[Expr], Field(2)] = attrs.field(factory=list)
+    types: Annotated[list[Type], Field(3)] = attrs.field(factory=list)
+
+
+@message
+class StatFor(Message):
+    """`for var = from, to, step do body end`.
+
+    Source: specification 2.2.
+    """
+
+    var: Annotated[Local, Field(1)]
+    from_: Annotated[Expr, Field(2)]
+    to: Annotated[Expr, Field(3)]
+    step: Annotated[Expr | None, Field(4)] = None
+    body: Annotated[StatBlock, Field(5)]
+
+
+@message
+class StatForIn(Message):
+    """`for vars in values do body end`.
+
+    Source: specification 2.2.
+    """
+
+    vars: Annotated[list[Local], Field(1)] = attrs.field(factory=list)
+    values: Annotated[list[Expr], Field(2)] = attrs.field(factory=list)
+    body: Annotated[StatBlock, Field(5)]
+
+
+@message
+class StatAssign(Message):
+    """`vars = values`.
+
+    Source: specification 2.2.
+    """
+
+    vars: Annotated[list[LValue], Field(1)] = attrs.field(factory=list)
+    values: Annotated[list[Expr], Field(2)] = attrs.field(factory=list)
+
+
+@message
+class StatCompoundAssign(Message):
+    """`var op= value`.
+
+    Source: specification 2.2.
+    """
+
+    class Op(IntEnum):
+        """The operators of a compound assignment."""
+
+        Add = 0
+        Sub = 1
+        Mul = 2
+        Div = 3
+        Mod = 4
+        Pow = 5
+        Concat = 6
+
+    op: Annotated[Op, Field(1)]
+    var: Annotated[LValue, Field(2)]
+    value: Annotated[Expr, Field(3)]
+
+
+@message
+class StatFunction(Message):
+    """`function var(args) body end`.
+
+    With `self` true and `var` a name index, a method: `function expr:index(args) body end`.
+
+    Source: specification 2.2.
+    """
+
+    var: Annotated[LValue, Field(1)]
+    func: Annotated[ExprFunction, Field(2)]
+    self_: Annotated[bool, Field(3)]
+
+
+@message
+class StatLocalFunction(Message):
+    """`local function var(args) body end`; `body` sees `var`.
+
+    Source: specification 2.2.
+    """
+
+    var: Annotated[Local, Field(1)]
+    func: Annotated[ExprFunction, Field(2)]
+
+
+@message
+class StatTypeAlias(Message):
+    """`export type name<generics, genericpacks...> = type`.
+
+    Source: specification 2.2.
+    """
+
+    export: Annotated[bool, Field(1)]
+    name: Annotated[Typename, Field(2)]
+    type: Annotated[Type, Field(3)]
+    generics: Annotated[list[Typename], Field(4)] = attrs.field(factory=list)
+    genericpacks: Annotated[list[Typename], Field(5)] = attrs.field(factory=list)
+
+
+@message
+class StatRequireIntoLocalHelper(Message):
+    """`local var = require(module)`, where `modulenum` says which module.
+
+    The module of a ModuleSet is the one that such a reference can target.
+
+    Source: specification 2.2.
+    """
+
+    var: Annotated[Local, Field(1)]
+    modulenum: Annotated[int, Field(2)]
+
+
+# Types (specification 2.3)
+
+
+@message
+class Type(Message):
+    """A type: exactly one of its alternatives, or none in a tree that is not finished.
+
+    Source: specification 2.3.
+    """
+
+    type_oneof = OneOf[Message]()
+    primitive: Annotated[TypePrimitive | None, Field(1, one_of=type_oneof)] = None
+    literal: Annotated[TypeLiteral | None, Field(2, one_of=type_oneof)] = None
+    table: Annotated[TypeTable | None, Field(3, one_of=type_oneof)] = None
+    function: Annotated[TypeFunction | None, Field(4, one_of=type_oneof)] = None
+    typeof: Annotated[TypeTypeof | None, Field(5, one_of=type_oneof)] = None
+    union: Annotated[TypeUnion | None, Field(6, one_of=type_oneof)] = None
+    intersection: Annotated[TypeIntersection | None, Field(7, one_of=type_oneof)] = None
+    class_: Annotated[TypeClass | None, Field(8, one_of=type_oneof)] = None
+    ref: Annotated[TypeRef | None, Field(9, one_of=type_oneof)] = None
+    boolean: Annotated[TypeBoolean | None, Field(10, one_of=type_oneof)] = None
+    string: Annotated[TypeString | None, Field(11, one_of=type_oneof)] = None
+
+
+@message
+class TypePrimitive(Message):
+    """A primitive type (`number`, `boolean` ...), by index.
+
+    Source: specification 2.3.
+    """
+
+    kind: Annotated[int, Field(1)]
+
+
+@message
+class TypeLiteral(Message):
+    """A type by name: `name<generics, genericpacks...>`.
+
+    Source: specification 2.3.
+    """
+
+    name: Annotated[Typename, Field(1)]
+    generics: Annotated[list[Type], Field(2)] = attrs.field(factory=list)
+    genericpacks: Annotated[list[Typename], Field(3)] = attrs.field(factory=list)
+
+
+@message
+class TypeTableItem(Message):
+    """A property of a table type: `key: type`.
+
+    Source: specification 2.3.
+    """
+
+    key: Annotated[Name, Field(1)]
+    type: Annotated[Type, Field(2)]
+
+
+@message
+class TypeTableIndexer(Message):
+    """The indexer of a table type: `[key]: value`.
+
+    Source: specification 2.3.
+    """
+
+    key: Annotated[Type, Field(1)]
+    value: Annotated[Type, Field(2)]
+
+
+@message
+class TypeTable(Message):
+    """A table type: `{items, indexer}`.
+
+    Source: specification 2.3.
+    """
+
+    items: Annotated[list[TypeTableItem], Field(1)] = attrs.field(factory=list)
+    indexer: Annotated[TypeTableIndexer | None, Field(2)] = None
+
+
+@message
+class TypeFunction(Message):
+    """A function type: `<generics, genericpacks...>(args) -> rets`.
+
+    The schema has no field for a variadic marker: an open item of the specification.
+
+    Source: specification 2.3.
+    """
+
+    generics: Annotated[list[Typename], Field(1)] = attrs.field(factory=list)
+    genericpacks: Annotated[list[Typename], Field(2)] = attrs.field(factory=list)
+    args: Annotated[list[Type], Field(3)] = attrs.field(factory=list)
+    rets: Annotated[list[Type], Field(4)] = attrs.field(factory=list)
+
+
+@message
+class TypeTypeof(Message):
+    """The type of an expression: `typeof(expr)`.
+
+    Source: specification 2.3.
+    """
+
+    expr: Annotated[Expr, Field(1)]
+
+
+@message
+class TypeUnion(Message):
+    """A union: `left | right`.
+
+    Source: specification 2.3.
+    """
+
+    left: Annotated[Type, Field(1)]
+    right: Annotated[Type, Field(2)]
+
+
+@message
+class TypeIntersection(Message):
+    """An intersection: `left & right`.
+
+    Source: specification 2.3.
+    """
+
+    left: Annotated[Type, Field(1)]
+    right: Annotated[Type, Field(2)]
+
+
+@message
+class TypeClass(Message):
+    """A class of the host (`Instance`, `Vector3` ...), by index.
+
+    Source: specification 2.3.
+    """
+
+    kind: Annotated[int, Field(1)]
+
+
+@message
+class TypeRef(Message):
+    """A type exported by a module that a local holds: `prefix.index`.
+
+    Source: specification 2.3.
+    """
+
+    prefix: Annotated[Local, Field(1)]
+    index: Annotated[Typename, Field(2)]
+
+
+@message
+class TypeBoolean(Message):
+    """The singleton types `true` and `false`.
+
+    Source: specification 2.3.
+    """
+
+    val: Annotated[bool, Field(1)]
+
+
+@message
+class TypeString(Message):
+    """A string singleton type; `val` as in ExprConstantString.
+
+    Source: specification 2.3.
+    """
+
+    val: Annotated[str, Field(1)]
+
+
+# Top level (specification 2.4)
+
+
+@message
+class ModuleSet(Message):
+    """A program and, if set, the module that it can require.
+
+    Source: specification 2.4.
+    """
+
+    module: Annotated[StatBlock | None, Field(1)] = None
+    program: Annotated[StatBlock, Field(2)]
+
+
+MESSAGES: Final[Mapping[str, type[Message]]] = MappingProxyType(complete(sys.modules[__name__]))
+"""Every message by name, in schema order."""
+
+ENUMS: Final[Mapping[str, type[IntEnum]]] = MappingProxyType(
+    {
+        field.type_name: field.type
+        for cls in MESSAGES.values()
+        for field in cls.FIELDS.values()
+        if issubclass(field.type, IntEnum)
+    }
+)
+"""Every enum by its schema name, `ExprUnary.Op` for example, in schema order."""
