@@ -480,7 +480,8 @@ def _compile_init(cls: type[Message]) -> Callable[..., None]:
     star = "*, " if parameters else ""
     source = f"def __init__(self, {star}{', '.join(parameters)}):\n"
     source += "".join(f"    {line}\n" for line in body or ["pass"])
-    init = compile_function(source, scope, f"{cls.__name__}.__init__")
+    compile_source(source, scope, f"{cls.__name__}.__init__")
+    init: Callable[..., None] = scope["__init__"]
     init.__qualname__ = f"{cls.__qualname__}.__init__"
     return init
 
@@ -491,13 +492,8 @@ def _clash(message: str, oneof: str, one: str, two: str) -> NoReturn:
     )
 
 
-def compile_function(source: str, scope: dict[str, Any], name: str) -> Callable[..., Any]:
-    """Compile the source of one function, made from the schema, so that tracebacks can show it.
-
-    `scope` holds the names that the function uses; `name` is for the traceback.
-    """
+def compile_source(source: str, scope: dict[str, Any], name: str) -> None:
+    """Run source made from the schema, functions, in `scope`; tracebacks show its lines."""
     filename = f"<scriptschema {name}>"
     linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
-    exec(compile(source, filename, "exec"), scope)  # noqa: S102  # no outside text in it
-    function: Callable[..., Any] = scope[source.removeprefix("def ").partition("(")[0]]
-    return function
+    exec(compile(source, filename, "exec"), scope)  # noqa: S102  # there is no outside text in it
