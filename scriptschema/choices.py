@@ -150,7 +150,7 @@ class BytesChoices:
         if value < 128:
             return value % SMALL
         if value < 255:
-            return INTEGERS[value % len(INTEGERS)]
+            return INTEGERS[(value - 128) % len(INTEGERS)]
         data = self.data[self.position : self.position + 4]
         self.position += len(data)
         return int.from_bytes(data, "little", signed=True) if len(data) == 4 else 0

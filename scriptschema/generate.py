@@ -255,6 +255,7 @@ class _Step:
     height: int = 0
     share: int = 0
     lengths: tuple[int, ...] = ()
+    more: tuple[tuple[int, int], ...] = ()
     members: tuple[Any, ...] = ()
     alternatives: tuple[_Alternative, ...] = ()
     cumulative: tuple[float, ...] = ()
@@ -348,6 +349,7 @@ class Grammar:
                     self.heights.get(field.type, 0),
                     _SHARES.get(name, 1) if _grows(field) else 0,
                     tuple(accumulate(_lengths(field))),
+                    _more(_lengths(field)),
                     tuple(field.type) if issubclass(field.type, IntEnum) else (),
                 )
             )
@@ -386,6 +388,15 @@ def _schema_name(field: FieldInfo | None) -> str:
 def _lengths(field: FieldInfo) -> Sequence[int]:
     name = f"{field.message}.{field.name}"
     return _LENGTHS.get(name, _ITEMS if field.is_message and _grows(field) else _NAMES)
+
+
+def _more(lengths: Sequence[int]) -> tuple[tuple[int, int], ...]:
+    """For a list that has 0, 1 ... 4 items already: the weights of ending it and of going on.
+
+    As running sums; the last holds for all longer lists.
+    """
+    ends = [(lengths[n], sum(lengths[n + 1 :])) if n < len(lengths) else (1, 0) for n in range(5)]
+    return tuple((end, end + 2 * more) for end, more in ends)
 
 
 def _grows(field: FieldInfo) -> bool:
@@ -481,22 +492,28 @@ class _Builder:
         most = budget // step.cost if step.height <= depth else 0
         if most <= 0:
             return []
-        if step.share and self.fills and budget > 8 * step.cost:
+        items: list[Any] = []
+        if not self.fills:
+            # One question before each item, so that taking an item out is a small change.
+            while len(items) < most and self.choices.pick(step.more[min(len(items), 4)]):
+                part = max(budget // 3, step.cost)
+                items.append(self.build(step.type, part, depth))
+                budget -= part
+                most = len(items) + budget // step.cost
+            return items
+        if step.share and budget > 8 * step.cost:
             # A wide list rather than few large items: about as many as each has nodes.
             count = 1 + self.choices.part(2 * isqrt(most), 1, 2)
         else:
             count = self.choices.pick(step.lengths)
         count = min(count, most)
-        if not step.share:
-            return [self.build(step.type, step.cost, depth) for _ in range(count)]
-        items = []
         while count:
-            part = budget // count
-            if self.fills and count > 1:
+            part = budget
+            if count > 1:
                 part = min(budget - (count - 1) * step.cost, self.choices.part(budget, 1, count))
             before = self.made
             items.append(self.build(step.type, max(part, step.cost), depth))
-            budget -= self.made - before if self.fills else part
+            budget -= self.made - before
             count -= 1
         return items
 

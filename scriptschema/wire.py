@@ -12,8 +12,8 @@ Two readers and two writers, all derived from the messages' fields:
 So time is linear in the input: at most one fast pass and one careful one. Measured on trees of
 1 kB to 10 MB, decoding costs TIMEFACTOR and takes SPACEFACTOR bytes of memory a byte of input.
 
-Importing this module puts it under pure-protobuf's interface of the messages (`bytes(m)`,
-`m.dumps()`, `m.write_to(io)`, `M.loads(b)`, `M.read_from(io)`).
+pure-protobuf's interface of the messages (`bytes(m)`, `m.dumps()`, `m.write_to(io)`, `M.loads(b)`,
+`M.read_from(io)`) comes here too.
 
 Source: the Protocol Buffers manual, "Encoding"; specification 2, 8 and 9.
 """
@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
-from typing import IO, Any, Final, Literal, TypeVar
+from typing import Any, Final, Literal, TypeVar
 
 from scriptschema.base import (
     INT32_MAX,
@@ -656,30 +656,3 @@ _ENUM_VALUES: Final = {enum: {member.value for member in enum} for enum in ENUMS
 _FIELDS_BY_TAG: Final = {
     cls: {_tag(field): field for field in cls.FIELDS.values()} for cls in MESSAGES.values()
 }
-
-
-# pure-protobuf's interface, through the functions above
-
-
-def _write_to(self: Message, io: IO[bytes]) -> None:
-    """Write the message's encoding to a binary file; raises EncodeError."""
-    io.write(encode(self))
-
-
-def _read_from(cls: type[MessageT], io: IO[bytes]) -> MessageT:
-    """Read a message from a binary file, to its end; raises DecodeError."""
-    return decode(cls, io.read())
-
-
-def _loads(cls: type[MessageT], buffer: bytes) -> MessageT:
-    """Read a message from bytes; raises DecodeError."""
-    return decode(cls, buffer)
-
-
-for _name, _function in {
-    "__bytes__": lambda self: encode(self),
-    "write_to": _write_to,
-    "read_from": classmethod(_read_from),
-    "loads": classmethod(_loads),
-}.items():
-    setattr(Message, _name, _function)
