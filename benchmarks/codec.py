@@ -216,7 +216,9 @@ def growth(smoke: bool) -> dict[str, Times]:
         repeat = 1 if smoke else max(1, 300_000 // target)
         times = in_turns(
             {
-                "encode": lambda t=tree, n=repeat: clock(lambda: [wire.encode(t) for _ in range(n)]),
+                "encode": lambda t=tree, n=repeat: clock(
+                    lambda: [wire.encode(t) for _ in range(n)]
+                ),
                 "decode": lambda d=data, n=repeat: clock(
                     lambda: [wire.decode(ModuleSet, d) for _ in range(n)]
                 ),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import signal
 import sys
@@ -52,7 +53,9 @@ if TYPE_CHECKING:
     metavar="FILE",
     help="A TOML file that says how often each alternative is taken.",
 )
-@click.option("--format", "to_format", type=FORMATS, help="Else what FILE's ending says, or binary.")
+@click.option(
+    "--format", "to_format", type=FORMATS, help="Else what FILE's ending says, or binary."
+)
 @click.option("--jobs", type=click.IntRange(1), default=1, show_default=True, help="Processes.")
 @click.option(
     "-o",
@@ -121,7 +124,7 @@ def generate(
 
 
 def write_stream(recipe: Recipe, seeds: range, jobs: int, path: Path) -> None:
-    """Write a stream of trees to a file, whole or not at all, or to standard output as they come."""
+    """Write a stream to a file, whole or not at all, or to standard output as the trees come."""
     from scriptschema import files
 
     try:
@@ -154,7 +157,9 @@ def write_folder(recipe: Recipe, seeds: range, jobs: int, folder: Path) -> None:
     if len(left) < len(seeds):
         known = next(seed for seed in seeds if f"{seed}{ending}" in there)
         refuse_other_trees(folder / f"{known}{ending}", recipe.make(known))
-        click.echo(f"{len(seeds) - len(left):,} of {len(seeds):,} trees are there already", err=True)
+        click.echo(
+            f"{len(seeds) - len(left):,} of {len(seeds):,} trees are there already", err=True
+        )
     with stoppable("the same command goes on where it stopped"):
         for seed, data in zip(left, make_all(recipe, left, jobs), strict=True):
             files.write(folder / f"{seed}{ending}", data)
@@ -203,5 +208,71 @@ def make_all(recipe: Recipe, seeds: Sequence[int], jobs: int) -> Iterator[bytes]
 
 
 @click.command()
-def stats() -> None:
-    pass
+@click.argument("inputs", nargs=-1, required=True, type=INPUT, metavar="INPUT...")
+@from_option
+@message_option
+@drop_unknown_option
+@click.option("--delimited", is_flag=True, help="The inputs are streams, as from generate -n.")
+@click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
+@click.option(
+    "--plot",
+    "plot_file",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE.svg|png",
+    help="Draw the distributions and the alternatives (needs matplotlib).",
+)
+def stats(
+    inputs: tuple[Path, ...],
+    from_format: Any,
+    message_name: str,
+    drop_unknown: bool,
+    delimited: bool,
+    as_json: bool,
+    plot_file: Path | None,
+) -> None:
+    """Say what a corpus holds: sizes, depths, and how often each part of the schema occurs.
+
+    An INPUT is a file, a folder (all files below it) or - for standard input; the format is told
+    from a file's ending or with --from. A file that ends in .pbstream is a stream of binary trees,
+    each after its length as a varint; with --delimited, every input is a stream. What cannot be
+    read is reported, the rest is counted, and the exit status is 1.
+
+    Bytes are those of the trees in the binary format, in whatever format they were read.
+
+    \b
+    python -m scriptschema stats corpus/
+    python -m scriptschema generate -n 1000 --swarm | python -m scriptschema stats --delimited -
+    python -m scriptschema stats corpus/ --json --plot corpus.svg
+    """
+    if plot_file and plot_file.suffix not in (".svg", ".png"):
+        raise click.BadParameter(
+            f"{plot_file}: the ending must be .svg or .png", param_hint="--plot"
+        )
+    from scriptschema import corpus_report, files
+    from scriptschema.corpus_stats import CorpusStats
+
+    cls = message_class(message_name)
+    found = CorpusStats()
+    failed = 0
+    unknown = files.DROP if drop_unknown else files.ERROR
+    try:
+        for item in progress(files.expand(inputs), "reading"):
+            streams = delimited or item.path.suffix == files.STREAM_ENDING
+            read = files.read_stream if streams else files.read_one
+            for tree in read(cls, item.path, from_format, unknown):
+                if isinstance(tree, files.FileError):
+                    failed += 1
+                    report(tree)
+                else:
+                    found.add(tree)
+        if plot_file:
+            files.write(plot_file, corpus_report.plot(found, plot_file.suffix[1:]))
+    except (files.FileError, ImportError) as error:
+        failed += 1
+        report(error)
+    if as_json:
+        click.echo(json.dumps(found.as_json(), indent=2))
+    else:
+        corpus_report.print_report(found)
+    if failed:
+        sys.exit(1)
