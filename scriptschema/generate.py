@@ -189,7 +189,7 @@ def generate(
             f"a {cls.__name__} is at least {grammar.heights[cls]} deep, so max_depth cannot be "
             f"{max_depth}"
         )
-    made: MessageT = _Builder(grammar, source).build(cls, size, max_depth)
+    made: MessageT = Builder(grammar, source).build(cls, size, max_depth)
     return made
 
 
@@ -370,7 +370,8 @@ class Grammar:
         unset = self.weights[cls.__name__].get(UNSET)
         if unset:
             alternatives.append(_Alternative(None, unset, 0, -1, grows=False))
-        alternatives.sort(key=lambda a: (a.cost, a.field.tag if a.field else 0))
+        # The simplest first.
+        alternatives.sort(key=lambda a: (a.cost, a.grows, a.field.tag if a.field else 0))
         share = max(_SHARES.get(f"{cls.__name__}.{_schema_name(a.field)}", 1) for a in alternatives)
         return _Step(
             "alternative",
@@ -424,7 +425,7 @@ def _bounded() -> set[type]:
 _BOUNDED: Final = _bounded()
 
 
-class _Builder:
+class Builder:
     """Builds one tree; `made` counts its nodes so far."""
 
     def __init__(self, grammar: Grammar, choices: Choices) -> None:
@@ -537,10 +538,12 @@ def _table(
 ) -> tuple[Sequence[_Alternative], Sequence[float]]:
     """The alternatives that budget and depth allow, with the running sums of their weights.
 
-    Where much is to be spent, those that can hardly spend it are left out.
+    Those that cannot spend much are seldom where there is something to be spent, and left out
+    where there is much.
     """
     able = [a for a in alternatives if a.height <= depth]
     cheap = [a for a in able if a.cost <= budget] or [min(able, key=lambda a: a.cost)]
     if budget >= 12:
         cheap = [a for a in cheap if a.grows] or cheap
-    return cheap, tuple(accumulate(a.weight for a in cheap))
+    rare = 1 if budget < 4 else 4
+    return cheap, tuple(accumulate(a.weight if a.grows else a.weight / rare for a in cheap))
