@@ -21,7 +21,7 @@ from math import inf, isqrt
 from os import PathLike
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Final, TypeVar, cast
+from typing import Any, Final, TypeVar, cast, overload
 
 import attrs
 
@@ -151,8 +151,8 @@ class WeightsError(ValueError):
     """Weights that name what the schema does not have, or that leave no finite tree."""
 
 
+@overload
 def generate(
-    cls: type[MessageT] = ModuleSet,  # type: ignore[assignment]
     *,
     seed: int | None = None,
     choices: Choices | None = None,
@@ -160,7 +160,32 @@ def generate(
     max_depth: int = MAX_DEPTH,
     weights: Weights | str | PathLike[str] | None = None,
     swarm: bool = False,
-) -> MessageT:
+) -> ModuleSet: ...
+
+
+@overload
+def generate(
+    cls: type[MessageT],
+    *,
+    seed: int | None = None,
+    choices: Choices | None = None,
+    size: int = DEFAULT_SIZE,
+    max_depth: int = MAX_DEPTH,
+    weights: Weights | str | PathLike[str] | None = None,
+    swarm: bool = False,
+) -> MessageT: ...
+
+
+def generate(
+    cls: type[Message] = ModuleSet,
+    *,
+    seed: int | None = None,
+    choices: Choices | None = None,
+    size: int = DEFAULT_SIZE,
+    max_depth: int = MAX_DEPTH,
+    weights: Weights | str | PathLike[str] | None = None,
+    swarm: bool = False,
+) -> Message:
     """Return a random tree of class `cls`, valid by the schema.
 
     `seed` or `choices` says where the choices come from: the same seed gives the same tree on every
@@ -189,8 +214,8 @@ def generate(
             f"a {cls.__name__} is at least {grammar.heights[cls]} deep, so max_depth cannot be "
             f"{max_depth}"
         )
-    made: MessageT = Builder(grammar, source).build(cls, size, max_depth)
-    return made
+    tree: Message = Builder(grammar, source).build(cls, size, max_depth)
+    return tree
 
 
 def grammar_of(weights: Weights | str | PathLike[str] | None) -> Grammar:
