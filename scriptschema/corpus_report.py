@@ -159,7 +159,7 @@ def _bars(axes: Any, groups: dict[str, dict[str, int]], stats: CorpusStats) -> N
     places = range(len(labels))
     axes.barh(places, shares, color="tab:green")
     axes.set_yticks(places, labels, fontsize=7)
-    axes.set_ylim(len(labels) - 0.5, -0.5)
+    axes.set_ylim(max(len(labels), 1) - 0.5, -0.5)
     for tick, label in zip(axes.get_yticklabels(), labels, strict=True):
         tick.set_fontweight("bold" if label.endswith(":") else "normal")
     axes.set_xlabel("share of the message, %")

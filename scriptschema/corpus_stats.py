@@ -15,7 +15,7 @@ from typing import Any, Final
 import attrs
 
 from scriptschema import wire
-from scriptschema.base import FieldInfo, Message, Path, walk
+from scriptschema.base import Message, Path, walk
 from scriptschema.messages import MESSAGES
 
 PERCENTILES: Final = (0, 10, 50, 90, 99, 100)
@@ -48,8 +48,8 @@ class CorpusStats:
         """Count a tree. Raises wire.EncodeError, and then counts nothing."""
         size = len(wire.encode(tree))
         kinds: Counter[tuple[type[Message], str | None]] = Counter()
-        present: Counter[FieldInfo] = Counter()
-        values: Counter[IntEnum] = Counter()
+        present: Counter[str] = Counter()
+        values: Counter[tuple[str, IntEnum]] = Counter()
         above: list[Path] = []  # the paths from the root to the message, which the walk has shown
         deepest = 0
         for message, path in walk(tree):
@@ -58,12 +58,12 @@ class CorpusStats:
             deepest = max(deepest, len(above))
             above.append(path)
             kinds[message.__class__, message.which] += 1
-            for name, field, is_enum in _EXTRAS[message.__class__]:
+            for name, label, is_enum in _EXTRAS[message.__class__]:
                 value = getattr(message, name)
                 if is_enum:
-                    values[value] += 1
+                    values[label, value] += 1
                 elif value:
-                    present[field] += 1
+                    present[label] += 1
         self.trees += 1
         self.nodes[kinds.total()] += 1
         self.depths[deepest] += 1
@@ -73,10 +73,9 @@ class CorpusStats:
             if cls.ONEOF:
                 name = cls.FIELDS[which].schema_name if which else UNSET
                 self.alternatives[f"{cls.__name__}.{name}"] += count
-        for field, count in present.items():
-            self.fields[f"{field.message}.{field.schema_name}"] += count
-        for member, count in values.items():
-            self.values[f"{type(member).__qualname__}.{member.name}"] += count
+        self.fields += present
+        for (enum, member), count in values.items():
+            self.values[f"{enum}.{member.name}"] += count
 
     def never(self) -> dict[str, list[str]]:
         """What does not occur: names under `messages`, `alternatives`, `fields` and `values`.
@@ -157,7 +156,9 @@ VALUES: Final = [
 
 _EXTRAS: Final = {
     cls: tuple(
-        (name, field, issubclass(field.type, IntEnum))
+        (name, field.type_name, True)
+        if issubclass(field.type, IntEnum)
+        else (name, f"{field.message}.{field.schema_name}", False)
         for name, field in cls.FIELDS.items()
         if not field.oneof and (field.rule != "required" or issubclass(field.type, IntEnum))
     )
