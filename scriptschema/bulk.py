@@ -16,6 +16,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from itertools import islice
+from typing import Final
 
 import attrs
 
@@ -77,7 +78,7 @@ def make_all(recipe: Recipe, seeds: Iterable[int], jobs: int) -> Iterator[bytes]
         while True:
             # A little ahead of who takes them, not all at once: there may be millions.
             for chunk in islice(chunks, 3 * jobs - len(waiting)):
-                with _interrupts_later():
+                with interrupts_later():
                     waiting.append(pool.submit(_make_chunk, recipe, chunk))
             if not waiting:
                 break
@@ -91,26 +92,30 @@ def _make_chunk(recipe: Recipe, seeds: Sequence[int]) -> list[bytes]:
 
 
 @contextlib.contextmanager
-def _interrupts_later() -> Iterator[None]:
-    """Hold Ctrl-C back while a worker may be started: it would greet it with a traceback.
+def interrupts_later() -> Iterator[None]:
+    """Hold interrupts and termination back until the block ends, where the platform can.
 
-    The worker inherits this, until it is ready.
+    A worker that is started in the block inherits this, until it is ready: in the middle of its
+    imports it would greet Ctrl-C with a traceback.
     """
-    if not hasattr(signal, "pthread_sigmask"):
+    if not _SIGNAL_MASKS:
         yield
         return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
     try:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
+_SIGNAL_MASKS: Final = hasattr(signal, "pthread_sigmask")
+
+
 def _start_worker() -> None:
     """Make this process end at Ctrl-C without a word, and when the one that started it is gone."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    if hasattr(signal, "pthread_sigmask"):
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+    if _SIGNAL_MASKS:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT, signal.SIGTERM})
     threading.Thread(target=_end_with_parent, daemon=True).start()
 
 

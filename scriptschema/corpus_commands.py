@@ -126,6 +126,7 @@ def generate(
 def write_stream(recipe: Recipe, seeds: range, jobs: int, path: Path) -> None:
     """Write a stream to a file, whole or not at all, or to standard output as the trees come."""
     from scriptschema import files
+    from scriptschema.bulk import interrupts_later
 
     try:
         if path == files.STANDARD:
@@ -134,7 +135,9 @@ def write_stream(recipe: Recipe, seeds: range, jobs: int, path: Path) -> None:
                 sys.stdout.buffer.flush()
             return
         path.parent.mkdir(parents=True, exist_ok=True)
-        with stoppable("nothing was written"), files.replacing(path) as file:
+        with stoppable("nothing was written"), contextlib.ExitStack() as stack:
+            with interrupts_later():
+                file = stack.enter_context(files.replacing(path))
             for data in make_all(recipe, seeds, jobs):
                 file.write(files.delimited(data))
     except BrokenPipeError:
@@ -147,6 +150,7 @@ def write_stream(recipe: Recipe, seeds: range, jobs: int, path: Path) -> None:
 def write_folder(recipe: Recipe, seeds: range, jobs: int, folder: Path) -> None:
     """Write a file for each of the seeds that has none."""
     from scriptschema import files
+    from scriptschema.bulk import interrupts_later
 
     [ending] = (ending for ending, form in files.ENDINGS.items() if form == recipe.form)
     try:
@@ -163,7 +167,8 @@ def write_folder(recipe: Recipe, seeds: range, jobs: int, folder: Path) -> None:
         )
     with stoppable("the same command goes on where it stopped"):
         for seed, data in zip(left, make_all(recipe, left, jobs), strict=True):
-            files.write(folder / f"{seed}{ending}", data)
+            with interrupts_later():  # the temporary file is made and renamed, or not made
+                files.write(folder / f"{seed}{ending}", data)
 
 
 def refuse_other_trees(path: Path, wanted: bytes) -> None:

@@ -1,10 +1,17 @@
-"""Runs the command line in a process of its own, with pipes or on a terminal."""
+"""Runs the command line: in a process of its own, with pipes or on a terminal, or in this one.
+
+Most tests can do with the last, which is many times faster.
+"""
 
 import contextlib
 import os
 import pty
 import subprocess
 import sys
+
+from click.testing import CliRunner
+
+from scriptschema.cli import main
 
 
 def run(*arguments: object, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
@@ -35,5 +42,20 @@ def on_a_terminal(*arguments: object, stream: str) -> tuple[int, bytes]:
 
 def ok(*arguments: object, stdin: bytes = b"") -> bytes:
     done = run(*arguments, stdin=stdin)
+    assert (done.returncode, done.stderr) == (0, b"")
+    return done.stdout
+
+
+def run_here(*arguments: object, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+    done = CliRunner().invoke(main, [str(argument) for argument in arguments], stdin)
+    if done.exception and not isinstance(done.exception, SystemExit):
+        raise done.exception
+    return subprocess.CompletedProcess(
+        arguments, done.exit_code, done.stdout_bytes, done.stderr_bytes
+    )
+
+
+def ok_here(*arguments: object, stdin: bytes = b"") -> bytes:
+    done = run_here(*arguments, stdin=stdin)
     assert (done.returncode, done.stderr) == (0, b"")
     return done.stdout

@@ -11,8 +11,11 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import command
 import pytest
-from command import ok, on_a_terminal, run
+from command import ok_here as ok
+from command import on_a_terminal
+from command import run_here as run
 
 from scriptschema import bulk, files, interop, wire
 from scriptschema.base import walk
@@ -88,10 +91,10 @@ def test_message_size_swarm_and_weights_are_those_of_the_library(tmp_path: Path)
 
 
 def test_json_has_every_tree_though_it_cannot_hold_all_strings(tmp_path: Path) -> None:
-    ok("generate", "-n", 60, "--format", "json", "-o", tmp_path)
-    assert len(list(tmp_path.glob("*.json"))) == 60
+    ok("generate", "-n", 30, "--format", "json", "-o", tmp_path)
+    assert len(list(tmp_path.glob("*.json"))) == 30
     replaced = 0
-    for seed in range(60):
+    for seed in range(30):
         data = (tmp_path / f"{seed}.json").read_bytes()
         tree = generate(seed=seed)
         bulk._make_unicode(tree)
@@ -128,8 +131,8 @@ def test_trees_made_with_other_options_are_not_mixed_in(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("size", [1, 300])
 def test_order_and_content_do_not_depend_on_the_number_of_processes(size: int) -> None:
-    alone = ok("generate", "-n", 250, "--size", size)
-    assert ok("generate", "-n", 250, "--size", size, "--jobs", 2) == alone
+    alone = ok("generate", "-n", 150, "--size", size)
+    assert command.ok("generate", "-n", 150, "--size", size, "--jobs", 2) == alone
 
 
 # Interruptions, with real processes and signals
@@ -165,7 +168,7 @@ def in_group(group: int) -> Iterator[int]:
 def test_an_interruption_leaves_whole_files_and_the_next_run_goes_on(
     tmp_path: Path, jobs: int, stop: signal.Signals
 ) -> None:
-    process = start("-n", 100_000, "--jobs", jobs, "-o", tmp_path)
+    process = start("-n", 100_000, "--size", 50, "--jobs", jobs, "-o", tmp_path)
     wait_until(lambda: len(list(tmp_path.glob("*.pb"))) > 20)
     if stop == signal.SIGINT:
         os.killpg(process.pid, stop)
@@ -176,9 +179,11 @@ def test_an_interruption_leaves_whole_files_and_the_next_run_goes_on(
     assert errors == b"interrupted: the same command goes on where it stopped\n"
     made = content(tmp_path)
     assert 20 < len(made) < 100_000
-    assert made == {f"{seed}.pb": wire.encode(generate(seed=seed)) for seed in range(len(made))}
+    assert made == {
+        f"{seed}.pb": wire.encode(generate(seed=seed, size=50)) for seed in range(len(made))
+    }
     more = len(made) + 5
-    done = run("generate", "-n", more, "--jobs", jobs, "-o", tmp_path)
+    done = run("generate", "-n", more, "--size", 50, "-o", tmp_path)
     assert done.stderr == f"{len(made):,} of {more:,} trees are there already\n".encode()
     assert len(content(tmp_path)) == more
     assert list(in_group(process.pid)) == []

@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 import spec
-from command import ok, on_a_terminal, run
-from hypothesis import given
+from command import ok_here as ok
+from command import on_a_terminal
+from command import run_here as run
+from hypothesis import given, settings
 
 from scriptschema import files, interop, strategies, wire
 from scriptschema.base import Message, walk
@@ -87,6 +89,7 @@ def by_protobuf(trees: list[Message]) -> Counter[str]:
     return counts
 
 
+@settings(max_examples=30)
 @given(tree=strategies.module_sets())
 def test_counts_are_what_protobuf_finds(tree: ModuleSet) -> None:
     stats = counted(tree)
@@ -159,7 +162,7 @@ def test_the_table_has_bars_and_the_list_of_what_never_occurs(corpus: Path) -> N
 
 
 def test_a_corpus_with_everything_says_so() -> None:
-    data = ok("generate", "-n", 400, "--size", 300)
+    data = ok("generate", "-n", 200, "--size", 300)
     shown = ok("stats", "-", "--delimited", stdin=data).decode()
     assert shown.endswith("Every part of the schema occurs.\n")
 
@@ -189,21 +192,20 @@ def test_a_corpus_without_trees_is_no_error(tmp_path: Path) -> None:
 # Drawings
 
 
-def test_drawings_are_svg_and_png_and_the_same_each_time(corpus: Path, tmp_path: Path) -> None:
+def test_the_same_corpus_is_the_same_drawing(corpus: Path, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib", reason="pip install 'scriptschema[plot]'")
     ok("stats", corpus, "--plot", tmp_path / "a.svg")
     drawing = (tmp_path / "a.svg").read_bytes()
     assert b"<svg" in drawing
     assert b"</svg>" in drawing
     assert drawing == plot(counted(*(generate(seed=seed) for seed in range(12))), "svg")
-    ok("stats", corpus, "--plot", tmp_path / "a.png")
-    assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG\r\n")
 
 
 @pytest.mark.parametrize("sizes", [[], [2], [1, 500, 20_000]])
 def test_any_corpus_can_be_drawn(sizes: list[int]) -> None:
     pytest.importorskip("matplotlib", reason="pip install 'scriptschema[plot]'")
-    assert plot(counted(*(generate(seed=1, size=size) for size in sizes)), "png")
+    drawing = plot(counted(*(generate(seed=1, size=size) for size in sizes)), "png")
+    assert drawing.startswith(b"\x89PNG\r\n")
 
 
 def test_without_matplotlib_the_error_says_what_to_install(
