@@ -127,7 +127,7 @@ class CaptureError(OrgrestError):
 
 
 @attrs.frozen
-class Warning:  # noqa: A001  (named as users know it; the builtin is not used in this package)
+class Notice:
     """Something odd that does not keep the request from being sent."""
 
     reason: str
@@ -163,7 +163,7 @@ class Request:
     headers: Headers = ()
     body: bytes | None = None
     captures: tuple[Capture, ...] = ()
-    warnings: tuple[Warning, ...] = ()
+    warnings: tuple[Notice, ...] = ()
     secrets: frozenset[str] = attrs.field(default=frozenset(), repr=False)
     file: str | None = None
     line: int | None = None
