@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
+from typing import Self
 
 import attrs
 
@@ -104,7 +105,7 @@ class OrgrestError(Exception):
         return f"{place}: {self.reason}" if place else self.reason
 
     @classmethod
-    def at(cls, source: Source, offset: int, reason: str) -> OrgrestError:
+    def at(cls, source: Source, offset: int, reason: str) -> Self:
         """The error for the character at `offset` of `source`."""
         position = source.position(offset)
         return cls(reason, file=source.file, line=position.line, column=position.column)
@@ -163,7 +164,7 @@ class Request:
     headers: Headers = ()
     body: bytes | None = None
     captures: tuple[Capture, ...] = ()
-    warnings: tuple[Notice, ...] = ()
+    notices: tuple[Notice, ...] = ()
     secrets: frozenset[str] = attrs.field(default=frozenset(), repr=False)
     file: str | None = None
     line: int | None = None
