@@ -631,7 +631,7 @@ class Client:
         if isinstance(error, _Flood):
             return "the server sends without end: given up"
         if isinstance(error, errors.NameResolutionError):
-            return f"the host name {_show(error.host)} is not known"
+            return f"the host name {_show(error.conn.host)} is not known"
         if type(error) is errors.ConnectTimeoutError:
             return f"no connection within {min(self._connect_timeout, timeout):g} s"
         if isinstance(error, errors.ReadTimeoutError):
