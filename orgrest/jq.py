@@ -28,10 +28,23 @@ TIMEOUT = 10
 MAX_OUTPUT = 16 * 2**20
 
 _PLAIN = {
-    **{"-r": "r", "--raw-output": "r", "-c": "c", "--compact-output": "c"},
-    **{"-j": "j", "--join-output": "j", "-s": "s", "--slurp": "s"},
-    **{"-S": "S", "--sort-keys": "S", "-a": "a", "--ascii-output": "a"},
-    **{"-n": "n", "--null-input": "n", "-e": "e", "--exit-status": "e", "--tab": "t"},
+    "-r": "r",
+    "--raw-output": "r",
+    "-c": "c",
+    "--compact-output": "c",
+    "-j": "j",
+    "--join-output": "j",
+    "-s": "s",
+    "--slurp": "s",
+    "-S": "S",
+    "--sort-keys": "S",
+    "-a": "a",
+    "--ascii-output": "a",
+    "-n": "n",
+    "--null-input": "n",
+    "-e": "e",
+    "--exit-status": "e",
+    "--tab": "t",
 }
 _WITH_VALUES = {"--indent": 1, "--arg": 2, "--argjson": 2}
 _BY_PACKAGE = frozenset("rcjs")
@@ -43,7 +56,7 @@ sys.stdin.reconfigure(encoding="utf-8")
 sys.stdout.reconfigure(encoding="utf-8", errors="replace")
 try:
     import resource
-    for limit, value in (("RLIMIT_AS", 2**31), ("RLIMIT_CPU", %d), ("RLIMIT_CORE", 0)):
+    for limit, value in (("RLIMIT_AS", 2**31), ("RLIMIT_CORE", 0)):
         resource.setrlimit(getattr(resource, limit), (value, value))
 except (ImportError, OSError, ValueError):
     pass
@@ -58,7 +71,7 @@ try:
         print(json.dumps(value, ensure_ascii=False, separators=(",", ":")))
 except (ValueError, MemoryError) as error:
     sys.exit("jq: " + (str(error) or "out of memory"))
-""" % (TIMEOUT + 1)
+"""
 
 
 @attrs.frozen
@@ -107,7 +120,7 @@ def _json(text: str) -> object:
 
 
 def run(program: str, text: str, args: str = "") -> str:
-    """What `program` gives on the JSON `text`, as jq prints it, without the last newline.
+    """Return what `program` gives on the JSON `text`, as jq prints it, without the last newline.
 
     Raises `CaptureError` when jq is missing, refuses the program or an argument, fails, or does not
     come to an end.
@@ -130,7 +143,7 @@ def _by_package(program: str, text: str, options: _Options) -> str:
     wanted = json.dumps([program, options.values, "s" in options.letters])
     raw = bool(options.letters & {"r", "j"})
     lines = []
-    for line in _start(["package", wanted], text, site=True).splitlines():
+    for line in _start(["package", wanted], text, site=True).removesuffix("\n").split("\n"):
         if raw and line.startswith('"'):
             lines.append(json.loads(line))
         else:
@@ -147,7 +160,6 @@ def _start(words: list[str], text: str, *, site: bool) -> str:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
     ) as child:
-        assert child.stdin and child.stdout and child.stderr
         out, errors = bytearray(), bytearray()
         threads = [
             threading.Thread(target=_write, args=(child.stdin, text.encode("utf-8", "replace"))),

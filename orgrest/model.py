@@ -1,4 +1,4 @@
-"""The values that orgrest's modules hand to each other: places in a file, requests, responses, errors.
+"""What orgrest's modules hand to each other: places in a file, requests, responses, errors.
 
 Nothing here does anything: the classes are frozen, compare by value, and import nothing of ours, so
 that every other module can name them. Text that may have held bytes outside UTF-8 carries them as
@@ -8,17 +8,19 @@ surrogate escapes (PEP 383); `to_bytes` gives those bytes back.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 import attrs
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
 
 Headers = tuple[tuple[str, str], ...]
 """Header lines in order, names and values spelled as written; a name may come several times."""
 
 
 def to_bytes(text: str) -> bytes:
-    """The bytes that `text` stands for: UTF-8, and surrogate escapes as the bytes they carry."""
+    """Return the bytes of `text`: UTF-8, and surrogate escapes as the bytes they carry."""
     return text.encode("utf-8", "surrogateescape")
 
 
@@ -62,7 +64,7 @@ class Source:
         return starts
 
     def position(self, offset: int) -> Position:
-        """The file position of the character at `offset` of the text."""
+        """Return the file position of the character at `offset` of the text."""
         index = bisect_right(self._starts, offset) - 1
         column = offset - self._starts[index] + 1
         if self.places is None:
@@ -73,7 +75,7 @@ class Source:
         return Position(line, column + removed)
 
     def offset(self, line: int) -> int:
-        """The offset of the first character of the text's own line `line` (from 1)."""
+        """Return the offset of the first character of the text's own line `line` (from 1)."""
         return self._starts[line - 1]
 
 
@@ -106,7 +108,7 @@ class OrgrestError(Exception):
 
     @classmethod
     def at(cls, source: Source, offset: int, reason: str) -> Self:
-        """The error for the character at `offset` of `source`."""
+        """Return the error for the character at `offset` of `source`."""
         position = source.position(offset)
         return cls(reason, file=source.file, line=position.line, column=position.column)
 
@@ -116,7 +118,7 @@ class RequestSyntaxError(OrgrestError):
 
 
 class ExpansionError(OrgrestError):
-    """A request cannot be completed: undefined `{{name}}`, a loop, a file that cannot be read ..."""
+    """A request cannot be completed: an undefined `{{name}}`, a file that cannot be read ..."""
 
 
 class TransportError(OrgrestError):
@@ -171,7 +173,7 @@ class Request:
     column: int | None = None
 
     def header(self, name: str) -> str | None:
-        """The value of the first header called `name` (any case), or None."""
+        """Return the value of the first header called `name` (any case), or None."""
         return next(find_headers(self.headers, name), None)
 
 
@@ -206,11 +208,11 @@ class Response:
     warnings: tuple[str, ...] = ()
 
     def header(self, name: str) -> str | None:
-        """The value of the first header called `name` (any case), or None."""
+        """Return the value of the first header called `name` (any case), or None."""
         return next(find_headers(self.headers, name), None)
 
 
 def find_headers(headers: Headers, name: str) -> Iterator[str]:
-    """The values of the headers called `name`, whatever its case, in order."""
+    """Return the values of the headers called `name`, whatever its case, in order."""
     wanted = name.lower()
     return (value for given, value in headers if given.lower() == wanted)

@@ -15,7 +15,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 MAX_DEPTH = 500
 _GROWTH = 8
@@ -30,12 +33,15 @@ _JSON = re.compile(
     re.VERBOSE,
 )
 _SPACE = re.compile(r"[ \t\n\r]*+")
-_NEEDS_ESCAPE = re.compile(
-    '["\\\\\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]'
-)
+_NEEDS_ESCAPE = re.compile('["\\\\\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]')
 _SHORT_ESCAPES = {
-    **{'"': '\\"', "\\": "\\\\", "\b": "\\b", "\f": "\\f"},
-    **{"\n": "\\n", "\r": "\\r", "\t": "\\t"},
+    '"': '\\"',
+    "\\": "\\\\",
+    "\b": "\\b",
+    "\f": "\\f",
+    "\n": "\\n",
+    "\r": "\\r",
+    "\t": "\\t",
 }
 
 _XML = re.compile(
@@ -83,9 +89,7 @@ def json_text(text: str, change: Callable[[str], str] = _same) -> str:
     return "".join(out) + text[at:]
 
 
-def _json_value(
-    text: str, at: int, change: Callable[[str], str], budget: int
-) -> tuple[str, int]:
+def _json_value(text: str, at: int, change: Callable[[str], str], budget: int) -> tuple[str, int]:
     """One value: its layout and where it ends."""
     out: list[str] = []
     closers: list[str] = []
@@ -118,7 +122,7 @@ def _json_value(
             state = "after"
         else:
             raise _NotUnderstoodError
-        if may_close and mark not in ("]", "}") or out and out[-1] == ",":
+        if (may_close and mark not in ("]", "}")) or (out and out[-1] == ","):
             piece = f"\n{'  ' * _depth_of(closers, mark)}{piece}"
         may_close = mark in ("[", "{") if mark else False
         out.append(piece)

@@ -38,22 +38,28 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import attrs
 
 from orgrest.model import Capture, Notice, OrgrestError, RequestSyntaxError, Source, Span
 
-TOKEN = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"  # noqa: S105  (RFC 9110, section 5.6.2; no password)
-_KNOWN_METHODS = frozenset("GET POST DELETE PUT HEAD OPTIONS PATCH TRACE CONNECT".split())
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
 
-_REQUEST = re.compile(rf"({TOKEN})[ \t]+(\S.*)")
+# What methods and header names are made of (RFC 9110, section 5.6.2).
+TCHARS = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
+_KNOWN_METHODS = frozenset(
+    ["GET", "POST", "DELETE", "PUT", "HEAD", "OPTIONS", "PATCH", "TRACE", "CONNECT"]
+)
+
+_REQUEST = re.compile(rf"({TCHARS})[ \t]+(\S.*)")
 _VERSION = re.compile(r"[ \t]+HTTP/(\d(?:\.\d)?)$")
 _TARGET = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://|/|:[^\s:=/]|\{\{")
 _DEFINITION = re.compile(r":([^\s:={}]+)[ \t]*(:?=)[ \t]*(.*)")
 _HERE = re.compile(r"<<[ \t]*([A-Za-z_][A-Za-z0-9_]*)?")
 _BODY_HERE = re.compile(r"<<([A-Za-z_][A-Za-z0-9_]*)")
-_HEADER = re.compile(rf"((?:{TOKEN}|\{{\{{[^\s{{}}]+\}}\}})+|:[^\s:=]+(?=:[ \t])):[ \t]*(.*)")
+_HEADER = re.compile(rf"((?:{TCHARS}|\{{\{{[^\s{{}}]+\}}\}})+|:[^\s:=]+(?=:[ \t])):[ \t]*(.*)")
 _HEADER_VARIABLE = re.compile(r":([^\s:=]+)|\{\{[ \t]*([^\s{}]+)[ \t]*\}\}")
 _HOOK = re.compile(r"->[ \t]*(\S+)(?:[ \t]+(.*))?")
 _SET_VAR = re.compile(r":([^\s:=]+)[ \t]+(\S.*)")
@@ -73,7 +79,7 @@ class Template:
     anchors: tuple[tuple[int, int], ...] = attrs.field(eq=False)
 
     def offset(self, index: int) -> int:
-        """The offset in the source's text of the character at `index` of this text."""
+        """Return the offset in the source's text of the character at `index` of this text."""
         at = bisect_right(self.anchors, index, key=lambda anchor: anchor[0]) - 1
         start, offset = self.anchors[at]
         return offset + index - start
@@ -158,7 +164,7 @@ class ParsedRequest:
     known: Definitions = attrs.field(eq=False, repr=False)
 
     def definition(self, name: str) -> Definition | None:
-        """The definition of `name` that this request sees: the last one above it, or None."""
+        """Return the last definition of `name` above this request, or None."""
         return self.known.before(name, self.span.start)
 
     @property
@@ -182,7 +188,7 @@ class Definitions:
         self._by_name.setdefault(definition.name, []).append(definition)
 
     def before(self, name: str, offset: int) -> Definition | None:
-        """The last definition of `name` that starts before `offset`, or None."""
+        """Return the last definition of `name` that starts before `offset`, or None."""
         named = self._by_name.get(name, [])
         at = bisect_right(named, offset, key=lambda d: d.span.start)
         return named[at - 1] if at else None
@@ -205,7 +211,7 @@ class Document:
         return tuple(item for item in self.items if isinstance(item, ParsedRequest))
 
     def request_at(self, offset: int) -> ParsedRequest | None:
-        """The request at `offset`: around it, else the next one below it, else the last one."""
+        """Return the request around `offset`, else the next below it, else the last one."""
         requests = self.requests
         below = (request for request in requests if offset <= request.span.end)
         return next(below, requests[-1] if requests else None)
@@ -224,7 +230,7 @@ class _Line:
         return len(self.text) - len(self.text.lstrip(" \t"))
 
     def dedented(self, indent: int) -> tuple[str, int]:
-        """The text without up to `indent` leading blanks, and the offset where it then starts."""
+        """Return the text without up to `indent` leading blanks, and where it then starts."""
         return _dedent(self.text, self.start, indent)
 
 
@@ -235,10 +241,14 @@ def _dedent(text: str, start: int, indent: int) -> tuple[str, int]:
 
 def is_request_line(text: str) -> bool:
     """Whether a line begins a request: a method, blanks, and what can be a URL."""
-    match = _REQUEST.match(text.lstrip(" \t"))
-    return bool(match) and (
-        match[1].upper() in _KNOWN_METHODS or _TARGET.match(match[2]) is not None
-    )
+    return _request_line(text.lstrip(" \t")) is not None
+
+
+def _request_line(text: str) -> re.Match[str] | None:
+    match = _REQUEST.fullmatch(text)
+    if match and (match[1].upper() in _KNOWN_METHODS or _TARGET.match(match[2])):
+        return match
+    return None
 
 
 def _one_line(text: str, offset: int) -> Template:
@@ -253,9 +263,7 @@ class _Parser:
         self.items: list[Comment | Text | Definition | ParsedRequest] = []
         self.problems: list[OrgrestError] = []
         self.known = Definitions()
-        self._lines = [
-            _Line(raw.rstrip(_BLANKS), start, raw) for start, raw in _split(source.text)
-        ]
+        self._lines = [_Line(raw.rstrip(_BLANKS), start, raw) for start, raw in _split(source.text)]
         self._at = 0
         self._name: str | None = None
 
@@ -290,8 +298,8 @@ class _Parser:
             self._comment(line, text)
         elif definition := _DEFINITION.fullmatch(text):
             self._definition(line, definition)
-        elif is_request_line(text):
-            self._request(line)
+        elif request := _request_line(text):
+            self._request(line, request)
         else:
             self._at += 1
             self.items.append(Text(text, self._span(line)))
@@ -352,12 +360,10 @@ class _Parser:
             size += len(text) + 1
         return None
 
-    def _request(self, line: _Line) -> None:
+    def _request(self, line: _Line, match: re.Match[str]) -> None:
         self._at += 1
         indent = line.indent
         base = line.start + indent
-        match = _REQUEST.fullmatch(line.text.lstrip(" \t"))
-        assert match is not None  # is_request_line said so
         problems: list[OrgrestError] = []
         notices: list[Notice] = []
         url = [(match[2], base + match.start(2))]
@@ -448,9 +454,7 @@ class _Parser:
     ) -> None:
         if hook[1] == "jq-set-var" and (match := _SET_VAR.fullmatch(hook[2] or "")):
             at = start + hook.start(2)
-            captures.append(
-                Capture(match[1], match[2], self.source, Span(at, at + len(hook[2])))
-            )
+            captures.append(Capture(match[1], match[2], self.source, Span(at, at + len(hook[2]))))
         elif hook[1] == "jq-set-var":
             problems.append(self._problem(start, "a capture reads -> jq-set-var :name EXPRESSION"))
         elif hook[1] == "run-hook":
@@ -488,9 +492,7 @@ class _Parser:
             index = 1 if match[1] else 2
             path = _one_line(match[index].rstrip(), texts[0][1] + match.start(index))
             if last > first + 1:
-                notices.append(
-                    self._notice(texts[1][1], "lines below a < file body are not sent")
-                )
+                notices.append(self._notice(texts[1][1], "lines below a < file body are not sent"))
             return Body(_one_line("", span.start), path, (), span)
         for text, start in texts:
             if text[:1].isalpha() and "://" in text and is_request_line(text):
@@ -526,15 +528,15 @@ class _Parser:
                 problems.append(self._problem(start, f"text below the {word} that ends the body"))
             self._at += 1
         texts = _resplit(template)
-        return attrs.evolve(_text_body(texts, Span(start, end)), span=Span(self._lines[opened].start, end))
+        return attrs.evolve(
+            _text_body(texts, Span(start, end)), span=Span(self._lines[opened].start, end)
+        )
 
 
 def _resplit(template: Template) -> list[tuple[str, int]]:
     return [
         (text, offset)
-        for text, (_, offset) in zip(
-            template.text.split("\n"), template.anchors, strict=True
-        )
+        for text, (_, offset) in zip(template.text.split("\n"), template.anchors, strict=True)
     ]
 
 
@@ -553,7 +555,7 @@ def _text_body(texts: Sequence[tuple[str, int]], span: Span) -> Body:
 
 
 def _split(text: str) -> Iterator[tuple[int, str]]:
-    """The lines of `text` and where they start: LF ends a line, nothing else does."""
+    """Return the lines of `text` and where they start: LF ends a line, nothing else does."""
     start = 0
     for line in text.split("\n"):
         yield start, line
@@ -561,7 +563,7 @@ def _split(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _target(url: list[tuple[str, int]]) -> tuple[Template, str | None]:
-    """The URL out of its lines, and the HTTP version that stood after it."""
+    """Return the URL out of its lines, and the HTTP version that stood after it."""
     text, offset = url[-1]
     version = None
     if match := _VERSION.search(text):
@@ -579,7 +581,7 @@ def _target(url: list[tuple[str, int]]) -> tuple[Template, str | None]:
 
 
 def _why_no_header(text: str) -> str:
-    """What to tell about a line among the headers that is none."""
+    """Return what to tell about a line among the headers that is none."""
     if is_request_line(text):
         return "a second request: separate requests with a line that starts with #"
     if _DEFINITION.fullmatch(text):
@@ -620,18 +622,18 @@ def _quote(text: str) -> str:
 
 
 def quote_body(text: str) -> str:
-    """The text of a body as it is written in a request: itself, or a here-document."""
+    """Return the text of a body as it is written in a request: itself, or a here-document."""
     return _quote(text) if _needs_quoting(text) else text
 
 
 def print_definition(name: str, value: str, operator: str = "=") -> str:
-    """The lines of `:name = value`, as a here-document where the value needs one."""
+    """Return the lines of `:name = value`, as a here-document where the value needs one."""
     plain = "\n" not in value and value == value.strip(_BLANKS) and not _HERE.fullmatch(value)
     return f":{name} {operator} {value}\n" if plain else f":{name} {operator} {_quote(value)}\n"
 
 
 def print_request(request: ParsedRequest) -> str:
-    """The canonical text of one request, without the definitions that it sees."""
+    """Return the canonical text of one request, without the definitions that it sees."""
     version = f" HTTP/{request.version}" if request.version else ""
     lines = [f"{request.method} {request.target.text}{version}"]
     for header in request.headers:
@@ -650,7 +652,7 @@ def print_request(request: ParsedRequest) -> str:
 
 
 def print_document(document: Document) -> str:
-    """The canonical text of a document: parsed again, it means the same.
+    """Return the canonical text of a document: parsed again, it means the same.
 
     Comments among headers are not kept, nor is indentation.
     """

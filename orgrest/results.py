@@ -18,8 +18,8 @@ from __future__ import annotations
 
 import codecs
 import re
-from collections.abc import Collection
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 import attrs
 
@@ -31,8 +31,12 @@ from orgrest.model import (
     to_bytes,
 )
 from orgrest.pretty import json_text, xml_text
-from orgrest.requests import ParsedRequest
-from orgrest.variables import Scope
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from orgrest.requests import ParsedRequest
+    from orgrest.variables import Scope
 
 MASK = "***"
 
@@ -148,7 +152,10 @@ def _spellings(secrets: frozenset[str]) -> tuple[str, ...]:
             escaped |= {text.encode("ascii", "xmlcharrefreplace").decode()}
             found |= escaped
         found |= {b64encode(data).decode(), urlsafe_b64encode(data).decode()}
-        found |= {b64encode(data).decode().rstrip("="), urlsafe_b64encode(data).decode().rstrip("=")}
+        found |= {
+            b64encode(data).decode().rstrip("="),
+            urlsafe_b64encode(data).decode().rstrip("="),
+        }
     spellings = {text for text in found if text.strip() and text.strip("*")}
     return tuple(sorted(spellings, key=lambda text: (-len(text), text)))
 
@@ -157,12 +164,12 @@ def _spellings(secrets: frozenset[str]) -> tuple[str, ...]:
 
 
 def media_type(response: Response) -> str:
-    """The response's media type in lower case without parameters, "" when it has none."""
+    """Return the response's media type in lower case without parameters, "" when it has none."""
     return (response.header("Content-Type") or "").partition(";")[0].strip().lower()
 
 
 def _language(kind: str, text: str) -> str:
-    """The language of the block for a text of media type `kind`; restclient's choices first."""
+    """Return the language of the block for a text of media type `kind`."""
     if kind in _LANGUAGES:
         return _LANGUAGES[kind]
     if kind.endswith("+json"):
@@ -203,7 +210,7 @@ def _is_binary(kind: str, body: bytes) -> bool:
 
 
 def _decode(response: Response, kind: str) -> tuple[str, list[str]]:
-    """The body as text with LF line ends, and what is to be said about it."""
+    """Return the body as text with LF line ends, and what is to be said about it."""
     body = response.body
     charset = _charset(response, kind)
     notes = []
@@ -211,7 +218,9 @@ def _decode(response: Response, kind: str) -> tuple[str, list[str]]:
     if codec is None or (charset and not charset.lower().startswith("utf")):
         codec = _codec(charset)
         if codec is None:
-            notes.append(f"the charset {visible(charset or '', one_line=True)} is not known: read as UTF-8")
+            notes.append(
+                f"the charset {visible(charset or '', one_line=True)} is not known: read as UTF-8"
+            )
             codec = "utf-8"
     try:
         text = body.decode(codec)
@@ -287,12 +296,12 @@ class Rendered:
         return self.value + "".join(lines)
 
     def block(self) -> str:
-        """The source block that ob-restclient writes by default, safe for an Org document."""
+        """Return the source block that ob-restclient writes by default, safe for an Org document."""
         return f"#+BEGIN_SRC {self.language}\n{org.escape(self.text)}#+END_SRC\n"
 
 
 def _inside(line: str, closing: str) -> str:
-    """A line of a comment, so that it does not end the comment."""
+    """Return a line of a comment, so that it does not end the comment."""
     if closing == " -->":
         return line.replace("--", "-&#45;") if "--" in line else line
     return line.replace("*/", "*\\/") if closing else line
@@ -406,6 +415,8 @@ def apply_captures(
         except CaptureError as error:
             raise CaptureError.at(capture.source, capture.span.start, error.reason) from error
         if value in ("", "null"):
-            reason = f"{capture.expression} finds nothing in the response: :{capture.name} is not set"
+            reason = (
+                f"{capture.expression} finds nothing in the response: :{capture.name} is not set"
+            )
             raise CaptureError.at(capture.source, capture.span.start, reason)
         scope.capture(parsed, capture.name, value)

@@ -25,7 +25,7 @@ import threading
 import time
 from collections.abc import Iterator, Mapping
 from functools import partial
-from pathlib import Path
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Self, cast
 from urllib.parse import quote_from_bytes, unquote_to_bytes, urljoin
 
@@ -47,6 +47,7 @@ from orgrest.model import (
 
 if TYPE_CHECKING:
     from http.cookiejar import CookieJar
+    from pathlib import Path
 
 CONNECT_TIMEOUT = 10.0
 READ_TIMEOUT = 30.0
@@ -93,7 +94,7 @@ class _Url:
 
 
 def _target(text: str) -> str:
-    """A path and query as they go into the request line: what may not stand there %-encoded."""
+    """Return a path and query as the request line has them: %-encoded where need be."""
     return quote_from_bytes(to_bytes(text), safe=_TARGET_SAFE)
 
 
@@ -135,7 +136,7 @@ def _show(text: str) -> str:
 
 
 def wire_headers(request: Request, *, cookie: str | None = None) -> Headers:
-    """The header lines as they are sent: ours, as far as the user gave none, then the user's.
+    """Return the header lines as they are sent: ours, where the user gave none, then the user's.
 
     Raises `TransportError` for a URL, a header name or a value that cannot be sent.
     """
@@ -234,18 +235,18 @@ class _LimitedReader(io.RawIOBase):
     def readinto(self, buffer: Any) -> int | None:
         left = self._wire.deadline - time.monotonic()
         if left <= 0:
-            raise _Overdue
+            raise _OverdueError
         silence = left if self._silence is None else min(left, self._silence)
         self._sock.settimeout(silence)
         try:
             count = self._raw.readinto(buffer)
         except TimeoutError as error:
             if silence == left:
-                raise _Overdue from error
+                raise _OverdueError from error
             raise
         self._received += count or 0
         if self._received > self._wire.budget:
-            raise _Flood
+            raise _FloodError
         return count
 
     def close(self) -> None:
@@ -253,11 +254,11 @@ class _LimitedReader(io.RawIOBase):
         super().close()
 
 
-class _Overdue(TimeoutError):
+class _OverdueError(TimeoutError):
     """The whole exchange took too long."""
 
 
-class _Flood(OSError):
+class _FloodError(OSError):
     """The server sends bytes without end that never make a body."""
 
 
@@ -266,7 +267,7 @@ class _HttpResponse(http.client.HTTPResponse):
 
     def __init__(self, sock: socket.socket, *args: Any, wire: _Wire, **options: Any) -> None:
         super().__init__(sock, *args, **options)
-        raw = cast("io.BufferedReader", self.fp).detach()
+        raw = self.fp.detach()
         self.fp = io.BufferedReader(_LimitedReader(raw, sock, wire))
         self._wire = wire
 
@@ -284,8 +285,11 @@ class _Exact:
 
     _wire: _Wire | None = None
     _used = False
+    response_class: Any
 
-    def request(self, method: str, url: str, body: Any = None, headers: Any = None, **k: Any) -> None:
+    def request(
+        self, method: str, url: str, body: Any = None, headers: Any = None, **k: Any
+    ) -> None:
         if isinstance(headers, _Wire):
             self._wire = headers
             headers.reused = self._used
@@ -343,7 +347,7 @@ class Cookies:
                 self._jar.set_cookie(cookie)
 
     def header(self, url: str) -> str | None:
-        """The Cookie header's value for a request for `url`, or None."""
+        """Return the Cookie header's value for a request for `url`, or None."""
         if self._jar is None:
             return None
         from urllib.request import Request as CookieRequest
@@ -403,7 +407,7 @@ class Client:
             manager.clear()
 
     def new_cookies(self) -> Cookies:
-        """A cookie store for one document."""
+        """Return a cookie store for one document."""
         return Cookies()
 
     def send(
@@ -542,7 +546,7 @@ class Client:
     # ------------------------------------------------------------------------------ pools
 
     def _manager(self, url: _Url) -> tuple[urllib3.PoolManager, bool]:
-        """The pool manager for a URL, and whether it goes through a proxy."""
+        """Return the pool manager for a URL, and whether it goes through a proxy."""
         proxy = self._proxy(url) if self._proxies else None
         key = (url.scheme, proxy)
         with self._lock:
@@ -551,11 +555,11 @@ class Client:
             return self._managers[key], proxy is not None and not proxy.startswith("socks")
 
     def _proxy(self, url: _Url) -> str | None:
-        from urllib.request import getproxies_environment, proxy_bypass_environment
+        from urllib.request import getproxies_environment, proxy_bypass
 
         proxies = getproxies_environment()
         proxy = proxies.get(url.scheme) or proxies.get("all")
-        if not proxy or proxy_bypass_environment(url.netloc, proxies):
+        if not proxy or proxy_bypass(url.netloc):
             return None
         return proxy if "://" in proxy else f"http://{proxy}"
 
@@ -605,7 +609,7 @@ class Client:
         paths = ssl.get_default_verify_paths()
         if paths.cafile is None and paths.capath is None:
             try:
-                import certifi
+                certifi = import_module("certifi")
             except ImportError as error:
                 raise TransportError(
                     "this system has no TLS root certificates: pip install certifi, or give --ca"
@@ -616,7 +620,7 @@ class Client:
     # ----------------------------------------------------------------------------- errors
 
     def _explain(self, error: BaseException, *, timeout: float, total: float) -> str:
-        """An error of urllib3, http.client or the system in plain words."""
+        """Return an error of urllib3, http.client or the system in plain words."""
         causes = list(_causes(error))
         reasons = (self._explain_one(cause, timeout, total) for cause in causes)
         found = next(filter(None, reasons), None)
@@ -626,9 +630,9 @@ class Client:
 
     def _explain_one(self, error: BaseException, timeout: float, total: float) -> str | None:
         errors = urllib3.exceptions
-        if isinstance(error, _Overdue):
+        if isinstance(error, _OverdueError):
             return f"the response was not complete after {total:g} s"
-        if isinstance(error, _Flood):
+        if isinstance(error, _FloodError):
             return "the server sends without end: given up"
         if isinstance(error, errors.NameResolutionError):
             return f"the host name {_show(error.conn.host)} is not known"
@@ -647,9 +651,9 @@ class Client:
         if isinstance(error, http.client.LineTooLong):
             return "a header line of the response is longer than 65536 bytes"
         if isinstance(error, http.client.BadStatusLine):
-            return f"the answer is not HTTP: it begins with {_show(error.line[:80])}"
+            return f"the answer is not HTTP: it begins with {_show(str(error.args[0])[:80])}"
         if isinstance(error, http.client.UnknownProtocol):
-            return f"the answer is not HTTP/1.x: {_show(error.version)}"
+            return f"the answer is not HTTP/1.x: {_show(str(error.args[0]))}"
         if isinstance(error, http.client.IncompleteRead):
             return _explain_incomplete(error)
         if isinstance(error, ConnectionResetError):
@@ -671,7 +675,7 @@ def _explain_incomplete(error: http.client.IncompleteRead) -> str:
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
-    """The errors inside an error, innermost first: urllib3 wraps by argument and by `from`."""
+    """Return the errors inside an error, innermost first; urllib3 wraps by argument, too."""
     found: list[BaseException] = []
     queue = [error]
     while queue:
@@ -690,7 +694,7 @@ def _closed(error: BaseException) -> bool:
 
 
 def _text(latin: str) -> str:
-    """What http.client read as Latin-1, as UTF-8 with the other bytes escaped."""
+    """Return what http.client read as Latin-1, as UTF-8 with the other bytes escaped."""
     return latin.encode("latin-1", "replace").decode("utf-8", "surrogateescape")
 
 
@@ -700,7 +704,7 @@ def _without_userinfo(url: str) -> str:
 
 
 def _oddities(response: http.client.HTTPResponse) -> Iterator[str]:
-    """What the user should know about a response's header."""
+    """Return what the user should know about a response's header."""
     if response.headers.defects:
         yield "the response's header holds a line that is none; the lines below it are lost"
     codings = response.headers.get("Content-Encoding", "")
@@ -713,7 +717,7 @@ def _oddities(response: http.client.HTTPResponse) -> Iterator[str]:
 
 
 def _redirected(request: Request, response: Response, location: str) -> Request:
-    """The request that follows a redirect."""
+    """Return the request that follows a redirect."""
     old = _parse_url(request.url)
     new_url = urljoin(old.text, location)
     new = _parse_url(new_url)

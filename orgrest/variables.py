@@ -35,8 +35,8 @@ from __future__ import annotations
 import json
 import re
 import stat
-from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import attrs
 
@@ -46,18 +46,19 @@ from orgrest.model import (
     Notice,
     OrgrestError,
     Request,
-    RequestSyntaxError,
     Source,
     to_bytes,
 )
 from orgrest.requests import (
-    TOKEN,
+    TCHARS,
     Body,
     HeaderLine,
     ParsedRequest,
     Template,
-    parse,
 )
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
 MAX_SIZE = 64 * 2**20
 """The most characters that a completed URL, header or body may have, in its text parts."""
@@ -81,7 +82,7 @@ _LISP = {
     "auth-source-pick-first-password": 'netrc("host")',
 }
 _GETENV = re.compile(r'\(\s*getenv\s+"((?:[^"\\]|\\.)*)"\s*\)')
-_TOKENS = re.compile(
+_TCHARSS = re.compile(
     r"""\s*(?:
         (?P<string>"(?:[^"\\]|\\.)*")
       | (?P<number>-?\d+(?:\.\d+)?(?![\w.]))
@@ -92,7 +93,7 @@ _TOKENS = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r"}
-_FIELD = re.compile(TOKEN)
+_FIELD = re.compile(TCHARS)
 _BOUNDARY = re.compile(r';\s*boundary=(?:"([^"]*)"|([^;\s]+))', re.IGNORECASE)
 
 
@@ -150,7 +151,7 @@ class Scope:
         literal: Mapping[str, str] | None = None,
         directory: Path | None = None,
     ) -> Scope:
-        """The scope of one block, with its `:var`s.
+        """Return the scope of one block, with its `:var`s.
 
         `values` may hold variables; `literal` ones are taken as they are. `directory` is the folder
         where its paths start. Captures and secrets are those of the document.
@@ -172,12 +173,12 @@ class Scope:
         self._shared.captures[name] = (value, parsed.source, parsed.span.start)
 
     def names(self) -> frozenset[str]:
-        """The names of all variables that come from outside the request's own text."""
+        """Return the names of all variables that come from outside the request's own text."""
         shared = self._shared
         return frozenset().union(shared.overrides, shared.captures, self._values, self._literal)
 
     def protect(self, result: str, *inputs: str) -> str:
-        """`result`, noted as a secret where an input holds one."""
+        """Return `result`, noted as a secret where an input holds one."""
         if any(secret in given for given in inputs for secret in self._shared.secrets):
             self._add_secret(result)
         return result
@@ -187,14 +188,14 @@ class Scope:
             self._shared.secrets.add(value)
 
     def env(self, name: str) -> str | None:
-        """The value of an environment variable or of the env file's line; a secret from now on."""
+        """Return the value of an environment variable or of the env file's; it is a secret now."""
         value = self._shared.environ.get(name, self._shared.env_file.get(name))
         if value is not None:
             self._add_secret(value)
         return value
 
     def netrc(self, host: str, field: str) -> str:
-        """The `login`, `account` or `password` for `host`; a secret from now on.
+        """Return the `login`, `account` or `password` for `host`; a secret from now on.
 
         Raises `OrgrestError` when there is none.
         """
@@ -220,7 +221,7 @@ class Scope:
         return value
 
     def read(self, path: str) -> bytes:
-        """The bytes of a file named in the document.
+        """Return the bytes of a file named in the document.
 
         Raises `OrgrestError` when it is outside the folders that may be read, is no regular file,
         or cannot be read.
@@ -243,7 +244,7 @@ class Scope:
 
 
 def read_env_file(path: Path) -> dict[str, str]:
-    r"""The variables of an env file: `NAME=value` lines.
+    r"""Return the variables of an env file: `NAME=value` lines.
 
     `export` before the name, `#` lines, and quotes around a value are understood; in double quotes
     `\n`, `\t`, `\"`, `\\` too. Raises `OrgrestError` with the line that is none of these.
@@ -429,7 +430,7 @@ class _Expansion:
     # ------------------------------------------------------------------------- variables
 
     def text(self, template: Template, start: int = 0, end: int | None = None) -> str:
-        """The template's text from `start` to `end` with its variables replaced."""
+        """Return the template's text from `start` to `end` with its variables replaced."""
         source = template.text
         stop = len(source) if end is None else end
         out: list[str] = []
@@ -442,10 +443,6 @@ class _Expansion:
                 finish = match.end() if name is None else match.end() + len(name)
             else:
                 finish = match.end()
-                if self._find(name) is None:
-                    raise self._error(
-                        template.offset(match.start()), f"the variable {name} is not defined"
-                    )
             if name is None:
                 out.append(source[at:finish])
             else:
@@ -462,7 +459,7 @@ class _Expansion:
         return "".join(out)
 
     def _name_at(self, text: str, start: int, stop: int) -> str | None:
-        """The defined name that `:` at `start - 1` refers to, or None."""
+        """Return the defined name that `:` at `start - 1` refers to, or None."""
         for length in self._lengths:
             end = start + length
             if end > stop or (end < stop and _NAME_CHARACTER.match(text, end)):
@@ -475,7 +472,7 @@ class _Expansion:
         return None
 
     def _find(self, name: str) -> Callable[[int], str] | None:
-        """How to compute the value of `name` (given where it is used), or None."""
+        """Return how to compute the value of `name` (given where it is used), or None."""
         shared = self._scope._shared
         if name in shared.overrides:
             return lambda _: shared.overrides[name]
@@ -497,13 +494,13 @@ class _Expansion:
             return lambda _: self._scope._literal[name]
         if name in self._scope._values:
             given = self._scope._values[name]
-            return lambda offset: self.text(_Fixed(given, offset))
+            return lambda offset: self.text(_fixed(given, offset))
         if captured is not None:
             return lambda _: captured[0]
         return None
 
     def value(self, name: str, offset: int) -> str:
-        """The value of a defined variable that is used at `offset`."""
+        """Return the value of a defined variable that is used at `offset`."""
         if name in self._values:
             return self._values[name]
         if name in self._open:
@@ -512,7 +509,8 @@ class _Expansion:
         if len(self._open) >= MAX_DEPTH:
             raise self._error(offset, f"more than {MAX_DEPTH} variables inside each other")
         compute = self._find(name)
-        assert compute is not None  # callers looked
+        if compute is None:
+            raise self._error(offset, f"the variable {name} is not defined")
         self._open.append(name)
         value = compute(offset)
         self._open.pop()
@@ -540,7 +538,8 @@ class _Expansion:
         return ExpansionError.at(self._parsed.source, offset, reason)
 
 
-def _Fixed(text: str, offset: int) -> Template:  # noqa: N802
+def _fixed(text: str, offset: int) -> Template:
+    """Return a template all of which stands at one place of the source."""
     return Template(text, ((0, offset),))
 
 
@@ -566,7 +565,7 @@ class _Expression:
         return value
 
     def _next(self) -> re.Match[str] | None:
-        match = _TOKENS.match(self._template.text, self._at)
+        match = _TCHARSS.match(self._template.text, self._at)
         if match is not None:
             self._at = match.end()
         return match
@@ -582,11 +581,9 @@ class _Expression:
             return token["number"]
         if token["string"]:
             at = self._template.offset(token.start("string"))
-            return self._expansion.text(_Fixed(_unquote(token["string"]), at))
+            return self._expansion.text(_fixed(_unquote(token["string"]), at))
         if token["variable"]:
             name = token["variable"].strip(":{} \t")
-            if self._expansion._find(name) is None:
-                raise self._error(token.start("variable"), f"the variable {name} is not defined")
             return self._expansion.value(name, self._template.offset(token.start("variable")))
         return self._call(token["name"], token.start("name"), depth)
 
@@ -595,7 +592,7 @@ class _Expression:
         if mark is None or mark["mark"] != "(":
             raise self._error(start, f"{name} is not a function call. There are {_FUNCTIONS}")
         arguments: list[str] = []
-        closing = _TOKENS.match(self._template.text, self._at)
+        closing = _TCHARSS.match(self._template.text, self._at)
         if closing is not None and closing["mark"] == ")":
             self._at = closing.end()
             return self._apply(name, arguments, start)
@@ -643,7 +640,7 @@ class _Expression:
         except OrgrestError as error:
             raise self._error(start, error.reason) from error
 
-    def _uuid(self, arguments: list[str], start: int) -> str:
+    def _uuid(self, _arguments: list[str], _start: int) -> str:
         from uuid import uuid4
 
         return str(uuid4())
@@ -659,12 +656,12 @@ class _Expression:
         except ValueError as error:
             raise self._error(start, f"now: {error}") from error
 
-    def _base64(self, arguments: list[str], start: int) -> str:
+    def _base64(self, arguments: list[str], _start: int) -> str:
         from base64 import b64encode
 
         return self._scope.protect(b64encode(to_bytes(arguments[0])).decode(), arguments[0])
 
-    def _urlencode(self, arguments: list[str], start: int) -> str:
+    def _urlencode(self, arguments: list[str], _start: int) -> str:
         from urllib.parse import quote
 
         return self._scope.protect(quote(to_bytes(arguments[0]), safe=""), arguments[0])
