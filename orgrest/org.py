@@ -51,7 +51,7 @@ _INLINE_RESULT = re.compile(r"[ \t]*\{\{\{results\(.*?\)\}\}\}")
 _HASH = re.compile(r"(?:\(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\)[ \t]*)?([0-9a-f]+)$", re.IGNORECASE)
 _STRUCTURE = re.compile(r"^([ \t]*)(?=,*(?:\*|#\+))", re.MULTILINE)
 _ESCAPED = re.compile(r"^([ \t]*,*),(?=\*|#\+)", re.MULTILINE)
-_INDENTATION = re.compile(r"[ \t]*")
+_REQUEST_LINE = re.compile(r"[ \t]*[A-Za-z-]+ +(?:https?://|:|/|\{\{)\S")
 
 # Old spellings of the affiliated keywords; both columns are what may stand above an element.
 _TODAY = {
@@ -69,7 +69,7 @@ _VERBATIM_BLOCKS = frozenset({"src", "example", "export", "comment", "verse"})
 _PLAIN_CONTAINERS = frozenset({"quote", "center"})
 # What Org takes for an old result, and so removes, when it stands directly below a results keyword.
 _REMOVABLE = frozenset(
-    {"src", "example", "export", "special", "fixed", "drawer", "table", "list", "latex"}
+    {"src", "example", "export", "special", "fixed", "drawer", "table", "list", "latex", "link"}
 )
 
 
@@ -296,6 +296,10 @@ class Document:
             if result is None:
                 return None
             line = result[0] + 1
+        return self.element_at(line)
+
+    def element_at(self, line: int) -> tuple[str, list[str]]:
+        """Give the type and the lines of the element that starts at the line with this index."""
         return self._reader.element(line, self._reader.section_end(line))
 
     def body(self, block: Block) -> Body:
@@ -484,8 +488,12 @@ class Document:
         return self.offset(line)
 
     def _is_request(self, result: Result) -> bool:
+        """Tell whether what stands below a results keyword is a block that somebody wrote."""
         match = _SRC.match(self.lines[result.keyword + 1].lstrip(" \t"))
-        return bool(match and match[1] in REQUEST_LANGUAGES)
+        if match is None or match[1] not in REQUEST_LANGUAGES:
+            return False
+        body = self.lines[result.keyword + 2 : self.line_of(result.end)]
+        return any(_REQUEST_LINE.match(line) for line in body)
 
     def place_inline(self, block: Block, text: str) -> Edit:
         """Give the edit that puts `text` after an inline block, in place of the result there."""
@@ -807,6 +815,7 @@ class _Reader:
         line = self.lines[at]
         document = self.document
         hidden = [match.span() for match in _VERBATIM.finditer(line)]
+        hidden += [match.span() for match in _INLINE_RESULT.finditer(line)]
         done = 0
         for match in _INLINE.finditer(line):
             start, here = match.start(), match.end()
@@ -862,7 +871,7 @@ class _Reader:
     def _extent(self, at: int, limit: int) -> tuple[str, int]:
         lines = self.lines
         if _LINK_LINE.match(lines[at]):
-            return "fixed", at + 1
+            return "link", at + 1
         while at + 1 < limit and _affiliated(lines[at]) and lines[at + 1].strip(" \t"):
             at += 1
         text = lines[at].lstrip(" \t")
