@@ -19,6 +19,19 @@ from typing import TypeAlias
 
 import attrs
 
+from orgrest.lisp import (
+    NUMBER,
+    STRING,
+    ArgumentError,
+    Literal,
+    Number,
+    literal,
+    understand,
+    unquote,
+    write,
+    write_number,
+    write_string,
+)
 from orgrest.org import REQUEST_LANGUAGES, Block, Document, Heading
 
 
@@ -38,19 +51,7 @@ class Reference:
     arguments: str | None = None
 
 
-@attrs.frozen
-class Number:
-    """A number, spelled as it was written."""
-
-    text: str
-
-
-Literal: TypeAlias = "str | Number | list[Literal] | None"
 Value: TypeAlias = "str | Number | Lisp | Reference | list[Literal] | None"
-
-
-class ArgumentError(ValueError):
-    """Header arguments that cannot be read; the text says which and why."""
 
 
 @attrs.frozen
@@ -186,10 +187,13 @@ def _variables(text: str) -> list[str]:
 
 def _read(text: str, name: str) -> str | Lisp:
     """Read one value: quotes taken away, Lisp marked as such."""
-    if text[0] in "(`" or text[0] == "'":
-        return Lisp(text)
+    if text[0] in "(`'":
+        try:
+            return understand(text, {})
+        except ArgumentError:
+            return Lisp(text)
     if text[0] == '"':
-        match = _STRING.match(text)
+        match = STRING.match(text)
         if match is None:
             raise ArgumentError(f"header argument {name} has a quote that is never closed: {text}")
         if match.end() == len(text):
@@ -197,17 +201,7 @@ def _read(text: str, name: str) -> str | Lisp:
     return text
 
 
-_STRING = re.compile(r'"((?:[^"\\]|\\.)*)"', re.DOTALL)
-_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "f": "\f", "e": "\x1b", "s": " "}
-_NUMBER = re.compile(r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
 _REFERENCE = re.compile(r"([^\s\[\]()\"]+)(\[[^\]]*\])?(\(.*\))?(\[[^\]]*\])?$", re.DOTALL)
-
-
-def unquote(text: str) -> str:
-    """Read a Lisp string with its quotes."""
-    return re.sub(
-        r"\\(.)", lambda m: _ESCAPES.get(m[1], m[1]), text[1:-1], flags=re.DOTALL
-    )
 
 
 def value(assignment: str) -> tuple[str, Value]:
@@ -218,19 +212,19 @@ def value(assignment: str) -> tuple[str, Value]:
     name, equals, text = assignment.partition("=")
     name, text = name.strip(), text.strip()
     if not equals or not text:
-        raise ArgumentError(f":var {name} has no value; write :var {name}=\"\" for an empty one")
+        raise ArgumentError(f':var {name} has no value; write :var {name}="" for an empty one')
     if text[0] == '"':
-        match = _STRING.match(text)
+        match = STRING.match(text)
         if match is None:
             raise ArgumentError(f":var {name} has a quote that is never closed: {text}")
         return name, unquote(match[0])
-    if _NUMBER.fullmatch(text):
+    if NUMBER.fullmatch(text):
         return name, Number(text)
     if text[0] == "'":
-        literal, end = _literal(text, 1)
+        items, end = literal(text, 1)
         if end != len(text):
             raise ArgumentError(f":var {name} has something after its value: {text[end:]}")
-        return name, literal
+        return name, items
     if text[0] in "(`[":
         return name, Lisp(text)
     match = _REFERENCE.match(text)
@@ -238,39 +232,6 @@ def value(assignment: str) -> tuple[str, Value]:
         raise ArgumentError(f":var {name} has a value that cannot be read: {text}")
     indices = (match[2] or match[4] or "")[1:-1]
     return name, Reference(match[1], indices, None if match[3] is None else match[3][1:-1])
-
-
-def _literal(text: str, at: int) -> tuple[Literal, int]:
-    """Read Lisp data: strings, numbers, symbols, lists of them."""
-    if text[at : at + 1] == '"' and (match := _STRING.match(text, at)):
-        return unquote(match[0]), match.end()
-    if text[at : at + 1] != "(":
-        match = re.compile(r"[^\s()\"]+").match(text, at)
-        if match is None:
-            raise ArgumentError(f"this Lisp list cannot be read: {text}")
-        word = match[0]
-        if word == "nil":
-            return None, match.end()
-        return (Number(word) if _NUMBER.fullmatch(word) else word), match.end()
-    found: list[Literal] = []
-    stack = [found]
-    at += 1
-    while stack:
-        at += len(text[at:]) - len(text[at:].lstrip())
-        if at >= len(text):
-            raise ArgumentError(f"this Lisp list is never closed: {text}")
-        if text[at] == ")":
-            stack.pop()
-            at += 1
-        elif text[at] == "(":
-            inner: list[Literal] = []
-            stack[-1].append(inner)
-            stack.append(inner)
-            at += 1
-        else:
-            item, at = _literal(text, at)
-            stack[-1].append(item)
-    return found, at
 
 
 def merge(sources: Iterable[Pairs]) -> Arguments:
@@ -286,8 +247,9 @@ def merge(sources: Iterable[Pairs]) -> Arguments:
                 variables[key] = given
             elif name == ":results":
                 if isinstance(given, Lisp):
-                    values["results"] = given
-                    continue
+                    raise ArgumentError(
+                        f"header argument :results holds Emacs Lisp ({given.text}), which is not run"
+                    )
                 for word in (given or "").split():
                     _displace(results, word)
             elif name.startswith(":"):
@@ -314,34 +276,18 @@ def digest(arguments: Arguments, body: str, variables: Iterable[tuple[str, objec
     known: dict[str, str] = {
         name: _print(text) for name, text in arguments.values.items() if isinstance(text, str)
     }
-    known["result-params"] = f"({' '.join(_lisp_string(word) for word in words)})" if words else ""
+    known["result-params"] = f"({' '.join(write_string(word) for word in words)})" if words else ""
     known["result-type"] = kind
-    known["results"] = _lisp_string(" ".join(words)) if words else ""
+    known["results"] = write_string(" ".join(words)) if words else ""
     shown = [text for _, text in sorted(known.items()) if text]
-    shown += [f"({name} . {_lisp(given)})" for name, given in variables]
+    shown += [f"({name} . {write(given)})" for name, given in variables]
     return sha1(f"{':'.join(shown)}-{body}".encode()).hexdigest()  # noqa: S324 - Org's choice
 
 
 def _print(text: str) -> str:
     if not text:
         return ""
-    return _lisp_number(text) if _NUMBER.fullmatch(text) else _lisp_string(text)
-
-
-def _lisp_string(text: str) -> str:
-    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
-
-
-def _lisp_number(text: str) -> str:
-    return str(int(text)) if re.fullmatch(r"[-+]?[0-9]+", text) else repr(float(text))
-
-
-def _lisp(given: object) -> str:
-    if isinstance(given, Number):
-        return _lisp_number(given.text)
-    if isinstance(given, list):
-        return "(" + " ".join(_lisp(item) for item in given) + ")"
-    return "nil" if given is None else _lisp_string(str(given))
+    return write_number(text) if NUMBER.fullmatch(text) else write_string(text)
 
 
 class Inherited:

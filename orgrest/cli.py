@@ -96,17 +96,21 @@ def _pairs(_: object, parameter: click.Parameter, given: Iterable[str]) -> dict[
 @click.option("--dry-run", is_flag=True, help="Show the requests; send nothing.")
 @click.option("--stdout", "to_stdout", is_flag=True, help="Print the document; write nothing.")
 @click.option("--diff", is_flag=True, help="Print what would change; write nothing.")
-@click.option(
-    "--check", is_flag=True, help="Write nothing; status 1 when a result would change."
-)
+@click.option("--check", is_flag=True, help="Write nothing; status 1 when a result would change.")
 @click.option(
     "--volatile",
     multiple=True,
     metavar="HEADER",
     help="A response header whose changes --check ignores, like Date.",
 )
-@click.option("--var", "variables", multiple=True, callback=_pairs, metavar="NAME=VALUE",
-              help="Set a variable.")
+@click.option(
+    "--var",
+    "variables",
+    multiple=True,
+    callback=_pairs,
+    metavar="NAME=VALUE",
+    help="Set a variable.",
+)
 @click.option(
     "--env-file", multiple=True, type=click.Path(path_type=Path), help="Values for env()."
 )
@@ -117,15 +121,32 @@ def _pairs(_: object, parameter: click.Parameter, given: Iterable[str]) -> dict[
     metavar="DIR",
     help="Let requests read files below DIR, too.",
 )
-@click.option("--timeout", type=click.FloatRange(0, min_open=True), metavar="SECONDS",
-              help="Give up on a request after this time.")
+@click.option(
+    "--timeout",
+    type=click.FloatRange(0, min_open=True),
+    metavar="SECONDS",
+    help="Give up on a request after this time.",
+)
 @click.option("--fail", is_flag=True, help="Count a status of 400 and above as a failure.")
-@click.option("-j", "--jobs", type=click.IntRange(1, 64), default=1, metavar="N",
-              help="Send up to N independent requests at once.")
-@click.option("--save", type=click.Choice(["each", "end"]),
-              help="When to save: after each request, or at the end.")
-@click.option("--ca", type=click.Path(path_type=Path), metavar="FILE",
-              help="Certificates to trust instead of the system's.")
+@click.option(
+    "-j",
+    "--jobs",
+    type=click.IntRange(1, 64),
+    default=1,
+    metavar="N",
+    help="Send up to N independent requests at once.",
+)
+@click.option(
+    "--save",
+    type=click.Choice(["each", "end"]),
+    help="When to save: after each request, or at the end.",
+)
+@click.option(
+    "--ca",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Certificates to trust instead of the system's.",
+)
 @click.option("--insecure", is_flag=True, help="Do not verify TLS certificates.")
 @click.option("-q", "--quiet", is_flag=True, help="Say only what went wrong.")
 @click.option("--json", "as_json", is_flag=True, help="Print a line of JSON for each request.")
@@ -159,7 +180,6 @@ def evaluate(
     for standard input (no FILE, or -), they are printed.
     """
     from orgrest.evaluate import Options
-    from orgrest.org import REQUEST_LANGUAGES
     from orgrest.transport import Client
     from orgrest.variables import read_env_file
 
@@ -192,7 +212,7 @@ def evaluate(
         env_file=values,
         allow_read=allow_read,
         options=Options(
-            languages=frozenset(languages) or REQUEST_LANGUAGES,
+            languages=frozenset(languages),
             names=names,
             lines=lines,
             jobs=jobs,
@@ -278,6 +298,9 @@ class _Run:
         except EvaluationError as error:
             _complain(str(error))
             return 2
+        if not self.settings.quiet:
+            for notice in evaluation.notices:
+                _complain(f"{name}: {notice}")
         interrupted = False
         try:
             for outcome in _with_progress(evaluation.run(), count, self.settings):
@@ -554,9 +577,17 @@ def demo(path: Path | None) -> None:
 @click.argument("file", required=False)
 @click.option("--line", type=int, metavar="N", help="The request at this line.")
 @click.option("--name", metavar="NAME", help="The request with this name.")
-@click.option("--var", "variables", multiple=True, callback=_pairs, metavar="NAME=VALUE",
-              help="Set a variable.")
-@click.option("--env-file", multiple=True, type=click.Path(path_type=Path), help="Values for env().")
+@click.option(
+    "--var",
+    "variables",
+    multiple=True,
+    callback=_pairs,
+    metavar="NAME=VALUE",
+    help="Set a variable.",
+)
+@click.option(
+    "--env-file", multiple=True, type=click.Path(path_type=Path), help="Values for env()."
+)
 @click.option("--from-curl", "command", metavar="COMMAND", help="A curl command; - reads one.")
 def curl(
     file: str | None,
@@ -589,8 +620,15 @@ def curl(
             values.update(read_env_file(path))
         document = File.read(Path(file))
         settings = _Settings(
-            mode="dry run", save=None, volatile=(), fail=False, quiet=True, json=False,
-            variables=variables, env_file=values, allow_read=(),
+            mode="dry run",
+            save=None,
+            volatile=(),
+            fail=False,
+            quiet=True,
+            json=False,
+            variables=variables,
+            env_file=values,
+            allow_read=(),
             options=Options(
                 names=(name,) if name else (), lines=(line,) if line else (), dry_run=True
             ),

@@ -3,39 +3,33 @@
 What stands under a name is read as Org reads it: a table gives its rows (without rules, and without
 the header above the first rule), a list its items, fixed-width and example text its lines. Indices
 (``name[1,0]``, ranges ``0:2``, ``*`` or nothing for all, negative ones from the end) pick from tables
-and lists, rules and header counted. The few forms of Emacs Lisp that only put texts together (a
-constant, ``(concat ...)``) are understood; everything else of Emacs Lisp is not run.
+and lists, rules and header counted.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
 from typing import TypeAlias
 
-from orgrest.arguments import ArgumentError, Number, unquote
+from orgrest.lisp import ArgumentError, Number
 from orgrest.org import Document, column, unescape
 
 Data: TypeAlias = "str | list[Data]"
 
 _RULE = re.compile(r"[ \t]*\|[-+]")
 _ITEM = re.compile(r"[ \t]*(?:[-+*]|[0-9]+[.)])(?:[ \t]+\[[ X-]\])?[ \t]*(.*)")
-_LISP = re.compile(r'\s*(?:(\()|(\))|("(?:[^"\\]|\\.)*")|([^\s()"]+))', re.DOTALL)
 _JSON_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?")
 _HLINE: list[Data] = []
 
 
-def read(document: Document, name: str, indices: str, *, header: bool) -> Data | None:
-    """Give the value of the table, list, result or text with this name; None without one.
+def read(element: tuple[str, list[str]], name: str, indices: str, *, header: bool) -> Data:
+    """Give the value of an element, a table, list, result or text, that goes by `name`.
 
     `header` says that the header of a table is wanted, too. Raises ArgumentError for indices that
     are none or that point outside.
     """
-    found = document.element_named(name)
-    if found is None:
-        return None
-    kind, lines = found
+    kind, lines = element
     if kind == "drawer":
         inner = Document("\n".join(lines[1:-1]))
         inside = inner.element_at(0)
@@ -120,46 +114,3 @@ def _index(text: str, length: int) -> int:
     if not -length <= number < length:
         raise IndexError
     return number % length
-
-
-def understand(lisp: str, variables: Mapping[str, str]) -> str:
-    """Compute Emacs Lisp that only puts texts together: a constant, a variable, ``(concat ...)``.
-
-    Raises ArgumentError for anything else, which is not run.
-    """
-    refusal = ArgumentError(f"Emacs Lisp is not run: {' '.join(lisp.split())}")
-    stack: list[list[str]] = []
-    done: str | None = None
-    at = 0
-    while at < len(lisp.rstrip()):
-        match = _LISP.match(lisp, at)
-        if match is None or done is not None:
-            raise refusal
-        at = match.end()
-        opened, closed, text, word = match.groups()
-        if opened:
-            function = _LISP.match(lisp, at)
-            if function is None or function[4] != "concat":
-                raise refusal
-            at = function.end()
-            stack.append([])
-            continue
-        if closed:
-            if not stack:
-                raise refusal
-            given = "".join(stack.pop())
-        elif text:
-            given = unquote(text)
-        elif word in variables:
-            given = variables[word]
-        elif re.fullmatch(r"-?[0-9]+(?:\.[0-9]+)?", word) and not stack:
-            given = word
-        else:
-            raise refusal
-        if stack:
-            stack[-1].append(given)
-        else:
-            done = given
-    if done is None:
-        raise refusal
-    return done

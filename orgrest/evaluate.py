@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING
 import attrs
 
 from orgrest import arguments as header
-from orgrest import data, layout, org, requests, results, variables
+from orgrest import data, layout, lisp, org, requests, results, variables
 from orgrest.model import OrgrestError, Request, Response, Source
 
 if TYPE_CHECKING:
@@ -46,9 +46,13 @@ class EvaluationError(OrgrestError):
 
 @attrs.frozen
 class Options:
-    """What is evaluated, and how. `names` and `lines` choose blocks; empty, all are meant."""
+    """What is evaluated, and how. `names` and `lines` choose blocks; empty, all are meant.
 
-    languages: frozenset[str] = org.REQUEST_LANGUAGES
+    Without `languages`, a document that has restclient blocks is taken for one of ob-restclient's:
+    its blocks in http and rest are some other tool's. Elsewhere all three are ours.
+    """
+
+    languages: frozenset[str] = frozenset()
     names: tuple[str, ...] = ()
     lines: tuple[int, ...] = ()
     jobs: int = 1
@@ -101,7 +105,10 @@ class _Task:
 
 
 class Evaluation:
-    """One run over one document; `text` is the document with the results of the run so far."""
+    """One run over one document; `text` is the document with the results of the run so far.
+
+    `notices` is what the user should know about the choice that `plan` made.
+    """
 
     def __init__(
         self,
@@ -133,6 +140,8 @@ class Evaluation:
         self._parsed: list[requests.ParsedRequest] = []
         self._waiting: list[_Task | Outcome] = []
         self._base = text
+        self._languages = options.languages
+        self.notices: tuple[str, ...] = ()
         if not plain:
             self._document = org.Document(text)
             self._inherited = header.Inherited(self._document)
@@ -234,6 +243,7 @@ class Evaluation:
 
     def _choose(self) -> list[org.Block]:
         options = self._options
+        self._languages = options.languages or self._usual_languages()
         found = [block for block in self._document.blocks if self._is_ours(block)]
         inside = self._result_spans(found)
         found = [block for block in found if not _within(inside, block.start)]
@@ -248,11 +258,23 @@ class Evaluation:
             wanted.append(at)
         return sorted(dict.fromkeys(wanted), key=lambda block: block.start)
 
+    def _usual_languages(self) -> frozenset[str]:
+        used = [block.language for block in self._document.blocks if block.call is None]
+        if "restclient" not in used:
+            return org.REQUEST_LANGUAGES
+        for language in sorted(org.REQUEST_LANGUAGES - {"restclient"}):
+            if count := used.count(language):
+                self.notices += (
+                    f"{count} block{'s' if count > 1 else ''} in {language} left alone, as the "
+                    f"document uses restclient (--lang {language} evaluates them)",
+                )
+        return frozenset({"restclient"})
+
     def _is_ours(self, block: org.Block) -> bool:
         if block.call is None:
-            return block.language in self._options.languages
+            return block.language in self._languages
         target = self._document.block_named(block.call.name)
-        return target is not None and target.language in self._options.languages
+        return target is not None and target.language in self._languages
 
     def _result_spans(self, blocks: Sequence[org.Block]) -> list[tuple[int, int]]:
         """Find the old results, where blocks are no requests of the user's."""
@@ -272,7 +294,7 @@ class Evaluation:
         try:
             arguments = self._arguments(block)
             words = arguments.get("wrap").split()[1:2]
-        except (header.ArgumentError, EvaluationError):
+        except (lisp.ArgumentError, EvaluationError):
             return True
         return "code" not in arguments.results and not set(words) & org.REQUEST_LANGUAGES
 
@@ -306,7 +328,7 @@ class Evaluation:
                     return Outcome(line, block.name, "cached")
         except OrgrestError as error:
             return self._failed(line, block.name, error)
-        except header.ArgumentError as error:
+        except lisp.ArgumentError as error:
             return self._failed(line, block.name, EvaluationError(str(error)))
         return task
 
@@ -352,7 +374,7 @@ class Evaluation:
                 shown.append((name, value))
             else:
                 literal[name] = self._resolve(value, arguments)
-                shown.append((name, value if isinstance(value, header.Number) else literal[name]))
+                shown.append((name, value if isinstance(value, lisp.Number) else literal[name]))
         body = self._document.body(target)
         text, places = body.text, list(body.places)
         if arguments.flag("noweb") and arguments.get("noweb") != "tangle":
@@ -405,7 +427,7 @@ class Evaluation:
         """Compute the hash of a block, of its text as Emacs would hand it on."""
         parts = [arguments.get("prologue")] if arguments.get("prologue") else []
         parts += [
-            f":{name} = {value.text if isinstance(value, header.Number) else value}"
+            f":{name} = {value.text if isinstance(value, lisp.Number) else value}"
             for name, value in shown
         ]
         parts.append(text)
@@ -471,7 +493,7 @@ class Evaluation:
                 try:
                     if header.of_block(block, self._inherited).get("noweb-ref") == name:
                         found.append(block)
-                except header.ArgumentError:
+                except lisp.ArgumentError:
                     continue
         return found
 
@@ -480,7 +502,7 @@ class Evaluation:
     def _resolve(self, value: header.Value, arguments: header.Arguments) -> str:
         """Give what a ``:var`` stands for, lists and tables as JSON."""
         if isinstance(value, header.Lisp):
-            return data.understand(value.text, {})
+            return lisp.understand(value.text, {})
         if isinstance(value, header.Reference):
             block = self._document.block_named(value.name)
             if block is not None and (
@@ -495,22 +517,22 @@ class Evaluation:
     ) -> data.Data:
         """Give the data that stands in the document under a name."""
         if block is not None and block.language in ("emacs-lisp", "elisp"):
-            with contextlib.suppress(header.ArgumentError):  # its result may stand there, too
-                return data.understand(self._document.body(block).text, {})
+            with contextlib.suppress(lisp.ArgumentError):  # its result may stand there, too
+                return lisp.understand(self._document.body(block).text, {})
         name = value.name.lower()
         document = org.Document(self.text) if name in self._placed else self._document
         with_header = arguments.get("colnames") == "no"
-        found = data.read(document, value.name, value.indices, header=with_header)
-        if found is None and block is not None:
+        element = document.element_named(value.name)
+        if element is not None:
+            return data.read(element, value.name, value.indices, header=with_header)
+        if block is not None:
             raise EvaluationError(
                 f"{value.name} is a block in {block.language or 'no language'}, which is not run "
                 "here, and it has no result in this document"
             )
-        if found is None:
-            raise EvaluationError(
-                f"no block, table, list or result is named {value.name} in this document"
-            )
-        return found
+        raise EvaluationError(
+            f"no block, table, list or result is named {value.name} in this document"
+        )
 
     def _result_of(self, block: org.Block, reference: header.Reference) -> str:
         """Give the body that a request block gets, sending it unless that was done already."""
@@ -520,9 +542,10 @@ class Evaluation:
         if block.language not in org.REQUEST_LANGUAGES:
             if block.language in ("emacs-lisp", "elisp"):
                 given = dict(
-                    self._argument(text) for text in header.call_arguments(reference.arguments or "")
+                    self._argument(text)
+                    for text in header.call_arguments(reference.arguments or "")
                 )
-                return data.understand(self._document.body(block).text, given)
+                return lisp.understand(self._document.body(block).text, given)
             raise EvaluationError(
                 f"{reference.name} is a block in {block.language}, which is not run here"
             )
@@ -561,7 +584,7 @@ class Evaluation:
             return self._place(task.block, task.arguments, outcome, task)
         except OrgrestError as error:
             return self._failed(task.line, task.name, error)
-        except header.ArgumentError as error:
+        except lisp.ArgumentError as error:
             return self._failed(task.line, task.name, EvaluationError(str(error)))
 
     def _exchange(self, task: _Task) -> Outcome:
@@ -654,7 +677,9 @@ class Evaluation:
             shown = layout.Shown("".join(values))
         else:
             values = self._post(arguments, values)
-            shown = layout.show(arguments, values, blocks, task.language if task else block.language)
+            shown = layout.show(
+                arguments, values, blocks, task.language if task else block.language
+            )
         mode = next((word for word in words if word in ("append", "prepend")), "replace")
         change = self._put(
             block,
@@ -693,7 +718,7 @@ class Evaluation:
             return [one.rendered.value for one in outcome.exchanges if one.rendered is not None]
         if block.language not in ("emacs-lisp", "elisp"):
             raise EvaluationError(f":post: {block.language} is not run here")
-        text = data.understand(self._document.body(block).text, given)
+        text = lisp.understand(self._document.body(block).text, given)
         return [text if text.endswith("\n") or not text else text + "\n"]
 
     def _inline_text(self, rendered: Sequence[results.Rendered]) -> str:
@@ -758,9 +783,7 @@ class Evaluation:
 
     # edits
 
-    def _put(
-        self, block: org.Block, make: Callable[[org.Block], org.Edit]
-    ) -> tuple[str, str]:
+    def _put(self, block: org.Block, make: Callable[[org.Block], org.Edit]) -> tuple[str, str]:
         """Make the edit that places a result, after the ones before it where it builds on them.
 
         Gives the text that it replaces, and the new one.

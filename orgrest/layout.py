@@ -52,10 +52,13 @@ def pure(arguments: Arguments) -> bool:
     As in ob-restclient, ``value`` counts wherever it stands in the words of ``:results``.
     """
     words = arguments.results
-    return "value" in " ".join(words).lower() or "table" in words or "file" in words
+    shaped = {"table", "vector", "file"} & set(words)
+    return bool(shaped) or "value" in " ".join(words).lower()
 
 
-def show(arguments: Arguments, values: Sequence[str], blocks: Sequence[str], language: str) -> Shown:
+def show(
+    arguments: Arguments, values: Sequence[str], blocks: Sequence[str], language: str
+) -> Shown:
     """Write the responses of one block as its result.
 
     `values` are their bodies, `blocks` the same wrapped as ob-restclient does; both are whole

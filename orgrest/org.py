@@ -44,9 +44,7 @@ _LINK_LINE = re.compile(r"[ \t]*\[\[(?:[^\]\[\\]|\\.)+\](?:\[[^\n]+?\])?\][ \t]*
 _FIXED = re.compile(r":(?: |$)")
 _CALL = re.compile(r"[ \t]*#\+call:[ \t]*([^()\[\]\n]+?)(\[[^\]\[\n]*\])?(?=\()", re.IGNORECASE)
 _INLINE = re.compile(r"(?<!\w)(?:src_([^\s\[{]+)|call_([^\s()\[\]{}]+))(?=[\[({])")
-_VERBATIM = re.compile(
-    r"(?:^|(?<=[\s\-('\"{]))([=~])(?:\S|\S.*?\S)\1(?=$|[\s\-.,:!?;'\")}\[\\])"
-)
+_VERBATIM = re.compile(r"(?:^|(?<=[\s\-('\"{]))([=~])(?:\S|\S.*?\S)\1(?=$|[\s\-.,:!?;'\")}\[\\])")
 _INLINE_RESULT = re.compile(r"[ \t]*\{\{\{results\(.*?\)\}\}\}")
 _HASH = re.compile(r"(?:\(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\)[ \t]*)?([0-9a-f]+)$", re.IGNORECASE)
 _STRUCTURE = re.compile(r"^([ \t]*)(?=,*(?:\*|#\+))", re.MULTILINE)
@@ -288,14 +286,18 @@ class Document:
         """Find what stands under ``#+NAME: name``, or else under ``#+RESULTS: name``.
 
         Gives the element's type (``table``, ``list``, ``fixed``, ``example``, ``src``, ``text`` ...)
-        and its lines; None when there is no such name.
+        and its lines; None when there is no such name. A source block stands for its result.
         """
+        block = self.block_named(name)
+        if block is not None:
+            result = self.result(block)
+            return None if result is None else self.element_at(result.keyword + 1)
         line = self._named.get(name.lower())
         if line is None:
-            result = self._results.get(name.lower())
-            if result is None:
+            found = self._results.get(name.lower())
+            if found is None:
                 return None
-            line = result[0] + 1
+            line = found[0] + 1
         return self.element_at(line)
 
     def element_at(self, line: int) -> tuple[str, list[str]]:
@@ -691,9 +693,7 @@ class _Reader:
                 self._name(above, at)
                 above = []
             if inline and first not in "#:" and ("src_" in line or "call_" in line):
-                self._inline(
-                    at, heading, Region(limit, items[-1] if items else -1, footnote)
-                )
+                self._inline(at, heading, Region(limit, items[-1] if items else -1, footnote))
             at += 1
         _ = section
 
