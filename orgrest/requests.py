@@ -59,7 +59,7 @@ _TARGET = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://|/|:[^\s:=/]|\{\{")
 _DEFINITION = re.compile(r":([^\s:={}]+)[ \t]*(:?=)[ \t]*(.*)")
 _HERE = re.compile(r"<<[ \t]*([A-Za-z_][A-Za-z0-9_]*)?")
 _BODY_HERE = re.compile(r"<<([A-Za-z_][A-Za-z0-9_]*)")
-_HEADER = re.compile(rf"((?:{TCHARS}|\{{\{{[^\s{{}}]+\}}\}})+|:[^\s:=]+(?=:[ \t])):[ \t]*(.*)")
+_HEADER = re.compile(rf"((?:{TCHARS}|\{{\{{[^\s{{}}]+\}}\}})+|:[^\s:=]+(?=:[ \t])):[ \t]?(.*)")
 _HEADER_VARIABLE = re.compile(r":([^\s:=]+)|\{\{[ \t]*([^\s{}]+)[ \t]*\}\}")
 _HOOK = re.compile(r"->[ \t]*(\S+)(?:[ \t]+(.*))?")
 _SET_VAR = re.compile(r":([^\s:=]+)[ \t]+(\S.*)")
@@ -640,7 +640,7 @@ def print_request(request: ParsedRequest) -> str:
         if isinstance(header, HeaderVariable):
             lines.append(f":{header.name}")
         else:
-            lines.append(f"{header.name.text}: {header.value.text}".rstrip(" "))
+            lines.append(f"{header.name.text}: {header.value.text}".rstrip(_BLANKS))
     lines += [f"-> jq-set-var :{c.name} {c.expression}" for c in request.captures]
     if request.body is not None:
         lines.append("")

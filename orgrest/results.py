@@ -45,7 +45,7 @@ _INVISIBLE = re.compile(
 )
 _STRUCTURE = re.compile(
     r"^(?:\*+[ \t]|[ \t]*(?:#\+\S|:[\w-]+:[ \t]*$|\[fn:|\\begin\{)|%%\()"
-    r"|(?:src|call)_[^\s\[({]+[\[({]|\{\{\{",
+    r"|<%%\(|(?:src|call)_[^\s\[({]+[\[({]|\{\{\{",
     re.MULTILINE,
 )
 _PARAMETER = re.compile(r';\s*charset\s*=\s*(?:"([^"]*)"|([^\s;"]+))', re.IGNORECASE)
@@ -296,7 +296,7 @@ class Rendered:
         return self.value + "".join(lines)
 
     def block(self) -> str:
-        """Return the source block that ob-restclient writes by default, safe for an Org document."""
+        """Return the source block that ob-restclient writes by default, safe in a document."""
         return f"#+BEGIN_SRC {self.language}\n{org.escape(self.text)}#+END_SRC\n"
 
 

@@ -62,6 +62,7 @@ _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _FIELD_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _URL = re.compile(r"(https?)://([^/?#\\]*)([^?#]*)(\?[^#]*)?", re.IGNORECASE)
 _AUTHORITY = re.compile(r"(?:(.*)@)?(\[[0-9A-Fa-f:.]+(?:%[\w.~-]+)?\]|[^\[\]:@]+)(?::(\d*))?")
+_HOST = re.compile(r"\[.+\]|[\w~!$&'()*+,;=-]+(?:\.[\w~!$&'()*+,;=-]+)*\.?", re.ASCII)
 _TARGET_SAFE = "-._~!$&'()*+,;=:@/?%"
 _PORTS = {"http": 80, "https": 443}
 _CODINGS = {"br": "brotli", "zstd": "backports.zstd", "gzip": "", "x-gzip": "", "deflate": ""}
@@ -114,7 +115,7 @@ def _parse_url(url: str) -> _Url:
         raise TransportError(f"not a host name: {_show(authority[2])}") from error
     if not 0 < port < 65536:
         raise TransportError(f"not a port: {port}")
-    if re.search(r"[\x00-\x20\x7f\"<>^`{|}%]", host.partition("%")[0]):
+    if not _HOST.fullmatch(host):
         raise TransportError(f"not a host name: {_show(authority[2])}")
     path = match[3].replace("\\", "%5C")
     return _Url(
@@ -385,6 +386,7 @@ class Client:
         self._ca = ca
         self._insecure = insecure
         self._managers: dict[tuple[str, str | None], urllib3.PoolManager] = {}
+        self._pools: dict[tuple[str, str, int], tuple[urllib3.HTTPConnectionPool, bool]] = {}
         self._lock = threading.Lock()
         self._proxies = any(name.lower().endswith("_proxy") for name in os.environ)
         self.warnings = (
@@ -432,7 +434,6 @@ class Client:
                 start=start,
                 deadline=start + total,
                 timeout=Timeout(connect=min(self._connect_timeout, silence), read=silence),
-                hops=MAX_REDIRECTS if follow else 0,
                 follow=follow,
             )
         except TransportError as error:
@@ -455,7 +456,6 @@ class Client:
         start: float,
         deadline: float,
         timeout: Timeout,
-        hops: int,
         follow: bool,
     ) -> Response:
         redirects: list[Redirect] = []
@@ -463,17 +463,15 @@ class Client:
             response = self._exchange(request, cookies, deadline, timeout)
             location = response.header("Location")
             if not follow or response.status not in _REDIRECTS or location is None:
-                return attrs.evolve(
-                    response,
-                    duration=time.monotonic() - start,
-                    redirects=tuple(redirects),
-                )
-            if len(redirects) >= hops:
-                raise TransportError(
-                    f"more than {hops} redirects; the last one leads to {_show(location)}"
-                )
+                break
+            if len(redirects) == MAX_REDIRECTS:
+                warning = f"stopped after {MAX_REDIRECTS} redirects: this one was not followed"
+                response = attrs.evolve(response, warnings=(*response.warnings, warning))
+                break
             request = _redirected(request, response, location)
             redirects.append(Redirect(response.status, response.reason, request.url))
+        duration = time.monotonic() - start
+        return attrs.evolve(response, duration=duration, redirects=tuple(redirects))
 
     # --------------------------------------------------------------------------- exchange
 
@@ -482,9 +480,8 @@ class Client:
     ) -> Response:
         url = _parse_url(request.url)
         lines = _wire_headers(request, url, cookies.header(url.text))
-        manager, proxied = self._manager(url)
-        pool = manager.connection_from_host(url.host, url.port, url.scheme)
-        target = url.text if proxied and url.scheme == "http" else url.target
+        pool, forwarded = self._pool(url)
+        target = url.text if forwarded else url.target
         length = next(find_headers(lines, "Content-Length"), None)
         coding = next(find_headers(lines, "Transfer-Encoding"), None)
         announced = length is None or length == str(len(request.body or b""))
@@ -545,14 +542,18 @@ class Client:
 
     # ------------------------------------------------------------------------------ pools
 
-    def _manager(self, url: _Url) -> tuple[urllib3.PoolManager, bool]:
-        """Return the pool manager for a URL, and whether it goes through a proxy."""
-        proxy = self._proxy(url) if self._proxies else None
-        key = (url.scheme, proxy)
+    def _pool(self, url: _Url) -> tuple[urllib3.HTTPConnectionPool, bool]:
+        """Return the connections to a URL's origin, and whether a proxy forwards what they send."""
         with self._lock:
-            if key not in self._managers:
-                self._managers[key] = self._new_manager(url.scheme, proxy)
-            return self._managers[key], proxy is not None and not proxy.startswith("socks")
+            if url.origin not in self._pools:
+                proxy = self._proxy(url) if self._proxies else None
+                key = (url.scheme, proxy)
+                if key not in self._managers:
+                    self._managers[key] = self._new_manager(url.scheme, proxy)
+                pool = self._managers[key].connection_from_host(url.host, url.port, url.scheme)
+                forwarded = url.scheme == "http" and bool(proxy) and not _is_socks(proxy)
+                self._pools[url.origin] = (pool, forwarded)
+            return self._pools[url.origin]
 
     def _proxy(self, url: _Url) -> str | None:
         from urllib.request import getproxies_environment, proxy_bypass
@@ -564,13 +565,13 @@ class Client:
         return proxy if "://" in proxy else f"http://{proxy}"
 
     def _new_manager(self, scheme: str, proxy: str | None) -> urllib3.PoolManager:
-        options: dict[str, Any] = {"maxsize": 16}
+        options: dict[str, Any] = {"num_pools": 1000, "maxsize": 16}
         if scheme == "https":
             options["ssl_context"] = self._tls_context()
         manager: urllib3.PoolManager
         if proxy is None:
             manager = urllib3.PoolManager(**options)
-        elif proxy.startswith("socks"):
+        elif _is_socks(proxy):
             try:
                 from urllib3.contrib.socks import SOCKSProxyManager
             except ImportError as error:
@@ -658,6 +659,10 @@ class Client:
             return _explain_incomplete(error)
         if isinstance(error, ConnectionResetError):
             return "the server reset the connection"
+        if isinstance(error, errors.InvalidHeader):
+            return f"the response's header contradicts itself: {_show(str(error))}"
+        if isinstance(error, errors.ProtocolError) and "chunk size" in str(error):
+            return _DAMAGED_CHUNKS
         if isinstance(error, errors.DecodeError):
             return "the body is not what its Content-Encoding says"
         if type(error) is http.client.HTTPException:  # got more than 100 headers
@@ -667,11 +672,14 @@ class Client:
         return None
 
 
+_DAMAGED_CHUNKS = "the response ends inside a chunk, or its chunks are damaged"
+
+
 def _explain_incomplete(error: http.client.IncompleteRead) -> str:
     got = error.partial if isinstance(error.partial, int) else len(error.partial)
     if error.expected is None or isinstance(error, urllib3.exceptions.InvalidChunkLength):
-        return "the response ends inside a chunk, or its chunks are damaged"
-    return f"the connection was closed after {got} of {got + error.expected} bytes of the body"
+        return _DAMAGED_CHUNKS
+    return f"the connection was closed after {got} of {got + error.expected} announced bytes"
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
@@ -698,6 +706,10 @@ def _text(latin: str) -> str:
     return latin.encode("latin-1", "replace").decode("utf-8", "surrogateescape")
 
 
+def _is_socks(proxy: str | None) -> bool:
+    return proxy is not None and proxy.lower().startswith("socks")
+
+
 def _without_userinfo(url: str) -> str:
     scheme, separator, rest = url.partition("://")
     return _show(f"{scheme}{separator}{rest.rpartition('@')[2]}")
@@ -719,8 +731,10 @@ def _oddities(response: http.client.HTTPResponse) -> Iterator[str]:
 def _redirected(request: Request, response: Response, location: str) -> Request:
     """Return the request that follows a redirect."""
     old = _parse_url(request.url)
-    new_url = urljoin(old.text, location)
-    new = _parse_url(new_url)
+    try:
+        new = _parse_url(urljoin(old.text, location))
+    except ValueError as error:
+        raise TransportError(f"not a URL to redirect to: {_show(location)}") from error
     headers = request.headers
     method, body = request.method, request.body
     if response.status in (302, 303) and method.upper() not in ("GET", "HEAD"):
