@@ -1,9 +1,9 @@
 """Header arguments of source blocks: read, inherited and merged in Org's order of precedence.
 
 From weak to strong: Org's defaults, the language's, ``header-args`` of the document and of the
-headings above, ``header-args:LANGUAGE`` likewise, the block's own line, its ``#+HEADER:`` lines (the
-first of which wins). ``:results`` and ``:exports`` merge word by word, where a word displaces the
-others of its group; each ``:var`` stands for itself; everything else is replaced.
+headings above, ``header-args:LANGUAGE`` likewise, the block's own line, its ``#+HEADER:`` lines
+(the first of which wins). ``:results`` merges word by word, where a word displaces the others of
+its group; each ``:var`` stands for itself; everything else is replaced.
 
 Nothing is evaluated: a value in Emacs Lisp is kept as `Lisp`, so that whoever needs it can say that
 it is not run. Literals that Lisp quotes (``'("a" 1)``) are data and are read.
@@ -12,10 +12,9 @@ it is not run. Literals that Lisp quotes (``'("a" 1)``) are data and are read.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from hashlib import sha1
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import attrs
 
@@ -32,7 +31,10 @@ from orgrest.lisp import (
     write_number,
     write_string,
 )
-from orgrest.org import REQUEST_LANGUAGES, Block, Document, Heading
+from orgrest.org import REQUEST_LANGUAGES, Block, Call, Document, Heading
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
 
 
 @attrs.frozen
@@ -77,7 +79,7 @@ class Arguments:
         value = self.values.get(name)
         if isinstance(value, Lisp):
             raise ArgumentError(
-                f"header argument :{name} holds Emacs Lisp ({value.text}), which is not run"
+                f"header argument :{name} holds Emacs Lisp, which is not run: {value.text}"
             )
         return default if value is None else value
 
@@ -108,10 +110,10 @@ Pairs: TypeAlias = "tuple[tuple[str, str | Lisp | None], ...]"
 
 
 def split(text: str, first: str, then: str) -> list[str]:
-    """Split `text` where a character of `first` is followed by one of `then`, outside brackets and quotes.
+    """Split `text` where a character of `first` is followed by one of `then`.
 
-    With `then` empty, split at each character of `first`. A bracket or quote that is never closed
-    is an ordinary character.
+    With `then` empty, split at each character of `first`. Nothing is split within brackets and
+    quotes; one that is never closed is an ordinary character.
     """
     parts: list[str] = []
     start = at = 0
@@ -151,7 +153,7 @@ def _closing(text: str, at: int) -> int | None:
 
 @lru_cache(maxsize=4096)
 def parse(text: str) -> Pairs:
-    """Read header arguments as (name with colon, value) pairs; each ``:var`` gives one per variable.
+    """Read header arguments as (name with colon, value) pairs, one for each variable of a ``:var``.
 
     Raises ArgumentError for a quote that never closes.
     """
@@ -242,13 +244,12 @@ def merge(sources: Iterable[Pairs]) -> Arguments:
     for pairs in sources:
         for name, given in pairs:
             if name == ":var":
-                assert isinstance(given, str)
-                key = given.partition("=")[0].strip()
-                variables[key] = given
+                text = str(given)
+                variables[text.partition("=")[0].strip()] = text
             elif name == ":results":
                 if isinstance(given, Lisp):
                     raise ArgumentError(
-                        f"header argument :results holds Emacs Lisp ({given.text}), which is not run"
+                        f"header argument :results holds Emacs Lisp, which is not run: {given.text}"
                     )
                 for word in (given or "").split():
                     _displace(results, word)
@@ -358,18 +359,17 @@ def _sources(block: Block, inherited: Inherited) -> list[Pairs]:
     ]
 
 
-def of_call(call: Block, target: Block, inherited: Inherited) -> Arguments:
-    """Give the header arguments with which `call` evaluates `target`.
+def of_call(block: Block, call: Call, target: Block, inherited: Inherited) -> Arguments:
+    """Give the header arguments with which `call`, that of `block`, evaluates `target`.
 
     Raises ArgumentError where they cannot be read.
     """
-    assert call.call is not None
     sources = _sources(target, inherited)
-    sources += inherited.pairs(call.heading, target.language)
-    sources.append(parse(call.call.inside))
-    sources.append(tuple((":var", text) for text in call_arguments(call.call.arguments)))
-    sources.append(parse(call.call.end))
-    if call.kind == "inline call":
+    sources += inherited.pairs(block.heading, target.language)
+    sources.append(parse(call.inside))
+    sources.append(tuple((":var", text) for text in call_arguments(call.arguments)))
+    sources.append(parse(call.end))
+    if block.kind == "inline call":
         sources.append(((":results", "value"),))
     return merge(sources)
 

@@ -1,10 +1,10 @@
 """The command line: ``orgrest FILE...``, ``orgrest demo``, ``orgrest curl``.
 
-The only module that prints, asks and writes documents. What it says about its work goes to standard
-error; documents, responses, differences, requests of a dry run and JSON go to standard output.
+The only module that prints, asks and writes documents. What it says about its work goes to
+standard error; documents, responses, differences, a dry run's requests and JSON to standard output.
 
-Exit status: 0 when all went well; 1 when a request failed, a check found changes or a document could
-not be saved; 2 for wrong usage or a file that cannot be read; 130 after Ctrl-C.
+Exit status: 0 when all went well; 1 when a request failed, a check found changes or a document
+could not be saved; 2 for wrong usage or a file that cannot be read; 130 after Ctrl-C.
 """
 
 from __future__ import annotations
@@ -12,17 +12,18 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import attrs
 import click
 
-from orgrest.files import Encoding, File, FileChangedError, FileError, decode, write
+from orgrest.files import File, FileChangedError, FileError, decode, write
 from orgrest.model import OrgrestError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
     from orgrest.evaluate import Evaluation, Exchange, Options, Outcome
     from orgrest.variables import Scope
 
@@ -268,7 +269,6 @@ class _Run:
         self.status = 0
         self.saved_at = time.monotonic()
         self.file: File | None = None
-        self.lost_encoding = False
         self.changed_on_disk = False
 
     def run(self) -> int:
@@ -282,7 +282,7 @@ class _Run:
             return 2
         if plain and self.settings.mode not in ("save", "dry run"):
             raise click.UsageError(
-                f"--{self.settings.mode} is for Org files: the responses of {self.given} are printed"
+                f"--{self.settings.mode} is for Org files; {self.given}: responses are printed"
             )
         name = self.given if self.given != "-" else "standard input"
         evaluation = Evaluation(
@@ -309,15 +309,15 @@ class _Run:
         except KeyboardInterrupt:
             interrupted = True
             _complain(f"{name}: interrupted; what was done is kept")
-        if not plain:
-            self._end(evaluation, text)
+        if self.file is not None and not plain:
+            self._end(self.file, evaluation.text, text)
         if interrupted:
             raise KeyboardInterrupt
         return self.status
 
     def _read(self) -> tuple[str, Path, bool]:
         if self.given == "-":
-            text, _ = decode(click.get_binary_stream("stdin").read())
+            text, _ = decode(sys.stdin.buffer.read())
             return text, Path(), True
         path = Path(self.given)
         file = File.read(path)
@@ -366,7 +366,7 @@ class _Run:
         settings = self.settings
         if settings.mode != "save":
             if settings.mode == "check" and outcome.change is not None:
-                self._check(outcome)
+                self._check(outcome, outcome.change)
             return
         for path, content in outcome.files:
             try:
@@ -375,40 +375,32 @@ class _Run:
             except (FileError, OSError) as error:
                 _complain(str(error))
                 self.status = 1
-        if outcome.change is None:
-            return
-        self._tell_encoding(outcome)
-        now = time.monotonic()
-        if settings.save == "each" or (settings.save is None and now - self.saved_at > SAVE_EVERY):
-            self._save(evaluation.text, last=False)
-            self.saved_at = time.monotonic()
-
-    def _tell_encoding(self, outcome: Outcome) -> None:
         if self.file is None or outcome.change is None:
             return
-        encoding: Encoding = self.file.encoding
-        if encoding.codec != "utf-8" and encoding.lacks(outcome.change[1]):
+        codec = self.file.encoding.codec
+        if self.file.encoding.lacks(outcome.change[1]):
             _complain(
-                f"{self.given}:{outcome.line}: the file is in {encoding.codec}, which lacks some "
+                f"{self.given}:{outcome.line}: the file is in {codec}, which lacks some "
                 "characters of the response: they are written as \\uXXXX"
             )
+        slow = time.monotonic() - self.saved_at > SAVE_EVERY
+        if settings.save == "each" or (settings.save is None and slow):
+            self._save(self.file, evaluation.text, last=False)
+            self.saved_at = time.monotonic()
 
-    def _check(self, outcome: Outcome) -> None:
-        assert outcome.change is not None
-        old, new = (_without_volatile(text, self.settings.volatile) for text in outcome.change)
+    def _check(self, outcome: Outcome, change: tuple[str, str]) -> None:
+        old, new = (_without_volatile(text, self.settings.volatile) for text in change)
         if old != new:
             self.status = 1
             _complain(f"{self.given}:{outcome.line}: the result would change")
 
-    def _end(self, evaluation: Evaluation, before: str) -> None:
+    def _end(self, file: File, text: str, before: str) -> None:
         mode = self.settings.mode
-        text = evaluation.text
         if mode == "save":
-            self._save(text, last=True)
+            self._save(file, text, last=True)
         elif mode == "stdout":
-            assert self.file is not None
-            stream = click.get_binary_stream("stdout")
-            stream.write(self.file.encoding.encode(text))
+            stream = sys.stdout.buffer
+            stream.write(file.encoding.encode(text))
             stream.flush()
         elif mode == "diff":
             import difflib
@@ -418,29 +410,25 @@ class _Run:
             ):
                 click.echo(line)
 
-    def _save(self, text: str, *, last: bool) -> None:
-        assert self.file is not None
+    def _save(self, file: File, text: str, *, last: bool) -> None:
+        """Save the document; what cannot be saved now is tried again at the end."""
         try:
-            if self.changed_on_disk:
-                if last:
-                    self._save_beside(text)
-                return
-            self.file.save(text)
+            if not self.changed_on_disk:
+                file.save(text)
         except FileChangedError as error:
             self.changed_on_disk = True
             self.status = 1
             _complain(str(error))
-            if last:
-                self._save_beside(text)
         except FileError as error:
-            self.status = 1
             if last:
+                self.status = 1
                 _complain(str(error))
+        if last and self.changed_on_disk:
+            self._save_beside(file, text)
 
-    def _save_beside(self, text: str) -> None:
-        assert self.file is not None
+    def _save_beside(self, file: File, text: str) -> None:
         try:
-            path = self.file.save_beside(text)
+            path = file.save_beside(text)
         except FileError as error:
             _complain(str(error))
         else:
@@ -463,7 +451,7 @@ def _with_progress(
 
 
 def _line(exchange: Exchange, fail: bool) -> str:
-    """One line about a request: method, URL, status, time."""
+    """Tell about a request in a line: method, URL, status, time."""
     from orgrest.results import mask, visible
 
     request, response = exchange.request, exchange.response
@@ -477,7 +465,7 @@ def _line(exchange: Exchange, fail: bool) -> str:
 
 
 def _wire(exchange: Exchange) -> str:
-    """A request as it would be sent, secrets hidden."""
+    """Write a request as it would be sent, secrets hidden."""
     from orgrest.results import mask, visible
     from orgrest.transport import wire_headers
 
@@ -510,9 +498,10 @@ def _json_lines(file: str, outcome: Outcome, failed: bool) -> Iterator[str]:
         "name": outcome.name,
         "state": "failed" if failed else outcome.state,
     }
-    for exchange in outcome.exchanges or (None,):
+    exchanges: tuple[Exchange | None, ...] = outcome.exchanges or (None,)
+    for exchange in exchanges:
         found = dict(common)
-        secrets: Iterable[str] = ()
+        secrets: frozenset[str] = frozenset()
         if exchange is not None:
             request, response = exchange.request, exchange.response
             secrets = request.secrets
@@ -536,9 +525,9 @@ def _json_lines(file: str, outcome: Outcome, failed: bool) -> Iterator[str]:
         if outcome.change is not None:
             found["changed"] = outcome.change[0] != outcome.change[1]
         if outcome.reason is not None:
-            found["error"] = visible(mask(outcome.reason.reason, list(secrets)))
+            found["error"] = visible(mask(outcome.reason.reason, secrets))
         if outcome.notes:
-            found["notes"] = [mask(note, list(secrets)) for note in outcome.notes]
+            found["notes"] = [mask(note, secrets) for note in outcome.notes]
         yield json.dumps(found, ensure_ascii=False)
 
 
@@ -566,11 +555,11 @@ def demo(path: Path | None) -> None:
     from orgrest.demo import run
 
     try:
-        for part in run(path):
-            click.echo(part)
+        well = run(path, click.echo)
     except OrgrestError as error:
         _complain(str(error))
         sys.exit(2)
+    sys.exit(0 if well else 1)
 
 
 @click.command()
@@ -609,12 +598,10 @@ def curl(
     if (command is None) == (file is None):
         raise click.UsageError("give a FILE, or a command with --from-curl")
     try:
-        if command is not None:
-            if command == "-":
-                command = click.get_text_stream("stdin").read()
-            click.echo(translate.to_block(command))
+        if file is None:
+            given = sys.stdin.read() if command == "-" else str(command)
+            click.echo(translate.to_block(given), nl=False)
             return
-        assert file is not None
         values: dict[str, str] = {}
         for path in env_file:
             values.update(read_env_file(path))

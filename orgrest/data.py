@@ -1,9 +1,9 @@
 """Values in a document that a ``:var`` can refer to: tables, lists, results, texts.
 
-What stands under a name is read as Org reads it: a table gives its rows (without rules, and without
-the header above the first rule), a list its items, fixed-width and example text its lines. Indices
-(``name[1,0]``, ranges ``0:2``, ``*`` or nothing for all, negative ones from the end) pick from tables
-and lists, rules and header counted.
+What stands under a name is read as Org reads it: a table gives its rows (without rules, and
+without the header above the first rule), a list its items, fixed-width and example text its lines.
+Indices (``name[1,0]``, ranges ``0:2``, ``*`` or nothing for all, negative ones from the end) pick
+from tables and lists, rules and header counted.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def _text(kind: str, lines: list[str]) -> str:
 
 
 def to_text(value: object) -> str:
-    """Give a value as it stands in a request: a text or number as it is, a list or table as JSON."""
+    """Give a value as it stands in a request: lists and tables as JSON, the rest as it is."""
     if value is None:
         return ""
     if isinstance(value, Number):

@@ -4,10 +4,10 @@ An `Evaluation` walks over the request blocks, calls and inline blocks of an Org
 bottom and yields an `Outcome` for each; its `text` is the document with all results so far. A file
 of requests has no results to place: `Evaluation` yields the outcomes alone.
 
-Rules: an error in one block leaves its old result as it is and the others go on. A block that others
-refer to is sent once a run, whoever needs it first. COMMENT trees, and blocks that are themselves
-results, are not evaluated. With several jobs, only neighbouring safe requests (GET, HEAD, OPTIONS)
-that capture nothing run at once; results are placed in order all the same.
+Rules: an error in one block leaves its old result as it is and the others go on. A block that
+others refer to is sent once a run, whoever needs it first. COMMENT trees, and blocks that are
+results themselves, are not evaluated. With several jobs, only neighbouring safe requests (GET,
+HEAD, OPTIONS) that capture nothing run at once; results are placed in order all the same.
 
 Nothing is read or written here but what a request asks for: files that results want written are
 in `Outcome.files`, for the caller.
@@ -19,7 +19,6 @@ import contextlib
 import itertools
 import re
 from bisect import bisect_left, bisect_right, insort
-from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
@@ -30,6 +29,7 @@ from orgrest import data, layout, lisp, org, requests, results, variables
 from orgrest.model import OrgrestError, Request, Response, Source
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from concurrent.futures import Future
 
     from orgrest.transport import Client
@@ -264,9 +264,9 @@ class Evaluation:
             return org.REQUEST_LANGUAGES
         for language in sorted(org.REQUEST_LANGUAGES - {"restclient"}):
             if count := used.count(language):
+                blocks = f"{count} block{'s' if count > 1 else ''} in {language}"
                 self.notices += (
-                    f"{count} block{'s' if count > 1 else ''} in {language} left alone, as the "
-                    f"document uses restclient (--lang {language} evaluates them)",
+                    f"{blocks} left alone in a restclient document (--lang {language} takes them)",
                 )
         return frozenset({"restclient"})
 
@@ -303,13 +303,15 @@ class Evaluation:
     def _arguments(self, block: org.Block) -> header.Arguments:
         if block.call is None:
             return header.of_block(block, self._inherited)
-        return header.of_call(block, self._target(block), self._inherited)
+        target = self._target(block, block.call)
+        return header.of_call(block, block.call, target, self._inherited)
 
-    def _target(self, call: org.Block) -> org.Block:
-        assert call.call is not None
-        target = self._document.block_named(call.call.name)
+    def _target(self, block: org.Block, call: org.Call) -> org.Block:
+        target = self._document.block_named(call.name)
         if target is None:
-            raise EvaluationError(f"no source block is named {call.call.name}")
+            raise EvaluationError(
+                f"no source block is named {call.name}", file=self._file, line=block.line + 1
+            )
         return target
 
     def _prepare(self, block: org.Block) -> _Task | Outcome:
@@ -361,7 +363,7 @@ class Evaluation:
         given: Mapping[str, str] | None = None,
     ) -> _Task:
         """Read a block's requests, with its variables."""
-        target = block if block.call is None else self._target(block)
+        target = block if block.call is None else self._target(block, block.call)
         values: dict[str, str] = {}
         literal: dict[str, str] = dict(given or {})
         shown: list[tuple[str, object]] = []
@@ -378,7 +380,7 @@ class Evaluation:
         body = self._document.body(target)
         text, places = body.text, list(body.places)
         if arguments.flag("noweb") and arguments.get("noweb") != "tangle":
-            text, places = self._noweb(target, text, places, [])
+            text, places = self._noweb(text, places, [])
         digest = None
         if arguments.flag("cache"):
             digest = self._digest(arguments, text, shown)
@@ -437,7 +439,6 @@ class Evaluation:
 
     def _noweb(
         self,
-        block: org.Block,
         text: str,
         places: list[tuple[int, int]],
         within: list[str],
@@ -483,7 +484,7 @@ class Evaluation:
         texts: list[str] = []
         for block in blocks:
             body = self._document.body(block)
-            texts.append(self._noweb(block, body.text, list(body.places), [*within, name])[0])
+            texts.append(self._noweb(body.text, list(body.places), [*within, name])[0])
         return "\n".join(texts)
 
     def _with_noweb_ref(self, name: str) -> list[org.Block]:
@@ -606,9 +607,6 @@ class Evaluation:
         return Outcome(task.line, task.name, "done", tuple(exchanges), notes=tuple(notes))
 
     def _send(self, task: _Task) -> Response:
-        assert self._client is not None
-        assert self._cookies is not None
-        assert task.request is not None
         arguments = task.arguments
         timeout = self._options.timeout
         given = arguments.get("timeout")
@@ -619,6 +617,8 @@ class Evaluation:
                 timeout = -1
             if not 0 < timeout < 1e6:
                 raise EvaluationError(f":timeout is a number of seconds, not {given}")
+        if self._client is None or task.request is None:
+            raise EvaluationError("nothing can be sent here")
         return self._client.send(
             task.request,
             cookies=self._cookies,
@@ -664,9 +664,9 @@ class Evaluation:
         files: list[tuple[Path, bytes]] = []
         values: list[str] = []
         blocks: list[str] = []
-        for exchange, one in zip(outcome.exchanges, shown_all, strict=True):
+        for one in shown_all:
             if one.data is not None or "file" in words:
-                link, file = self._file_result(block, arguments, exchange, len(files))
+                link, file = self._file_result(block, arguments, one, len(files))
                 files += file
                 values.append(link)
                 blocks.append(link)
@@ -731,13 +731,14 @@ class Evaluation:
         return f"={text.replace(',', chr(92) + ',')}=" if text else ""
 
     def _file_result(
-        self, block: org.Block, arguments: header.Arguments, exchange: Exchange, number: int
+        self,
+        block: org.Block,
+        arguments: header.Arguments,
+        rendered: results.Rendered,
+        number: int,
     ) -> tuple[str, list[tuple[Path, bytes]]]:
         """Give the link to a result that goes into a file, and the file."""
         words = arguments.results
-        rendered = exchange.rendered
-        assert rendered is not None
-        assert exchange.response is not None
         folder = self._scope.directory
         given = arguments.get("file")
         if given:
@@ -777,7 +778,7 @@ class Evaluation:
         return f"{name}-{number + 1}" if number else name
 
     def _count(self, block: org.Block) -> int:
-        """Number the nameless request blocks, for the names of their files."""
+        """Give a nameless request block's number among its like, for the name of its file."""
         ours = [one for one in self._document.blocks if self._is_ours(one) and not one.name]
         return next(i for i, one in enumerate(ours, 1) if one is block)
 

@@ -1,13 +1,13 @@
-"""Documents on disk: read as text, and saved whole or not at all.
+r"""Documents on disk: read as text, and saved whole or not at all.
 
-`Document text` here has ``\\n`` line ends. What the file had (LF, CRLF or CR throughout; a mixture
-counts as LF with stray CRs, as in Emacs), its byte order mark and its encoding (UTF-8, else the one
-of a ``-*- coding: NAME -*-`` cookie, else Latin-1, which keeps every byte) are put back, so that
-text that was not changed gives the bytes that were read.
+The text has ``\n`` line ends. What the file had (LF, CRLF or CR throughout; a mixture counts as LF
+with stray CRs, as in Emacs), its byte order mark and its encoding (UTF-8, else the one of a
+``-*- coding: NAME -*-`` cookie, else Latin-1, which keeps every byte) are put back, so that text
+that was not changed gives the bytes that were read.
 
-Saving writes a temporary file beside the document, flushes it to the disk and renames it into place,
-after a look whether the document is still the one that was read. The file behind a link is replaced,
-not the link; mode and owner stay.
+Saving writes a temporary file beside the document, flushes it to the disk and renames it into
+place, after a look whether the document is still the one that was read. The file behind a link is
+replaced, not the link; mode and owner stay.
 """
 
 from __future__ import annotations
@@ -25,7 +25,12 @@ import attrs
 from orgrest.model import OrgrestError
 
 _COOKIE = re.compile(rb"-\*-.*?coding:[ \t]*([-\w.]+)")
-_UTF16 = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
+_MARKS = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+    (b"", "utf-8"),
+)
 
 
 class FileError(OrgrestError):
@@ -38,7 +43,8 @@ class FileChangedError(FileError):
 
 def _escape_unencodable(error: UnicodeError) -> tuple[str, int]:
     """Write characters that an encoding lacks as JSON escapes."""
-    assert isinstance(error, UnicodeEncodeError)
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
     text = error.object[error.start : error.end]
     units = text.encode("utf-16-be", "surrogatepass")
     pairs = (units[i : i + 2].hex() for i in range(0, len(units), 2))
@@ -57,7 +63,7 @@ class Encoding:
     newline: str = "\n"
 
     def encode(self, text: str) -> bytes:
-        """Give the bytes of `text`; what the codec lacks is written as ``\\uXXXX``."""
+        r"""Give the bytes of `text`; what the codec lacks is written as ``\uXXXX``."""
         if self.newline != "\n":
             text = text.replace("\n", self.newline)
         return self.mark + text.encode(self.codec, "orgrest.json")
@@ -72,24 +78,28 @@ class Encoding:
 
 
 def decode(data: bytes) -> tuple[str, Encoding]:
-    """Read a file's bytes as text with ``\\n`` line ends; `Encoding.encode` gives the bytes back."""
-    mark = codecs.BOM_UTF8 if data.startswith(codecs.BOM_UTF8) else b""
-    for two, codec in _UTF16.items():
-        if data.startswith(two):
-            mark = two
+    """Read a file's bytes as text; what is given with it, an `Encoding`, makes it bytes again."""
+    for mark, codec in _MARKS:
+        if data.startswith(mark) and (text := _try(data[len(mark) :], codec)) is not None:
             break
     else:
-        codec = "utf-8"
-    cookie = _COOKIE.search(b"\n".join(data[:400].split(b"\n", 2)[:2]))
-    for name in (codec, cookie[1].decode("ascii") if cookie else "", "latin-1"):
-        with contextlib.suppress(UnicodeError, LookupError):
-            text = data[len(mark) :].decode(name)
-            if text.encode(name) == data[len(mark) :]:
-                break
-        if name == codec:
-            mark = b""
+        mark, codec = b"", "latin-1"
+        cookie = _COOKIE.search(b"\n".join(data[:400].split(b"\n", 2)[:2]))
+        if cookie and (found := _try(data, cookie[1].decode("ascii"))) is not None:
+            codec, text = cookie[1].decode("ascii"), found
+        else:
+            text = data.decode(codec)
     newline = _newline(text)
-    return text.replace(newline, "\n") if newline != "\n" else text, Encoding(name, mark, newline)
+    return text.replace(newline, "\n"), Encoding(codec, mark, newline)
+
+
+def _try(data: bytes, codec: str) -> str | None:
+    """Decode `data`, if that can be undone."""
+    try:
+        text = data.decode(codec)
+        return text if text.encode(codec) == data else None
+    except (UnicodeError, LookupError):
+        return None
 
 
 def _newline(text: str) -> str:
@@ -156,18 +166,17 @@ def write(path: Path, data: bytes) -> None:
 
 
 def _replace(target: Path, data: bytes, shown: Path) -> None:
-    temporary: str | None = None
+    temporary: Path | None = None
     try:
-        with contextlib.suppress(FileNotFoundError):
-            if not os.access(target, os.W_OK) and target.stat():
-                raise FileError("is read-only", file=str(shown))
-        number, temporary = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+        _check_writable(target, shown)
+        number, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+        temporary = Path(name)
         with os.fdopen(number, "wb") as out:
             out.write(data)
             _copy_owner(target, out.fileno())
             out.flush()
             os.fsync(out.fileno())
-        os.replace(temporary, target)
+        temporary.replace(target)
         temporary = None
         _sync_folder(target.parent)
     except OSError as error:
@@ -175,7 +184,14 @@ def _replace(target: Path, data: bytes, shown: Path) -> None:
     finally:
         if temporary is not None:
             with contextlib.suppress(OSError):
-                os.unlink(temporary)
+                temporary.unlink()
+
+
+def _check_writable(target: Path, shown: Path) -> None:
+    """Refuse to replace a file that nobody may write, which a rename would do."""
+    with contextlib.suppress(FileNotFoundError):
+        if not target.stat().st_mode & 0o222 or not os.access(target, os.W_OK):
+            raise FileError("is read-only", file=str(shown))
 
 
 def _copy_owner(target: Path, number: int) -> None:

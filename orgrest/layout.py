@@ -1,9 +1,9 @@
 """How a response is written into an Org document: the type and the wrapper of a result.
 
-`orgrest.results` gives a response as text; what ``:results`` and ``:wrap`` ask for is put around it
-here, as Org 9.5 does it. The words decide in this order: ``list`` and ``table`` shape the text,
-then ``:wrap`` wins over ``html``, ``latex``, ``org``, ``code``, ``raw``, ``drawer``, and what is left
-is fixed-width text. ob-restclient's default is ``raw``, which only its own group displaces.
+`orgrest.results` gives a response as text; what ``:results`` and ``:wrap`` ask for is put around
+it here, as Org 9.5 does it. The words decide in this order: ``list`` and ``table`` shape the text,
+then ``:wrap`` wins over ``html``, ``latex``, ``org``, ``code``, ``raw``, ``drawer``, and what is
+left is fixed-width text. ob-restclient's default is ``raw``, which only its own group displaces.
 
 No response can become a part of the document: where Org has commas against that (source, example
 and export blocks) they are put in; where a comma would stay visible, a text that Org would read as
@@ -17,13 +17,17 @@ import io
 import json
 import re
 import unicodedata
-from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 import attrs
 
-from orgrest.arguments import Arguments
 from orgrest.org import escape
 from orgrest.results import is_structure
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from orgrest.arguments import Arguments
 
 _EXAMPLE_FROM = 10  # lines; fewer become `: ` lines
 _NUMBER = re.compile(
@@ -169,10 +173,11 @@ def _rows(text: str) -> list[list[str] | None]:
 def _json_rows(data: object) -> list[list[str] | None]:
     """Give JSON as rows: a list of objects gets a header of their keys."""
     items = data if isinstance(data, list) else [data]
-    if items and all(isinstance(item, dict) for item in items):
-        keys = list(dict.fromkeys(key for item in items for key in item))
+    objects = [item for item in items if isinstance(item, dict)]
+    if objects and len(objects) == len(items):
+        keys = list(dict.fromkeys(key for item in objects for key in item))
         rows: list[list[str] | None] = [[_cell(key) for key in keys], None]
-        rows += ([_json_cell(item.get(key, "")) for key in keys] for item in items)
+        rows += ([_json_cell(item.get(key, "")) for key in keys] for item in objects)
         return rows
     return [
         [_json_cell(cell) for cell in (item if isinstance(item, list) else [item])]

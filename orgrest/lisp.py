@@ -7,10 +7,12 @@ together is understood (``concat``, ``identity``): nothing is ever run.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import attrs
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 STRING = re.compile(r'"((?:[^"\\]|\\.)*)"', re.DOTALL)
 NUMBER = re.compile(r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")

@@ -1,13 +1,13 @@
-"""Org text: where source blocks, calls, data and results of a document are, and where a result goes.
+r"""Org text: where blocks, calls, data and results of a document are, and where a result goes.
 
 A `Document` reads a text once and knows its headings, source blocks, ``#+CALL:`` lines, inline
 blocks, named elements and results. It changes nothing: `Document.place` gives an `Edit`, a span of
 the text and its replacement, and every character outside the spans stays as it is.
 
-Rules: what Org 9.5 does, as its manual (Working with Source Code) and its syntax description say and
-Emacs shows. A block is one when Org's parser sees one: an example block hides what is in it, a
-heading ends everything, what is never closed is text. Offsets are into the text, whose line ends are
-``\\n`` (`orgrest.files` knows what they were in the file); line indexes count from 0.
+Rules: what Org 9.5 does, as its manual (Working with Source Code) and its syntax description say
+and Emacs shows. A block is one when Org's parser sees one: an example block hides what is in it, a
+heading ends everything, what is never closed is text. Offsets are into the text, whose line ends
+are ``\n`` (`orgrest.files` knows what they were in the file); line indexes count from 0.
 
 Strategy: a first pass notes the lines that close something, so that the second finds the end of a
 block by bisection and goes over every line once. Time grows linearly with the text.
@@ -18,13 +18,16 @@ from __future__ import annotations
 import itertools
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING
 
 import attrs
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
 REQUEST_LANGUAGES = frozenset({"restclient", "http", "rest"})
 
-_HEADING = re.compile(r"(\*+)[ \t]+(.*)")
+_HEADING = re.compile(r"\*+ ")
 _KEYWORD = re.compile(r"[ \t]*#\+([^\s:\[]+)(?:\[(.*)\])?:[ \t]*(.*)")
 _END = re.compile(r"#\+end_(\S+)[ \t]*$", re.IGNORECASE)
 _DYNAMIC_END = re.compile(r"#\+end:?[ \t]*$", re.IGNORECASE)
@@ -86,7 +89,7 @@ def unescape(text: str) -> str:
 
 
 def column(line: str) -> int:
-    """Give the column of the first character of `line` that is no blank; tabs reach to columns of 8."""
+    """Give the column of the first character that is no blank; a tab reaches to the next 8th."""
     blanks = line[: len(line) - len(line.lstrip(" \t"))]
     return len(blanks.expandtabs(8)) if "\t" in blanks else len(blanks)
 
@@ -174,13 +177,13 @@ class Call:
 
 @attrs.frozen(eq=False)
 class Block:
-    """Something that can be evaluated; `kind` is ``block``, ``call``, ``inline`` or ``inline call``.
+    """What can be evaluated; `kind` is ``block``, ``call``, ``inline`` or ``inline call``.
 
     `start` and `end` are offsets of the element without affiliated keywords and without its last
     line end. `line` is the index of its first line, `first` and `last` the half-open range of the
     lines of a block's body. `arguments` are the header arguments written in the element itself,
     `headers` those of its ``#+HEADER:`` lines in their order. `result` is the index of a results
-    keyword directly above: the block is then itself a result, or stands where one belongs.
+    keyword directly above: the block is itself a result then, or stands where one belongs.
     """
 
     kind: str
@@ -239,12 +242,12 @@ class Result:
 class Document:
     """An Org text, read once.
 
-    `blocks` are all things that can be evaluated, in the order of the text, whatever their language.
+    `blocks` are all things that can be evaluated, in the order of the text, in any language.
     `keywords` are the document's ``#+KEY: value`` lines as (lower-case key, value), in order.
     """
 
     def __init__(self, text: str) -> None:
-        """Read `text`, whose line ends are ``\\n``."""
+        r"""Read `text`, whose line ends are ``\n``."""
         self.text = text
         self.lines = text.split("\n")
         self.blocks: list[Block] = []
@@ -285,8 +288,8 @@ class Document:
     def element_named(self, name: str) -> tuple[str, list[str]] | None:
         """Find what stands under ``#+NAME: name``, or else under ``#+RESULTS: name``.
 
-        Gives the element's type (``table``, ``list``, ``fixed``, ``example``, ``src``, ``text`` ...)
-        and its lines; None when there is no such name. A source block stands for its result.
+        Gives the element's type (``table``, ``list``, ``fixed``, ``example``, ``text`` ...) and its
+        lines; None when there is no such name. A source block stands for its result.
         """
         block = self.block_named(name)
         if block is not None:
@@ -375,12 +378,10 @@ class Document:
 
     def _result_at(self, keyword: int, limit: int) -> Result:
         line = self.lines[keyword]
-        written = _results_keyword(line)
-        assert written is not None
+        hash_, _ = _results_keyword(line) or (None, "")
         kind, end = "", keyword + 1
         if end < limit and self.lines[end].strip(" \t"):
             kind, end = self._reader.removable(keyword + 1, limit)
-        hash_ = written[0]
         return Result(
             keyword=keyword,
             start=self.offset(keyword + 1),
@@ -698,11 +699,10 @@ class _Reader:
         _ = section
 
     def _heading(self, at: int, before: Heading) -> Heading:
-        match = _HEADING.match(self.lines[at])
-        assert match is not None
-        level = len(match[1])
+        stars, _, title = self.lines[at].partition(" ")
+        level = len(stars)
         parent = next(h for h in before.path() if h.level < level)
-        comment = bool(self.comment.match(match[2]))
+        comment = bool(self.comment.match(title.lstrip(" \t")))
         return Heading(level, at, comment, parent, self._properties(at + 1))
 
     def _properties(self, at: int, *, top: bool = False) -> dict[str, str]:
@@ -736,7 +736,8 @@ class _Reader:
         result: int | None = None
         for number in above:
             match = _KEYWORD.match(self.lines[number])
-            assert match is not None
+            if match is None:
+                continue
             key = _TODAY.get(match[1].lower(), match[1].lower())
             if key == "name":
                 name = match[3].strip(" \t")
@@ -754,8 +755,7 @@ class _Reader:
     def _source(
         self, at: int, end: int, text: str, above: list[int], heading: Heading, region: Region
     ) -> None:
-        match = _SRC.match(text)
-        assert match is not None
+        language, switches, arguments = (_SRC.findall(text) or [("", "", "")])[0]
         name, headers, result = self._keywords(above) if above else (None, (), None)
         document = self.document
         document.blocks.append(
@@ -766,9 +766,9 @@ class _Reader:
                 line=at,
                 heading=heading,
                 region=region,
-                language=match[1] or "",
-                switches=match[2].strip(" \t"),
-                arguments=match[3].strip(),
+                language=language,
+                switches=switches.strip(" \t"),
+                arguments=arguments.strip(),
                 headers=headers,
                 name=name,
                 indent=column(self.lines[end]),
@@ -899,7 +899,7 @@ class _Reader:
         elif _ITEM.match(lines[at], len(lines[at]) - len(text)):
             return "list", self._list_end(at, limit)
         end = at + 1
-        while end < limit and lines[end].strip(" \t") and not lines[end].lstrip(" \t")[:2] == "#+":
+        while end < limit and lines[end].strip(" \t") and lines[end].lstrip(" \t")[:2] != "#+":
             end += 1
         return "text", end
 
