@@ -203,6 +203,8 @@ class Evaluation:
             return False
         if task.parsed[0].method.upper() not in SAFE_METHODS:
             return False
+        if task.block is not None and self._key(task.block) in self._memory:
+            return False  # sent already
         try:
             task.request = variables.expand(task.parsed[0], task.scope)
         except OrgrestError:
@@ -321,8 +323,6 @@ class Evaluation:
             skipped = self._skips(block, arguments)
             if skipped is not None:
                 return skipped
-            if block.kind == "block" and block.name and block.name.lower() in self._memory:
-                return self._place(block, arguments, self._memory[block.name.lower()])
             task = self._read(block, arguments)
             if arguments.flag("cache") and task.digest is not None:
                 result = self._document.result(block)
@@ -556,13 +556,20 @@ class Evaluation:
                 outcome = self._called(block, reference.arguments)
             else:
                 if name not in self._memory:
-                    task = self._read(block, self._arguments(block))
+                    task = self._under_way(block) or self._read(block, self._arguments(block))
                     self._memory[name] = self._exchange(task)
                 outcome = self._memory[name]
         finally:
             self._active.pop()
         rendered = outcome.exchanges[-1].rendered
         return rendered.body if rendered is not None else ""
+
+    def _under_way(self, block: org.Block) -> _Task | None:
+        """Find the task of a block that was sent but is not finished."""
+        for step in self._waiting:
+            if isinstance(step, _Task) and step.block is block:
+                return step
+        return None
 
     def _called(self, block: org.Block, text: str) -> Outcome:
         given = dict(self._argument(part) for part in header.call_arguments(text))
@@ -572,16 +579,24 @@ class Evaluation:
         name, value = header.value(text)
         return name, self._resolve(value, header.Arguments())
 
+    def _key(self, block: org.Block) -> str | None:
+        """Give the name under which others refer to a block, None where they cannot."""
+        if not block.name or self._document.block_named(block.name) is not block:
+            return None
+        return block.name.lower()
+
     # sending
 
     def _finish(self, task: _Task) -> Outcome:
         """Send what has to be sent, and place the result."""
         try:
-            outcome = self._exchange(task)
+            key = None if task.block is None else self._key(task.block)
+            known = None if key is None else self._memory.get(key)
+            outcome = known or self._exchange(task)
             if task.block is None or self._options.dry_run:
                 return outcome
-            if task.block.kind == "block" and task.name and outcome.state == "done":
-                self._memory.setdefault(task.name.lower(), outcome)
+            if key is not None:
+                self._memory.setdefault(key, outcome)
             return self._place(task.block, task.arguments, outcome, task)
         except OrgrestError as error:
             return self._failed(task.line, task.name, error)
@@ -648,7 +663,7 @@ class Evaluation:
         block: org.Block,
         arguments: header.Arguments,
         outcome: Outcome,
-        task: _Task | None = None,
+        task: _Task,
     ) -> Outcome:
         """Put the result of a block into the document."""
         outcome = attrs.evolve(outcome, line=block.line + 1, name=block.name)
@@ -678,7 +693,7 @@ class Evaluation:
         else:
             values = self._post(arguments, values)
             shown = layout.show(
-                arguments, values, blocks, task.language if task else block.language
+                arguments, values, blocks, task.language
             )
         mode = next((word for word in words if word in ("append", "prepend")), "replace")
         change = self._put(
@@ -687,7 +702,7 @@ class Evaluation:
                 block,
                 shown.text,
                 mode=mode,
-                digest=task.digest if task else None,
+                digest=task.digest,
                 prose=shown.prose,
                 keep_source=self._keeps_source(block),
             ),

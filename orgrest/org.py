@@ -350,9 +350,10 @@ class Document:
         if line is None:
             return None
         keywords = [line]
-        while _affiliated(self.lines[keywords[-1]]) and keywords[-1] + 1 < block.region.limit:
+        while keywords[-1] < block.region.limit and _affiliated(self.lines[keywords[-1]]):
             keywords.append(keywords[-1] + 1)
-        if not self.lines[keywords[-1]].strip(" \t"):
+        last = keywords[-1]
+        if last >= block.region.limit or not self.lines[last].strip(" \t"):
             keywords = [line]  # keywords with nothing below them belong to nothing
         for at in keywords:
             keyword = _results_keyword(self.lines[at])
@@ -417,7 +418,7 @@ class Document:
             end = start
         head = "" if self.lines[result.keyword + 1 :] else "\n"
         if digest is not None and result.hash != digest:
-            return self._renew(block, result, text, digest, end)
+            return self._renew(block, result, text, digest, keeps=end < result.end)
         new = indent(text, result.column)
         if mode == "append":
             return Edit(end, end, head + new)
@@ -444,12 +445,24 @@ class Document:
             new += "\n"
         return Edit(at, at, new)
 
-    def _renew(self, block: Block, result: Result, text: str, digest: str, end: int) -> Edit:
-        """Write keyword and result anew, as Org does when a hash has changed."""
+    def _renew(
+        self, block: Block, result: Result, text: str, digest: str, *, keeps: bool
+    ) -> Edit:
+        """Write keyword and result anew, as Org does when a hash has changed.
+
+        The element below the keyword goes, whatever its type, unless it is one to keep.
+        """
+        end = result.start
         keyword = f"#+RESULTS[{digest}]:" + (f" {block.name}" if block.name is not None else "")
-        if end == result.start:
-            end = self.offset(self._prose_lines(result.keyword + 1, result.limit))
-        new = indent(f"{keyword}\n{text}", result.column)
+        line = result.keyword + 1
+        above = ""
+        if line < result.limit and self.lines[line].strip(" \t"):
+            while _affiliated(self.lines[line]) and line + 1 < result.limit:
+                above += self.lines[line] + "\n"
+                line += 1
+            if not keeps:
+                end = self.offset(self._reader.extent(line, result.limit)[1])
+        new = above + indent(f"{keyword}\n{text}", result.column)
         following = self.line_of(end)
         if end < len(self.text) and self.lines[following].strip(" \t"):
             new += "\n"
@@ -522,7 +535,7 @@ def _affiliated(line: str) -> bool:
 def _results_keyword(line: str) -> tuple[str | bool | None, str] | None:
     """Read a results keyword: its hash (False for brackets that hold none) and its name."""
     match = _KEYWORD.match(line)
-    if match is None or _TODAY.get(match[1].lower(), match[1].lower()) != "results":
+    if match is None or match[1].lower() != "results":
         return None
     name = match[3].strip(" \t")
     if match[2] is None:
@@ -660,7 +673,7 @@ class _Reader:
                 elif match := _KEYWORD.match(text):
                     key = match[1].lower()
                     if key in _AFFILIATED or key.startswith("attr_"):
-                        if _TODAY.get(key, key) == "results":
+                        if key == "results":
                             found = match[3].strip(" \t").lower()
                             if found:
                                 document._results.setdefault(found, (at, limit))
@@ -856,19 +869,20 @@ class _Reader:
 
     def removable(self, at: int, limit: int) -> tuple[str, int]:
         """Tell the type of the element at a line, and the line after it if Org would remove it."""
-        kind, end = self._extent(at, limit)
+        kind, end = self.extent(at, limit)
         return (kind, end) if kind in _REMOVABLE else ("", at)
 
     def element(self, at: int, limit: int) -> tuple[str, list[str]]:
         """Give the type and the lines of the element at a line."""
         if at >= limit or not self.lines[at].strip(" \t"):
             return "", []
-        kind, end = self._extent(at, limit)
+        kind, end = self.extent(at, limit)
         while at < end and _affiliated(self.lines[at]):
             at += 1
         return kind, self.lines[at:end]
 
-    def _extent(self, at: int, limit: int) -> tuple[str, int]:
+    def extent(self, at: int, limit: int) -> tuple[str, int]:
+        """Give the type of the element at a line, and the line after it."""
         lines = self.lines
         if _LINK_LINE.match(lines[at]):
             return "link", at + 1
@@ -882,6 +896,10 @@ class _Reader:
             if end is not None:
                 known = name in _VERBATIM_BLOCKS or name in _PLAIN_CONTAINERS
                 return (name if known else "special"), end + 1
+        elif text[:9].lower() in ("#+begin:", "#+begin: "):
+            end = self.closing("#+end:", at, limit)
+            if end is not None:
+                return "dynamic", end + 1
         elif (match := _DRAWER.match(text)) and match[1].lower() != "end":
             end = self.closing(":end:", at, limit)
             if end is not None:
