@@ -692,9 +692,7 @@ class Evaluation:
             shown = layout.Shown("".join(values))
         else:
             values = self._post(arguments, values)
-            shown = layout.show(
-                arguments, values, blocks, task.language
-            )
+            shown = layout.show(arguments, values, blocks, task.language)
         mode = next((word for word in words if word in ("append", "prepend")), "replace")
         change = self._put(
             block,
@@ -809,6 +807,12 @@ class Evaluation:
         edit = make(block)
         if not self._is_free(edit):
             edit = make(self._read_again(block))
+        opened = self._document.closes(edit)
+        if opened is not None:
+            raise EvaluationError(
+                f"line {opened} opens a block or drawer that is never closed: "
+                "the end of this result would close it"
+            )
         insort(self._spans, (edit.start, edit.end))
         self._edits.append(edit)
         if block.name:

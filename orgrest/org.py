@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from typing import TYPE_CHECKING
 
 import attrs
@@ -445,9 +445,7 @@ class Document:
             new += "\n"
         return Edit(at, at, new)
 
-    def _renew(
-        self, block: Block, result: Result, text: str, digest: str, *, keeps: bool
-    ) -> Edit:
+    def _renew(self, block: Block, result: Result, text: str, digest: str, *, keeps: bool) -> Edit:
         """Write keyword and result anew, as Org does when a hash has changed.
 
         The element below the keyword goes, whatever its type, unless it is one to keep.
@@ -488,7 +486,7 @@ class Document:
             line = self._prose_lines(line, result.limit)
             if line == result.keyword + 1:
                 return result.end
-        known = {chunk for chunk in new.split("\n\n") if chunk.strip()}
+        known = {chunk.strip("\n") for chunk in new.split("\n\n") if chunk.strip()}
         while True:
             after = line
             while after < result.limit and not self.lines[after].strip(" \t"):
@@ -516,12 +514,20 @@ class Document:
         old = _INLINE_RESULT.match(self.text, block.end)
         return Edit(block.end, old.end() if old else block.end, f" {{{{{{results({text})}}}}}}")
 
-    def remove_result(self, block: Block) -> Edit | None:
-        """Give the edit that takes away a block's keyword and result, None where there is none."""
-        result = self.result(block)
-        if result is None:
-            return None
-        return Edit(self.offset(result.keyword), result.end, "")
+    def closes(self, edit: Edit) -> int | None:
+        """Find the line (from 1) of an opening that is never closed, but would be by `edit`.
+
+        What follows that line would then be inside a block or drawer.
+        """
+        line = self.line_of(edit.start)
+        section = bisect_right(self._reader.headings, line - 1)
+        start = self._reader.headings[section - 1] if section else 0
+        for kind in set(_closings(edit.text.split("\n"))):
+            opened = self._reader.unclosed.get(kind, [])
+            at = bisect_left(opened, start)
+            if at < len(opened) and opened[at] < line:
+                return opened[at] + 1
+        return None
 
 
 def _affiliated(line: str) -> bool:
@@ -530,6 +536,19 @@ def _affiliated(line: str) -> bool:
         return False
     key = match[1].lower()
     return key in _AFFILIATED or key.startswith("attr_")
+
+
+def _closings(lines: Iterable[str]) -> Iterator[str]:
+    """Find what the lines close: a type of block, ``#+end:`` or ``:end:``."""
+    for line in lines:
+        text = line.lstrip(" \t")
+        if text[:5].lower() == "#+end":
+            if match := _END.match(text):
+                yield match[1].lower()
+            elif _DYNAMIC_END.match(text):
+                yield "#+end:"
+        elif text[:5].lower() == ":end:" and not text[5:].strip(" \t"):
+            yield ":end:"
 
 
 def _results_keyword(line: str) -> tuple[str | bool | None, str] | None:
@@ -553,6 +572,8 @@ class _Reader:
         # by what they close (`src`, `:end:`, `#+end:`, `\end{x}`): the lines that close something
         self.closings: dict[str, list[int]] = {}
         self.headings: list[int] = []
+        # likewise: the lines that open something and find nothing that closes it
+        self.unclosed: dict[str, list[int]] = {}
         self.comment = re.compile("")
 
     def read(self) -> None:
@@ -659,6 +680,7 @@ class _Reader:
                             limit, items, footnote = end, [], False
                             at += 1
                         continue
+                    self.unclosed.setdefault(name, []).append(at)
                 elif kind == "begin: " or kind == "begin:":
                     end = self.closing("#+end:", at, limit)
                     if end is not None:
@@ -666,6 +688,7 @@ class _Reader:
                         limit, items, footnote, above = end, [], False, []
                         at += 1
                         continue
+                    self.unclosed.setdefault("#+end:", []).append(at)
                 elif kind.startswith("call:"):
                     self._call(
                         at, above, heading, Region(limit, items[-1] if items else -1, footnote)
@@ -686,7 +709,11 @@ class _Reader:
                     document.keywords.append((key, match[3].strip(" \t")))
             elif first == ":" and (match := _DRAWER.match(text)):
                 end = self.closing(":end:", at, limit)
-                if end is not None and match[1].lower() != "end":
+                if match[1].lower() == "end":
+                    pass
+                elif end is None:
+                    self.unclosed.setdefault(":end:", []).append(at)
+                else:
                     if above:
                         self._name(above, at)
                     outer.append((limit, items, footnote))
