@@ -414,7 +414,9 @@ class Document:
         if result is None:
             return self._new(block, text, digest)
         start, end = result.start, result.end
-        if keep_source and result.kind == "src" and self._is_request(result):
+        if start <= block.start < end or (
+            keep_source and result.kind == "src" and self._is_request(result)
+        ):
             end = start
         head = "" if self.lines[result.keyword + 1 :] else "\n"
         if digest is not None and result.hash != digest:
@@ -503,10 +505,13 @@ class Document:
 
     def _is_request(self, result: Result) -> bool:
         """Tell whether what stands below a results keyword is a block that somebody wrote."""
-        match = _SRC.match(self.lines[result.keyword + 1].lstrip(" \t"))
+        line = result.keyword + 1
+        while _affiliated(self.lines[line]):
+            line += 1
+        match = _SRC.match(self.lines[line].lstrip(" \t"))
         if match is None or match[1] not in REQUEST_LANGUAGES:
             return False
-        body = self.lines[result.keyword + 2 : self.line_of(result.end)]
+        body = self.lines[line + 1 : self.line_of(result.end)]
         return any(_REQUEST_LINE.match(line) for line in body)
 
     def place_inline(self, block: Block, text: str) -> Edit:
