@@ -48,13 +48,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 # What methods and header names are made of (RFC 9110, section 5.6.2).
-TCHARS = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
+TCHARS = r"[!#$%&'*+.^_`|~0-9A-Za-z-]++"
 _KNOWN_METHODS = frozenset(
     ["GET", "POST", "DELETE", "PUT", "HEAD", "OPTIONS", "PATCH", "TRACE", "CONNECT"]
 )
 
 _REQUEST = re.compile(rf"({TCHARS})[ \t]+(\S.*)")
-_VERSION = re.compile(r"[ \t]+HTTP/(\d(?:\.\d)?)$")
+_VERSION = re.compile(r"(?<![ \t])[ \t]+HTTP/(\d(?:\.\d)?)$")
 _TARGET = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://|/|:[^\s:=/]|\{\{")
 _DEFINITION = re.compile(r":([^\s:={}]+)[ \t]*(:?=)[ \t]*(.*)")
 _HERE = re.compile(r"<<[ \t]*([A-Za-z_][A-Za-z0-9_]*)?")
@@ -63,8 +63,8 @@ _HEADER = re.compile(rf"((?:{TCHARS}|\{{\{{[^\s{{}}]+\}}\}})+|:[^\s:=]+(?=:[ \t]
 _HEADER_VARIABLE = re.compile(r":([^\s:=]+)|\{\{[ \t]*([^\s{}]+)[ \t]*\}\}")
 _HOOK = re.compile(r"->[ \t]*(\S+)(?:[ \t]+(.*))?")
 _SET_VAR = re.compile(r":([^\s:=]+)[ \t]+(\S.*)")
-_FILE = re.compile(r"<(?:[ \t]+([^<>]+)|([^<>\s=\"']*[./][^<>\s=\"']*))")
-_PART_FILE = re.compile(r"<[ \t]+([^<>]+)")
+_FILE = re.compile(r"<(?:[ \t]++([^<>]++)|([^<>\s=\"']*[./][^<>\s=\"']*))")
+_PART_FILE = re.compile(r"<[ \t]++([^<>]++)")
 _BLANKS = " \t\r"
 
 
@@ -375,10 +375,9 @@ class _Parser:
             line = self._lines[self._at]
             text, start = line.text.lstrip(" \t"), line.start + line.indent
             if text.startswith("#"):
-                if self._comment_ends_request():
-                    break
-                self._at += 1
-                continue
+                if self._skip_comments():
+                    continue
+                break
             if not text:
                 self._at += 1
                 body = self._body(indent, problems, notices)
@@ -427,23 +426,22 @@ class _Parser:
         )
         self._name = None
 
-    def _comment_ends_request(self) -> bool:
-        """Whether the comment at the current line is the end of the headers above it."""
-        at = self._at
-        blank = False
-        while at < len(self._lines):
+    def _skip_comments(self) -> bool:
+        """Skip the comments here, unless they end the request; return whether they do not."""
+        below = None
+        for at in range(self._at, len(self._lines)):
             text = self._lines[at].text.lstrip(" \t")
-            if text.startswith("###"):
-                return True
+            if text.startswith("###") or (text.startswith("#") and below is not None):
+                return False
             if text.startswith("#"):
-                if blank:
-                    return True
-            elif text:
-                return is_request_line(text) or _DEFINITION.fullmatch(text) is not None
-            else:
-                blank = True
-            at += 1
-        return True
+                continue
+            below = at if below is None else below
+            if text:
+                if is_request_line(text) or _DEFINITION.fullmatch(text):
+                    return False
+                self._at = below
+                return True
+        return False
 
     def _hook(
         self,

@@ -45,7 +45,7 @@ _INVISIBLE = re.compile(
 )
 _STRUCTURE = re.compile(
     r"^(?:\*+[ \t]|[ \t]*(?:#\+\S|:[\w-]+:[ \t]*$|\[fn:|\\begin\{)|%%\()"
-    r"|<%%\(|(?:src|call)_[^\s\[({]+[\[({]|\{\{\{",
+    r"|<%%\(|(?:src|call)_[^\s\[({]{1,99}[\[({]|\{\{\{",
     re.MULTILINE,
 )
 _PARAMETER = re.compile(r';\s*charset\s*=\s*(?:"([^"]*)"|([^\s;"]+))', re.IGNORECASE)

@@ -340,7 +340,7 @@ class _Expansion:
         template = self._parsed.target
         url = self.text(template).strip()
         scheme, separator, rest = url.partition("://")
-        if not separator or scheme.lower() not in ("http", "https") or not rest.strip("/?#"):
+        if not separator or scheme.lower() not in ("http", "https") or rest[:1] in "/?#":
             raise self._error(
                 template.offset(0), f"not an absolute http or https URL: {_short(template.text)}"
             )

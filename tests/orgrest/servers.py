@@ -9,10 +9,12 @@ from __future__ import annotations
 import contextlib
 import logging
 import socket
-import ssl
 import threading
 from collections.abc import Callable, Iterator
-from typing import Self
+from typing import Self, TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import ssl
 
 Handler = Callable[[socket.socket, bytes], None]
 

@@ -9,8 +9,6 @@ import ssl
 import threading
 import time
 import zlib
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 import trustme
@@ -18,6 +16,11 @@ from servers import Proxy, RawServer, by_path, closing, echo, httpbin, response
 
 from orgrest.model import Headers, OrgrestError, Request, TransportError
 from orgrest.transport import Client, wire_headers
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+    from collections.abc import Iterator
 
 GET = "GET"
 
