@@ -101,16 +101,16 @@ def pick(data: Data, indices: str, name: str) -> Data:
             low, high = (_index(text, len(data)) for text in (start or "0", stop or "-1"))
             chosen = data[low : high + 1]
         else:
-            item = data[_index(first, len(data))]
-            return pick(item, rest, name) if rest else item
-    except (ValueError, IndexError):
+            chosen = data[_index(first, len(data))]
+            return pick(chosen, rest, name) if rest else chosen
+    except IndexError:
         raise ArgumentError(f"{name} has no index [{indices}]") from None
-    chosen = [item for item in chosen if item is not _HLINE]
-    return [pick(item, rest, name) for item in chosen] if rest else chosen
+    items = [item for item in chosen if item is not _HLINE]
+    return [pick(item, rest, name) for item in items] if rest else items
 
 
 def _index(text: str, length: int) -> int:
-    number = int(text)
+    number = int(text) if re.fullmatch(r"-?[0-9]{1,9}", text.strip()) else length
     if not -length <= number < length:
         raise IndexError
     return number % length

@@ -792,7 +792,11 @@ class Evaluation:
 
     def _count(self, block: org.Block) -> int:
         """Give a nameless request block's number among its like, for the name of its file."""
-        ours = [one for one in self._document.blocks if self._is_ours(one) and not one.name]
+        ours = [
+            one
+            for one in self._document.blocks
+            if self._is_ours(one) and not one.name and one.result is None
+        ]
         return next(i for i, one in enumerate(ours, 1) if one is block)
 
     # edits

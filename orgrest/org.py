@@ -430,7 +430,25 @@ class Document:
             end = max(end, self._prose_end(result, new))
         if new and self.text.startswith(new, start) and start + len(new) >= end:
             end = start + len(new)
-        return Edit(start, end, head + new)
+        return Edit(start, end, head + new + self._gap(text, result.column, self.line_of(end)))
+
+    def _gap(self, text: str, width: int, line: int) -> str:
+        """Give the blank lines that keep a list, put in before a line, apart from one below it.
+
+        Two end a list; with fewer, what follows would be a part of the result.
+        """
+        if not _ITEM.match(text):
+            return ""
+        below = line
+        while below < len(self.lines) and not self.lines[below].strip(" \t"):
+            below += 1
+        if below == len(self.lines) or below - line >= 2:
+            return ""
+        found = self.lines[below]
+        here = column(found)
+        item = _ITEM.match(found, len(found) - len(found.lstrip(" \t")))
+        joins = here > width or (here == width and item)
+        return "\n" * (2 - (below - line)) if joins else ""
 
     def _new(self, block: Block, text: str, digest: str | None) -> Edit:
         line = self.line_of(block.end) + 1
@@ -443,9 +461,10 @@ class Document:
             + "\n"
             + indent(f"{keyword}\n{text}", block.indent)
         )
-        if line < len(self.lines) and self.lines[line].strip(" \t"):
-            new += "\n"
-        return Edit(at, at, new)
+        gap = self._gap(text, block.indent, line)
+        if not gap and line < len(self.lines) and self.lines[line].strip(" \t"):
+            gap = "\n"
+        return Edit(at, at, new + gap)
 
     def _renew(self, block: Block, result: Result, text: str, digest: str, *, keeps: bool) -> Edit:
         """Write keyword and result anew, as Org does when a hash has changed.
@@ -698,6 +717,7 @@ class _Reader:
                     self._call(
                         at, above, heading, Region(limit, items[-1] if items else -1, footnote)
                     )
+                    above = []  # the name is that of its result
                 elif match := _KEYWORD.match(text):
                     key = match[1].lower()
                     if key in _AFFILIATED or key.startswith("attr_"):
