@@ -18,6 +18,7 @@ import subprocess
 import sys
 import threading
 from importlib.util import find_spec
+from itertools import islice
 from typing import IO
 
 import attrs
@@ -94,7 +95,7 @@ def _options(args: str) -> _Options:
     for word in left:
         count = _WITH_VALUES.get(word)
         if count is not None:
-            given = [value for value, _ in zip(left, range(count), strict=False)]
+            given = list(islice(left, count))
             if len(given) < count:
                 raise CaptureError(f"a value is missing behind jq's argument {word}")
             if word == "--indent":

@@ -443,8 +443,13 @@ def test_an_env_file_is_read_as_its_users_write_it(tmp_path: Path) -> None:
         b'C=\'single $x # kept\'\nD="a\\nb\\"c" # note\nE=\nF=x#y\n  G=#\n'
     )
     assert read_env_file(path) == {
-        **{"A": "1", "B": "two words", "C": "single $x # kept", "D": 'a\nb"c'},
-        **{"E": "", "F": "x#y", "G": ""},
+        "A": "1",
+        "B": "two words",
+        "C": "single $x # kept",
+        "D": 'a\nb"c',
+        "E": "",
+        "F": "x#y",
+        "G": "",
     }
 
 
