@@ -354,7 +354,7 @@ class _Parser:
                 template = Template("\n".join(texts), tuple(anchors) or empty)
                 return template, line.start + len(line.text)
             if word is not None:
-                text, start = _dedent(line.raw.removesuffix("\r"), line.start, indent)
+                text, start = _dedent(line.raw.rstrip("\r"), line.start, indent)
             texts.append(text)
             anchors.append((size, start))
             size += len(text) + 1
@@ -611,7 +611,7 @@ def _needs_quoting(text: str) -> bool:
 
 def _quote(text: str) -> str:
     word = "END"
-    lines = frozenset(text.split("\n"))
+    lines = frozenset(line.rstrip(_BLANKS) for line in text.split("\n"))
     number = 1
     while word in lines:
         number += 1
@@ -655,11 +655,7 @@ def print_document(document: Document) -> str:
     Comments among headers are not kept, nor is indentation.
     """
     out: list[str] = []
-    open_request = False
     for item in document.items:
-        if open_request and not isinstance(item, Comment):
-            out.append("#\n")
-        open_request = isinstance(item, ParsedRequest)
         if isinstance(item, ParsedRequest):
             out.append(print_request(item) + "\n")
         elif isinstance(item, Definition):

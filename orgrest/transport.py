@@ -26,12 +26,12 @@ import time
 from collections.abc import Iterator, Mapping
 from functools import partial
 from importlib import import_module
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Self, cast
 from urllib.parse import quote_from_bytes, unquote_to_bytes, urljoin
 
 import attrs
 import urllib3
-from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.util import Timeout, make_headers
 
 from orgrest.model import (
@@ -303,20 +303,10 @@ class _Exact:
         super().putrequest(method, target, *args, **options)  # type: ignore[misc]  # as above
 
 
-class _HttpConnection(_Exact, HTTPConnection):
-    pass
-
-
-class _HttpsConnection(_Exact, HTTPSConnection):
-    pass
-
-
-class _HttpPool(urllib3.HTTPConnectionPool):
-    ConnectionCls = _HttpConnection
-
-
-class _HttpsPool(urllib3.HTTPSConnectionPool):
-    ConnectionCls = _HttpsConnection
+def _exact(pool: Any) -> type[urllib3.HTTPConnectionPool]:
+    """Return a class of pools like `pool` with exact connections."""
+    connection = type(f"Exact{pool.ConnectionCls.__name__}", (_Exact, pool.ConnectionCls), {})
+    return type(f"Exact{pool.__name__}", (pool,), {"ConnectionCls": connection})
 
 
 # ---------------------------------------------------------------------------------------- cookies
@@ -568,25 +558,12 @@ class Client:
         options: dict[str, Any] = {"num_pools": 1000, "maxsize": 16}
         if scheme == "https":
             options["ssl_context"] = self._tls_context()
-        manager: urllib3.PoolManager
-        if proxy is None:
-            manager = urllib3.PoolManager(**options)
-        elif _is_socks(proxy):
-            try:
-                from urllib3.contrib.socks import SOCKSProxyManager
-            except ImportError as error:
-                raise TransportError(
-                    f"the proxy {_without_userinfo(proxy)} needs PySocks: pip install pysocks"
-                ) from error
-            return SOCKSProxyManager(proxy, **options)
-        else:
-            try:
-                parsed = urllib3.util.parse_url(proxy)
-                headers = make_headers(proxy_basic_auth=parsed.auth) if parsed.auth else None
-                manager = urllib3.ProxyManager(proxy, proxy_headers=headers, **options)
-            except (urllib3.exceptions.HTTPError, ValueError) as error:
-                raise TransportError(f"not a proxy: {_without_userinfo(proxy)}") from error
-        manager.pool_classes_by_scheme = {"http": _HttpPool, "https": _HttpsPool}
+        try:
+            manager = _manager(proxy, options)
+        except (urllib3.exceptions.HTTPError, ValueError) as error:
+            raise TransportError(f"not a proxy: {_without_userinfo(proxy or '')}") from error
+        pools = manager.pool_classes_by_scheme
+        manager.pool_classes_by_scheme = {name: _exact(pool) for name, pool in pools.items()}
         return manager
 
     def _tls_context(self) -> ssl.SSLContext:
@@ -704,6 +681,21 @@ def _closed(error: BaseException) -> bool:
 def _text(latin: str) -> str:
     """Return what http.client read as Latin-1, as UTF-8 with the other bytes escaped."""
     return latin.encode("latin-1", "replace").decode("utf-8", "surrogateescape")
+
+
+def _manager(proxy: str | None, options: dict[str, Any]) -> urllib3.PoolManager:
+    if proxy is None:
+        return urllib3.PoolManager(**options)
+    if _is_socks(proxy):
+        if find_spec("socks") is None:
+            reason = f"the proxy {_without_userinfo(proxy)} needs PySocks: pip install pysocks"
+            raise TransportError(reason)
+        from urllib3.contrib.socks import SOCKSProxyManager
+
+        return SOCKSProxyManager(proxy, **options)
+    parsed = urllib3.util.parse_url(proxy)
+    headers = make_headers(proxy_basic_auth=parsed.auth) if parsed.auth else None
+    return urllib3.ProxyManager(proxy, proxy_headers=headers, **options)
 
 
 def _is_socks(proxy: str | None) -> bool:

@@ -11,7 +11,7 @@ import logging
 import socket
 import threading
 from collections.abc import Callable, Iterator
-from typing import Self, TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 if TYPE_CHECKING:
     import ssl
@@ -179,6 +179,31 @@ class Proxy(RawServer):
         with socket.create_connection((name, int(port or 80))) as upstream:
             upstream.sendall(request.replace(target, f"/{path}".encode("latin-1"), 1))
             connection.sendall(upstream.recv(65536))
+
+
+class Socks(RawServer):
+    """A SOCKS5 proxy without authentication (RFC 1928); `targets` is what it was asked for."""
+
+    def __init__(self) -> None:
+        super().__init__(b"")
+        self.targets: list[tuple[str, int]] = []
+
+    def _serve(self, connection: socket.socket) -> None:
+        with connection, contextlib.suppress(OSError):
+            connection.recv(connection.recv(2)[1])
+            connection.sendall(b"\x05\x00")
+            kind = connection.recv(4)[3]
+            size = 4 if kind == 1 else connection.recv(1)[0]
+            address = connection.recv(size)
+            host = socket.inet_ntoa(address) if kind == 1 else address.decode()
+            port = int.from_bytes(connection.recv(2), "big")
+            self.targets.append((host, port))
+            with socket.create_connection((host, port)) as upstream:
+                connection.sendall(b"\x05\x00\x00\x01" + bytes(6))
+                back = threading.Thread(target=_pump, args=(upstream, connection), daemon=True)
+                back.start()
+                _pump(connection, upstream)
+                back.join(5)
 
 
 def _pump(source: socket.socket, sink: socket.socket) -> None:

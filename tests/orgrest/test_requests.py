@@ -43,7 +43,7 @@ def reasons(request: ParsedRequest) -> list[str]:
     return [str(problem) for problem in request.problems]
 
 
-# ------------------------------------------------------------------------------------- request lines
+# ------------------------------------------------------------------------------------ request lines
 
 
 @pytest.mark.parametrize(
@@ -103,7 +103,7 @@ def test_an_indented_request_loses_its_indentation_and_no_more() -> None:
     assert body_of(request) == "body\n  more\nless"
 
 
-# -------------------------------------------------------------------------------------------- headers
+# ------------------------------------------------------------------------------------------ headers
 
 
 @pytest.mark.parametrize(
@@ -184,7 +184,7 @@ def test_captures_are_read_with_their_place() -> None:
     assert text[capture.span.start : capture.span.end] == ":id .a | .b"
 
 
-# ------------------------------------------------------------------------------------ ends of requests
+# --------------------------------------------------------------------------------- ends of requests
 
 
 def test_a_comment_between_headers_does_not_end_the_request() -> None:
@@ -292,7 +292,7 @@ def test_a_variable_that_never_ends_is_an_error_where_it_begins() -> None:
     assert document.requests == ()
 
 
-# ---------------------------------------------------------------------------------------- definitions
+# -------------------------------------------------------------------------------------- definitions
 
 
 @pytest.mark.parametrize(
@@ -326,7 +326,7 @@ def test_a_request_sees_the_last_definition_above_it() -> None:
     assert len(first.definitions) == 2
 
 
-# --------------------------------------------------------------------------------------------- files
+# -------------------------------------------------------------------------------------------- files
 
 
 @pytest.mark.parametrize("line", ["< data.json", "<data.json", "<./x", "<  a b.txt", "<\t~/x"])
@@ -356,7 +356,7 @@ def test_files_further_down_are_noted_for_multipart_bodies() -> None:
     assert path.text == "a.png"
 
 
-# -------------------------------------------------------------------------------------------- places
+# ------------------------------------------------------------------------------------------- places
 
 
 def test_positions_lead_back_to_the_file_through_indentation_and_org() -> None:
@@ -402,7 +402,7 @@ def test_errors_read_as_file_line_column_reason() -> None:
     assert str(error) == "f:2:2: why"
 
 
-# ---------------------------------------------------------------------------------------- round trip
+# --------------------------------------------------------------------------------------- round trip
 
 
 Meaning = list[object]
@@ -515,7 +515,10 @@ def test_quoting_finds_a_word_that_the_text_does_not_hold() -> None:
 
 
 def test_a_request_is_printed_in_one_spelling() -> None:
-    text = "  get http://h/  HTTP/1.1\n  ?a\n  # c\n  X-A:1\n  {{v}}\n  -> jq-set-var :x .y\n\n  < f.bin"
+    text = (
+        "  get http://h/  HTTP/1.1\n  ?a\n  # c\n  X-A:1\n  {{v}}\n"
+        "  -> jq-set-var :x .y\n\n  < f.bin"
+    )
     assert print_request(one(text)) == (
         "get http://h/?a HTTP/1.1\nX-A: 1\n:v\n-> jq-set-var :x .y\n\n< f.bin\n"
     )
@@ -524,7 +527,7 @@ def test_a_request_is_printed_in_one_spelling() -> None:
 def test_comments_and_words_are_printed() -> None:
     text = "# c\nwords\nGET http://h/\n\n# d\n"
     assert print_document(parse(text)) == text
-    assert [i for i in parse(text).items if isinstance(i, Comment)][0].text == "# c"
+    assert next(i for i in parse(text).items if isinstance(i, Comment)).text == "# c"
 
 
 @pytest.mark.parametrize(

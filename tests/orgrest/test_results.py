@@ -372,7 +372,7 @@ def test_no_entity_is_ever_resolved() -> None:
     assert show(text, "text/xml").body.endswith("<a>&y;</a>")
 
 
-# ----------------------------------------------------------------------------- charsets, line ends
+# ------------------------------------------------------------------------------ charsets, line ends
 
 
 @pytest.mark.parametrize(
@@ -697,7 +697,7 @@ def test_a_jq_program_gives_what_jq_prints(program: str, args: str, printed: str
     [("nope", "1"), (".a", "1"), (".", "x{"), (".[", "1"), ("error", '"s"')],
 )
 def test_a_jq_program_that_fails_is_an_error(program: str, text: str) -> None:
-    with pytest.raises(CaptureError, match="^jq: "):
+    with pytest.raises(CaptureError, match=r"^jq: "):
         orgrest.jq.run(program, text)
 
 

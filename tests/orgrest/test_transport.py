@@ -6,21 +6,25 @@ import gzip
 import os
 import socket
 import ssl
+import sys
 import threading
 import time
+import types
 import zlib
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
 
 import pytest
 import trustme
-from servers import Proxy, RawServer, by_path, closing, echo, httpbin, response
+from servers import Proxy, RawServer, Socks, by_path, closing, echo, httpbin, response
 
+from orgrest import transport
 from orgrest.model import Headers, OrgrestError, Request, TransportError
 from orgrest.transport import Client, wire_headers
-from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from pathlib import Path
     from collections.abc import Iterator
+    from pathlib import Path
 
 GET = "GET"
 
@@ -53,7 +57,7 @@ def failure(client: Client, request: Request, **options: float) -> str:
     return caught.value.reason
 
 
-# ------------------------------------------------------------------------------- bytes on the wire
+# -------------------------------------------------------------------------------- bytes on the wire
 
 
 def test_header_lines_reach_the_server_in_order_and_as_spelled(client: Client) -> None:
@@ -769,6 +773,17 @@ def test_a_proxy_gets_its_credentials_in_a_forwarded_request(
             assert client.send(Request(GET, server.url)).status == 200
 
 
+@pytest.mark.skipif(find_spec("socks") is None, reason="pip install pysocks: SOCKS needs it")
+def test_a_socks_proxy_is_used_with_the_same_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    with RawServer(echo) as server, Socks() as proxy:
+        monkeypatch.setenv("all_proxy", proxy.url.replace("http", "socks5"))
+        with Client() as client:
+            client.send(Request(GET, f"{server.url}/a/../%2f", (("x-b", "1"), ("X-B", "2"))))
+    assert proxy.targets == [("127.0.0.1", server.port)]
+    assert head_of(server.requests[0])[0] == "GET /a/../%2f HTTP/1.1"
+    assert head_of(server.requests[0])[-2:] == ["x-b: 1", "X-B: 2"]
+
+
 def test_no_proxy_is_honoured(monkeypatch: pytest.MonkeyPatch) -> None:
     with RawServer(echo) as server, Proxy() as proxy:
         monkeypatch.setenv("all_proxy", proxy.url)
@@ -793,6 +808,7 @@ def test_a_proxy_that_refuses_or_is_missing_is_named(monkeypatch: pytest.MonkeyP
 @pytest.mark.parametrize(
     ("proxy", "reason"),
     [
+        ("socks5://u:s3cret@h:1", "the proxy socks5://h:1 needs PySocks: pip install pysocks"),
         ("http://u:s3cret@[", "not a proxy: http://["),
         ("ftp://u:s3cret@h", "not a proxy: ftp://h"),
     ],
@@ -801,8 +817,25 @@ def test_a_proxy_that_is_none_is_named_without_its_password(
     monkeypatch: pytest.MonkeyPatch, proxy: str, reason: str
 ) -> None:
     monkeypatch.setenv("http_proxy", proxy)
+    monkeypatch.setattr(transport, "find_spec", lambda _: None)
     with Client() as client:
         assert failure(client, Request(GET, "http://example.org/")) == reason
+
+
+def test_a_system_without_root_certificates_takes_certifis_or_says_what_to_do(
+    monkeypatch: pytest.MonkeyPatch, authority: trustme.CA, tls_server: RawServer, tmp_path: Path
+) -> None:
+    pem = tmp_path / "ca.pem"
+    authority.cert_pem.write_to_path(str(pem))
+    nothing = ssl.DefaultVerifyPaths(None, None, "", "", "", "")
+    monkeypatch.setattr(ssl, "get_default_verify_paths", lambda: nothing)
+    monkeypatch.setitem(sys.modules, "certifi", None)
+    with Client() as client:
+        assert "pip install certifi, or give --ca" in failure(client, Request(GET, tls_server.url))
+    certifi = types.SimpleNamespace(where=lambda: str(pem))
+    monkeypatch.setitem(sys.modules, "certifi", certifi)
+    with Client() as client:
+        assert client.send(Request(GET, tls_server.url)).status == 200
 
 
 # ------------------------------------------------------------------------------ threads and httpbin
