@@ -429,7 +429,7 @@ class Evaluation:
         """Compute the hash of a block, of its text as Emacs would hand it on."""
         parts = [arguments.get("prologue")] if arguments.get("prologue") else []
         parts += [
-            f":{name} = {value.text if isinstance(value, lisp.Number) else value}"
+            f":{name} = {lisp.write(value) if isinstance(value, lisp.Number) else value}"
             for name, value in shown
         ]
         parts.append(text)

@@ -44,6 +44,12 @@ _LATEX_BEGIN = re.compile(r"\\begin\{([A-Za-z0-9*]+)\}")
 _LATEX_END = re.compile(r"\\end\{([A-Za-z0-9*]+)\}[ \t]*$")
 _PLANNING = re.compile(r"[ \t]*(?:SCHEDULED|DEADLINE|CLOSED):")
 _LINK_LINE = re.compile(r"[ \t]*\[\[(?:[^\]\[\\]|\\.)+\](?:\[[^\n]+?\])?\][ \t]*$")
+_RULE = re.compile(r"-{5,}[ \t]*$")
+_COMMENT = re.compile(r"#(?: |$)")
+_SEPARATE = re.compile(
+    r"$|\||:(?: |$)|:[-\w]+:[ \t]*$|#(?:[ +]|$)|-{5,}[ \t]*$|(?:[-+]|[0-9]+[.)])(?:[ \t]|$)"
+    r"|\[fn:|\\begin\{"
+)
 _FIXED = re.compile(r":(?: |$)")
 _CALL = re.compile(r"[ \t]*#\+call:[ \t]*([^()\[\]\n]+?)(\[[^\]\[\n]*\])?(?=\()", re.IGNORECASE)
 _INLINE = re.compile(r"(?<!\w)(?:src_([^\s\[{]+)|call_([^\s()\[\]{}]+))(?=[\[({])")
@@ -968,10 +974,11 @@ class _Reader:
                 return "latex", end + 1
         elif _ITEM.match(lines[at], len(lines[at]) - len(text)):
             return "list", self._list_end(at, limit)
-        end = at + 1
-        while end < limit and lines[end].strip(" \t") and lines[end].lstrip(" \t")[:2] != "#+":
-            end += 1
-        return "text", end
+        elif _RULE.match(text) or text.startswith("#+"):
+            return "other", at + 1
+        elif _COMMENT.match(text):
+            return "other", self._while(at, limit, lambda line: bool(_COMMENT.match(line)))
+        return "text", self._while(at + 1, limit, lambda line: not _SEPARATE.match(line))
 
     def _while(self, at: int, limit: int, test: Callable[[str], bool]) -> int:
         while at < limit and test(self.lines[at].lstrip(" \t")):

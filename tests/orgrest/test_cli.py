@@ -198,7 +198,10 @@ class TestOrgFiles:
         (tmp_path / "else").mkdir()
         (tmp_path / "else" / "body.txt").write_text("from a file")
         (tmp_path / "here").mkdir()
-        notes("#+begin_src restclient\nPOST HOST/echo\n\n< ../else/body.txt\n#+end_src\n", "here/n.org")
+        notes(
+            "#+begin_src restclient\nPOST HOST/echo\n\n< ../else/body.txt\n#+end_src\n",
+            "here/n.org",
+        )
         assert orgrest("here/n.org").status == 1
         assert server.requests == []
         assert orgrest("here/n.org", "--allow-read", "else").status == 0
@@ -211,7 +214,9 @@ class TestOrgFiles:
         assert "no\n" in path.read_text()
 
     def test_a_failed_request_names_file_line_and_reason(self, orgrest, notes) -> None:
-        path = notes(BLOCK.replace("HOST", "http://127.0.0.1:1") + "\n#+RESULTS:\n: OLD\n\n" + BLOCK)
+        path = notes(
+            BLOCK.replace("HOST", "http://127.0.0.1:1") + "\n#+RESULTS:\n: OLD\n\n" + BLOCK
+        )
         called = orgrest("notes.org")
         assert called.status == 1
         assert called.err.startswith("orgrest: notes.org:2:1: ")
@@ -282,7 +287,9 @@ class TestRequestFiles:
         assert '"a": 1' in out
         assert "404" not in out
 
-    def test_standard_input_is_a_file_of_requests(self, orgrest, notes, server, monkeypatch) -> None:
+    def test_standard_input_is_a_file_of_requests(
+        self, orgrest, notes, server, monkeypatch
+    ) -> None:
         for arguments in (["-"], []):
             text = io.BytesIO(b"GET " + server.url.encode() + b"/json\n")
             monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(text))
@@ -332,7 +339,9 @@ class TestUsage:
 
     def test_insecure_warns(self, orgrest, notes) -> None:
         notes(BLOCK)
-        assert "warning: TLS certificates are not verified" in orgrest("notes.org", "--insecure").err
+        assert (
+            "warning: TLS certificates are not verified" in orgrest("notes.org", "--insecure").err
+        )
 
     def test_help_names_the_other_commands(self, orgrest) -> None:
         out = orgrest("--help").out

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -16,6 +16,9 @@ from orgrest.evaluate import Evaluation, EvaluationError, Options, Outcome
 from orgrest.org import Document
 from orgrest.transport import Client
 from orgrest.variables import Scope
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 JSON = "Content-Type: application/json"
 TEXT = "Content-Type: text/plain"
@@ -203,8 +206,8 @@ class TestFiles:
         done = run(block("/json", f":results file :file {path}"))
         assert done.text == done.before
         assert done.reasons() == [
-            f"notes.org:1: :file {path}: results are written below the document's folder only, "
-            "and not to hidden files"
+            (f"notes.org:1: :file {path}: results are written below the document's folder only, "
+            "and not to hidden files")
         ]
 
     def test_the_document_is_no_place_for_a_result(self, run) -> None:
@@ -386,8 +389,8 @@ class TestCallsAndInline:
         done = run("src_restclient{GET HOST/json}\n")
         assert done.text == done.before
         assert done.reasons() == [
-            "notes.org:1: an inline block shows one line, the response has 3: pick from it with :jq, "
-            "or use a source block"
+            ("notes.org:1: an inline block shows one line, the response has 3: pick from it with :jq, "
+            "or use a source block")
         ]
 
     def test_post_hands_the_result_on(self, run) -> None:
