@@ -101,8 +101,8 @@ def pick(data: Data, indices: str, name: str) -> Data:
             low, high = (_index(text, len(data)) for text in (start or "0", stop or "-1"))
             chosen = data[low : high + 1]
         else:
-            chosen = data[_index(first, len(data))]
-            return pick(chosen, rest, name) if rest else chosen
+            item = data[_index(first, len(data))]
+            return pick(item, rest, name) if rest else item
     except IndexError:
         raise ArgumentError(f"{name} has no index [{indices}]") from None
     items = [item for item in chosen if item is not _HLINE]

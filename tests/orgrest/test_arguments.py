@@ -167,12 +167,14 @@ class TestPrecedence:
         assert first(text).values["b"] == "2"
 
     def test_the_line_wins_over_properties_and_header_lines_over_the_line(self) -> None:
-        text = f"#+PROPERTY: header-args :a 1 :b 1\n#+HEADER: :b 3\n#+HEADER: :b 4\n{block(':a 2 :b 2')}"
+        above = "#+PROPERTY: header-args :a 1 :b 1\n#+HEADER: :b 3\n#+HEADER: :b 4\n"
+        text = above + block(":a 2 :b 2")
         values = first(text).values
         assert (values["a"], values["b"]) == ("2", "3")
 
     def test_words_of_results_displace_their_own_group_only(self) -> None:
-        text = f"#+PROPERTY: header-args:restclient :results value drawer\n{block(':results verbatim')}"
+        above = "#+PROPERTY: header-args:restclient :results value drawer\n"
+        text = above + block(":results verbatim")
         assert first(text).results == ("replace", "value", "drawer", "verbatim")
         assert first(text.replace("verbatim", "raw silent")).results == ("value", "raw", "silent")
 

@@ -186,7 +186,8 @@ class TestOrgFiles:
     ) -> None:
         (tmp_path / "env").write_text("TOKEN=s3cret-value\n")
         path = notes(
-            '#+begin_src restclient\n:t := env("TOKEN")\nGET HOST/echo\nX-A: :t\nX-B: :b\n#+end_src\n'
+            '#+begin_src restclient\n:t := env("TOKEN")\n'
+            "GET HOST/echo\nX-A: :t\nX-B: :b\n#+end_src\n"
         )
         orgrest("notes.org", "--env-file", "env", "--var", "b=from here")
         assert b"X-A: s3cret-value\r\nX-B: from here\r\n" in server.requests[0]
@@ -285,7 +286,7 @@ class TestRequestFiles:
         notes(self.TEXT, "a.rest")
         out = orgrest("a.rest", "--line", "2").out
         assert '"a": 1' in out
-        assert "404" not in out
+        assert "Not Found" not in out
 
     def test_standard_input_is_a_file_of_requests(
         self, orgrest, notes, server, monkeypatch

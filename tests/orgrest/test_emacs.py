@@ -1,4 +1,4 @@
-"""Emacs reads what orgrest wrote: the real Org finds the same blocks and results, in the same places.
+"""Emacs reads what orgrest wrote: the real Org finds the same blocks and results there.
 
 Emacs runs without any configuration and without a network. Where Babel itself is asked to place
 results, ob-restclient is replaced by a function that returns a fixed text.
@@ -73,7 +73,8 @@ PLACE = r"""
 (dolist (file command-line-args-left)
   (with-current-buffer (find-file-noselect file)
     (org-babel-map-executables nil
-      (cond ((eq (org-element-type (org-element-context)) 'babel-call) (org-babel-lob-execute-maybe))
+      (cond ((eq (org-element-type (org-element-context)) 'babel-call)
+             (org-babel-lob-execute-maybe))
             ((equal (car (org-babel-get-src-block-info 'light)) "restclient")
              (org-babel-execute-src-block))))
     (save-buffer)))

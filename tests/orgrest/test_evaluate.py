@@ -206,8 +206,10 @@ class TestFiles:
         done = run(block("/json", f":results file :file {path}"))
         assert done.text == done.before
         assert done.reasons() == [
-            (f"notes.org:1: :file {path}: results are written below the document's folder only, "
-            "and not to hidden files")
+            (
+                f"notes.org:1: :file {path}: results are written below the document's folder only, "
+                "and not to hidden files"
+            )
         ]
 
     def test_the_document_is_no_place_for_a_result(self, run) -> None:
@@ -388,10 +390,11 @@ class TestCallsAndInline:
     def test_an_inline_block_cannot_show_several_lines(self, run) -> None:
         done = run("src_restclient{GET HOST/json}\n")
         assert done.text == done.before
-        assert done.reasons() == [
-            ("notes.org:1: an inline block shows one line, the response has 3: pick from it with :jq, "
-            "or use a source block")
-        ]
+        (reason,) = done.reasons()
+        assert reason == (
+            "notes.org:1: an inline block shows one line, the response has 3: "
+            "pick from it with :jq, or use a source block"
+        )
 
     def test_post_hands_the_result_on(self, run) -> None:
         post = '#+NAME: post\n#+begin_src emacs-lisp :var s=""\n(concat "<" s ">")\n#+end_src\n\n'

@@ -1,4 +1,4 @@
-"""How results look in a document, and what documents hold as data: `orgrest.layout`, `orgrest.data`."""
+"""How results look in a document, and what data documents hold: `layout`, `data`."""
 
 from __future__ import annotations
 
@@ -141,7 +141,10 @@ class TestTables:
             ("a,b\nc\n", "| a | b |\n| c |   |\n"),
             ('[["n","x"],["a",1.50]]\n', "| n |    x |\n| a | 1.50 |\n"),
             ('[1, {"k": [2]}]\n', '|          1 |\n| {"k": [2]} |\n'),
-            ('[{"a": 1, "b": null}, {"a": "x"}]\n', "| a | b    |\n|---+------|\n| 1 | null |\n| x |      |\n"),
+            (
+                '[{"a": 1, "b": null}, {"a": "x"}]\n',
+                "| a | b    |\n|---+------|\n| 1 | null |\n| x |      |\n",
+            ),
             ('{"a": 1}\n', "| a |\n|---|\n| 1 |\n"),
             ("[1, oops\n", "| [1 | oops |\n"),
             ("日本,1\nab,2\n", "| 日本 | 1 |\n| ab   | 2 |\n"),

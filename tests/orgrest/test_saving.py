@@ -74,7 +74,7 @@ class TestSaving:
         assert file.save("new\n")
         assert file.save("newer\n")
         assert (tmp_path / "a").read_bytes() == b"newer\n"
-        assert os.listdir(tmp_path) == ["a"]
+        assert [path.name for path in tmp_path.iterdir()] == ["a"]
 
     def test_mode_and_link_stay(self, tmp_path: Path) -> None:
         file = self.read(tmp_path / "a")
@@ -106,7 +106,7 @@ class TestSaving:
         (tmp_path / "a").unlink()
         with pytest.raises(FileChangedError, match="cannot be read any more"):
             file.save("mine\n")
-        assert os.listdir(tmp_path) == []
+        assert list(tmp_path.iterdir()) == []
 
     def test_a_read_only_file_stays_as_it_is(self, tmp_path: Path) -> None:
         file = self.read(tmp_path / "a")
@@ -133,7 +133,7 @@ class TestSaving:
         with pytest.raises(FileError, match="cannot be written: No space left on device"):
             file.save("new\n")
         monkeypatch.undo()
-        assert os.listdir(tmp_path) == ["a"]
+        assert [path.name for path in tmp_path.iterdir()] == ["a"]
         assert (tmp_path / "a").read_bytes() == b"old\n"
 
     def test_a_disk_that_is_really_full_leaves_the_old_file(self, tmp_path: Path) -> None:
@@ -148,7 +148,7 @@ class TestSaving:
         )
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
         assert "a: cannot be written: File too large" in done.stdout
-        assert os.listdir(tmp_path) == ["a"]
+        assert [path.name for path in tmp_path.iterdir()] == ["a"]
         assert file.path.read_bytes() == b"old\n"
 
     def test_a_kill_between_writing_and_renaming_leaves_the_old_file(self, tmp_path: Path) -> None:
