@@ -226,6 +226,8 @@ class Scope:
         Raises `OrgrestError` when it is outside the folders that may be read, is no regular file,
         or cannot be read.
         """
+        if "\0" in path:
+            raise OrgrestError("the name of a file cannot hold a NUL")
         try:
             found = (self.directory / Path(path).expanduser()).resolve()
             allowed = (self._shared.folder, *self._shared.allow_read)
@@ -239,8 +241,8 @@ class Scope:
             return found.read_bytes()
         except OSError as error:
             raise OrgrestError(f"cannot read {path}: {error.strerror or error}") from error
-        except (ValueError, RuntimeError) as error:  # NUL in the path, a loop of links, no home
-            raise OrgrestError(f"cannot read {path!r}: {error}") from error
+        except RuntimeError as error:  # a loop of links, a ~user without a home
+            raise OrgrestError(f"cannot read {path}: {error}") from error
 
 
 def read_env_file(path: Path) -> dict[str, str]:

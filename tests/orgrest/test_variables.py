@@ -527,7 +527,7 @@ def test_an_allowed_folder_is_read(folder: Path) -> None:
         ("none.txt", "cannot read none.txt: No such file or directory"),
         ("sub", "sub is not a regular file"),
         ("pipe", "pipe is not a regular file"),
-        ("a\0b", "cannot read 'a\\x00b': embedded null byte"),
+        ("a\0b", "the name of a file cannot hold a NUL"),
         ("x" * 300, f"cannot read {'x' * 300}: File name too long"),
     ],
 )
@@ -538,6 +538,13 @@ def test_a_file_that_cannot_be_read_is_an_error_and_nothing_hangs(
 
     os.mkfifo(folder / "pipe")
     assert error(f"POST http://h/\n\n< {path}", Scope(directory=folder)) == f"f.http:3:3: {reason}"
+
+
+def test_the_home_of_nobody_and_a_loop_of_links_are_errors(folder: Path) -> None:
+    (folder / "loop").symlink_to(folder / "loop")
+    for path in ("~no-such-user/x", "loop"):
+        message = error(f"POST http://h/\n\n< {path}", Scope(directory=folder))
+        assert message.startswith(f"f.http:3:3: cannot read {path}: ")
 
 
 def test_a_file_without_permission_is_an_error(
