@@ -56,7 +56,6 @@ BODY_LIMIT = 16 * 2**20
 MAX_REDIRECTS = 10
 USER_AGENT = "orgrest"
 
-_CHUNK = 2**16
 _SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _FIELD_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
@@ -506,24 +505,18 @@ class Client:
     def _read(self, raw: urllib3.BaseHTTPResponse, url: _Url, cookies: Cookies) -> Response:
         original = cast("http.client.HTTPResponse", cast("Any", raw)._original_response)
         cookies.store(url.text, original)
-        body = bytearray()
-        truncated = False
-        try:
-            for chunk in raw.stream(_CHUNK):
-                body += chunk
-                if len(body) > self._limit:
-                    truncated = True
-                    del body[self._limit :]
-                    break
-        finally:
-            if truncated:
-                raw.close()
+        body = raw.read(self._limit + 1)
+        truncated = len(body) > self._limit
+        if truncated:
+            raw.close()
+        else:
+            raw.release_conn()
         return Response(
             status=raw.status,
             reason=_text(original.reason),
             version="1.0" if original.version == 10 else "1.1",
             headers=tuple((_text(n), _text(v)) for n, v in original.headers.items()),
-            body=bytes(body),
+            body=body[: self._limit],
             duration=0.0,
             url=url.text,
             truncated=truncated,
@@ -627,7 +620,7 @@ class Client:
         if isinstance(error, http.client.RemoteDisconnected):
             return "the server closed the connection without an answer"
         if isinstance(error, http.client.LineTooLong):
-            return "a header line of the response is longer than 65536 bytes"
+            return "a line of the response's header or framing is longer than 65536 bytes"
         if isinstance(error, http.client.BadStatusLine):
             return f"the answer is not HTTP: it begins with {_show(str(error.args[0])[:80])}"
         if isinstance(error, http.client.UnknownProtocol):

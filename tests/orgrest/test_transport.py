@@ -378,13 +378,13 @@ def endless(piece: bytes, start: bytes = b"HTTP/1.1 200 OK\r\n") -> object:
     ("piece", "start", "reason"),
     [
         (b"X-A: 1\r\n", b"HTTP/1.1 200 OK\r\n", "the response's header is too long"),
-        (b"x" * 9000, b"HTTP/1.1 200 OK\r\nX-A: ", "a header line of the response is longer"),
-        (b"x" * 9000, b"", "a header line of the response is longer"),
+        (b"x" * 9000, b"HTTP/1.1 200 OK\r\nX-A: ", "a line of the response's header or framing is longer"),
+        (b"x" * 9000, b"", "a line of the response's header or framing is longer"),
         (b"HTTP/1.1 100 Continue\r\n\r\n", b"", "the server sends without end"),
         (
             b"1" * 9000,
             b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n",
-            "the response ends inside a chunk",
+            "a line of the response's header or framing is longer",
         ),
     ],
     ids=["headers", "header line", "status line", "interim responses", "chunk size"],
