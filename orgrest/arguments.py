@@ -236,7 +236,8 @@ def value(assignment: str) -> tuple[str, Value]:
     return name, Reference(match[1], indices, None if match[3] is None else match[3][1:-1])
 
 
-def merge(sources: Iterable[Pairs]) -> Arguments:
+@lru_cache(maxsize=256)
+def merge(sources: tuple[Pairs, ...]) -> Arguments:
     """Merge header arguments, the weakest first."""
     values: dict[str, str | Lisp | None] = {}
     results: list[str] = []
@@ -341,7 +342,7 @@ def of_block(block: Block, inherited: Inherited) -> Arguments:
 
     Raises ArgumentError where they cannot be read.
     """
-    return merge(_sources(block, inherited))
+    return merge(tuple(_sources(block, inherited)))
 
 
 def _sources(block: Block, inherited: Inherited) -> list[Pairs]:
@@ -371,7 +372,7 @@ def of_call(block: Block, call: Call, target: Block, inherited: Inherited) -> Ar
     sources.append(parse(call.end))
     if block.kind == "inline call":
         sources.append(((":results", "value"),))
-    return merge(sources)
+    return merge(tuple(sources))
 
 
 def call_arguments(text: str) -> list[str]:

@@ -286,19 +286,29 @@ class Evaluation:
                 continue
             result = self._document.result(block)
             if result is not None and result.end > result.start:
-                edit = self._document.place(block, "", keep_source=self._keeps_source(block))
+                keeps = self._keeps_source(self._arguments_or_none(block))
+                edit = self._document.place(block, "", keep_source=keeps)
                 if edit.end > result.start:
                     spans.append((result.start, edit.end))
         return sorted(spans)
 
-    def _keeps_source(self, block: org.Block) -> bool:
-        """Tell whether a request block below a block's results keyword is somebody's own."""
+    def _keeps_source(self, arguments: header.Arguments | None) -> bool:
+        """Tell whether a request block below a results keyword is somebody's own.
+
+        It is none where results are written as such blocks.
+        """
         try:
-            arguments = self._arguments(block)
-            words = arguments.get("wrap").split()[1:2]
+            words = arguments.get("wrap").split()[1:2] if arguments else []
+        except lisp.ArgumentError:
+            words = []
+        written = set(words) & org.REQUEST_LANGUAGES
+        return not written and not (arguments and "code" in arguments.results)
+
+    def _arguments_or_none(self, block: org.Block) -> header.Arguments | None:
+        try:
+            return self._arguments(block)
         except (lisp.ArgumentError, EvaluationError):
-            return True
-        return "code" not in arguments.results and not set(words) & org.REQUEST_LANGUAGES
+            return None
 
     # reading a block
 
@@ -666,7 +676,6 @@ class Evaluation:
         task: _Task,
     ) -> Outcome:
         """Put the result of a block into the document."""
-        outcome = attrs.evolve(outcome, line=block.line + 1, name=block.name)
         words = arguments.results
         if "silent" in words or "none" in words:
             return outcome
@@ -702,7 +711,7 @@ class Evaluation:
                 mode=mode,
                 digest=task.digest,
                 prose=shown.prose,
-                keep_source=self._keeps_source(block),
+                keep_source=self._keeps_source(arguments),
             ),
         )
         notes = outcome.notes + shown.notes

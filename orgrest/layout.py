@@ -12,11 +12,8 @@ more than text goes into an example block, and a note says so.
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import re
-import unicodedata
 from typing import TYPE_CHECKING
 
 import attrs
@@ -162,6 +159,9 @@ def _rows(text: str) -> list[list[str] | None]:
             else [cell.strip() for cell in line.strip().strip("|").split("|")]
             for line in lines
         ]
+    import csv
+    import io
+
     tabs = "\t" in text
     reader = csv.reader(io.StringIO("\n".join(lines)), delimiter="\t" if tabs else ",")
     try:
@@ -211,6 +211,8 @@ def _width(text: str) -> int:
     """Give the columns a text takes on a terminal."""
     if text.isascii():
         return len(text)
+    import unicodedata
+
     return sum(
         0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1
         for c in text

@@ -549,6 +549,8 @@ class Document:
 
         What follows that line would then be inside a block or drawer.
         """
+        if not self._reader.unclosed:
+            return None
         line = self.line_of(edit.start)
         section = bisect_right(self._reader.headings, line - 1)
         start = self._reader.headings[section - 1] if section else 0
