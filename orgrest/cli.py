@@ -473,7 +473,8 @@ def _wire(exchange: Exchange) -> str:
     lines = [f"{request.method} {request.url}"]
     lines += (f"{name}: {value}" for name, value in wire_headers(request))
     if request.body:
-        lines += ["", request.body.decode("utf-8", "backslashreplace")]
+        body = request.body.decode("utf-8", "backslashreplace")
+        lines += ["", body.replace("\r\n", "\n")]
     return visible(mask("\n".join(lines), request.secrets)) + "\n"
 
 

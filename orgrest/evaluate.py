@@ -572,7 +572,7 @@ class Evaluation:
         finally:
             self._active.pop()
         rendered = outcome.exchanges[-1].rendered
-        return rendered.body if rendered is not None else ""
+        return f"<result of {reference.name}>" if rendered is None else rendered.body
 
     def _under_way(self, block: org.Block) -> _Task | None:
         """Find the task of a block that was sent but is not finished."""
