@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING
 import attrs
 
 from orgrest import arguments as header
-from orgrest import data, layout, lisp, org, requests, results, variables
+from orgrest import data, layout, lisp, org, requests, results, syntax, variables
 from orgrest.model import OrgrestError, Request, Response, Source
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ class _Task:
     line: int
     name: str | None
     arguments: header.Arguments
-    parsed: tuple[requests.ParsedRequest, ...]
+    parsed: tuple[syntax.ParsedRequest, ...]
     scope: variables.Scope
     language: str = ""
     digest: str | None = None
@@ -137,7 +137,7 @@ class Evaluation:
         self._memory: dict[str, Outcome] = {}
         self._active: list[str] = []
         self._todo: list[org.Block] = []
-        self._parsed: list[requests.ParsedRequest] = []
+        self._parsed: list[syntax.ParsedRequest] = []
         self._waiting: list[_Task | Outcome] = []
         self._base = text
         self._languages = options.languages
@@ -218,7 +218,7 @@ class Evaluation:
             line = request.source.position(request.span.start).line
             yield _Task(None, line, request.name, header.Arguments(), (request,), self._scope)
 
-    def _choose_requests(self) -> list[requests.ParsedRequest]:
+    def _choose_requests(self) -> list[syntax.ParsedRequest]:
         source = Source(self._base, file=self._file)
         document = requests.parse(source)
         if not (self._options.lines or self._options.names):
@@ -624,7 +624,8 @@ class Evaluation:
                 exchanges.append(Exchange(request))
             else:
                 response = task.response.result() if task.response else self._send(task)
-                results.apply_captures(request, response, parsed, task.scope)
+                for name, value in results.captures(request, response):
+                    task.scope.capture(parsed, name, value)
                 rendered = self._render(task, request, response)
                 notes += rendered.notes
                 exchanges.append(Exchange(request, response, rendered))

@@ -65,11 +65,15 @@ if sys.argv[1] != "package":
     os.execve(sys.argv[1], sys.argv[1:], {})
 os.environ.clear()
 import json, jq
-program, values, slurp = json.loads(sys.argv[2])
+program, values, letters = json.loads(sys.argv[2])
+compact = "c" in letters or "j" in letters
+style = {"separators": (",", ":")} if compact else {"indent": 2}
+end = "" if "j" in letters else "\\n"
 try:
-    results = jq.compile(program, args=values).input_text(sys.stdin.read(), slurp=slurp)
-    for value in results:
-        print(json.dumps(value, ensure_ascii=False, separators=(",", ":")))
+    text = sys.stdin.read()
+    for value in jq.compile(program, args=values).input_text(text, slurp="s" in letters):
+        raw = isinstance(value, str) and ("r" in letters or "j" in letters)
+        print(value if raw else json.dumps(value, ensure_ascii=False, **style), end=end)
 except (ValueError, MemoryError) as error:
     sys.exit("jq: " + (str(error) or "out of memory"))
 """
@@ -139,17 +143,8 @@ def run(program: str, text: str, args: str = "") -> str:
 
 
 def _by_package(program: str, text: str, options: _Options) -> str:
-    from orgrest.pretty import json_text
-
-    wanted = json.dumps([program, options.values, "s" in options.letters])
-    raw = bool(options.letters & {"r", "j"})
-    lines = []
-    for line in _start(["package", wanted], text, site=True).removesuffix("\n").split("\n"):
-        if raw and line.startswith('"'):
-            lines.append(json.loads(line))
-        else:
-            lines.append(line if "c" in options.letters else json_text(line))
-    return ("" if "j" in options.letters else "\n").join(lines)
+    wanted = json.dumps([program, options.values, sorted(options.letters)])
+    return _start(["package", wanted], text, site=True).removesuffix("\n")
 
 
 def _start(words: list[str], text: str, *, site: bool) -> str:

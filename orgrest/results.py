@@ -33,10 +33,8 @@ from orgrest.model import (
 from orgrest.pretty import json_text, xml_text
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Iterator
 
-    from orgrest.requests import ParsedRequest
-    from orgrest.variables import Scope
 
 MASK = "***"
 
@@ -398,13 +396,11 @@ def _jq(program: str, text: str, args: str) -> str:
     return run(program, text, args)
 
 
-def apply_captures(
-    request: Request, response: Response, parsed: ParsedRequest, scope: Scope
-) -> None:
-    """Set the variables that the request's `-> jq-set-var` lines name.
+def captures(request: Request, response: Response) -> Iterator[tuple[str, str]]:
+    """Compute, one by one, the variables that the request's `-> jq-set-var` lines name.
 
-    Raises `CaptureError` with the line's place when jq fails or finds nothing; the captures above
-    it are then set, the others are not.
+    Gives pairs of name and value. Raises `CaptureError` with the line's place when jq fails or
+    finds nothing; the pairs above that line have then been given.
     """
     if not request.captures:
         return
@@ -419,4 +415,4 @@ def apply_captures(
                 f"{capture.expression} finds nothing in the response: :{capture.name} is not set"
             )
             raise CaptureError.at(capture.source, capture.span.start, reason)
-        scope.capture(parsed, capture.name, value)
+        yield capture.name, value

@@ -49,7 +49,7 @@ from orgrest.model import (
     Source,
     to_bytes,
 )
-from orgrest.requests import (
+from orgrest.syntax import (
     TCHARS,
     Body,
     HeaderLine,

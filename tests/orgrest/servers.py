@@ -221,7 +221,12 @@ def httpbin() -> Iterator[str]:
 
     logging.getLogger("waitress").setLevel(logging.CRITICAL)
     server = create_server(package.app, host="127.0.0.1", port=0, threads=2)
-    thread = threading.Thread(target=server.run, daemon=True)
+
+    def run() -> None:
+        with contextlib.suppress(OSError):  # its select() meets the socket that close() took away
+            server.run()
+
+    thread = threading.Thread(target=run, daemon=True)
     thread.start()
     try:
         yield f"http://127.0.0.1:{server.effective_port}"

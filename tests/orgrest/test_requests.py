@@ -10,6 +10,14 @@ from hypothesis import strategies as st
 
 from orgrest.model import Capture, OrgrestError, RequestSyntaxError, Source, Span
 from orgrest.requests import (
+    is_request_line,
+    parse,
+    print_definition,
+    print_document,
+    print_request,
+    quote_body,
+)
+from orgrest.syntax import (
     Comment,
     Definition,
     Document,
@@ -17,12 +25,6 @@ from orgrest.requests import (
     HeaderVariable,
     ParsedRequest,
     Text,
-    is_request_line,
-    parse,
-    print_definition,
-    print_document,
-    print_request,
-    quote_body,
 )
 
 
@@ -541,6 +543,10 @@ def test_comments_and_words_are_printed() -> None:
         "GET http://h/" + " " * 300_000 + "x",
         "GET http://h/\n" + "?a=1\n" * 50_000,
         "GET http://h/\nX: " + "{{" * 100_000,
+        "POST http://h/\n\n<" + "." * 200_000 + ">",
+        "POST http://h/\n\n<" + " " * 200_000 + ">",
+        "POST http://h/\n" + "x" * 200_000 + " ",
+        ":" + "a" * 200_000,
     ],
 )
 def test_long_texts_take_linear_time(text: str) -> None:

@@ -8,6 +8,7 @@ import json
 import re
 import shutil
 import urllib.parse
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import example, given
@@ -20,7 +21,7 @@ from orgrest.pretty import json_text, xml_text
 from orgrest.requests import parse
 from orgrest.results import (
     Rendered,
-    apply_captures,
+    captures,
     is_structure,
     mask,
     media_type,
@@ -28,6 +29,9 @@ from orgrest.results import (
     visible,
 )
 from orgrest.variables import Scope, expand
+
+if TYPE_CHECKING:
+    from orgrest.syntax import ParsedRequest
 
 GET = Request("GET", "http://h/p?q")
 
@@ -774,10 +778,15 @@ def test_a_secret_does_not_come_through_jq() -> None:
 # ----------------------------------------------------------------------------------------- captures
 
 
+def capture(parsed: ParsedRequest, body: str, scope: Scope) -> None:
+    for name, value in captures(expand(parsed, scope), answer(body, "application/json")):
+        scope.capture(parsed, name, value)
+
+
 def captured(text: str, body: str) -> Scope:
     scope = Scope()
     parsed = parse(Source(text, file="c.org")).requests[0]
-    apply_captures(expand(parsed, scope), answer(body, "application/json"), parsed, scope)
+    capture(parsed, body, scope)
     return scope
 
 
@@ -805,7 +814,7 @@ def test_a_capture_that_fails_keeps_those_above_it() -> None:
     text = "GET http://h/\n-> jq-set-var :a .a\n-> jq-set-var :b .a.b"
     parsed = parse(Source(text, file="c.org")).requests[0]
     with pytest.raises(OrgrestError, match=r"^c\.org:3:15: jq: "):
-        apply_captures(expand(parsed, scope), answer('{"a":1}', "application/json"), parsed, scope)
+        capture(parsed, '{"a":1}', scope)
     assert scope.names() == {"a"}
 
 
