@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from orgrest.model import Capture, OrgrestError, RequestSyntaxError, Source, Span
@@ -468,6 +468,7 @@ def documents(draw: st.DrawFn) -> str:
     return "".join(out)
 
 
+@settings(deadline=None)
 @given(documents())
 def test_what_is_printed_says_the_same_when_read_again(text: str) -> None:
     document = parse(text)
@@ -477,6 +478,7 @@ def test_what_is_printed_says_the_same_when_read_again(text: str) -> None:
     assert print_document(again) == printed
 
 
+@settings(deadline=None)
 @given(
     st.lists(
         st.one_of(
@@ -490,6 +492,7 @@ def test_any_text_is_read_and_its_printed_form_is_stable(lines: list[str]) -> No
     assert meaning(parse(print_document(parse(printed)))) == meaning(parse(printed))
 
 
+@settings(deadline=None)
 @given(st.text())
 def test_no_text_makes_the_parser_fail(text: str) -> None:
     document = parse(text)
@@ -500,6 +503,7 @@ def test_no_text_makes_the_parser_fail(text: str) -> None:
             assert problem.line is not None
 
 
+@settings(deadline=None)
 @given(
     BODIES.filter(lambda body: body is not None and "\r" not in body), st.text("abc", max_size=3)
 )

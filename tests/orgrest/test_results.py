@@ -11,7 +11,7 @@ import urllib.parse
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import orgrest.jq
@@ -231,6 +231,7 @@ JSON = st.recursive(
 )
 
 
+@settings(deadline=None)
 @given(JSON, st.booleans(), st.sampled_from([None, 0, 3]))
 def test_laid_out_json_says_the_same_and_is_stable(
     value: object, ascii_only: bool, indent: int | None
@@ -243,6 +244,7 @@ def test_laid_out_json_says_the_same_and_is_stable(
         assert laid_out == reference
 
 
+@settings(deadline=None)
 @given(JSON)
 def test_the_layout_is_that_of_pythons_json(value: object) -> None:
     lines = json_text(json.dumps(value)).split("\n")
@@ -252,6 +254,7 @@ def test_the_layout_is_that_of_pythons_json(value: object) -> None:
     ]
 
 
+@settings(deadline=None)
 @given(st.text('{}[],:"\\0123eE+-. \ntrufalsn', max_size=30))
 def test_json_that_python_refuses_is_never_changed_but_in_layout(text: str) -> None:
     shown = json_text(text)
@@ -365,6 +368,7 @@ XML = st.recursive(
 )
 
 
+@settings(deadline=None)
 @given(XML)
 def test_laid_out_xml_differs_only_in_blanks_between_tags(text: str) -> None:
     laid_out = xml_text(text)
@@ -503,6 +507,7 @@ KINDS = st.sampled_from(
 )
 
 
+@settings(deadline=None)
 @given(HOSTILE | st.binary(), KINDS, HOSTILE, HOSTILE)
 @example(b"* head\n#+end_src\n,* x", "text/plain", b"x\n* y", b"#+end_src")
 def test_no_response_can_become_org_structure(
@@ -619,6 +624,7 @@ def test_nothing_is_masked_for_blank_secrets() -> None:
     assert mask("a b ***", {" ", "", "*"}) == "a b ***"
 
 
+@settings(deadline=None)
 @given(
     st.text(min_size=4, max_size=12).filter(
         lambda s: s.strip() and s.strip("*") and s.isprintable()

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from orgrest.model import ExpansionError, OrgrestError, Request, RequestSyntaxError, Source
@@ -610,6 +610,7 @@ def test_values_of_a_document_stand_as_text_or_json(value: object, text: str) ->
 # ------------------------------------------------------------------------------------- any document
 
 
+@settings(deadline=None)
 @given(
     st.text(':a{} =\n#xGET http/"()<', max_size=60),
     st.dictionaries(st.sampled_from(["a", "x", "ab"]), st.text(":ax{}", max_size=5), max_size=3),
@@ -627,6 +628,7 @@ def test_any_document_is_completed_or_refused_with_its_place(
     assert all(error.file == "f" and error.line for error in refused)
 
 
+@settings(deadline=None)
 @given(st.text(), st.text())
 def test_a_literal_value_is_sent_as_it_is(value: str, other: str) -> None:
     scope = Scope().block(literal={"v": value, "other": other})
