@@ -138,6 +138,7 @@ class Evaluation:
         self._active: list[str] = []
         self._todo: list[org.Block] = []
         self._parsed: list[syntax.ParsedRequest] = []
+        self._problems: tuple[OrgrestError, ...] = ()
         self._waiting: list[_Task | Outcome] = []
         self._base = text
         self._languages = options.languages
@@ -214,6 +215,8 @@ class Evaluation:
     # what there is to do
 
     def _requests(self) -> Iterator[_Task | Outcome]:
+        for problem in self._problems:
+            yield Outcome(problem.line or 1, None, "failed", reason=problem)
         for request in self._parsed:
             line = request.source.position(request.span.start).line
             yield _Task(None, line, request.name, header.Arguments(), (request,), self._scope)
@@ -222,6 +225,7 @@ class Evaluation:
         source = Source(self._base, file=self._file)
         document = requests.parse(source)
         if not (self._options.lines or self._options.names):
+            self._problems = document.problems
             return list(document.requests)
         self._complain_of_names({request.name for request in document.requests})
         chosen = [one for one in document.requests if one.name in self._options.names]
@@ -409,13 +413,10 @@ class Evaluation:
             text = f"{text}\n{epilogue}"
             places += [first] * (epilogue.count("\n") + 1)
         source = Source(text, file=self._file, places=places)
-        parsed = requests.parse(source).requests
-        if not parsed:
-            raise EvaluationError(
-                "no request in this block: a line like `GET https://example.org/` is missing",
-                file=self._file,
-                line=target.line + 1,
-            )
+        document = requests.parse(source)
+        parsed = document.requests
+        if document.problems:
+            raise document.problems[0]
         if arguments.get("requests") != "all":
             parsed = parsed[:1]
         directory = self._scope.directory

@@ -188,10 +188,9 @@ def _replace(target: Path, data: bytes, shown: Path) -> None:
 
 
 def _check_writable(target: Path, shown: Path) -> None:
-    """Refuse to replace a file that nobody may write, which a rename would do."""
-    with contextlib.suppress(FileNotFoundError):
-        if not target.stat().st_mode & 0o222 or not os.access(target, os.W_OK):
-            raise FileError("is read-only", file=str(shown))
+    """Refuse to replace a file that the user may not write, which a rename would do."""
+    if target.exists() and not os.access(target, os.W_OK):
+        raise FileError("is read-only", file=str(shown))
 
 
 def _copy_owner(target: Path, number: int) -> None:

@@ -502,14 +502,14 @@ class TestErrors:
             (block("/json", ":headers some"), ":headers is yes, no or only, not some"),
             (
                 "#+begin_src restclient\ntext\n#+end_src\n",
-                "no request in this block: a line like `GET https://example.org/` is missing",
+                "no request here: a request is a line like GET https://example.org/",
             ),
         ],
     )
     def test_they_name_file_line_and_what_to_do(self, run, text: str, reason: str) -> None:
         done = run(text)
         assert reason in done.reasons()[0]
-        assert done.reasons()[0].startswith("notes.org:1:")
+        assert done.reasons()[0].startswith(("notes.org:1:", "notes.org:2:1:"))
         assert done.text == done.before
 
     def test_a_failed_request_keeps_its_old_result_and_the_others_go_on(self, run) -> None:
@@ -597,6 +597,14 @@ class TestRequestFiles:
     def test_a_line_or_a_name_chooses_one(self, run) -> None:
         assert [one.line for one in run(self.TEXT, plain=True, lines=(6,)).outcomes] == [6]
         assert [one.line for one in run(self.TEXT, plain=True, names=("one",)).outcomes] == [2]
+
+    def test_what_is_wrong_between_requests_is_told_and_the_others_go_on(self, run) -> None:
+        done = run("GET HOST/json\n\n###\n:a = <<\nnever ends\n", plain=True)
+        assert [one.state for one in done.outcomes] == ["failed", "done"]
+        assert done.reasons()[0].startswith("notes.org:4:6: this << never ends")
+
+    def test_a_file_without_a_request_says_so(self, run) -> None:
+        assert run("text\n", plain=True).reasons()[0].startswith("notes.org:1:1: no request here")
 
     @pytest.mark.parametrize("options", [{"lines": (99,)}, {"names": ("x",)}])
     def test_a_choice_of_nothing_is_an_error(self, run, options: dict[str, object]) -> None:

@@ -7,7 +7,9 @@ import os
 import stat
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
@@ -17,6 +19,9 @@ from servers import RawServer, response
 from orgrest import files
 from orgrest.cli import main
 from orgrest.files import File, FileChangedError, FileError, decode
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 BLOCK = "#+begin_src restclient :results value\nGET HOST/\n#+end_src\n"
 
@@ -108,12 +113,36 @@ class TestSaving:
             file.save("mine\n")
         assert list(tmp_path.iterdir()) == []
 
-    def test_a_read_only_file_stays_as_it_is(self, tmp_path: Path) -> None:
+    def test_a_read_only_file_stays_as_it_is(self, folder: Path) -> None:
+        file = self.read(folder / "a")
+        (folder / "a").chmod(0o444)
+        child = os.fork()
+        if child == 0:  # as somebody who is not root, to whom nothing is read-only
+            status = 1
+            try:
+                if os.getuid() == 0:
+                    os.setuid(65534)
+                file.save("new\n")
+            except FileError as error:
+                status = 0 if error.reason == "is read-only" else 2
+            finally:
+                os._exit(status)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+        assert (folder / "a").read_bytes() == b"old\n"
+
+    @pytest.fixture
+    def folder(self) -> Iterator[Path]:
+        """A folder that everybody may write to; pytest's own are closed to others."""
+        with tempfile.TemporaryDirectory() as name:
+            Path(name).chmod(0o777)
+            yield Path(name)
+
+    @pytest.mark.skipif(os.getuid() != 0, reason="only root may write what is read-only")
+    def test_root_may_write_everything(self, tmp_path: Path) -> None:
         file = self.read(tmp_path / "a")
         (tmp_path / "a").chmod(0o444)
-        with pytest.raises(FileError, match="is read-only"):
-            file.save("new\n")
-        assert (tmp_path / "a").read_bytes() == b"old\n"
+        assert file.save("new\n")
+        assert stat.S_IMODE((tmp_path / "a").stat().st_mode) == 0o444
 
     @pytest.mark.parametrize("step", ["write", "fsync", "replace"])
     def test_a_full_disk_leaves_the_old_file_and_no_rubbish(
@@ -231,9 +260,11 @@ class TestWhileEvaluating:
         _, _, _, seen = self.evaluate(tmp_path, capsys, lambda *_: None)
         assert [data.count(b"#+RESULTS") for data in seen] == [0, 1]
 
-    def test_a_read_only_document_is_told_once(self, tmp_path: Path, capsys) -> None:
+    def test_a_read_only_document_is_told_once(
+        self, tmp_path: Path, capsys, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         def edit(path: Path, _: int) -> None:
-            path.chmod(0o444)
+            monkeypatch.setattr("os.access", lambda *_: False)
 
         code, err, path, seen = self.evaluate(tmp_path, capsys, edit, "--save", "each")
         assert code == 1
