@@ -327,6 +327,8 @@ def render(
     if headers != "only":
         if jq is None and _is_binary(kind, response.body):
             data = response.body
+            if any(to_bytes(secret) in data for secret in secrets):
+                notes.append("the body, which goes to a file as it is, holds a secret")
         else:
             text, more = _decode(response, kind)
             notes += more

@@ -23,7 +23,6 @@ import socket
 import ssl
 import threading
 import time
-from collections.abc import Iterator, Mapping
 from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
@@ -44,8 +43,10 @@ from orgrest.model import (
     find_headers,
     to_bytes,
 )
+from orgrest.syntax import TCHARS
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
     from http.cookiejar import CookieJar
     from pathlib import Path
 
@@ -58,7 +59,7 @@ USER_AGENT = "orgrest"
 
 _SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
-_FIELD_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_TOKEN = re.compile(TCHARS)
 _URL = re.compile(r"(https?)://([^/?#\\]*)([^?#]*)(\?[^#]*)?", re.IGNORECASE)
 _AUTHORITY = re.compile(r"(?:(.*)@)?(\[[0-9A-Fa-f:.]+(?:%[\w.~-]+)?\]|[^\[\]:@]+)(?::(\d*))?")
 _HOST = re.compile(r"\[.+\]|[\w~!$&'()*+,;=-]+(?:\.[\w~!$&'()*+,;=-]+)*\.?", re.ASCII)
@@ -144,8 +145,10 @@ def wire_headers(request: Request, *, cookie: str | None = None) -> Headers:
 
 
 def _wire_headers(request: Request, url: _Url, cookie: str | None) -> Headers:
+    if not _TOKEN.fullmatch(request.method):
+        raise TransportError(f"not a method: {_show(request.method)}")
     for name, value in request.headers:
-        if not _FIELD_NAME.fullmatch(name):
+        if not _TOKEN.fullmatch(name):
             raise TransportError(f"not a header name: {_show(name)}")
         if any(c in value for c in "\r\n\0"):
             raise TransportError(f"the value of {name} holds a line break or a NUL")
@@ -179,8 +182,8 @@ def _basic(userinfo: str) -> str:
     return "Basic " + b64encode(pair).decode("ascii")
 
 
-class _Wire(Mapping[str, str]):
-    """Header lines in the shape that urllib3 takes them, and what else a connection must know.
+class _Wire:
+    """Header lines with what urllib3 does with a mapping, and what else a connection must know.
 
     Values are Latin-1 texts of the bytes to be sent: that is what http.client makes of a `str`.
     """
@@ -195,17 +198,11 @@ class _Wire(Mapping[str, str]):
         self.last = last
         self.reused = False
 
-    def items(self) -> Any:  # a list of pairs, names repeated, where Mapping promises a view
-        return self._lines
+    def items(self) -> Headers:
+        return tuple(self._lines)
 
     def __iter__(self) -> Iterator[str]:
         return (name for name, _ in self._lines)
-
-    def __len__(self) -> int:
-        return len(self._lines)
-
-    def __getitem__(self, name: str) -> str:
-        return next(find_headers(tuple(self._lines), name))
 
     def copy(self) -> Self:
         return self
@@ -283,23 +280,19 @@ class _HttpResponse(http.client.HTTPResponse):
 class _Exact:
     """What our connections do differently: the target as given, our response class."""
 
-    _wire: _Wire | None = None
+    _wire: _Wire
     _used = False
     response_class: Any
 
-    def request(
-        self, method: str, url: str, body: Any = None, headers: Any = None, **k: Any
-    ) -> None:
-        if isinstance(headers, _Wire):
-            self._wire = headers
-            headers.reused = self._used
-            self.response_class = partial(_HttpResponse, wire=headers)
+    def request(self, method: str, url: str, body: bytes | None, headers: _Wire, **k: Any) -> None:
+        self._wire = headers
+        headers.reused = self._used
+        self.response_class = partial(_HttpResponse, wire=headers)
         self._used = True
         super().request(method, url, body, headers, **k)  # type: ignore[misc]  # a mixin's super
 
-    def putrequest(self, method: str, url: str, *args: Any, **options: Any) -> None:
-        target = self._wire.target if self._wire is not None else url
-        super().putrequest(method, target, *args, **options)  # type: ignore[misc]  # as above
+    def putrequest(self, method: str, _url: str, *args: Any, **options: Any) -> None:
+        super().putrequest(method, self._wire.target, *args, **options)  # type: ignore[misc]  # as above
 
 
 def _exact(pool: Any) -> type[urllib3.HTTPConnectionPool]:
@@ -487,7 +480,7 @@ class Client:
                     request.method,
                     target,
                     body=request.body,
-                    headers=wire,
+                    headers=cast("Any", wire),
                     retries=False,
                     redirect=False,
                     assert_same_host=False,
@@ -631,8 +624,6 @@ class Client:
             return "the server reset the connection"
         if isinstance(error, errors.InvalidHeader):
             return f"the response's header contradicts itself: {_show(str(error))}"
-        if isinstance(error, errors.ProtocolError) and "chunk size" in str(error):
-            return _DAMAGED_CHUNKS
         if isinstance(error, errors.DecodeError):
             return "the body is not what its Content-Encoding says"
         if type(error) is http.client.HTTPException:  # got more than 100 headers
@@ -642,13 +633,10 @@ class Client:
         return None
 
 
-_DAMAGED_CHUNKS = "the response ends inside a chunk, or its chunks are damaged"
-
-
 def _explain_incomplete(error: http.client.IncompleteRead) -> str:
     got = error.partial if isinstance(error.partial, int) else len(error.partial)
     if error.expected is None or isinstance(error, urllib3.exceptions.InvalidChunkLength):
-        return _DAMAGED_CHUNKS
+        return "the response ends inside a chunk, or its chunks are damaged"
     return f"the connection was closed after {got} of {got + error.expected} announced bytes"
 
 

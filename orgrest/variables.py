@@ -82,7 +82,7 @@ _LISP = {
     "auth-source-pick-first-password": 'netrc("host")',
 }
 _GETENV = re.compile(r'\(\s*getenv\s+"((?:[^"\\]|\\.)*)"\s*\)')
-_TCHARSS = re.compile(
+_TOKENS = re.compile(
     r"""\s*(?:
         (?P<string>"(?:[^"\\]|\\.)*")
       | (?P<number>-?\d+(?:\.\d+)?(?![\w.]))
@@ -567,7 +567,7 @@ class _Expression:
         return value
 
     def _next(self) -> re.Match[str] | None:
-        match = _TCHARSS.match(self._template.text, self._at)
+        match = _TOKENS.match(self._template.text, self._at)
         if match is not None:
             self._at = match.end()
         return match
@@ -594,7 +594,7 @@ class _Expression:
         if mark is None or mark["mark"] != "(":
             raise self._error(start, f"{name} is not a function call. There are {_FUNCTIONS}")
         arguments: list[str] = []
-        closing = _TCHARSS.match(self._template.text, self._at)
+        closing = _TOKENS.match(self._template.text, self._at)
         if closing is not None and closing["mark"] == ")":
             self._at = closing.end()
             return self._apply(name, arguments, start)

@@ -620,6 +620,12 @@ def test_the_beginning_of_a_secret_at_the_cut_is_masked() -> None:
     assert rendered.body == "body ***"
 
 
+def test_a_binary_body_with_a_secret_is_told() -> None:
+    rendered = render(hiding("s3cret"), answer(b"\x00s3cret", "image/png"))
+    assert rendered.notes == ("the body, which goes to a file as it is, holds a secret",)
+    assert render(hiding("other"), answer(b"\x00s3cret", "image/png")).notes == ()
+
+
 def test_nothing_is_masked_for_blank_secrets() -> None:
     assert mask("a b ***", {" ", "", "*"}) == "a b ***"
 
@@ -710,6 +716,12 @@ def test_a_jq_program_gives_what_jq_prints(program: str, args: str, printed: str
 def test_a_jq_program_that_fails_is_an_error(program: str, text: str) -> None:
     with pytest.raises(CaptureError, match=r"^jq: "):
         orgrest.jq.run(program, text)
+
+
+@pytest.mark.usefixtures("way")
+def test_a_jq_program_that_ends_before_it_read_its_input_is_an_error() -> None:
+    with pytest.raises(CaptureError, match=r"^jq: "):
+        orgrest.jq.run("nope", "[" + "1," * 2**20 + "1]")
 
 
 @pytest.mark.usefixtures("way")

@@ -156,12 +156,19 @@ def test_a_header_name_that_is_none_is_never_sent(client: Client, bad: str) -> N
     assert server.requests == []
 
 
+@pytest.mark.parametrize("method", ["", "G T", "GET\r\nX: 1", "GÉT"])
+def test_a_method_that_is_none_is_never_sent(client: Client, method: str) -> None:
+    with RawServer(echo) as server:
+        assert failure(client, Request(method, server.url)).startswith("not a method")
+    assert server.requests == []
+
+
 @pytest.mark.parametrize(
     "url",
     [
         *("example.org", "/path", "ftp://h/", "file:///etc/passwd", "http://", "http:///x"),
         *("http://a b/", "http://h:x/", "http://h:99999/", "http://h\r\n/", "http://[::1/"),
-        *("http://h%0d/", "http://a..b/", "data:,x", "http://\u2025/"),
+        *("http://h%0d/", "http://a..b/", f"http://{'ü' * 70}/", "data:,x", "http://\u2025/"),
     ],
 )
 def test_a_url_that_cannot_be_asked_for_is_refused(client: Client, url: str) -> None:
@@ -378,13 +385,17 @@ def endless(piece: bytes, start: bytes = b"HTTP/1.1 200 OK\r\n") -> object:
     ("piece", "start", "reason"),
     [
         (b"X-A: 1\r\n", b"HTTP/1.1 200 OK\r\n", "the response's header is too long"),
-        (b"x" * 9000, b"HTTP/1.1 200 OK\r\nX-A: ", "a line of the response's header or framing is longer"),
-        (b"x" * 9000, b"", "a line of the response's header or framing is longer"),
+        (
+            b"x" * 9000,
+            b"HTTP/1.1 200 OK\r\nX-A: ",
+            "a line of the response's header or framing",
+        ),
+        (b"x" * 9000, b"", "a line of the response's header or framing"),
         (b"HTTP/1.1 100 Continue\r\n\r\n", b"", "the server sends without end"),
         (
             b"1" * 9000,
             b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n",
-            "a line of the response's header or framing is longer",
+            "a line of the response's header or framing",
         ),
     ],
     ids=["headers", "header line", "status line", "interim responses", "chunk size"],
@@ -409,6 +420,13 @@ def test_a_slow_drip_ends_with_the_whole_exchanges_time(start: bytes) -> None:
     with Client(read_timeout=5, total_timeout=0.3) as client, RawServer(drip) as server:
         reason = failure(client, Request(GET, server.url))
     assert reason == "the response was not complete after 0.3 s"
+
+
+def test_a_server_that_never_pauses_ends_with_the_whole_exchanges_time() -> None:
+    busy = endless(b"HTTP/1.1 100 Continue\r\n\r\n", b"")
+    with Client(total_timeout=0.2, limit=2**40) as client, RawServer(busy) as server:  # type: ignore[arg-type]
+        reason = failure(client, Request(GET, server.url))
+    assert reason == "the response was not complete after 0.2 s"
 
 
 def test_silence_ends_with_the_read_timeout() -> None:
