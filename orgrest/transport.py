@@ -53,6 +53,7 @@ if TYPE_CHECKING:
 CONNECT_TIMEOUT = 10.0
 READ_TIMEOUT = 30.0
 TOTAL_TIMEOUT = 300.0
+MAX_TIMEOUT = 86_400.0
 BODY_LIMIT = 16 * 2**20
 MAX_REDIRECTS = 10
 USER_AGENT = "orgrest"
@@ -410,6 +411,8 @@ class Client:
         total = self._total_timeout if timeout is None else timeout
         silence = self._read_timeout if timeout is None else timeout
         try:
+            if not (0 < silence <= MAX_TIMEOUT and 0 < total <= MAX_TIMEOUT):
+                raise TransportError(f"a timeout is between 0 and {MAX_TIMEOUT:g} seconds")
             return self._follow(
                 request,
                 cookies if cookies is not None else Cookies(),

@@ -449,6 +449,14 @@ def test_a_requests_own_timeout_limits_the_whole_exchange(client: Client) -> Non
     assert reason in ("no answer for 0.2 s", "the response was not complete after 0.2 s")
 
 
+@pytest.mark.parametrize("timeout", [0, -1, float("nan"), float("inf"), 1e9])
+def test_a_timeout_that_is_none_is_refused(client: Client, timeout: float) -> None:
+    with RawServer(echo) as server:
+        reason = failure(client, Request(GET, server.url), timeout=timeout)
+    assert reason == "a timeout is between 0 and 86400 seconds"
+    assert server.requests == []
+
+
 def test_a_server_that_accepts_nothing_ends_with_the_connect_timeout() -> None:
     with socket.socket() as listener, socket.socket() as filler:
         listener.bind(("127.0.0.1", 0))
