@@ -196,13 +196,14 @@ class ExpressionReader(TypeReader):
                 self.advance()
                 field = self.names.field(self.name("of a method"), owner)
                 node = ExprIndexName(expr=as_prefix(node), index=field)
+                method = self.index - 1
                 yield self.instantiation()
                 if self.kind not in CALLS:
                     self.fail("the arguments of the method's call")
-                args = yield self.arguments()
+                args = yield self.arguments(method)
                 node = ExprCall(func=ExprPrefix(index_name=node), self_=True, args=args)
             elif kind in CALLS:
-                args = yield self.arguments()
+                args = yield self.arguments(self.index - 1)
                 node = ExprCall(func=as_prefix(node), self_=False, args=args)
             elif kind == "<" and self.kinds[self.index + 1] == "<":
                 yield self.instantiation()
@@ -210,14 +211,17 @@ class ExpressionReader(TypeReader):
                 return node
             owner = None
 
-    def arguments(self) -> Reading:
-        """The arguments of a call: a list, a string or a table."""
+    def arguments(self, callee: int) -> Reading:
+        """The arguments of a call: a list, a string or a table.
+
+        `callee` is the last token of what is called: the list must begin on its line.
+        """
         if self.kind == "string":
             return [Expr(string=ExprConstantString(val=self.string()))]
         if self.kind == "{":
             return [(yield self.table())]
         opening = self.index
-        end = self.starts[opening - 1] + len(self.texts[opening - 1])
+        end = self.starts[callee] + len(self.texts[callee])
         if "\n" in self.source.text[end : self.starts[opening]]:
             self.fail(
                 "the arguments of a call on the same line as what is called, or `;` if a new "
@@ -380,7 +384,7 @@ class ExpressionReader(TypeReader):
                 while True:
                     self.name("of an attribute")
                     if self.kind in CALLS:
-                        yield self.arguments()
+                        yield self.arguments(self.index - 1)
                     if not self.skip(","):
                         break
                 self.close("]", opening)

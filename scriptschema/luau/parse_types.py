@@ -144,10 +144,13 @@ class TypeReader(TokenReader, ABC):
                 self.lose(index, "default of a generic type", "left out")
                 if self.at_pack():
                     yield self.pack()
-                elif packs and self.kind == "(":
-                    yield self.pack_or_type()
-                else:
+                elif not packs:
                     yield self.type_()
+                else:
+                    parenthesis = self.index
+                    self.expect("(", "or `...` and a pack of types")
+                    yield self.type_list()
+                    self.close(")", parenthesis)
             if not self.skip(","):
                 self.close(">", opening)
                 return names, types, packs
@@ -163,7 +166,8 @@ class TypeReader(TokenReader, ABC):
         self.advance()
         types: list[Type] = []
         packs: list[Typename] = []
-        while self.kind != ">" or types or packs:
+        more = self.kind != ">"
+        while more:
             if self.at_pack():
                 pack = yield self.pack()
                 if pack is not None:
@@ -176,8 +180,7 @@ class TypeReader(TokenReader, ABC):
                 types += found
             else:
                 types.append((yield self.type_()))
-            if not self.skip(","):
-                break
+            more = self.skip(",")
         self.close(">", opening)
         return types, packs
 
