@@ -23,7 +23,18 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import IntEnum
 from operator import attrgetter
 from reprlib import Repr
-from typing import Any, ClassVar, Final, Literal, NoReturn, TypeVar, dataclass_transform
+from typing import (
+    IO,
+    Any,
+    ClassVar,
+    Final,
+    Literal,
+    NewType,
+    NoReturn,
+    Self,
+    TypeVar,
+    dataclass_transform,
+)
 
 import attrs
 from pure_protobuf.annotations import Field
@@ -32,6 +43,9 @@ from pure_protobuf.one_of import OneOf
 
 INT32_MIN: Final = -(2**31)
 INT32_MAX: Final = 2**31 - 1
+
+Int32 = NewType("Int32", int)
+"""What the signatures of messages call an int32, so that tools can tell it from any `int`."""
 
 Rule = Literal["required", "optional", "repeated"]
 
@@ -260,9 +274,35 @@ class Message(BaseMessage):
         return True
 
     def __repr__(self) -> str:
-        writer = _ReprWriter()
-        writer.write(self, 0)
-        return "".join(writer.parts)
+        printer = _PlainPrinter()
+        _ReprWriter(printer).write(self, 0)
+        return "".join(printer.parts)
+
+    def _repr_pretty_(self, printer: Any, _cycle: bool) -> None:
+        """Print the `repr` on several lines, for IPython and for Hypothesis's failing examples."""
+        _ReprWriter(printer).write(self, 0)
+
+    # pure-protobuf's interface. `wire` is a floor above this one: it is looked up when it is asked.
+
+    def __bytes__(self) -> bytes:
+        """Return the encoding; raises wire.EncodeError."""
+        encoded: bytes = _wire().encode(self)
+        return encoded
+
+    def write_to(self, io: IO[bytes]) -> None:
+        """Write the encoding to a binary file; raises wire.EncodeError."""
+        io.write(bytes(self))
+
+    @classmethod
+    def loads(cls, buffer: bytes) -> Self:
+        """Return the message that `buffer` encodes; raises wire.DecodeError."""
+        message: Self = _wire().decode(cls, buffer)
+        return message
+
+    @classmethod
+    def read_from(cls, io: IO[bytes]) -> Self:
+        """Return the message that a binary file encodes to its end; raises wire.DecodeError."""
+        return cls.loads(io.read())
 
     def __getstate__(self) -> tuple[Any, ...]:
         return tuple(getattr(self, slot) for slot in self._slots)
@@ -270,6 +310,29 @@ class Message(BaseMessage):
     def __setstate__(self, state: tuple[Any, ...]) -> None:
         for slot, value in zip(self._slots, state, strict=True):
             object.__setattr__(self, slot, value)
+
+
+def _wire() -> Any:
+    from scriptschema import wire
+
+    return wire
+
+
+class _PlainPrinter:
+    """What a pretty printer offers, on one line."""
+
+    def __init__(self) -> None:
+        self.parts: list[str] = []
+        self.text = self.parts.append
+
+    def begin_group(self, _indent: int, opening: str) -> None:
+        self.text(opening)
+
+    def breakable(self, separator: str = " ") -> None:
+        self.text(separator)
+
+    def end_group(self, _dedent: int, closing: str) -> None:
+        self.text(closing)
 
 
 class _ReprWriter:
@@ -282,41 +345,48 @@ class _ReprWriter:
     messages: Final = 100
     items: Final = 20
 
-    def __init__(self) -> None:
-        self.parts: list[str] = []
+    def __init__(self, printer: Any) -> None:
+        self.printer = printer
         self.left = self.messages
 
     def write(self, value: object, depth: int) -> None:
+        text = self.printer.text
         if isinstance(value, Message):
-            self.parts.append(type(value).__name__)
+            name = type(value).__name__
             self.left -= 1
             if self.left < 0 or depth >= self.depth:
-                self.parts.append("(...)")
+                text(f"{name}(...)")
                 return
-            self.parts.append("(")
-            names = [
-                name
-                for name, field in type(value).FIELDS.items()
-                if getattr(value, name) not in ((None, []) if field.rule != "required" else ())
-            ]
-            for position, name in enumerate(names):
-                self.parts.append(f"{', ' if position else ''}{name}=")
-                self.write(getattr(value, name), depth + 1)
-            self.parts.append(")")
+            self.printer.begin_group(4, f"{name}(")
+            position = 0
+            for name, field in type(value).FIELDS.items():
+                part = getattr(value, name, None)
+                if field.rule != "required" and (part is None or part == []):
+                    continue
+                self._separate(position)
+                position += 1
+                text(f"{name}=")
+                self.write(part, depth + 1)
+            self.printer.end_group(4, ")")
         elif isinstance(value, list):
-            self.parts.append("[")
+            self.printer.begin_group(4, "[")
             for position, item in enumerate(value):
-                self.parts.append(", " if position else "")
+                self._separate(position)
                 if position == self.items or self.left <= 0:
-                    self.parts.append(f"... {len(value) - position} more")
+                    text(f"... {len(value) - position} more")
                     break
                 self.write(item, depth)
-            self.parts.append("]")
+            self.printer.end_group(4, "]")
         elif isinstance(value, IntEnum):
-            self.parts.append(f"{type(value).__qualname__}.{value.name}")
+            text(f"{type(value).__qualname__}.{value.name}")
         else:
-            text = repr(value)
-            self.parts.append(text if len(text) <= 200 else f"{text[:150]}...{text[-20:]}")
+            short = repr(value)
+            text(short if len(short) <= 200 else f"{short[:150]}...{short[-20:]}")
+
+    def _separate(self, position: int) -> None:
+        if position:
+            self.printer.text(",")
+        self.printer.breakable(" " if position else "")
 
 
 def walk(tree: Message) -> Iterator[tuple[Message, Path]]:
@@ -392,6 +462,7 @@ def complete(module: types.ModuleType) -> dict[str, type[Message]]:
         cls.__doc__ = inspect.cleandoc(cls.__doc__ or "") + _describe(fields)
         cls._child_slots = _child_slots(fields)
         cls.__init__ = _compile_init(cls)  # type: ignore[method-assign]
+        cls.__signature__ = _signature(cls, hints)  # type: ignore[attr-defined]
         cls._unchecked = type(
             cls.__name__,
             (Message,),
@@ -480,9 +551,30 @@ def _compile_init(cls: type[Message]) -> Callable[..., None]:
     star = "*, " if parameters else ""
     source = f"def __init__(self, {star}{', '.join(parameters)}):\n"
     source += "".join(f"    {line}\n" for line in body or ["pass"])
-    init = compile_function(source, scope, f"{cls.__name__}.__init__")
+    compile_source(source, scope, f"{cls.__name__}.__init__")
+    init: Callable[..., None] = scope["__init__"]
     init.__qualname__ = f"{cls.__qualname__}.__init__"
     return init
+
+
+def _signature(cls: type[Message], hints: dict[str, Any]) -> inspect.Signature:
+    """What tools are told of `__init__`, which itself finds out what is missing, to say it well."""
+    defaults: dict[Rule, Any] = {
+        "required": inspect.Parameter.empty,
+        "optional": None,
+        "repeated": [],
+    }
+    return inspect.Signature(
+        [
+            inspect.Parameter(
+                name,
+                inspect.Parameter.KEYWORD_ONLY,
+                default=defaults[field.rule],
+                annotation=Int32 if field.type is int and not field.oneof else hints[name],
+            )
+            for name, field in cls.FIELDS.items()
+        ]
+    )
 
 
 def _clash(message: str, oneof: str, one: str, two: str) -> NoReturn:
@@ -491,13 +583,8 @@ def _clash(message: str, oneof: str, one: str, two: str) -> NoReturn:
     )
 
 
-def compile_function(source: str, scope: dict[str, Any], name: str) -> Callable[..., Any]:
-    """Compile the source of one function, made from the schema, so that tracebacks can show it.
-
-    `scope` holds the names that the function uses; `name` is for the traceback.
-    """
+def compile_source(source: str, scope: dict[str, Any], name: str) -> None:
+    """Run source made from the schema, functions, in `scope`; tracebacks show its lines."""
     filename = f"<scriptschema {name}>"
     linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
-    exec(compile(source, filename, "exec"), scope)  # noqa: S102  # no outside text in it
-    function: Callable[..., Any] = scope[source.removeprefix("def ").partition("(")[0]]
-    return function
+    exec(compile(source, filename, "exec"), scope)  # noqa: S102  # there is no outside text in it

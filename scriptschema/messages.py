@@ -28,6 +28,7 @@ import attrs
 from pure_protobuf.annotations import Field
 from pure_protobuf.one_of import OneOf
 
+from scriptschema import hypothesis_plugin
 from scriptschema.base import Message, complete, message
 
 # Expressions (specification 2.1)
@@ -791,3 +792,5 @@ ENUMS: Final[Mapping[str, type[IntEnum]]] = MappingProxyType(
     }
 )
 """Every enum by its schema name, `ExprUnary.Op` for example, in schema order."""
+
+hypothesis_plugin.register()

@@ -1,0 +1,167 @@
+"""Sources of choice: whatever a generator leaves open, it asks one of these.
+
+Every question has a simplest answer, 0, the empty string, the first of several, so that a source
+that gives it for ever leads to the smallest tree: what Hypothesis shrinks to, and what is left when
+a fuzzer's bytes run out. The third source, over Hypothesis's `draw`, is in `strategies.py`.
+"""
+
+from __future__ import annotations
+
+import random
+from bisect import bisect
+from collections.abc import Sequence
+from typing import Final, Protocol
+
+from scriptschema.base import INT32_MAX, INT32_MIN
+
+SMALL: Final = 48
+"""Most integers are below this: indexes of names, where equal ones matter more than large ones."""
+
+INTEGERS: Final = (
+    *(100, 127, 128, 199, 200, 255, 256, 1000, 16383, 16384, 65535, 65536, -1, -2, -128),
+    *(INT32_MAX, INT32_MIN, INT32_MAX - 1, INT32_MIN + 1),
+)
+"""Integers at which something may change: lengths of varints, limits of compilers, of int32."""
+
+WORDS: Final = ("a", "x", "key", "value", "hello", "__index", "end", "0", "0x10", "1e5", " ")
+"""Strings that programs hold."""
+
+PIECES: Final = (
+    *("\0", "\n", "\r\n", "\t", '"', "'", "\\", "`", "{", "}", "]]", "--", "\x7f", "%s", "%"),
+    *("é", "ß", "中", "\u2028", "\ufeff", "\U0001f600", "e\u0301", "\u202e", "\udc80", "\udcff"),
+)
+"""What printers and parsers of strings trip over; the last two are bytes that are not UTF-8."""
+
+
+class Choices(Protocol):
+    """What a generator asks.
+
+    `fills` says whether trees should come near the size that was asked for. A source that is
+    shrunk or runs out does not fill: with it, the same answers mean the same tree wherever that
+    stands, and the size is a limit only.
+    """
+
+    @property
+    def fills(self) -> bool:
+        """Whether the source aims at the size."""
+
+    def below(self, n: int) -> int:
+        """An integer from 0 to n - 1, for n from 1 to 256; 0 is the simplest."""
+
+    def pick(self, cumulative: Sequence[float]) -> int:
+        """An index into weights, given as their running sums; the first is the simplest."""
+
+    def part(self, whole: int, share: int, shares: int) -> int:
+        """About `whole * share / shares`: a part of a budget, from 0 to `whole`."""
+
+    def int32(self) -> int:
+        """A 32-bit integer; 0 is the simplest."""
+
+    def string(self) -> str:
+        """A string, lone surrogates for bytes that are not UTF-8; the empty one is the simplest."""
+
+
+class RandomChoices:
+    """Choices by Python's random numbers, the same for the same seed everywhere and always.
+
+    `source` is a seed or a `random.Random`, of which only `random()` is used: the one method whose
+    sequence Python promises not to change.
+    """
+
+    fills = True
+
+    def __init__(self, source: int | random.Random) -> None:
+        if not isinstance(source, random.Random):
+            source = random.Random(source)  # noqa: S311  # no secret
+        self.random = source.random
+
+    def below(self, n: int) -> int:
+        """An integer from 0 to n - 1."""
+        return int(self.random() * n)
+
+    def pick(self, cumulative: Sequence[float]) -> int:
+        """An index into weights that are given as their running sums."""
+        return bisect(cumulative, self.random() * cumulative[-1])
+
+    def part(self, whole: int, share: int, shares: int) -> int:
+        """From nothing to twice the fair share, so that siblings differ."""
+        return min(whole, int(2 * self.random() * whole * share / shares))
+
+    def int32(self) -> int:
+        """Mostly a small one, sometimes one of `INTEGERS`, seldom any."""
+        x = self.random() * 64
+        if x < SMALL + 8:
+            return int(x) % SMALL
+        if x < 63:
+            return INTEGERS[int(self.random() * len(INTEGERS))]
+        return int(self.random() * 2**32) - 2**31
+
+    def string(self) -> str:
+        """Mostly a word, often with something awkward in it, seldom a long one."""
+        kind = self.below(8)
+        if kind == 0:
+            return ""
+        if kind <= 3:
+            return WORDS[self.below(len(WORDS))]
+        pieces = [
+            (WORDS if self.below(2) else PIECES)[self.below(len(WORDS))]
+            if kind == 4
+            else PIECES[self.below(len(PIECES))]
+            for _ in range(1 + self.below(4))
+        ]
+        return "".join(pieces) * (1 + self.below(200) if kind == 7 and self.below(4) == 0 else 1)
+
+
+class BytesChoices:
+    """Choices by bytes that a fuzzing engine hands over; any bytes do.
+
+    Each choice eats a byte or two, so that the engine's small changes are small changes of the
+    tree. When the bytes run out, every choice is the simplest.
+    """
+
+    fills = False
+
+    def __init__(self, data: bytes) -> None:
+        self.data = data
+        self.position = 0
+
+    def _byte(self) -> int:
+        position = self.position
+        if position >= len(self.data):
+            return 0
+        self.position = position + 1
+        return self.data[position]
+
+    def below(self, n: int) -> int:
+        """An integer from 0 to n - 1; eats a byte."""
+        return self._byte() % n
+
+    def pick(self, cumulative: Sequence[float]) -> int:
+        """An index into weights that are given as their running sums; eats a byte."""
+        return bisect(cumulative, self._byte() * cumulative[-1] / 256)
+
+    def part(self, whole: int, share: int, shares: int) -> int:
+        """The fair share; eats nothing."""
+        return whole * share // shares
+
+    def int32(self) -> int:
+        """Eats a byte, and four more if that is 255."""
+        value = self._byte()
+        if value < 128:
+            return value % SMALL
+        if value < 255:
+            return INTEGERS[(value - 128) % len(INTEGERS)]
+        data = self.data[self.position : self.position + 4]
+        self.position += len(data)
+        return int.from_bytes(data, "little", signed=True) if len(data) == 4 else 0
+
+    def string(self) -> str:
+        """Eats a byte for the kind and the length, and as many more as it says."""
+        value = self._byte()
+        if value < 64:
+            return WORDS[value % len(WORDS)] if value else ""
+        if value < 128:
+            return PIECES[value % len(PIECES)]
+        data = self.data[self.position : self.position + value - 128]
+        self.position += len(data)
+        return data.decode("utf-8", "surrogateescape")

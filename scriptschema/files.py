@@ -1,0 +1,185 @@
+"""Trees in files: the three formats, which file is in which, and how a file is written.
+
+The command line's rooms share this. A file is written whole or not at all: into a temporary file
+beside it, then renamed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+import sys
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import IO, Final, Literal, TypeVar
+
+import attrs
+
+from scriptschema import interop, wire
+from scriptschema.base import Message
+
+Format = Literal["binary", "text", "json"]
+FORMATS: Final[tuple[Format, ...]] = ("binary", "text", "json")
+ENDINGS: Final[dict[str, Format]] = {".pb": "binary", ".textproto": "text", ".json": "json"}
+
+DROP: Final[interop.Unknown] = "drop"
+ERROR: Final[interop.Unknown] = "error"
+
+STANDARD: Final = Path("-")
+"""Stands for standard input or output."""
+
+MessageT = TypeVar("MessageT", bound=Message)
+
+
+class FileError(Exception):
+    """A file that cannot be read or written as asked; the text names it and says why."""
+
+
+def format_of(path: Path) -> Format:
+    """Tell a file's format from its ending; raises FileError where that does not tell."""
+    try:
+        return ENDINGS[path.suffix]
+    except KeyError:
+        endings = ", ".join(f"{ending} ({name})" for ending, name in ENDINGS.items())
+        raise FileError(
+            f"{path}: the ending does not tell the format (known are {endings}): say it with --from"
+        ) from None
+
+
+def parse(cls: type[MessageT], data: bytes, form: Format, unknown: interop.Unknown) -> MessageT:
+    """Return the message that `data` holds in the format `form`; raises what that format raises."""
+    if form == "binary":
+        return wire.decode(cls, data, unknown=unknown)
+    return (interop.from_text if form == "text" else interop.from_json)(cls, data, unknown=unknown)
+
+
+def serialize(message: Message, form: Format) -> bytes:
+    """Return `message` in the format `form`; raises what that format raises."""
+    if form == "binary":
+        return wire.encode(message)
+    return (interop.to_text if form == "text" else interop.to_json)(message).encode()
+
+
+def read(
+    cls: type[MessageT],
+    path: Path,
+    form: Format | None = None,
+    unknown: interop.Unknown = "error",
+) -> MessageT:
+    """Read a message from a file, in the format `form` or the one that the file's ending tells.
+
+    Raises FileError for a file that cannot be read or does not hold a message of class `cls`.
+    """
+    form = form or format_of(path)
+    try:
+        data = sys.stdin.buffer.read() if path == STANDARD else path.read_bytes()
+        return parse(cls, data, form, unknown)
+    except (OSError, wire.WireError, interop.FormatError) as error:
+        raise FileError(f"{name_of(path)}: {reason_of(error)}") from None
+
+
+def name_of(path: Path) -> str:
+    """The file's name in messages to a person."""
+    return "standard input" if path == STANDARD else str(path)
+
+
+def reason_of(error: Exception) -> str:
+    """The error in words, without the file's name."""
+    return error.strerror or str(error) if isinstance(error, OSError) else str(error)
+
+
+@attrs.frozen
+class Input:
+    """A file to read, and where it lies below the folder that was named, if one was."""
+
+    path: Path
+    relative: Path
+
+
+def expand(paths: Iterable[Path]) -> list[Input]:
+    """The files that are meant: a folder stands for all files below it, in sorted order."""
+    found = []
+    for path in paths:
+        if path != STANDARD and path.is_dir():
+            inside = sorted(p for p in path.rglob("*") if p.is_file())
+            found += [Input(p, p.relative_to(path)) for p in inside]
+        else:
+            found.append(Input(path, Path(path.name)))
+    return found
+
+
+def write(path: Path, data: bytes) -> None:
+    """Write a file whole or not at all; `-` is standard output. Raises FileError.
+
+    A link is followed, an existing file's mode is kept, and what is no regular file (a pipe, a
+    terminal) is written to directly.
+    """
+    try:
+        if path == STANDARD:
+            sys.stdout.buffer.write(data)
+            sys.stdout.buffer.flush()
+            return
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with replacing(path) as file:
+            file.write(data)
+    except OSError as error:
+        raise FileError(f"{path}: {reason_of(error)}") from None
+
+
+@contextlib.contextmanager
+def replacing(path: Path) -> Iterator[IO[bytes]]:
+    """Give a binary file whose content becomes that of `path` when the block ends without error."""
+    target = path.resolve()
+    try:
+        mode = target.stat().st_mode
+    except FileNotFoundError:
+        mode = None
+    if mode is not None and not stat.S_ISREG(mode):
+        with target.open("wb") as file:
+            yield file
+        return
+    descriptor, name = tempfile.mkstemp(prefix=f".{target.name[:100]}.", dir=target.parent)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            yield file
+            file.flush()
+            Path(name).chmod(stat.S_IMODE(mode) if mode is not None else 0o666 & ~_umask())
+        Path(name).replace(target)
+    except BaseException:
+        with contextlib.suppress(FileNotFoundError):
+            Path(name).unlink()
+        raise
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def outputs(inputs: Sequence[Input], output: str | None, ending: str) -> list[Path]:
+    """Where each input's result goes: `output`, or files below it with the ending `ending`.
+
+    `output` is a folder where it exists as one or ends in a slash, or where there are several
+    inputs; None and `-` are standard output. Raises FileError where that cannot be.
+    """
+    if output is None or output == "-":
+        if len(inputs) > 1:
+            raise FileError("several inputs need a folder to write to: name one with -o")
+        return [STANDARD for _ in inputs]
+    folder = Path(output)
+    if len(inputs) == 1 and not folder.is_dir() and not output.endswith("/"):
+        return [folder]
+    if folder.exists() and not folder.is_dir():
+        raise FileError(f"{output}: several inputs need a folder to write to, and this is a file")
+    taken: dict[Path, Path] = {}
+    for item in inputs:
+        known = item.relative.suffix in ENDINGS
+        name = item.relative.stem if known else item.relative.name
+        target = folder / item.relative.with_name(name + ending)
+        if target in taken:
+            raise FileError(f"{item.path} and {taken[target]} would both be written to {target}")
+        taken[target] = item.path
+    return list(taken)

@@ -1,0 +1,546 @@
+"""Random trees of any message.
+
+One grammar, derived from the messages, and any source of choice (`choices.py`). A tree is built top
+down: each message gets a budget of nodes, keeps what it cannot do without, and divides the rest
+among its fields; a list takes more or fewer items, a choice an alternative that can use the budget.
+So a tree's size is known beforehand, its lists are wide rather than its branches deep, and when the
+budget is spent the cheapest completion is taken.
+
+`WEIGHTS` says how often each alternative is taken; the default makes trees that look like programs.
+"""
+
+from __future__ import annotations
+
+import random
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
+from enum import IntEnum
+from functools import lru_cache
+from itertools import accumulate
+from math import inf, isqrt
+from os import PathLike
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Final, TypeVar, cast
+
+import attrs
+
+from scriptschema.base import FieldInfo, Message
+from scriptschema.choices import Choices, RandomChoices
+from scriptschema.messages import MESSAGES, ModuleSet
+
+DEFAULT_SIZE: Final = 200
+MAX_DEPTH: Final = 100
+"""As deep as protobuf's C++ and upb runtimes read."""
+
+UNSET: Final = "unset"
+"""The name, in weights, of leaving a oneof without any alternative."""
+
+WEIGHTS: Final[Mapping[str, Mapping[str, int]]] = MappingProxyType(
+    {
+        "Expr": {
+            "nil": 5,
+            "bool": 5,
+            "number": 12,
+            "string": 9,
+            "varargs": 3,
+            "local": 14,
+            "global": 9,
+            "group": 4,
+            "call": 14,
+            "index_name": 9,
+            "index_expr": 5,
+            "unary": 6,
+            "function": 6,
+            "table": 8,
+            "binary": 14,
+            "ifelse": 4,
+            "interpstring": 4,
+        },
+        "ExprPrefix": {
+            "local": 12,
+            "global": 12,
+            "index_name": 6,
+            "call": 5,
+            "index_expr": 3,
+            "group": 3,
+        },
+        "LValue": {"local": 8, "global": 5, "index_name": 4, "index_expr": 4},
+        "Name": {"builtin": 3, "custom": 2},
+        "TableItem": {UNSET: 4, "key_name": 4, "key_expr": 2},
+        "ExprIfElse": {UNSET: 1, "else": 12, "elseif": 3},
+        "Stat": {
+            "break": 3,
+            "continue": 3,
+            "return": 6,
+            "block": 3,
+            "call": 14,
+            "local": 16,
+            "assign": 9,
+            "compound_assign": 6,
+            "if": 9,
+            "while": 4,
+            "repeat": 3,
+            "for": 6,
+            "for_in": 6,
+            "function": 5,
+            "local_function": 7,
+            "type_alias": 4,
+            "require_into_local": 2,
+        },
+        "StatIf": {UNSET: 5, "else": 4, "elseif": 2},
+        "Type": {
+            "primitive": 14,
+            "boolean": 3,
+            "string": 3,
+            "literal": 6,
+            "class": 4,
+            "ref": 4,
+            "table": 6,
+            "function": 5,
+            "typeof": 3,
+            "union": 5,
+            "intersection": 3,
+        },
+    }
+)
+"""How often each alternative of each message's oneof is taken, in relation to the others.
+
+The names are the schema's; `unset` stands for no alternative. What is not named here has weight 0.
+"""
+
+# How much of a message's spare budget each field gets, where it is not 1.
+_SHARES: Final = {
+    "ModuleSet.program": 3,
+    "ExprFunction.body": 12,
+    "ExprCall.args": 3,
+    "StatIf.then": 4,
+    "StatIf.else": 3,
+    "StatIf.elseif": 3,
+    "StatWhile.body": 6,
+    "StatRepeat.body": 6,
+    "StatFor.body": 8,
+    "StatForIn.body": 6,
+    "StatFunction.func": 6,
+    "StatLocal.values": 6,
+    "StatAssign.values": 3,
+}
+
+# How long lists are, in percent for 0, 1, 2 ... items, where the budget allows. Lists of names stay
+# that short whatever the budget.
+_NAMES: Final = (40, 38, 14, 5, 3)
+_GENERICS: Final = (85, 10, 5)
+_ITEMS: Final = (22, 30, 20, 10, 6, 4, 3, 2, 1, 1, 1)
+_STATEMENTS: Final = (8, 14, 14, 12, 10, 8, 7, 6, 5, 4, 3, 2, 2, 1, 1, 1, 1, 1)
+_AT_LEAST_ONE_NAME: Final = (3, 75, 14, 5, 3)
+
+_LENGTHS: Final = {
+    "StatBlock.body": _STATEMENTS,
+    "StatLocal.vars": _AT_LEAST_ONE_NAME,
+    "StatForIn.vars": _AT_LEAST_ONE_NAME,
+    "StatAssign.vars": _AT_LEAST_ONE_NAME,
+    **dict.fromkeys((f"{m}.generics" for m in MESSAGES if m != "TypeLiteral"), _GENERICS),
+    **dict.fromkeys((f"{m}.genericpacks" for m in MESSAGES), _GENERICS),
+}
+
+MessageT = TypeVar("MessageT", bound=Message)
+Weights = Mapping[str, Mapping[str, float]]
+
+
+class WeightsError(ValueError):
+    """Weights that name what the schema does not have, or that leave no finite tree."""
+
+
+def generate(
+    cls: type[MessageT] = ModuleSet,  # type: ignore[assignment]
+    *,
+    seed: int | None = None,
+    choices: Choices | None = None,
+    size: int = DEFAULT_SIZE,
+    max_depth: int = MAX_DEPTH,
+    weights: Weights | str | PathLike[str] | None = None,
+    swarm: bool = False,
+) -> MessageT:
+    """Return a random tree of class `cls`, valid by the schema.
+
+    `seed` or `choices` says where the choices come from: the same seed gives the same tree on every
+    machine, neither of the two another tree every time.
+
+    `size` is the aimed number of nodes (messages), from 1 on; with a source that does not fill
+    (bytes, Hypothesis) it is the limit, but for what a message cannot do without. No tree is deeper
+    than `max_depth` levels below `cls`.
+
+    `weights` changes `WEIGHTS`: a mapping from messages to alternatives to weights, or the path of
+    a TOML file with a table for each message. `swarm` turns a random subset of the alternatives off
+    for this tree (Groce et al., "Swarm Testing", ISSTA 2012).
+
+    Raises WeightsError, and ValueError for a size or a depth in which there is no tree.
+    """
+    if seed is not None and choices is not None:
+        raise ValueError("give a seed or choices, not both")
+    if size < 1:
+        raise ValueError(f"size must be at least 1, not {size}")
+    grammar = grammar_of(weights)
+    source = choices or RandomChoices(random.Random() if seed is None else seed)  # noqa: S311
+    if swarm:
+        grammar = grammar.swarm(source)
+    if max_depth < grammar.heights[cls]:
+        raise ValueError(
+            f"a {cls.__name__} is at least {grammar.heights[cls]} deep, so max_depth cannot be "
+            f"{max_depth}"
+        )
+    made: MessageT = _Builder(grammar, source).build(cls, size, max_depth)
+    return made
+
+
+def grammar_of(weights: Weights | str | PathLike[str] | None) -> Grammar:
+    """Return the grammar with the given weights: see `generate`. Raises WeightsError."""
+    if weights is None:
+        return _grammar(())
+    if not isinstance(weights, Mapping):
+        weights = _read_weights(Path(weights))
+    return _grammar(tuple((m, tuple(inner.items())) for m, inner in weights.items()))
+
+
+def _read_weights(path: Path) -> Weights:
+    try:
+        with path.open("rb") as file:
+            table = tomllib.load(file)
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise WeightsError(f"{path}: {error}") from None
+    for message, inner in table.items():
+        if not isinstance(inner, dict):
+            raise WeightsError(f"{path}: {message} must be a table of alternatives and weights")
+    return table
+
+
+@lru_cache(maxsize=64)
+def _grammar(changes: tuple[tuple[str, tuple[tuple[str, float], ...]], ...]) -> Grammar:
+    weights = {message: dict(inner) for message, inner in WEIGHTS.items()}
+    for message, inner in changes:
+        if message not in weights:
+            known = ", ".join(weights)
+            raise WeightsError(f"{message} has no alternatives to weigh; these have: {known}")
+        names = [field.schema_name for field in MESSAGES[message].FIELDS.values() if field.oneof]
+        for name, weight in inner:
+            if name not in (*names, UNSET):
+                raise WeightsError(
+                    f"{message} has no alternative {name!r}; it has {', '.join([*names, UNSET])}"
+                )
+            if not isinstance(weight, (int, float)) or not 0 <= weight < inf:
+                raise WeightsError(f"{message}.{name}: a weight is a number from 0 on: {weight!r}")
+            weights[message][name] = weight  # type: ignore[assignment]
+    return Grammar(weights)
+
+
+@attrs.frozen
+class _Alternative:
+    """An alternative of a oneof; `field` None leaves the oneof unset. Sizes count it alone."""
+
+    field: FieldInfo | None
+    weight: float
+    cost: float
+    height: float
+    grows: bool
+
+
+@attrs.frozen
+class _Step:
+    """How one field of a message is made, or the message's oneof (`alternatives`)."""
+
+    slot: str
+    kind: str
+    type: type[Any] = object
+    cost: int = 0
+    height: int = 0
+    share: int = 0
+    lengths: tuple[int, ...] = ()
+    more: tuple[tuple[int, int], ...] = ()
+    members: tuple[Any, ...] = ()
+    alternatives: tuple[_Alternative, ...] = ()
+    cumulative: tuple[float, ...] = ()
+    tables: dict[tuple[int, int], Any] = attrs.field(factory=dict)
+
+
+class Grammar:
+    """The messages with weights: what each costs at least, and how it is built.
+
+    `costs` are the nodes that the smallest tree of a class has, `heights` the levels below it that
+    the flattest one has. Raises WeightsError if a class has no finite tree.
+    """
+
+    def __init__(self, weights: Mapping[str, Mapping[str, float]]) -> None:
+        self.weights = weights
+        self.costs = self._least(lambda values: 1 + sum(values))
+        self.heights = self._least(lambda values: max(values, default=-1) + 1)
+        for cls, cost in self.costs.items():
+            if cost == inf:
+                raise WeightsError(
+                    f"the weights leave no finite {cls.__name__}: give an alternative of "
+                    f"{cls.__name__} that needs no other a weight above 0"
+                )
+        self.plans = {cls: self._plan(cls) for cls in MESSAGES.values()}
+
+    def swarm(self, choices: Choices) -> Grammar:
+        """Return this grammar with about half of the alternatives turned off.
+
+        In each oneof one that leads to an end stays.
+        """
+        weights = {}
+        for message, inner in self.weights.items():
+            cls = MESSAGES[message]
+            kept = {name: weight for name, weight in inner.items() if not choices.below(2)}
+            ends = [
+                alternative
+                for step in self.plans[cls]
+                for alternative in step.alternatives
+                if not alternative.grows and alternative.weight
+            ]
+            if not any(_schema_name(end.field) in kept for end in ends):
+                end = _schema_name(ends[choices.below(len(ends))].field)
+                kept[end] = inner[end]
+            weights[message] = kept
+        return Grammar(weights)
+
+    def weight(self, field: FieldInfo) -> float:
+        """The weight of an alternative."""
+        return self.weights[field.message].get(field.schema_name, 0)
+
+    def _least(self, combine: Callable[[list[float]], float]) -> dict[type[Message], int]:
+        """The least value that `combine` gives a message over its required parts: a fixed point."""
+        least: dict[type[Message], float] = dict.fromkeys(MESSAGES.values(), inf)
+        changed = True
+        while changed:
+            changed = False
+            for cls in least:
+                parts = [
+                    least[field.type]
+                    for field in cls.FIELDS.values()
+                    if field.is_message and field.rule == "required"
+                ]
+                ways: list[list[float]] = [[]]
+                if cls.ONEOF and not self.weights[cls.__name__].get(UNSET):
+                    ways = [
+                        [least[field.type]] if field.is_message else []
+                        for field in cls.FIELDS.values()
+                        if field.oneof and self.weight(field)
+                    ]
+                value = min((combine(parts + way) for way in ways), default=inf)
+                if value < least[cls]:
+                    least[cls] = value
+                    changed = True
+        return cast(dict[type[Message], int], least)
+
+    def _plan(self, cls: type[Message]) -> list[_Step]:
+        steps: list[_Step] = []
+        for field in sorted(cls.FIELDS.values(), key=lambda field: field.tag):
+            name = f"{cls.__name__}.{field.schema_name}"
+            if field.oneof:
+                if not any(step.kind == "oneof" for step in steps):
+                    steps.append(self._oneof(cls))
+                continue
+            kind = field.rule if field.is_message else field.type_name
+            steps.append(
+                _Step(
+                    field.name,
+                    "enum" if issubclass(field.type, IntEnum) else kind,
+                    field.type,
+                    self.costs.get(field.type, 0),
+                    self.heights.get(field.type, 0),
+                    _SHARES.get(name, 1) if _grows(field) else 0,
+                    tuple(accumulate(_lengths(field))),
+                    _more(_lengths(field)),
+                    tuple(field.type) if issubclass(field.type, IntEnum) else (),
+                )
+            )
+        return steps
+
+    def _oneof(self, cls: type[Message]) -> _Step:
+        alternatives = [
+            _Alternative(
+                field,
+                self.weight(field),
+                self.costs.get(field.type, 0),
+                self.heights.get(field.type, -1),
+                _grows(field),
+            )
+            for field in cls.FIELDS.values()
+            if field.oneof and self.weight(field)
+        ]
+        unset = self.weights[cls.__name__].get(UNSET)
+        if unset:
+            alternatives.append(_Alternative(None, unset, 0, -1, grows=False))
+        alternatives.sort(key=lambda a: (a.cost, a.field.tag if a.field else 0))
+        share = max(_SHARES.get(f"{cls.__name__}.{_schema_name(a.field)}", 1) for a in alternatives)
+        return _Step(
+            "alternative",
+            "oneof",
+            share=share,
+            alternatives=tuple(alternatives),
+            cumulative=tuple(accumulate(a.weight for a in alternatives)),
+        )
+
+
+def _schema_name(field: FieldInfo | None) -> str:
+    return field.schema_name if field else UNSET
+
+
+def _lengths(field: FieldInfo) -> Sequence[int]:
+    name = f"{field.message}.{field.name}"
+    return _LENGTHS.get(name, _ITEMS if field.is_message and _grows(field) else _NAMES)
+
+
+def _more(lengths: Sequence[int]) -> tuple[tuple[int, int], ...]:
+    """For a list that has 0, 1 ... 4 items already: the weights of ending it and of going on.
+
+    As running sums; the last holds for all longer lists.
+    """
+    ends = [(lengths[n], sum(lengths[n + 1 :])) if n < len(lengths) else (1, 0) for n in range(5)]
+    return tuple((end, end + 2 * more) for end, more in ends)
+
+
+def _grows(field: FieldInfo) -> bool:
+    """Whether the field can hold a tree of any size."""
+    return field.is_message and field.type not in _BOUNDED
+
+
+def _bounded() -> set[type]:
+    """The messages of limited size: without lists, and holding only such messages."""
+    bounded: set[type] = set()
+    while True:
+        more = {
+            cls
+            for cls in MESSAGES.values()
+            if all(
+                not field.is_message or (field.type in bounded and field.rule != "repeated")
+                for field in cls.FIELDS.values()
+            )
+        }
+        if more == bounded:
+            return bounded
+        bounded = more
+
+
+_BOUNDED: Final = _bounded()
+
+
+class _Builder:
+    """Builds one tree; `made` counts its nodes so far."""
+
+    def __init__(self, grammar: Grammar, choices: Choices) -> None:
+        self.plans = grammar.plans
+        self.choices = choices
+        self.fills = choices.fills
+        self.made = 0
+
+    def build(self, cls: type[Message], budget: int, depth: int) -> Any:
+        """Build a message of about `budget` nodes, at most `depth` levels below it."""
+        self.made += 1
+        choices = self.choices
+        message = cls._unchecked()
+        plan = self.plans[cls]
+        spare = budget - 1
+        shares = 0
+        for step in plan:
+            spare -= step.cost if step.kind == "required" else 0
+            shares += step.share
+        for step in plan:
+            kind = step.kind
+            value: Any
+            if kind == "int32":
+                value = choices.int32()
+            elif kind == "bool":
+                value = choices.below(2) == 1
+            elif kind == "string":
+                value = choices.string()
+            elif kind == "enum":
+                value = step.members[choices.below(len(step.members))]
+            else:
+                part = 0
+                if step.share and spare > 0:
+                    part = spare
+                    if shares > step.share:
+                        part = choices.part(spare, step.share, shares)
+                    shares -= step.share
+                before = self.made
+                if kind == "required":
+                    value = self.build(step.type, step.cost + part, depth - 1)
+                    before += step.cost
+                elif kind == "repeated":
+                    value = self.items(step, part if step.share else spare, depth - 1)
+                elif kind == "optional":
+                    value = None
+                    if part >= step.cost and step.height < depth and choices.below(2):
+                        value = self.build(step.type, part, depth - 1)
+                else:
+                    alternative = self.alternative(step, part, depth - 1)
+                    field = alternative.field
+                    message.which = field.name if field else None
+                    if field is None:
+                        value = None
+                    elif field.is_message:
+                        value = self.build(field.type, part, depth - 1)
+                    else:
+                        value = choices.int32()
+                spare -= self.made - before if self.fills else part
+            setattr(message, step.slot, value)
+        message.__class__ = cls
+        return message
+
+    def items(self, step: _Step, budget: int, depth: int) -> list[Any]:
+        """Build the items of a list from `budget` nodes."""
+        most = budget // step.cost if step.height <= depth else 0
+        if most <= 0:
+            return []
+        items: list[Any] = []
+        if not self.fills:
+            # One question before each item, so that taking an item out is a small change.
+            while len(items) < most and self.choices.pick(step.more[min(len(items), 4)]):
+                part = max(budget // 3, step.cost)
+                items.append(self.build(step.type, part, depth))
+                budget -= part
+                most = len(items) + budget // step.cost
+            return items
+        if step.share and budget > 8 * step.cost:
+            # A wide list rather than few large items: about as many as each has nodes.
+            count = 1 + self.choices.part(2 * isqrt(most), 1, 2)
+        else:
+            count = self.choices.pick(step.lengths)
+        count = min(count, most)
+        while count:
+            part = budget
+            if count > 1:
+                part = min(budget - (count - 1) * step.cost, self.choices.part(budget, 1, count))
+            before = self.made
+            items.append(self.build(step.type, max(part, step.cost), depth))
+            budget -= self.made - before
+            count -= 1
+        return items
+
+    def alternative(self, step: _Step, budget: int, depth: int) -> _Alternative:
+        """Choose an alternative that `budget` and `depth` allow."""
+        if self.fills:
+            key = min(budget, 12), min(depth, 12)
+            found = step.tables.get(key)
+            if found is None:
+                found = step.tables[key] = _table(step.alternatives, *key)
+            able, cumulative = found
+            return able[self.choices.pick(cumulative)]
+        chosen = step.alternatives[self.choices.pick(step.cumulative)]
+        if chosen.cost <= budget and chosen.height <= depth:
+            return chosen
+        return next(a for a in step.alternatives if a.height <= depth)
+
+
+def _table(
+    alternatives: Sequence[_Alternative], budget: int, depth: int
+) -> tuple[Sequence[_Alternative], Sequence[float]]:
+    """The alternatives that budget and depth allow, with the running sums of their weights.
+
+    Where much is to be spent, those that can hardly spend it are left out.
+    """
+    able = [a for a in alternatives if a.height <= depth]
+    cheap = [a for a in able if a.cost <= budget] or [min(able, key=lambda a: a.cost)]
+    if budget >= 12:
+        cheap = [a for a in cheap if a.grows] or cheap
+    return cheap, tuple(accumulate(a.weight for a in cheap))

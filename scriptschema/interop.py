@@ -1,0 +1,326 @@
+"""Exchange with protobuf's own world: the `.proto` file, descriptors, text format and JSON.
+
+Everything is derived from `messages.py`. `proto_source` and `file_descriptor_set` need nothing but
+this package; text format and JSON go through protobuf's Python runtime (the extra `protobuf`) with
+descriptors made here, without protoc.
+
+Strings of this schema need not be UTF-8 (a fuzzer's corpus is full of others), but protobuf's
+Python text parser refuses those. Text format and binary write a string and a bytes field alike, so
+for text the descriptors say bytes. String literals are read here, as the C++ parser reads them,
+since the Python one takes raw bytes and some escapes differently.
+
+Source: the Protocol Buffers manual, "Language Guide (proto 2)", "Text Format Language
+Specification" and "ProtoJSON Format"; descriptor.proto.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from enum import IntEnum
+from functools import cache
+from typing import Annotated, Any, Final, Literal, TypeVar
+
+from pure_protobuf.annotations import Field
+from pure_protobuf.message import BaseMessage
+
+from scriptschema import wire
+from scriptschema.base import FieldInfo, Message, walk
+from scriptschema.messages import MESSAGES
+
+PACKAGE: Final = "script"
+"""The schema's package name (specification 2)."""
+
+MessageT = TypeVar("MessageT", bound=Message)
+Unknown = Literal["drop", "error"]
+
+
+class FormatError(ValueError):
+    """A text or JSON that is no message of the schema, or a message that the format cannot hold."""
+
+
+class MissingExtra(ImportError):  # noqa: N818  # says what is missing, as ImportError's heirs do
+    """A library is not installed that an extra of this distribution brings."""
+
+
+# The .proto file
+
+
+def proto_source() -> str:
+    """Return the schema as a `.proto` file that protoc compiles."""
+    lines = ['syntax = "proto2";', "", f"package {PACKAGE};"]
+    for name, cls in MESSAGES.items():
+        summary = (cls.__doc__ or "").partition("\n")[0]
+        lines += ["", f"// {summary}", f"message {name} {{"]
+        for enum in dict.fromkeys(
+            f.type for f in cls.FIELDS.values() if issubclass(f.type, IntEnum)
+        ):
+            lines.append(f"  enum {enum.__name__} {{")
+            lines += [f"    {member.name} = {member.value};" for member in enum]
+            lines.append("  }")
+        in_oneof = False
+        for info in cls.FIELDS.values():
+            if info.oneof and not in_oneof:
+                lines.append(f"  oneof {info.oneof} {{")
+            elif in_oneof and not info.oneof:
+                lines.append("  }")
+            in_oneof = info.oneof is not None
+            start = "    " if in_oneof else f"  {info.rule} "
+            type_name = info.type_name.removeprefix(f"{name}.")
+            lines.append(f"{start}{type_name} {info.schema_name} = {info.tag};")
+        lines += ["  }", "}"] if in_oneof else ["}"]
+    return "\n".join([*lines, ""])
+
+
+# Descriptors: the part of descriptor.proto that the schema needs, written by pure-protobuf
+
+
+@dataclass
+class _EnumValue(BaseMessage):
+    name: Annotated[str, Field(1)]
+    number: Annotated[int, Field(2)]
+
+
+@dataclass
+class _Enum(BaseMessage):
+    name: Annotated[str, Field(1)]
+    value: Annotated[list[_EnumValue], Field(2)]
+
+
+@dataclass
+class _Field(BaseMessage):
+    name: Annotated[str, Field(1)]
+    number: Annotated[int, Field(3)]
+    label: Annotated[int, Field(4)]
+    type: Annotated[int, Field(5)]
+    type_name: Annotated[str | None, Field(6)] = None
+    oneof_index: Annotated[int | None, Field(9)] = None
+
+
+@dataclass
+class _Oneof(BaseMessage):
+    name: Annotated[str, Field(1)]
+
+
+@dataclass
+class _Message(BaseMessage):
+    name: Annotated[str, Field(1)]
+    field: Annotated[list[_Field], Field(2)]
+    enum_type: Annotated[list[_Enum], Field(4)]
+    oneof_decl: Annotated[list[_Oneof], Field(8)]
+
+
+@dataclass
+class _File(BaseMessage):
+    name: Annotated[str, Field(1)]
+    package: Annotated[str, Field(2)]
+    message_type: Annotated[list[_Message], Field(4)]
+
+
+@dataclass
+class _FileSet(BaseMessage):
+    file: Annotated[list[_File], Field(1)] = field(default_factory=list)
+
+
+_LABELS: Final = {"optional": 1, "required": 2, "repeated": 3}
+_TYPE_NUMBERS: Final = {int: 5, bool: 8, str: 9}
+_TYPE_MESSAGE: Final = 11
+_TYPE_BYTES: Final = 12
+_TYPE_ENUM: Final = 14
+
+
+def file_descriptor_set() -> bytes:
+    """Return the schema as an encoded `google.protobuf.FileDescriptorSet` of one file."""
+    return bytes(_FileSet([_file_descriptor(_TYPE_NUMBERS)]))
+
+
+def _file_descriptor(type_numbers: dict[type, int]) -> _File:
+    descriptor = _File(f"{PACKAGE}.proto", PACKAGE, [])
+    for name, cls in MESSAGES.items():
+        fields = cls.FIELDS.values()
+        enums = dict.fromkeys(info.type for info in fields if issubclass(info.type, IntEnum))
+        descriptor.message_type.append(
+            _Message(
+                name,
+                [_field_descriptor(info, type_numbers) for info in fields],
+                [
+                    _Enum(enum.__name__, [_EnumValue(m.name, m.value) for m in enum])
+                    for enum in enums
+                ],
+                [_Oneof(cls.ONEOF)] if cls.ONEOF else [],
+            )
+        )
+    return descriptor
+
+
+def _field_descriptor(info: FieldInfo, type_numbers: dict[type, int]) -> _Field:
+    number = type_numbers.get(info.type)
+    return _Field(
+        info.schema_name,
+        info.tag,
+        _LABELS[info.rule],
+        number or (_TYPE_MESSAGE if info.is_message else _TYPE_ENUM),
+        None if number else f".{PACKAGE}.{info.type_name}",
+        0 if info.oneof else None,
+    )
+
+
+@cache
+def _runtime_classes(*, strings: bool) -> dict[str, Any]:
+    """The messages as classes of protobuf's runtime; strings as such, or as bytes."""
+    try:
+        from google.protobuf import descriptor_pool, message_factory
+    except ImportError as error:
+        raise MissingExtra(
+            "text format and JSON need protobuf's Python runtime: "
+            "install it with pip install 'scriptschema[protobuf]'"
+        ) from error
+    pool = descriptor_pool.DescriptorPool()
+    numbers = _TYPE_NUMBERS if strings else {**_TYPE_NUMBERS, str: _TYPE_BYTES}
+    pool.AddSerializedFile(bytes(_file_descriptor(numbers)))
+    return {
+        name: message_factory.GetMessageClass(pool.FindMessageTypeByName(f"{PACKAGE}.{name}"))
+        for name in MESSAGES
+    }
+
+
+# Text format
+
+
+def to_text(message: Message) -> str:
+    """Return the message in protobuf's text format, as ASCII: other bytes are octal escapes.
+
+    Raises wire.EncodeError for a tree that cannot be encoded, and MissingExtra.
+    """
+    runtime = _runtime_classes(strings=False)[type(message).__name__]
+    from google.protobuf import text_format
+
+    text: str = text_format.MessageToString(runtime.FromString(wire.encode(message)))
+    return text
+
+
+def from_text(cls: type[MessageT], text: str | bytes, *, unknown: Unknown = "error") -> MessageT:
+    """Return the message of class `cls` that `text` describes in protobuf's text format.
+
+    Bytes that are not UTF-8 are taken in string literals. Fields that the schema does not know are
+    an error, or dropped with `unknown="drop"`.
+
+    Raises FormatError with the line for what the C++ parser refuses, or with the path of fields for
+    a message that is not complete or nests more than 100 deep; and MissingExtra.
+    """
+    runtime = _runtime_classes(strings=False)[cls.__name__]
+    from google.protobuf import text_format
+
+    if isinstance(text, str):
+        text = text.encode("utf-8", "surrogateescape")
+    plain = _LITERAL.sub(_plain_literal, text).decode("ascii", "backslashreplace")
+    try:
+        message = text_format.Parse(plain, runtime(), allow_unknown_field=unknown == "drop")
+    except text_format.ParseError as error:
+        reason = re.sub(r"^\d+:\d+ : ", "", str(error))
+        where = f"line {error.GetLine()}: " if error.GetLine() else ""
+        raise FormatError(f"{where}{reason}") from None
+    except RecursionError:
+        raise FormatError(f"messages nest more than {wire.MAX_DEPTH} deep") from None
+    return _complete(cls, message)
+
+
+_LITERAL: Final = re.compile(rb"#[^\n]*|\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'")
+_ESCAPE: Final = re.compile(
+    rb"\\(?:([0-7]{1,3})|[xX]([0-9a-fA-F]{1,2})"
+    rb"|u([0-9a-fA-F]{4})|U(00(?:10|0[0-9a-fA-F])[0-9a-fA-F]{4})|([abfnrtv\\?'\"])|(.?))"
+)
+_SIMPLE: Final = dict(zip(b"abfnrtv\\?'\"", b"\a\b\f\n\r\t\v\\?'\"", strict=True))
+
+
+def _plain_literal(match: re.Match[bytes]) -> bytes:
+    """Write a string literal with octal escapes only; leave one that the C++ parser refuses.
+
+    The Python parser refuses that too: what is left has an escape that it does not know either.
+    """
+    literal = match.group()
+    if literal.startswith(b"#"):
+        return b""
+    out = bytearray()
+    position = 1
+    for escape in _ESCAPE.finditer(literal, 1, len(literal) - 1):
+        out += literal[position : escape.start()]
+        octal, hexadecimal, short, long, simple, other = escape.groups()
+        if other is not None:
+            line = match.string.count(b"\n", 0, match.start()) + 1
+            shown = escape.group().decode("ascii", "backslashreplace")
+            raise FormatError(f"line {line}: {shown} is no escape of a string literal")
+        if octal:
+            out.append(int(octal, 8) & 255)
+        elif hexadecimal:
+            out.append(int(hexadecimal, 16))
+        elif simple:
+            out.append(_SIMPLE[simple[0]])
+        else:
+            out += chr(int(short or long, 16)).encode("utf-8", "surrogatepass")
+        position = escape.end()
+    out += literal[position:-1]
+    return b'"%s"' % b"".join(b"\\%03o" % byte for byte in out)
+
+
+# JSON
+
+
+def to_json(message: Message) -> str:
+    """Return the message as JSON in protobuf's mapping, with the schema's field names.
+
+    Raises FormatError for a string that is not UTF-8, which JSON cannot hold; wire.EncodeError for
+    a tree that cannot be encoded; MissingExtra.
+    """
+    runtime = _runtime_classes(strings=True)[type(message).__name__]
+    from google.protobuf import json_format
+
+    data = wire.encode(message)
+    for node, path in walk(message):
+        for name, info in node.FIELDS.items():
+            if info.type is str and re.search("[\ud800-\udfff]", getattr(node, name)):
+                where = f"{path}.{name}" if path else name
+                raise FormatError(
+                    f"{where}: the string is not UTF-8, which JSON cannot hold: use text or binary"
+                )
+    text: str = json_format.MessageToJson(
+        runtime.FromString(data), preserving_proto_field_name=True, ensure_ascii=False
+    )
+    return text + "\n"
+
+
+def from_json(cls: type[MessageT], text: str | bytes, *, unknown: Unknown = "error") -> MessageT:
+    """Return the message of class `cls` that `text` describes in protobuf's JSON mapping.
+
+    Fields that the schema does not know are an error, or dropped with `unknown="drop"`.
+
+    Raises FormatError for anything else than a complete message that nests at most 100 deep; and
+    MissingExtra.
+    """
+    runtime = _runtime_classes(strings=True)[cls.__name__]
+    from google.protobuf import json_format
+
+    try:
+        if isinstance(text, bytes):
+            text = text.decode("utf-8")
+        message = json_format.Parse(
+            text,
+            runtime(),
+            ignore_unknown_fields=unknown == "drop",
+            max_recursion_depth=wire.MAX_DEPTH + 1,
+        )
+    except RecursionError:
+        raise FormatError(f"messages nest more than {wire.MAX_DEPTH} deep") from None
+    except (json_format.ParseError, ValueError) as error:
+        # The library repeats itself once for each level.
+        reason = re.sub(r"^(Failed to parse (\w+) field: )+", r"\1", str(error))
+        raise FormatError(reason.rstrip(".")) from None
+    return _complete(cls, message)
+
+
+def _complete(cls: type[MessageT], message: Any) -> MessageT:
+    """Return our message for one of protobuf's runtime, which may lack required fields."""
+    try:
+        return wire.decode(cls, message.SerializePartialToString())
+    except wire.DecodeError as error:
+        raise FormatError(str(wire.EncodeError(error.path, error.reason))) from None

@@ -1,0 +1,278 @@
+"""Hypothesis strategies for trees of any message, and for damaged bytes.
+
+    from hypothesis import given
+    from scriptschema import strategies
+
+    @given(strategies.exprs())
+    def test_printer(expr): ...
+
+The third source of choice: the generator of `generate.py` asks Hypothesis, by plain integers inside
+one strategy, which is many times faster than a strategy for each message and shrinks as well: every
+integer shrinks towards 0, and 0 is the simplest choice everywhere.
+
+`st.from_type(messages.Expr)` finds these strategies without any import: see `hypothesis_plugin.py`.
+This is the only module that imports hypothesis.
+
+Source: the Hypothesis manual, "Strategies reference" and "Extension entry points".
+"""
+
+from __future__ import annotations
+
+from bisect import bisect
+from collections.abc import Sequence
+from functools import cache
+from os import PathLike
+from typing import Any, Final, TypeVar
+
+import attrs
+from hypothesis import strategies as st
+from hypothesis.strategies import DrawFn, SearchStrategy
+
+from scriptschema import wire
+from scriptschema.base import INT32_MAX, INT32_MIN, Message
+from scriptschema.choices import INTEGERS, SMALL
+from scriptschema.generate import MAX_DEPTH, Weights, generate, grammar_of
+from scriptschema.messages import Expr, ModuleSet, Stat, StatBlock, Type
+
+DEFAULT_SIZE: Final = 100
+"""The most nodes of a tree; see `messages`."""
+
+MAX_SIZE: Final = 3000
+"""More nodes than this do not fit into one of Hypothesis's examples, whose length is limited."""
+
+MessageT = TypeVar("MessageT", bound=Message)
+
+_BYTE: Final = st.integers(0, 255)
+_INT32: Final = st.integers(INT32_MIN, INT32_MAX)
+_STRING: Final = st.one_of(
+    st.text(max_size=20),
+    st.binary(max_size=20).map(lambda data: data.decode("utf-8", "surrogateescape")),
+)
+
+
+@cache
+def _below(n: int) -> SearchStrategy[int]:
+    return st.integers(0, n - 1)
+
+
+class _DrawnChoices:
+    """Choices by Hypothesis; see `choices.Choices`."""
+
+    fills = False
+
+    def __init__(self, draw: DrawFn) -> None:
+        self.draw = draw
+
+    def below(self, n: int) -> int:
+        return self.draw(_below(n))
+
+    def pick(self, cumulative: Sequence[float]) -> int:
+        return bisect(cumulative, self.draw(_BYTE) * cumulative[-1] / 256)
+
+    def part(self, whole: int, share: int, shares: int) -> int:
+        return whole * share // shares
+
+    def int32(self) -> int:
+        value = self.draw(_BYTE)
+        if value < 224:
+            return value % SMALL
+        if value < 254:
+            return INTEGERS[(value - 224) % len(INTEGERS)]
+        return self.draw(_INT32)
+
+    def string(self) -> str:
+        return self.draw(_STRING)
+
+
+@st.composite
+def _trees(draw: DrawFn, cls: type[MessageT], options: dict[str, Any]) -> MessageT:
+    return generate(cls, choices=_DrawnChoices(draw), **options)
+
+
+def messages(
+    cls: type[MessageT],
+    *,
+    size: int = DEFAULT_SIZE,
+    max_depth: int = MAX_DEPTH,
+    weights: Weights | str | PathLike[str] | None = None,
+    swarm: bool = False,
+) -> SearchStrategy[MessageT]:
+    """Trees of class `cls` with at most about `size` nodes, up to `MAX_SIZE`.
+
+    `max_depth`, `weights` and `swarm` are those of `generate.generate`. Trees shrink to the
+    smallest one. Raises ValueError for options that leave no tree.
+    """
+    if not 1 <= size <= MAX_SIZE:
+        raise ValueError(
+            f"size must be from 1 to {MAX_SIZE}, what Hypothesis can hold in one example, not "
+            f"{size}: use generate.generate for larger trees"
+        )
+    grammar = grammar_of(weights)
+    if max_depth < grammar.heights[cls]:
+        raise ValueError(f"a {cls.__name__} is at least {grammar.heights[cls]} deep")
+    options = {"size": size, "max_depth": max_depth, "weights": weights, "swarm": swarm}
+    return _trees(cls, options)
+
+
+def module_sets(**options: Any) -> SearchStrategy[ModuleSet]:
+    """Whole programs, with or without a module; options as for `messages`."""
+    return messages(ModuleSet, **options)
+
+
+def exprs(**options: Any) -> SearchStrategy[Expr]:
+    """Expressions; options as for `messages`."""
+    return messages(Expr, **options)
+
+
+def stats(**options: Any) -> SearchStrategy[Stat]:
+    """Statements; options as for `messages`."""
+    return messages(Stat, **options)
+
+
+def blocks(**options: Any) -> SearchStrategy[StatBlock]:
+    """Blocks of statements; options as for `messages`."""
+    return messages(StatBlock, **options)
+
+
+def types(**options: Any) -> SearchStrategy[Type]:
+    """Types; options as for `messages`."""
+    return messages(Type, **options)
+
+
+def encoded(cls: type[Message], **options: Any) -> SearchStrategy[bytes]:
+    """The encodings of trees of class `cls`; options as for `messages`."""
+    return messages(cls, **options).map(wire.encode)
+
+
+@attrs.frozen
+class Damaged:
+    """Bytes with faults; `original` is the sound encoding, `faults` say what was done to it."""
+
+    data: bytes
+    original: bytes
+    faults: tuple[str, ...]
+
+
+@st.composite
+def _damaged(draw: DrawFn, cls: type[Message], options: dict[str, Any]) -> Damaged:
+    original = data = draw(encoded(cls, **options))
+    faults = []
+    for _ in range(draw(st.integers(1, 4))):
+        data, fault = _FAULTS[draw(_below(len(_FAULTS)))](draw, data)
+        faults.append(fault)
+    return Damaged(data, original, tuple(faults))
+
+
+def damaged(cls: type[Message], **options: Any) -> SearchStrategy[Damaged]:
+    """Encodings with one to four faults, for tests of decoders; options as for `messages`.
+
+    Faults are truncation, changed bits and bytes, pieces removed, doubled or moved, foreign fields
+    of every wire type, groups, and varints that are longer than they need be. Such bytes may still
+    be sound.
+    """
+    return _damaged(cls, options)
+
+
+def _place(draw: DrawFn, data: bytes) -> int:
+    return draw(st.integers(0, len(data)))
+
+
+def _piece(draw: DrawFn, data: bytes) -> tuple[int, int]:
+    start = _place(draw, data)
+    return start, draw(st.integers(start, min(len(data), start + 16)))
+
+
+def _truncate(draw: DrawFn, data: bytes) -> tuple[bytes, str]:
+    end = _place(draw, data)
+    return data[:end], f"cut off at byte {end}"
+
+
+def _flip(draw: DrawFn, data: bytes) -> tuple[bytes, str]:
+    if not data:
+        return data, "nothing to flip"
+    at = draw(st.integers(0, len(data) - 1))
+    bit = draw(_below(8))
+    return data[:at] + bytes([data[at] ^ 1 << bit]) + data[at + 1 :], f"bit {bit} of byte {at}"
+
+
+def _overwrite(draw: DrawFn, data: bytes) -> tuple[bytes, str]:
+    start, end = _piece(draw, data)
+    new = draw(st.binary(max_size=8))
+    return data[:start] + new + data[end:], f"bytes {start} to {end} became {new.hex()}"
+
+
+def _double(draw: DrawFn, data: bytes) -> tuple[bytes, str]:
+    start, end = _piece(draw, data)
+    at = _place(draw, data)
+    return data[:at] + data[start:end] + data[at:], f"bytes {start} to {end} again at {at}"
+
+
+def _repeat(draw: DrawFn, data: bytes) -> tuple[bytes, str]:
+    times = draw(st.integers(2, 3))
+    return data * times, f"all of it {times} times"
+
+
+def _foreign(draw: DrawFn, data: bytes) -> tuple[bytes, str]:
+    at = _place(draw, data)
+    number = draw(st.sampled_from([0, 1, 2, 3, 5, 15, 16, 17, 99, 2**29 - 1, 2**29]))
+    field = draw(st.sampled_from(_FOREIGN))
+    tag, rest = field[0], field[1:]
+    new = _varint(number << 3 | tag) + rest
+    if tag == wire.GROUP:
+        new += _varint(number << 3 | wire.END_GROUP)
+    return data[:at] + new + data[at:], f"foreign field {new.hex()} at {at}"
+
+
+_FOREIGN: Final = (
+    bytes([wire.VARINT, 5]),
+    bytes([wire.VARINT, *[255] * 9, 1]),
+    bytes([wire.VARINT, *[255] * 10, 1]),
+    bytes([wire.FIXED32, 1, 2, 3, 4]),
+    bytes([wire.FIXED64, 1, 2, 3, 4, 5, 6, 7, 8]),
+    bytes([wire.LENGTH, 0]),
+    bytes([wire.LENGTH, 2, 8, 5]),
+    bytes([wire.LENGTH, 127]),
+    bytes([wire.GROUP, 8, 5]),
+    bytes([wire.GROUP, 11, 12]),
+    bytes([wire.END_GROUP]),
+    bytes([6]),
+    bytes([7]),
+)
+
+
+def _nest(draw: DrawFn, data: bytes) -> tuple[bytes, str]:
+    """The whole as field 1 of field 1 of ...: as deep as runtimes go, and deeper."""
+    levels = draw(st.sampled_from([1, 2, 50, 97, 98, 99, 100, 101, 150]))
+    for _ in range(levels):
+        data = b"\x0a" + _varint(len(data)) + data
+    return data, f"nested {levels} times in field 1"
+
+
+def _lengthen(draw: DrawFn, data: bytes) -> tuple[bytes, str]:
+    """A byte below 128, which may be a varint, with continuation bytes that add nothing."""
+    if not data:
+        return data, "nothing to lengthen"
+    at = draw(st.integers(0, len(data) - 1))
+    more = draw(st.integers(1, 10))
+    new = bytes([data[at] | 128, *[128] * (more - 1), 0])
+    return data[:at] + new + data[at + 1 :], f"byte {at} lengthened by {more}"
+
+
+def _varint(value: int) -> bytes:
+    out = bytearray()
+    while value > 127:
+        out.append(value & 127 | 128)
+        value >>= 7
+    return bytes([*out, value])
+
+
+_FAULTS: Final = (
+    _truncate,
+    _flip,
+    _overwrite,
+    _double,
+    _repeat,
+    _foreign,
+    _nest,
+    _lengthen,
+)
