@@ -9,7 +9,7 @@ from scriptschema.base import INT32_MAX, INT32_MIN
 from scriptschema.luau.literals import join, number_expression, number_value
 from scriptschema.luau.parse_base import Reading
 from scriptschema.luau.parse_types import TypeReader
-from scriptschema.luau.render import BINARY, UNARY, UNARY_PRIORITY
+from scriptschema.luau.render import BINARY, UNARY, UNARY_PRIORITY, needs_parentheses
 from scriptschema.messages import (
     Expr,
     ExprBinary,
@@ -104,7 +104,10 @@ class ExpressionReader(TypeReader):
         return None
 
     def expression(self) -> Reading:
-        """Operands and operators, by priority."""
+        """Operands and operators, by priority.
+
+        Parentheses become an ExprGroup only where `render` would not print them anyway.
+        """
         pending: list[tuple[int, Any, Expr | None]] = []
         while True:
             while (unary := _UNARY.get(self.kind)) is not None:
@@ -123,6 +126,11 @@ class ExpressionReader(TypeReader):
             if self.kind == "::":
                 operand = yield self.cast(operand)
             left, right, binary = _BINARY.get(self.kind, _NO_OPERATOR)
+            if operand.group is not None:
+                limit = pending[-1][0] if pending else 0
+                inner = operand.group.expr
+                if needs_parentheses(inner.alternative, limit, left):
+                    operand = inner
             while pending and pending[-1][0] >= left:
                 _, op, first = pending.pop()
                 operand = self.operation(op, first, operand)
