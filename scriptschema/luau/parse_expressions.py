@@ -9,7 +9,7 @@ from scriptschema.base import INT32_MAX, INT32_MIN
 from scriptschema.luau.literals import join, number_expression, number_value
 from scriptschema.luau.parse_base import Reading
 from scriptschema.luau.parse_types import TypeReader
-from scriptschema.luau.render import BINARY, UNARY, UNARY_PRIORITY, needs_parentheses
+from scriptschema.luau.render import BINARY, UNARY, UNARY_PRIORITY, needs_parentheses, render
 from scriptschema.messages import (
     Expr,
     ExprBinary,
@@ -351,8 +351,8 @@ class ExpressionReader(TypeReader):
             index = self.index
             self.advance()
             rettypes = yield self.results()
-            if not rettypes:
-                self.lose(index, "result type without a type that the schema has", "left out")
+            if self.kinds[index + 1 : self.index] == ["(", ")"]:
+                self.lose(index, "result type `()`", "left out")
         self.open(*(["self"] if method else []))
         args = [self.declare(name) for name in names]
         body = yield self.block()
@@ -417,5 +417,6 @@ class ExpressionReader(TypeReader):
             return Expr(number=ExprConstantNumber(val=-int(value)))
         if value <= INT32_MAX and value == int(value):
             return Expr(number=ExprConstantNumber(val=int(value)))
-        self.lose(index, f"number {text}", "calculated from whole numbers of 32 bits")
-        return number_expression(value)
+        expr = number_expression(value)
+        self.lose(index, f"number {text}", f"`{render(expr)}`, which has the same value")
+        return expr

@@ -281,7 +281,11 @@ class TypeReader(TokenReader, ABC):
             start = self.index
             following = self.kinds[start + 1]
             if self.kind == "name" and self.texts[start] in ("read", "write") and following != ":":
-                self.lose(start, f"`{self.texts[start]}`", "left out: both are allowed")
+                self.lose(
+                    start,
+                    f"`{self.texts[start]}`",
+                    "left out: the property can be read and written",
+                )
                 self.advance()
                 following = self.kinds[self.index + 1]
             if self.kind == "[" and following == "string" and self.kinds[self.index + 2] == "]":
