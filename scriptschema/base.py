@@ -278,9 +278,13 @@ class Message(BaseMessage):
         _ReprWriter(printer).write(self, 0)
         return "".join(printer.parts)
 
-    def _repr_pretty_(self, printer: Any, _cycle: bool) -> None:
-        """Print the `repr` on several lines, for IPython and for Hypothesis's failing examples."""
-        _ReprWriter(printer).write(self, 0)
+    @property
+    def _repr_pretty_(self) -> Callable[[Any, bool], None]:
+        """Print the `repr` on several lines, for IPython and for Hypothesis's failing examples.
+
+        A property, because Hypothesis would call a plain method of a class that it prints.
+        """
+        return lambda printer, _cycle: _ReprWriter(printer).write(self, 0)
 
     # pure-protobuf's interface. `wire` is a floor above this one: it is looked up when it is asked.
 

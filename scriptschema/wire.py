@@ -137,6 +137,8 @@ def decode(
     """
     if unknown not in ("drop", "error"):
         raise ValueError(f"unknown must be 'drop' or 'error', not {unknown!r}")
+    if not (isinstance(cls, type) and issubclass(cls, Message)):
+        raise TypeError(f"not a message class: {getattr(cls, '__qualname__', cls)}")
     data = bytes(data)
     try:
         message: MessageT = _decoders()[cls](data, 0, len(data), max_depth)
@@ -151,6 +153,8 @@ class _Unusual(Exception):  # noqa: N818  # not an error: it never leaves this m
 
 # The careful reader
 
+_NO_GROUP: Final = -1
+
 
 def _decode_carefully(
     cls: type[MessageT], data: bytes, max_depth: int, *, refuse_unknown: bool
@@ -158,21 +162,25 @@ def _decode_carefully(
     root: MessageT = _empty(cls)
     starts = {id(root): 0}
     # A frame is a message that is being read, or an unknown group (then with its number).
-    frames: list[tuple[Message, Path, int, int]] = [(root, Path(), len(data), 0)]
+    frames: list[tuple[Message, Path, int, int]] = [(root, Path(), len(data), _NO_GROUP)]
     position = 0
     while frames:
         message, path, end, group = frames[-1]
         if position == end:
-            if group:
+            if group != _NO_GROUP:
                 raise DecodeError(position, str(path), f"group {group} has no end")
             frames.pop()
             continue
         start = position
         tag, position = _read_tag(data, position, end, path)
         number, wire_type = tag >> 3, tag & 7
-        field = None if group else _FIELDS_BY_TAG[message.__class__].get(tag)
+        in_group = group != _NO_GROUP
+        if number == 0 and not in_group and message.FIELDS:
+            # upb minds the number only where it looks fields up.
+            raise DecodeError(start, str(path), "there is no field 0")
+        field = None if in_group else _FIELDS_BY_TAG[message.__class__].get(tag)
         if field is None:
-            if refuse_unknown and not group and wire_type != END_GROUP:
+            if refuse_unknown and not in_group and wire_type != END_GROUP:
                 known = next((f for f in message.FIELDS.values() if f.tag == number), None)
                 what = f"field {number} is unknown"
                 if known:
@@ -206,7 +214,7 @@ def _decode_carefully(
             if len(frames) > max_depth:
                 raise _too_deep(start, here, max_depth)
             starts[id(child)] = size_at
-            frames.append((child, here, position + size, 0))
+            frames.append((child, here, position + size, _NO_GROUP))
         elif field.type is str:
             size, position = _read_length(data, position, end, here)
             text = data[position : position + size].decode("utf-8", "surrogateescape")
@@ -280,8 +288,6 @@ def _read_tag(data: bytes, position: int, end: int, path: Path) -> tuple[int, in
         if byte < 128:
             if value >> 32:
                 break
-            if value < 8:
-                raise DecodeError(position, str(path), "there is no field 0")
             return value, position + index + 1
     raise DecodeError(position, str(path), "a tag of more than 32 bits")
 
@@ -334,7 +340,10 @@ def _encode_carefully(root: Message, max_depth: int) -> list[bytes]:
         path, fields, owner, size = frames[-1]
         for field, value, here in fields:
             try:
-                (field.check_item if field.rule == "repeated" else field.check)(value)
+                if here.index is None:
+                    field.check(value)
+                else:
+                    field.check_item(value, f"[{here.index}]")
                 encoded = b"" if field.is_message else _scalar_bytes(field, value)
             except ValidationError as error:
                 raise EncodeError(str(path), str(error)) from None

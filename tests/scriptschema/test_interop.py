@@ -1,0 +1,255 @@
+"""The `.proto` file, descriptors, text format and JSON, judged by protobuf's runtime and protoc."""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import spec
+from google.protobuf import descriptor_pb2, json_format, text_format
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from scriptschema import Message, interop, strategies, walk, wire
+from scriptschema.messages import (
+    MESSAGES,
+    Expr,
+    ExprCall,
+    ExprConstantString,
+    ExprGroup,
+    ExprPrefix,
+    ExprUnary,
+    Local,
+    ModuleSet,
+    Name,
+)
+
+ANY_TREE = st.sampled_from(list(MESSAGES.values())).flatmap(strategies.messages)
+
+
+def is_utf8(tree: Message) -> bool:
+    return not any(
+        isinstance(value, str) and value.encode("utf-8", "ignore").decode() != value
+        for node, _ in walk(tree)
+        for value in (getattr(node, name) for name in node.FIELDS)
+    )
+
+
+def described(data: bytes) -> descriptor_pb2.FileDescriptorProto:
+    [file] = descriptor_pb2.FileDescriptorSet.FromString(data).file
+    return file
+
+
+def test_descriptors_hold_every_row_of_the_specifications_tables() -> None:
+    file = described(interop.file_descriptor_set())
+    expected = descriptor_pb2.FileDescriptorProto()
+    spec.runtime_classes()["Expr"].DESCRIPTOR.file.CopyToProto(expected)
+    assert (file.name, file.package) == ("script.proto", "script")
+    assert list(file.message_type) == list(expected.message_type)
+
+
+@pytest.fixture
+def protoc() -> str:
+    found = shutil.which("protoc")
+    if found is None:
+        pytest.skip("needs protoc: install Debian's protobuf-compiler, or protoc from elsewhere")
+    return found
+
+
+def test_protoc_compiles_the_printed_proto_to_the_same_descriptors(
+    protoc: str, tmp_path: Path
+) -> None:
+    (tmp_path / "script.proto").write_text(interop.proto_source())
+    subprocess.run(
+        [protoc, "--descriptor_set_out=out.pb", "script.proto"], cwd=tmp_path, check=True
+    )
+    compiled = described((tmp_path / "out.pb").read_bytes())
+    for message in compiled.message_type:
+        for field in message.field:
+            field.ClearField("json_name")
+    assert compiled == described(interop.file_descriptor_set())
+
+
+def test_the_printed_proto_has_every_field_of_the_specification() -> None:
+    source = interop.proto_source()
+    assert source.startswith('syntax = "proto2";\n\npackage script;\n')
+    labels = {"req": "required ", "opt": "optional ", "rep": "repeated "}
+    for row in spec.ROWS:
+        body = source.partition(f"\nmessage {row.message} {{\n")[2].partition("\n}\n")[0]
+        line = f"{labels.get(row.rule, '')}{row.type.removeprefix(f'{row.message}.')} "
+        assert f" {line}{row.field} = {row.tag};" in body
+        if row.rule not in labels:
+            assert f"  oneof {row.rule} {{" in body
+
+
+@given(ANY_TREE)
+def test_nothing_is_lost_on_the_way_through_text(tree: Message) -> None:
+    text = interop.to_text(tree)
+    assert text.isascii()
+    assert wire.encode(interop.from_text(type(tree), text)) == wire.encode(tree)
+
+
+@given(ANY_TREE)
+def test_the_runtime_reads_our_text_and_we_read_its_text(tree: Message) -> None:
+    runtime = spec.runtime_classes()[type(tree).__name__]
+    theirs = runtime.FromString(wire.encode(tree))
+    if not is_utf8(tree):  # the runtime's Python code for text does not take those
+        return
+    assert interop.from_text(type(tree), text_format.MessageToString(theirs)) == tree
+    assert text_format.Parse(interop.to_text(tree), runtime()) == theirs
+
+
+@given(ANY_TREE)
+def test_nothing_is_lost_on_the_way_through_json_or_it_is_refused(tree: Message) -> None:
+    if not is_utf8(tree):
+        with pytest.raises(interop.FormatError, match="is not UTF-8, which JSON cannot hold"):
+            interop.to_json(tree)
+        return
+    text = interop.to_json(tree)
+    assert interop.from_json(type(tree), text) == tree
+    runtime = spec.runtime_classes()[type(tree).__name__]
+    assert json_format.Parse(text, runtime()).SerializeToString(deterministic=True) == wire.encode(
+        tree
+    )
+
+
+def test_a_tree_of_the_runtime_goes_through_text_and_json_and_back_to_the_same_bytes() -> None:
+    runtime = spec.runtime_classes()["ModuleSet"]()
+    runtime.program.body.add().call.expr.func.local.var.name = -1
+    runtime.program.body[0].call.expr.self = False
+    runtime.program.body[0].call.expr.args.add().string.val = "é\0\n"
+    data = runtime.SerializeToString(deterministic=True)
+    tree = wire.decode(ModuleSet, data)
+    assert wire.encode(interop.from_text(ModuleSet, interop.to_text(tree))) == data
+    assert wire.encode(interop.from_json(ModuleSet, interop.to_json(tree))) == data
+
+
+def test_names_are_the_schemas_in_text_and_json() -> None:
+    call = ExprCall(func=ExprPrefix(), self_=True)
+    assert interop.to_text(call) == "func {\n}\nself: true\n"
+    assert interop.to_json(call) == '{\n  "func": {},\n  "self": true\n}\n'
+
+
+LITERALS = [
+    (rb'"\a\b\f\n\r\t\v\\\?\'\""', b"\a\b\f\n\r\t\v\\?'\""),
+    (rb'"\1\12\123\1234\377"', b"\1\12\123\1234\377"),
+    (rb'"\x4\x41\x414\XfFg"', b"\x04\x41\x414\xffg"),
+    (rb'"\u00e9\U0001F600\ud83d"', "é\U0001f600".encode() + b"\xed\xa0\xbd"),
+    (b'"\xc3\xa9\xff\x80"', b"\xc3\xa9\xff\x80"),
+    (b"'a\"b' \"c'd\"", b"a\"bc'd"),
+    (b'"a#b" # "comment" \xff\n', b"a#b"),
+    (b'""', b""),
+]
+
+
+@pytest.mark.parametrize(("literal", "data"), LITERALS, ids=[repr(row[0]) for row in LITERALS])
+def test_string_literals_are_read_as_the_c_parser_reads_them(literal: bytes, data: bytes) -> None:
+    message = interop.from_text(ExprConstantString, b"val: " + literal)
+    assert message.val.encode("utf-8", "surrogateescape") == data
+
+
+@given(st.binary(max_size=40))
+def test_any_bytes_in_a_string_survive_raw_in_text(data: bytes) -> None:
+    raw = data.replace(b"\\", b"\\\\").replace(b'"', b'\\"').replace(b"\n", b"\\n")
+    message = interop.from_text(ExprConstantString, b'val: "' + raw + b'"')
+    assert message.val.encode("utf-8", "surrogateescape") == data
+
+
+BAD_TEXT = [
+    (ExprConstantString, 'val: "a\nb"', "line 1: 'val: \"a': String missing ending quote"),
+    (ExprConstantString, r'val: "\q"', r"line 1: \q is no escape of a string literal"),
+    (ExprConstantString, '\n\nval: "\\U00110000"', "line 3: \\U is no escape"),
+    (ExprConstantString, b'val: "\\\xff"', "line 1: \\\\xff is no escape"),
+    (ExprConstantString, "val: 5", "line 1: 'val: 5': Expected string but found: '5'"),
+    (ExprConstantString, 'val: "a" val: "b"', "line 1: Message type"),
+    (ExprConstantString, "", "ExprConstantString.val is required (string, tag 1)"),
+    (Local, "nmae: 1", 'line 1: Message type "script.Local" has no field named "nmae"'),
+    (Local, "name: 2147483648", "Value out of range: 2147483648"),
+    (ExprUnary, "op: Plus expr {}", 'Enum type "script.ExprUnary.Op" has no value named'),
+    (ModuleSet, "program { body { local { values { local {} } } } }", "program.body[0].local.val"),
+    (Name, "builtin: 1 custom: 2", "line 1: Field "),
+    (Expr, "group { expr { " * 60 + "}}" * 60, "messages nest more than 100 deep"),
+    (Expr, "group { expr { " * 20_000, "messages nest more than 100 deep"),
+]
+
+
+@pytest.mark.parametrize(("cls", "text", "reason"), BAD_TEXT, ids=[row[2] for row in BAD_TEXT])
+def test_bad_text_is_refused_with_line_and_reason(
+    cls: type[Message], text: str | bytes, reason: str
+) -> None:
+    with pytest.raises(interop.FormatError) as caught:
+        interop.from_text(cls, text)
+    assert reason in str(caught.value)
+    assert len(str(caught.value)) < 1000
+
+
+BAD_JSON = [
+    (Local, "{", "Expecting property name"),
+    (Local, "[]", "Local.name is required (int32, tag 1)"),
+    (Local, '{"name": 2147483648}', "Failed to parse name field: Value out of range: 2147483648"),
+    (Local, '{"name": 1, "name": 2}', "duplicate key"),
+    (Local, '{"nmae": 1}', 'no field named "nmae"'),
+    (Local, "null", "Failed to parse JSON"),
+    (Local, b'{"name": "\xff"}', "'utf-8' codec can't decode byte 0xff"),
+    (ExprConstantString, r'{"val": "\ud800"}', "surrogate"),
+    (Expr, '{"group":{"expr":' * 60 + "{}" + "}}" * 60, "too deep"),
+    (Expr, '{"group":{"expr":' * 20_000, "recursion depth"),
+    (ModuleSet, '{"program": {"body": [{"local": {"vars": [{}]}}]}}', "program.body[0].local.vars"),
+]
+
+
+@pytest.mark.parametrize(("cls", "text", "reason"), BAD_JSON, ids=[row[2] for row in BAD_JSON])
+def test_bad_json_is_refused_with_the_reason(
+    cls: type[Message], text: str | bytes, reason: str
+) -> None:
+    with pytest.raises(interop.FormatError) as caught:
+        interop.from_json(cls, text)
+    assert reason in str(caught.value)
+    assert len(str(caught.value)) < 1000
+
+
+def test_unknown_fields_are_dropped_where_that_is_asked_for() -> None:
+    assert interop.from_text(Local, "name: 1 nmae { x: 2 }", unknown="drop") == Local(name=1)
+    assert interop.from_json(Local, '{"name": 1, "nmae": {}}', unknown="drop") == Local(name=1)
+
+
+def test_trees_as_deep_as_the_limit_go_through_text_and_json() -> None:
+    deep = Expr()
+    for _ in range(50):
+        deep = Expr(group=ExprGroup(expr=deep))
+    assert interop.from_text(Expr, interop.to_text(deep)) == deep
+    assert interop.from_json(Expr, interop.to_json(deep)) == deep
+    for write in (interop.to_text, interop.to_json):
+        with pytest.raises(wire.EncodeError, match="nest more than 100 deep"):
+            write(Expr(group=ExprGroup(expr=deep)))
+
+
+@settings(max_examples=200)
+@given(st.binary(max_size=60), st.sampled_from(list(MESSAGES.values())))
+def test_any_bytes_end_in_a_message_or_a_format_error(data: bytes, cls: type[Message]) -> None:
+    for read in (interop.from_text, interop.from_json):
+        try:
+            message = read(cls, data)
+        except interop.FormatError:
+            continue
+        assert wire.decode(cls, wire.encode(message)) == message
+
+
+def test_without_the_extra_the_error_says_what_to_install() -> None:
+    script = (
+        "import sys; sys.modules['google.protobuf'] = None\n"
+        "from scriptschema import interop, messages\n"
+        "assert interop.file_descriptor_set() and interop.proto_source()\n"
+        "try:\n"
+        "    interop.to_text(messages.Local(name=1))\n"
+        "except interop.MissingExtra as error:\n"
+        "    print(error)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == (
+        "text format and JSON need protobuf's Python runtime: "
+        "install it with pip install 'scriptschema[protobuf]'\n"
+    )
