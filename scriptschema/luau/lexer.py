@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from typing import Final
+from typing import Final, cast
 
 import attrs
 
@@ -112,9 +112,8 @@ def tokenize(source: str) -> Tokens:
         comments.append((0, line))
         offset = len(line)
     while True:
-        found = read(source, offset)
-        if found is None:
-            raise AssertionError("the last alternative takes any character")
+        # There is a match: the last alternative takes any character.
+        found = cast("re.Match[str]", read(source, offset))
         kind = found.lastgroup or ""
         start, offset = found.span(kind)
         text = source[start:offset]

@@ -72,11 +72,19 @@ __all__ = ["Loss", "ParseError", "ParseResult", "parse"]
 
 @attrs.frozen
 class ParseResult:
-    """What `parse` found: the tree, the names that its indexes stand for, and what it lacks."""
+    """What `parse` found: the tree, the names that its indexes stand for, and what it lacks.
+
+    If several sources share a NameReader, `names` has all the names read so far.
+    """
 
     tree: ModuleSet
-    names: Names
     losses: tuple[Loss, ...]
+    _reader: NameReader = attrs.field(repr=False, eq=False)
+
+    @property
+    def names(self) -> Names:
+        """The tables that the tree's indexes belong to."""
+        return self._reader.names
 
 
 def parse(
@@ -101,7 +109,7 @@ def parse(
     program = _Parser("program", source, reader, losses).chunk()
     tree = ModuleSet(module=module_block, program=program)
     losses.sort(key=attrgetter("source", "line", "column"))
-    return ParseResult(tree, reader.names, tuple(losses))
+    return ParseResult(tree, tuple(losses), reader)
 
 
 _COMPOUND: Final = {text: op for op, text in COMPOUND.items()} | {"//=": None}  # not in the schema

@@ -138,6 +138,7 @@ def test_canonical_source_comes_back_as_it_was(source: str) -> None:
         ("x = 0x1F + 0b11 + 1_0 + 1e2 + 3.", "x = 31 + 3 + 10 + 100 + 3"),
         ("local x: | A | (((B))) | nil", "local x: A | B | nil"),
         ("local x: & A & B", "local x: A & B"),
+        ("local x: A<(T), (U) -> V>", "local x: A<T, (U) -> V>"),
         ("local x: nil | number", "local x: nil | number"),
         ("local x: {[number]: string}", "local x: {string}"),
         ('local x: {x: number; ["y"]: string;}', "local x: {x: number, y: string}"),
