@@ -202,7 +202,8 @@ def parse_command(
     status = run_all(items, output, form, "parsing", run)
     if lost and not losses:
         click.echo(
-            f"{lost} things that the schema lacks were left out or rewritten: --losses", err=True
+            f"{lost} things that the schema lacks were left out or rewritten: --losses lists them",
+            err=True,
         )
     if save_names is not None:
         import json
@@ -255,10 +256,11 @@ def source_files(inputs: Sequence[Path]) -> list[Input]:
     """
     from scriptschema import files
 
-    found = []
+    named = set(inputs)
+    found: dict[Path, Input] = {}
     for item in files.expand(inputs):
         relative = item.relative
-        if item.path not in inputs:
+        if item.path not in named:
             if relative.suffix not in SOURCE_ENDINGS:
                 continue
             if relative.name == MODULE and item.path.with_name(PROGRAM).is_file():
@@ -268,8 +270,8 @@ def source_files(inputs: Sequence[Path]) -> list[Input]:
                 relative = relative.parent if beside == {PROGRAM, MODULE} else relative
         if relative.suffix in SOURCE_ENDINGS:
             relative = relative.with_suffix("")
-        found.append(files.Input(item.path, relative))
-    return found
+        found[item.path] = files.Input(item.path, relative)
+    return list(found.values())
 
 
 def module_of(path: Path) -> Path | None:
