@@ -467,6 +467,10 @@ def complete(module: types.ModuleType) -> dict[str, type[Message]]:
         cls._child_slots = _child_slots(fields)
         cls.__init__ = _compile_init(cls)  # type: ignore[method-assign]
         cls.__signature__ = _signature(cls, hints)  # type: ignore[attr-defined]
+        for attribute in cls.__attrs_attrs__:  # type: ignore[attr-defined]
+            # As attrs.resolve_types does, which cannot find the names of the base classes' hints.
+            hint = cls.__signature__.parameters[attribute.name].annotation  # type: ignore[attr-defined]
+            object.__setattr__(attribute, "type", hint)
         cls._unchecked = type(
             cls.__name__,
             (Message,),
@@ -574,7 +578,7 @@ def _signature(cls: type[Message], hints: dict[str, Any]) -> inspect.Signature:
                 name,
                 inspect.Parameter.KEYWORD_ONLY,
                 default=defaults[field.rule],
-                annotation=Int32 if field.type is int and not field.oneof else hints[name],
+                annotation=Int32 if field.type is int else typing.get_args(hints[name])[0],
             )
             for name, field in cls.FIELDS.items()
         ]

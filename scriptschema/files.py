@@ -124,6 +124,8 @@ def write(path: Path, data: bytes) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         with replacing(path) as file:
             file.write(data)
+    except FileExistsError as error:
+        raise FileError(f"{path}: {error.filename} is no folder") from None
     except OSError as error:
         raise FileError(f"{path}: {reason_of(error)}") from None
 

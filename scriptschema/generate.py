@@ -21,7 +21,7 @@ from math import inf, isqrt
 from os import PathLike
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Final, TypeVar, cast
+from typing import Any, Final, TypeVar, cast, overload
 
 import attrs
 
@@ -151,8 +151,8 @@ class WeightsError(ValueError):
     """Weights that name what the schema does not have, or that leave no finite tree."""
 
 
+@overload
 def generate(
-    cls: type[MessageT] = ModuleSet,  # type: ignore[assignment]
     *,
     seed: int | None = None,
     choices: Choices | None = None,
@@ -160,7 +160,32 @@ def generate(
     max_depth: int = MAX_DEPTH,
     weights: Weights | str | PathLike[str] | None = None,
     swarm: bool = False,
-) -> MessageT:
+) -> ModuleSet: ...
+
+
+@overload
+def generate(
+    cls: type[MessageT],
+    *,
+    seed: int | None = None,
+    choices: Choices | None = None,
+    size: int = DEFAULT_SIZE,
+    max_depth: int = MAX_DEPTH,
+    weights: Weights | str | PathLike[str] | None = None,
+    swarm: bool = False,
+) -> MessageT: ...
+
+
+def generate(
+    cls: type[Message] = ModuleSet,
+    *,
+    seed: int | None = None,
+    choices: Choices | None = None,
+    size: int = DEFAULT_SIZE,
+    max_depth: int = MAX_DEPTH,
+    weights: Weights | str | PathLike[str] | None = None,
+    swarm: bool = False,
+) -> Message:
     """Return a random tree of class `cls`, valid by the schema.
 
     `seed` or `choices` says where the choices come from: the same seed gives the same tree on every
@@ -189,8 +214,8 @@ def generate(
             f"a {cls.__name__} is at least {grammar.heights[cls]} deep, so max_depth cannot be "
             f"{max_depth}"
         )
-    made: MessageT = _Builder(grammar, source).build(cls, size, max_depth)
-    return made
+    tree: Message = Builder(grammar, source).build(cls, size, max_depth)
+    return tree
 
 
 def grammar_of(weights: Weights | str | PathLike[str] | None) -> Grammar:
@@ -370,7 +395,8 @@ class Grammar:
         unset = self.weights[cls.__name__].get(UNSET)
         if unset:
             alternatives.append(_Alternative(None, unset, 0, -1, grows=False))
-        alternatives.sort(key=lambda a: (a.cost, a.field.tag if a.field else 0))
+        # The simplest first.
+        alternatives.sort(key=lambda a: (a.cost, a.grows, a.field.tag if a.field else 0))
         share = max(_SHARES.get(f"{cls.__name__}.{_schema_name(a.field)}", 1) for a in alternatives)
         return _Step(
             "alternative",
@@ -424,7 +450,7 @@ def _bounded() -> set[type]:
 _BOUNDED: Final = _bounded()
 
 
-class _Builder:
+class Builder:
     """Builds one tree; `made` counts its nodes so far."""
 
     def __init__(self, grammar: Grammar, choices: Choices) -> None:
@@ -537,10 +563,12 @@ def _table(
 ) -> tuple[Sequence[_Alternative], Sequence[float]]:
     """The alternatives that budget and depth allow, with the running sums of their weights.
 
-    Where much is to be spent, those that can hardly spend it are left out.
+    Those that cannot spend much are seldom where there is something to be spent, and left out
+    where there is much.
     """
     able = [a for a in alternatives if a.height <= depth]
     cheap = [a for a in able if a.cost <= budget] or [min(able, key=lambda a: a.cost)]
     if budget >= 12:
         cheap = [a for a in cheap if a.grows] or cheap
-    return cheap, tuple(accumulate(a.weight for a in cheap))
+    rare = 1 if budget < 4 else 4
+    return cheap, tuple(accumulate(a.weight if a.grows else a.weight / rare for a in cheap))

@@ -18,6 +18,7 @@ Source: the Hypothesis manual, "Strategies reference" and "Extension entry point
 
 from __future__ import annotations
 
+import threading
 from bisect import bisect
 from collections.abc import Sequence
 from functools import cache
@@ -31,7 +32,7 @@ from hypothesis.strategies import DrawFn, SearchStrategy
 from scriptschema import wire
 from scriptschema.base import INT32_MAX, INT32_MIN, Message
 from scriptschema.choices import INTEGERS, SMALL
-from scriptschema.generate import MAX_DEPTH, Weights, generate, grammar_of
+from scriptschema.generate import MAX_DEPTH, Builder, Grammar, Weights, grammar_of
 from scriptschema.messages import Expr, ModuleSet, Stat, StatBlock, Type
 
 if TYPE_CHECKING:
@@ -87,9 +88,56 @@ class _DrawnChoices:
         return self.draw(_STRING)
 
 
+class _DrawnBuilder(Builder):
+    """Builds by draws, and draws expressions, statements and types as such.
+
+    Hypothesis then knows where one starts and ends, and can put an inner one into an outer one's
+    place when it shrinks. For each there is one strategy, since making them costs more than drawing
+    from them; what it is to build comes by way of `_asked`.
+    """
+
+    choices: _DrawnChoices
+
+    def build(self, cls: type[Message], budget: int, depth: int) -> Any:
+        strategy = _SPANS.get(cls)
+        if strategy is None:
+            return super().build(cls, budget, depth)
+        _asked.last = self, cls, budget, depth
+        return self.choices.draw(strategy)
+
+    def build_by(self, draw: DrawFn, cls: type[Message], budget: int, depth: int) -> Any:
+        self.choices.draw, outer = draw, self.choices.draw
+        message = super().build(cls, budget, depth)
+        self.choices.draw = outer
+        return message
+
+
+_asked = threading.local()
+
+
+def _span(name: str) -> SearchStrategy[Any]:
+    def build(draw: DrawFn) -> Any:
+        builder, cls, budget, depth = _asked.last
+        return builder.build_by(draw, cls, budget, depth)
+
+    build.__name__ = build.__qualname__ = name
+    return st.composite(build)()
+
+
+_SPANS: Final[dict[type[Message], SearchStrategy[Any]]] = {
+    cls: _span(cls.__name__) for cls in (Expr, Stat, Type)
+}
+
+
 @st.composite
-def _trees(draw: DrawFn, cls: type[MessageT], options: dict[str, Any]) -> MessageT:
-    return generate(cls, choices=_DrawnChoices(draw), **options)
+def _trees(
+    draw: DrawFn, cls: type[MessageT], grammar: Grammar, size: int, max_depth: int, swarm: bool
+) -> MessageT:
+    choices = _DrawnChoices(draw)
+    if swarm:
+        grammar = grammar.swarm(choices)
+    tree: MessageT = _DrawnBuilder(grammar, choices).build(cls, size, max_depth)
+    return tree
 
 
 def messages(
@@ -113,8 +161,7 @@ def messages(
     grammar = grammar_of(weights)
     if max_depth < grammar.heights[cls]:
         raise ValueError(f"a {cls.__name__} is at least {grammar.heights[cls]} deep")
-    options = {"size": size, "max_depth": max_depth, "weights": weights, "swarm": swarm}
-    return _trees(cls, options)
+    return _trees(cls, grammar, size, max_depth, swarm)
 
 
 def module_sets(**options: Any) -> SearchStrategy[ModuleSet]:

@@ -1,0 +1,264 @@
+"""The command line end to end, as a person would use it, with broken input too."""
+
+import contextlib
+import os
+import pty
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from scriptschema import files, interop, wire
+from scriptschema.generate import generate
+from scriptschema.messages import Local, ModuleSet
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "fibonacci.textproto"
+
+
+def run(*arguments: object, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(
+        [sys.executable, "-m", "scriptschema", *map(str, arguments)],
+        input=stdin,
+        capture_output=True,
+        check=False,
+    )
+
+
+def on_a_terminal(*arguments: object, stream: str) -> tuple[int, bytes]:
+    """Run with standard output or error on a terminal; return the status and what it showed."""
+    parent, child = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "scriptschema", *map(str, arguments)],
+        env={**os.environ, "TERM": "xterm-256color", "COLUMNS": "80"},
+        **{stream: child},
+    )
+    os.close(child)
+    shown = b""
+    with contextlib.suppress(OSError):  # how Linux tells that the other end was closed
+        while piece := os.read(parent, 4096):
+            shown += piece
+    os.close(parent)
+    return process.wait(), shown
+
+
+def ok(*arguments: object, stdin: bytes = b"") -> bytes:
+    done = run(*arguments, stdin=stdin)
+    assert (done.returncode, done.stderr) == (0, b"")
+    return done.stdout
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    path = tmp_path / "tree.pb"
+    path.write_bytes(wire.encode(generate(seed=1, size=50)))
+    return path
+
+
+def test_schema_prints_the_proto_file_or_the_descriptors() -> None:
+    assert ok("schema").decode() == interop.proto_source()
+    assert ok("schema", "--descriptor-set") == interop.file_descriptor_set()
+
+
+@pytest.mark.parametrize("form", ["text", "binary", "json"])
+def test_the_shipped_example_comes_back_the_same_through_every_format(
+    form: str, tmp_path: Path
+) -> None:
+    there = ok("convert", EXAMPLE, "--to", form)
+    back = ok("convert", "-", "--from", form, "--to", "binary", stdin=there)
+    assert back == ok("convert", EXAMPLE, "--to", "binary")
+
+
+def test_show_prints_the_tree_and_its_totals(tmp_path: Path) -> None:
+    lines = ok("show", EXAMPLE).decode().splitlines()
+    assert lines[0] == "ModuleSet"
+    assert "            └── body StatBlock" in lines
+    assert "                │   ├── cond.binary ExprBinary op=CompareLt" in lines
+    assert lines[-1] == "51 nodes, depth 16, 139 bytes"
+
+
+def test_show_tells_what_is_not_set_and_escapes_what_a_terminal_would_obey() -> None:
+    text = 'module { body { } } program { body { return { list { string { val: "\\033[2J" } } } } }'
+    shown = ok("show", "-", "--from", "text", stdin=text.encode()).decode()
+    assert "body[0] Stat stat_oneof=nothing set" in shown
+    assert r"list[0].string ExprConstantString val='\x1b[2J'" in shown
+
+
+def test_show_has_colours_on_a_terminal_only(tree: Path) -> None:
+    assert b"\x1b[" not in ok("show", tree)
+    status, output = on_a_terminal("show", tree, stream="stdout")
+    assert status == 0
+    assert b"\x1b[" in output
+    assert b"50 nodes" in output
+
+
+def test_messages_other_than_programs_are_read_by_name(tmp_path: Path) -> None:
+    assert ok("convert", "-", "--message", "Local", "--from", "text", "--to", "binary",
+              stdin=b"name: 5") == b"\x08\x05"  # fmt: skip
+    done = run("show", "-", "--message", "Locla", "--from", "text")
+    assert done.returncode == 2
+    assert b"there is no message 'Locla'; did you mean Local?" in done.stderr
+    done = run("show", "-", "--message", "xyz", "--from", "text")
+    assert b"there is no message 'xyz'; see the schema command" in done.stderr
+
+
+def test_one_bad_file_among_many_is_reported_and_the_rest_is_done(
+    tmp_path: Path, tree: Path
+) -> None:
+    (tmp_path / "bad.pb").write_bytes(b"\x12\x05")
+    done = run("convert", tree, tmp_path / "bad.pb", tmp_path / "none.pb", "--to", "json",
+               "-o", tmp_path / "out")  # fmt: skip
+    assert done.returncode == 1
+    assert done.stderr.decode().splitlines() == [
+        f"error: {tmp_path / 'bad.pb'}: byte 1, program: length 5 runs past the end (0 bytes left)",
+        f"error: {tmp_path / 'none.pb'}: No such file or directory",
+    ]
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["tree.json"]
+
+
+def test_a_folder_stands_for_all_files_below_it(tmp_path: Path) -> None:
+    corpus = tmp_path / "corpus"
+    (corpus / "deep").mkdir(parents=True)
+    for name in ("0a1b", "deep/2c3d"):
+        (corpus / name).write_bytes(wire.encode(generate(seed=1, size=9)))
+    ok("convert", corpus, "--from", "binary", "--to", "text", "-o", tmp_path / "out")
+    made = sorted(
+        str(p.relative_to(tmp_path)) for p in (tmp_path / "out").rglob("*") if p.is_file()
+    )
+    assert made == ["out/0a1b.textproto", "out/deep/2c3d.textproto"]
+
+
+def test_unknown_fields_are_an_error_unless_they_are_to_be_dropped(tmp_path: Path) -> None:
+    path = tmp_path / "local.pb"
+    path.write_bytes(bytes.fromhex("08051005"))
+    arguments = ("convert", path, "--message", "Local", "--to", "text")
+    done = run(*arguments)
+    assert done.returncode == 1
+    assert done.stderr.decode() == f"error: {path}: byte 2: Local: field 2 is unknown\n"
+    assert ok(*arguments, "--drop-unknown") == b"name: 5\n"
+    json = (*arguments[:1], "-", "--from", "json", *arguments[2:])
+    assert run(*json, stdin=b'{"name": 5, "x": 1}').returncode == 1
+    assert ok(*json, "--drop-unknown", stdin=b'{"name": 5, "x": 1}') == b"name: 5\n"
+
+
+WRONG = [
+    (["convert"], "Missing argument 'INPUT...'"),
+    (["convert", "a.pb"], "Missing option '--to'"),
+    (["convert", "a.pb", "--to", "xml"], "'xml' is not one of 'binary', 'text', 'json'"),
+    (["convert", "a.pb", "b.pb", "--to", "text"], "several inputs need a folder to write to"),
+    (["convert", "a.pb", "a.json", "--to", "text", "-o", "out"], "would both be written to out/a."),
+    (["convert", "a.pb", "b.pb", "--to", "text", "-o", str(EXAMPLE)], "and this is a file"),
+    (["shwo", "a.pb"], "No such command 'shwo'"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "text"), WRONG, ids=[text for _, text in WRONG])
+def test_wrong_usage_ends_with_status_2_and_says_why(arguments: list[str], text: str) -> None:
+    done = run(*arguments)
+    assert done.returncode == 2
+    assert text in done.stderr.decode()
+    assert done.stdout == b""
+
+
+def test_an_ending_that_tells_nothing_asks_for_the_flag(tmp_path: Path) -> None:
+    path = tmp_path / "tree.bin"
+    path.write_bytes(b"\x12\x00")
+    done = run("show", path)
+    assert done.returncode == 1
+    assert f"{path}: the ending does not tell the format (known are .pb (binary)" in (
+        done.stderr.decode()
+    )
+    assert "say it with --from" in done.stderr.decode()
+    assert ok("show", path, "--from", "binary").startswith(b"ModuleSet\n")
+
+
+def test_binary_never_goes_to_a_terminal(tree: Path) -> None:
+    for arguments in (["schema", "--descriptor-set"], ["convert", tree, "--to", "binary"]):
+        status, output = on_a_terminal(*arguments, stream="stdout")
+        assert (status, output) == (2, b"")
+
+
+def test_a_json_that_cannot_hold_a_string_is_reported(tmp_path: Path) -> None:
+    done = run("convert", "-", "--from", "text", "--to", "json", "--message", "ExprConstantString",
+               stdin=b'val: "\\377"')  # fmt: skip
+    assert done.returncode == 1
+    assert b"error: standard input: val: the string is not UTF-8" in done.stderr
+
+
+def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
+    target = tmp_path / "tree.pb"
+    target.write_bytes(b"old")
+    target.chmod(0o640)
+
+    def interrupted() -> None:
+        with files.replacing(target) as file:
+            file.write(b"half of the ne")
+            file.flush()
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    assert target.read_bytes() == b"old"
+    assert list(tmp_path.iterdir()) == [target]
+    files.write(target, b"new")
+    assert target.read_bytes() == b"new"
+    assert stat.S_IMODE(target.stat().st_mode) == 0o640
+
+
+def test_a_new_file_has_the_mode_that_the_umask_says(tmp_path: Path) -> None:
+    before = os.umask(0o027)
+    try:
+        files.write(tmp_path / "new" / "tree.pb", b"new")
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE((tmp_path / "new" / "tree.pb").stat().st_mode) == 0o640
+
+
+def test_a_link_is_followed_and_stays(tmp_path: Path) -> None:
+    (tmp_path / "real.pb").write_bytes(b"old")
+    (tmp_path / "link.pb").symlink_to("real.pb")
+    files.write(tmp_path / "link.pb", b"new")
+    assert (tmp_path / "link.pb").is_symlink()
+    assert (tmp_path / "real.pb").read_bytes() == b"new"
+
+
+def test_a_pipe_is_written_to_and_not_replaced(tmp_path: Path) -> None:
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    with subprocess.Popen(["cat", fifo], stdout=subprocess.PIPE) as reader:
+        files.write(fifo, b"new")
+        assert reader.communicate()[0] == b"new"
+    assert stat.S_ISFIFO(fifo.stat().st_mode)
+
+
+def test_a_file_that_cannot_be_written_is_an_error_that_names_it(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"")
+    with pytest.raises(files.FileError, match=r"/file/tree.pb: .*/file is no folder"):
+        files.write(tmp_path / "file" / "tree.pb", b"new")
+
+
+def test_reading_and_writing_from_python(tmp_path: Path) -> None:
+    for ending in files.ENDINGS:
+        path = tmp_path / f"local{ending}"
+        files.write(path, files.serialize(Local(name=3), files.format_of(path)))
+        assert files.read(Local, path) == Local(name=3)
+    assert files.read(ModuleSet, EXAMPLE).module is None
+
+
+def test_help_says_what_each_command_is_for() -> None:
+    text = ok("--help").decode()
+    for command in ("schema", "convert", "show"):
+        assert f"  {command} " in text
+        assert "Usage: python -m scriptschema" in ok(command, "--help").decode()
+    assert ok("--version").startswith(b"python -m scriptschema, version ")
+
+
+def test_many_files_show_a_bar_on_a_terminal_only(tmp_path: Path) -> None:
+    for number in range(30):
+        (tmp_path / f"{number}.pb").write_bytes(b"\x12\x00")
+    arguments = ("convert", tmp_path, "--from", "binary", "--to", "text", "-o")
+    assert run(*arguments, tmp_path.parent / "out1").stderr == b""
+    status, output = on_a_terminal(*arguments, tmp_path.parent / "out2", stream="stderr")
+    assert status == 0
+    assert b"converting" in output

@@ -1,0 +1,254 @@
+"""Strategies: found without import, shrinking to the smallest tree, within Hypothesis's limits."""
+
+import subprocess
+import sys
+
+import pytest
+from hypothesis import find, given, settings
+from hypothesis import strategies as st
+
+from scriptschema import Message, messages, strategies, walk, wire
+from scriptschema.messages import (
+    MESSAGES,
+    Expr,
+    ExprBinary,
+    ExprCall,
+    ExprConstantNumber,
+    ExprConstantString,
+    ExprInterpString,
+    ExprPrefix,
+    ExprUnary,
+    ModuleSet,
+    Stat,
+    StatBlock,
+    StatIf,
+    StatReturn,
+    StatWhile,
+    Type,
+    TypeUnion,
+)
+
+M = messages
+NIL = Expr(nil=M.ExprConstantNil())
+KIND = Type(primitive=M.TypePrimitive(kind=0))
+LOCAL = ExprPrefix(local=M.ExprLocal(var=M.Local(name=0)))
+STRICT = settings(max_examples=300, deadline=None, suppress_health_check=[])
+
+
+def test_the_readmes_way_to_import_works() -> None:
+    from scriptschema import strategies as imported
+
+    assert imported is strategies
+
+
+@STRICT
+@given(strategies.module_sets())
+def test_programs_pass_all_health_checks(tree: ModuleSet) -> None:
+    assert wire.decode(ModuleSet, wire.encode(tree)) == tree
+
+
+@STRICT
+@given(
+    st.one_of(
+        strategies.exprs(),
+        strategies.stats(),
+        strategies.blocks(),
+        strategies.types(),
+        strategies.exprs(swarm=True, size=20),
+        strategies.stats(max_depth=8, weights={"Stat": {"while": 100}}),
+    )
+)
+def test_the_named_strategies_and_their_options_work(tree: Message) -> None:
+    assert isinstance(tree, (Expr, Stat, StatBlock, Type))
+
+
+def test_trees_of_2000_nodes_fit_into_an_example() -> None:
+    sizes: list[int] = []
+
+    @settings(max_examples=30, deadline=None, suppress_health_check=[])
+    @given(strategies.module_sets(size=2000))
+    def collect(tree: ModuleSet) -> None:
+        sizes.append(sum(1 for _ in walk(tree)))
+
+    collect()
+    assert max(sizes) <= 2000
+    assert max(sizes) > 300
+
+
+def test_sizes_that_do_not_fit_are_refused_with_what_to_use() -> None:
+    for size in (0, strategies.MAX_SIZE + 1):
+        with pytest.raises(ValueError, match=f"size must be from 1 to .*not {size}: use generate"):
+            strategies.exprs(size=size)
+    with pytest.raises(ValueError, match="a ModuleSet is at least 1 deep"):
+        strategies.module_sets(max_depth=0)
+    with pytest.raises(ValueError, match="has no alternative 'nul'"):
+        strategies.exprs(weights={"Expr": {"nul": 1}})
+
+
+def holds(cls: type[Message], condition=lambda node: True):
+    return lambda tree: any(isinstance(n, cls) and condition(n) for n, _ in walk(tree))
+
+
+SMALLEST = {
+    "a power": (
+        strategies.exprs(),
+        holds(ExprBinary, lambda node: node.op is ExprBinary.Op.Pow),
+        Expr(binary=ExprBinary(op=ExprBinary.Op.Pow, left=NIL, right=NIL)),
+    ),
+    "any binary": (
+        strategies.exprs(),
+        holds(ExprBinary),
+        Expr(binary=ExprBinary(op=ExprBinary.Op.Add, left=NIL, right=NIL)),
+    ),
+    "a length": (
+        strategies.exprs(),
+        holds(ExprUnary, lambda node: node.op is ExprUnary.Op.Len),
+        Expr(unary=ExprUnary(op=ExprUnary.Op.Len, expr=NIL)),
+    ),
+    "anything": (strategies.exprs(), lambda tree: True, NIL),
+    "any program": (strategies.module_sets(), lambda t: True, ModuleSet(program=StatBlock())),
+    "a module": (
+        strategies.module_sets(),
+        lambda tree: tree.module is not None,
+        ModuleSet(module=StatBlock(), program=StatBlock()),
+    ),
+    "two returns": (
+        strategies.blocks(),
+        lambda tree: sum(isinstance(n, StatReturn) for n, _ in walk(tree)) >= 2,
+        StatBlock(body=[Stat(return_=StatReturn())] * 2),
+    ),
+    "a string that is not ASCII": (
+        strategies.exprs(),
+        holds(ExprConstantString, lambda node: not node.val.isascii()),
+        Expr(string=ExprConstantString(val="\x80")),
+    ),
+    "a union": (
+        strategies.types(),
+        holds(TypeUnion),
+        Type(union=TypeUnion(left=KIND, right=KIND)),
+    ),
+    "three arguments": (
+        strategies.exprs(),
+        holds(ExprCall, lambda node: len(node.args) >= 3),
+        Expr(call=ExprCall(func=LOCAL, self_=False, args=[NIL, NIL, NIL])),
+    ),
+    "two parts": (
+        strategies.exprs(),
+        holds(ExprInterpString, lambda node: len(node.parts) >= 2),
+        Expr(interpstring=ExprInterpString(parts=[NIL, NIL])),
+    ),
+    "an elseif": (
+        strategies.stats(),
+        holds(StatIf, lambda node: node.elseif is not None),
+        Stat(if_=StatIf(cond=NIL, then=StatBlock(), elseif=StatIf(cond=NIL, then=StatBlock()))),
+    ),
+    "a while": (
+        strategies.stats(),
+        holds(StatWhile),
+        Stat(while_=StatWhile(cond=NIL, body=StatBlock())),
+    ),
+    "a negative number": (
+        strategies.exprs(),
+        holds(ExprConstantNumber, lambda node: node.val < 0),
+        Expr(number=ExprConstantNumber(val=-1)),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SMALLEST)
+def test_examples_shrink_to_the_smallest_tree(name: str) -> None:
+    strategy, predicate, smallest = SMALLEST[name]
+    found = find(
+        strategy,
+        predicate,
+        settings=settings(max_examples=2000, database=None, derandomize=True),
+    )
+    assert found == smallest
+
+
+@settings(deadline=None)
+@given(st.data())
+def test_every_message_is_found_by_its_type(data: st.DataObject) -> None:
+    cls = data.draw(st.sampled_from(list(MESSAGES.values())))
+    assert isinstance(data.draw(st.from_type(cls)), cls)
+
+
+@settings(deadline=None, max_examples=30)
+@given(
+    st.builds(ExprBinary),
+    st.builds(messages.Local),
+    st.builds(ExprCall, self_=st.just(True)),
+    st.lists(st.from_type(Expr), max_size=2),
+)
+def test_builds_fills_required_fields(
+    binary: ExprBinary, local: messages.Local, call: ExprCall, exprs: list[Expr]
+) -> None:
+    for tree in (binary, local, call, *exprs):
+        assert wire.decode(type(tree), wire.encode(tree)) == tree
+    assert call.self_ is True
+
+
+@pytest.mark.parametrize("first", ["hypothesis", "scriptschema.messages"])
+def test_types_are_found_whichever_is_imported_first(first: str) -> None:
+    second = {"hypothesis", "scriptschema.messages"} - {first}
+    script = (
+        f"import {first}\nimport {second.pop()}\n"
+        "import warnings; warnings.simplefilter('ignore')\n"
+        "from hypothesis import strategies as st\n"
+        "from scriptschema import messages\n"
+        "assert 'scriptschema.strategies' not in __import__('sys').modules\n"
+        "print(type(st.from_type(messages.Expr).example()).__name__)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "Expr\n"
+
+
+def modules_after(code: str) -> set[str]:
+    script = f"{code}\nimport sys\nprint(*sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    return set(done.stdout.split())
+
+
+def test_importing_hypothesis_does_not_load_the_messages() -> None:
+    loaded = modules_after("import hypothesis")
+    assert "scriptschema.hypothesis_plugin" in loaded
+    assert not loaded & {"scriptschema.base", "scriptschema.messages", "pure_protobuf"}
+
+
+def test_importing_the_package_and_its_messages_does_not_load_hypothesis() -> None:
+    for code in (
+        "import scriptschema",
+        "from scriptschema import messages, wire, interop, generate, walk",
+    ):
+        assert "hypothesis" not in modules_after(code)
+
+
+@given(strategies.encoded(Expr))
+def test_encoded_gives_sound_bytes(data: bytes) -> None:
+    wire.decode(Expr, data, unknown="error")
+
+
+def test_damaged_says_what_was_done_and_every_fault_occurs() -> None:
+    seen: set[str] = set()
+    outcomes: set[bool] = set()
+
+    @settings(max_examples=800, deadline=None, database=None, derandomize=True)
+    @given(strategies.damaged(ModuleSet))
+    def collect(damaged: strategies.Damaged) -> None:
+        assert 1 <= len(damaged.faults) <= 4
+        wire.decode(ModuleSet, damaged.original, unknown="error")
+        seen.update(fault.split()[0] for fault in damaged.faults)
+        try:
+            wire.decode(ModuleSet, damaged.data)
+        except wire.DecodeError:
+            outcomes.add(False)
+        else:
+            outcomes.add(True)
+
+    collect()
+    assert {"cut", "bit", "bytes", "all", "foreign", "nested", "byte"} <= seen
+    assert outcomes == {True, False}

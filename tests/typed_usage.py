@@ -1,0 +1,47 @@
+"""How a typed caller uses the packages; mypy --strict reads this, nothing runs it."""
+
+from typing import assert_type
+
+from hypothesis import given
+from hypothesis.strategies import SearchStrategy
+
+from scriptschema import Message, Path, interop, messages, strategies, walk, wire
+from scriptschema.generate import generate
+from scriptschema.messages import Expr, ExprBinary, ExprConstantNumber, ModuleSet, StatBlock
+
+one = Expr(number=ExprConstantNumber(val=1))
+total = ExprBinary(op=ExprBinary.Op.Add, left=one, right=one)
+assert_type(total.left, Expr)
+assert_type(total.op, ExprBinary.Op)
+assert_type(one.number, ExprConstantNumber | None)
+assert_type(one.which, str | None)
+assert_type(StatBlock().body, list[messages.Stat])
+
+data = wire.encode(total)
+assert_type(data, bytes)
+assert_type(bytes(total), bytes)
+assert_type(wire.decode(ExprBinary, data), ExprBinary)
+assert_type(ExprBinary.loads(data), ExprBinary)
+assert_type(interop.from_text(Expr, "nil {}"), Expr)
+assert_type(generate(seed=1), ModuleSet)
+assert_type(generate(Expr, seed=1, size=10), Expr)
+assert_type(strategies.messages(Expr), SearchStrategy[Expr])
+
+for node, path in walk(total):
+    assert_type(node, Message)
+    assert_type(path, Path)
+
+classes: list[type[Message]] = list(messages.MESSAGES.values())
+
+
+@given(strategies.exprs(size=20))
+def test_with_a_typed_argument(expr: Expr) -> None:
+    assert wire.decode(Expr, wire.encode(expr)) == expr
+
+
+try:
+    ExprBinary(op=ExprBinary.Op.Add, left=one)  # type: ignore[call-arg]  # right is required
+    ExprBinary(op=3, left=one, right=one)  # type: ignore[arg-type]  # no member of the enum
+    Expr(one)  # type: ignore[call-arg, arg-type]  # keywords only
+except ValueError:
+    pass
