@@ -2,4 +2,5 @@
 
 from scriptschema.cli import main
 
-main(prog_name="python -m scriptschema")
+if __name__ == "__main__":  # worker processes import this module under another name
+    main(prog_name="python -m scriptschema")

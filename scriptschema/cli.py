@@ -6,30 +6,22 @@ What a command needs is imported when it runs: `--help` should come at once.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any
 
 import click
 
-if TYPE_CHECKING:
-    from scriptschema.base import Message
-
-T = TypeVar("T")
-
-FORMATS = click.Choice(["binary", "text", "json"])
-INPUT = click.Path(path_type=Path, allow_dash=True)
-
-message_option = click.option(
-    "--message",
-    "message_name",
-    default="ModuleSet",
-    show_default=True,
-    metavar="NAME",
-    help="What the input holds, by its name in the schema.",
-)
-from_option = click.option(
-    "--from", "from_format", type=FORMATS, help="The input's format, where its ending does not say."
+from scriptschema import corpus_commands
+from scriptschema.console import (
+    FORMATS,
+    INPUT,
+    drop_unknown_option,
+    from_option,
+    message_class,
+    message_option,
+    progress,
+    refuse_terminal,
+    report,
 )
 
 
@@ -62,7 +54,7 @@ def schema(descriptor_set: bool) -> None:
 @from_option
 @click.option("-o", "--output", metavar="FILE|DIR", help="Where to write; else standard output.")
 @message_option
-@click.option("--drop-unknown", is_flag=True, help="Drop fields that the schema does not know.")
+@drop_unknown_option
 def convert(
     inputs: tuple[Path, ...],
     to_format: str,
@@ -134,56 +126,5 @@ def show(path: Path, from_format: Any, message_name: str) -> None:
     print_outline(outline(message), size)
 
 
-def message_class(name: str) -> type[Message]:
-    """The message with that name; a usage error that names near ones if there is none."""
-    from scriptschema.messages import MESSAGES
-
-    if name not in MESSAGES:
-        import difflib
-
-        near = difflib.get_close_matches(name, MESSAGES, n=3)
-        hint = f"did you mean {' or '.join(near)}?" if near else "see the schema command"
-        raise click.BadParameter(f"there is no message {name!r}; {hint}", param_hint="--message")
-    return MESSAGES[name]
-
-
-def report(error: Exception) -> None:
-    """Print an error to standard error."""
-    click.secho(f"error: {error}", err=True, fg="red")
-
-
-def refuse_terminal() -> None:
-    """End with a usage error where binary data would go to a terminal."""
-    if sys.stdout.isatty():
-        raise click.UsageError("binary output would go to the terminal: redirect it or use -o FILE")
-
-
-def progress(items: Sequence[T] | Iterable[T], what: str, total: int | None = None) -> Iterator[T]:
-    """Yield the items with a bar on standard error, if that is a terminal and there are many."""
-    if total is None:
-        total = len(items) if isinstance(items, Sequence) else 0
-    if total < 20 or not sys.stderr.isatty():
-        yield from items
-        return
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeRemainingColumn,
-    )
-
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[rate]}"),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(what, total=total, rate="")
-        for item in items:
-            yield item
-            speed = bar.tasks[0].speed
-            bar.update(task, advance=1, rate=f"{speed:,.0f}/s" if speed else "")
+main.add_command(corpus_commands.generate)
+main.add_command(corpus_commands.stats)

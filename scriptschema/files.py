@@ -1,7 +1,10 @@
 """Trees in files: the three formats, which file is in which, and how a file is written.
 
-The command line's rooms share this. A file is written whole or not at all: into a temporary file
-beside it, then renamed.
+The command line's rooms share this. A file is written whole or not at all: into a hidden temporary
+file beside it, then renamed.
+
+A stream is many trees in one file or pipe, each after its length as a varint, as protobuf's
+`writeDelimitedTo` and `parseDelimitedFrom` have it; its ending is `.pbstream`.
 """
 
 from __future__ import annotations
@@ -23,6 +26,8 @@ from scriptschema.base import Message
 Format = Literal["binary", "text", "json"]
 FORMATS: Final[tuple[Format, ...]] = ("binary", "text", "json")
 ENDINGS: Final[dict[str, Format]] = {".pb": "binary", ".textproto": "text", ".json": "json"}
+
+STREAM_ENDING: Final = ".pbstream"
 
 DROP: Final[interop.Unknown] = "drop"
 ERROR: Final[interop.Unknown] = "error"
@@ -80,6 +85,44 @@ def read(
         raise FileError(f"{name_of(path)}: {reason_of(error)}") from None
 
 
+def delimited(data: bytes) -> bytes:
+    """A tree's bytes as they stand in a stream."""
+    return wire.varint_bytes(len(data)) + data
+
+
+def read_delimited(file: IO[bytes]) -> Iterator[tuple[int, bytes]]:
+    """Yield the trees' bytes from a stream, each with the position at which it starts.
+
+    Only one is held at a time. Raises FileError where the stream is cut off or is none.
+    """
+    position = 0
+    while first := file.read(1):
+        size = shift = 0
+        byte = first
+        while byte and shift < 35:
+            size |= (byte[0] & 127) << shift
+            shift += 7
+            if byte[0] < 128:
+                break
+            byte = file.read(1)
+        else:
+            what = "the length of a tree is cut off" if not byte else "this is no length of a tree"
+            raise FileError(f"byte {position}: {what}")
+        position += shift // 7
+        pieces = []
+        left = size
+        # In pieces, so that a wrong length does not take memory that is not there.
+        while left and (piece := file.read(min(left, 1 << 20))):
+            pieces.append(piece)
+            left -= len(piece)
+        if left:
+            raise FileError(
+                f"byte {position}: a tree of {size} bytes is cut off ({left} bytes are missing)"
+            )
+        yield position, b"".join(pieces)
+        position += size
+
+
 def name_of(path: Path) -> str:
     """The file's name in messages to a person."""
     return "standard input" if path == STANDARD else str(path)
@@ -99,11 +142,14 @@ class Input:
 
 
 def expand(paths: Iterable[Path]) -> list[Input]:
-    """The files that are meant: a folder stands for all files below it, in sorted order."""
+    """The files that are meant: a folder stands for all files below it, in sorted order.
+
+    Hidden files in it are left out: what a killed process has left of a file it was writing is one.
+    """
     found = []
     for path in paths:
         if path != STANDARD and path.is_dir():
-            inside = sorted(p for p in path.rglob("*") if p.is_file())
+            inside = sorted(p for p in path.rglob("[!.]*") if p.is_file())
             found += [Input(p, p.relative_to(path)) for p in inside]
         else:
             found.append(Input(path, Path(path.name)))

@@ -223,11 +223,12 @@ def grammar_of(weights: Weights | str | PathLike[str] | None) -> Grammar:
     if weights is None:
         return _grammar(())
     if not isinstance(weights, Mapping):
-        weights = _read_weights(Path(weights))
+        weights = read_weights(Path(weights))
     return _grammar(tuple((m, tuple(inner.items())) for m, inner in weights.items()))
 
 
-def _read_weights(path: Path) -> Weights:
+def read_weights(path: Path) -> Weights:
+    """Read a TOML file with a table of weights for each message: raises WeightsError, OSError."""
     try:
         with path.open("rb") as file:
             table = tomllib.load(file)

@@ -357,7 +357,7 @@ def _encode_carefully(root: Message, max_depth: int) -> list[bytes]:
         else:
             frames.pop()
             if owner is not None:
-                prefix = _tag_bytes(owner) + _varint_bytes(size[0])
+                prefix = _tag_bytes(owner) + varint_bytes(size[0])
                 parts.append(prefix)
                 frames[-1][3][0] += size[0] + len(prefix)
     return parts
@@ -379,7 +379,7 @@ def _set_fields(message: Message, path: Path) -> Iterator[tuple[FieldInfo, Any, 
 def _scalar_bytes(field: FieldInfo, value: Any) -> bytes:
     """The field's tag and value."""
     if field.type is not str:
-        return _tag_bytes(field) + _varint_bytes(value)
+        return _tag_bytes(field) + varint_bytes(value)
     try:
         text: bytes = value.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError as error:
@@ -387,10 +387,11 @@ def _scalar_bytes(field: FieldInfo, value: Any) -> bytes:
             f"{field.message}.{field.name} holds a surrogate that stands for no byte "
             f"(U+{ord(value[error.start]):04X} at index {error.start})"
         ) from None
-    return _tag_bytes(field) + _varint_bytes(len(text)) + text
+    return _tag_bytes(field) + varint_bytes(len(text)) + text
 
 
-def _varint_bytes(value: int) -> bytes:
+def varint_bytes(value: int) -> bytes:
+    """The integer as a varint; a negative one takes ten bytes."""
     value &= 0xFFFFFFFFFFFFFFFF
     out = bytearray()
     while value > 127:
@@ -406,7 +407,7 @@ def _tag(field: FieldInfo) -> int:
 
 
 def _tag_bytes(field: FieldInfo) -> bytes:
-    return _varint_bytes(_tag(field))
+    return varint_bytes(_tag(field))
 
 
 # The fast reader and writer: functions compiled from the schema, as lines of source
@@ -609,7 +610,7 @@ def _write_value_lines(field: FieldInfo) -> list[str]:
 
 def _put_prefix(prefixes: tuple[bytes, ...], n: int, put: Callable[[bytes], None]) -> int:
     """Put the tag that `prefixes` have and the length `n`; return how many bytes these are."""
-    prefix = prefixes[0][:-1] + _varint_bytes(n)
+    prefix = prefixes[0][:-1] + varint_bytes(n)
     put(prefix)
     return len(prefix)
 
@@ -642,7 +643,7 @@ def _encoders() -> dict[type, Callable[[Message, Callable[[bytes], None], int], 
     scope: dict[str, Any] = {
         "Unusual": _Unusual,
         "put_prefix": _put_prefix,
-        "varint_bytes": _varint_bytes,
+        "varint_bytes": varint_bytes,
         **MESSAGES,
     }
     for name, cls in MESSAGES.items():

@@ -1,0 +1,116 @@
+"""Many random trees, each from its own seed, on one processor or several.
+
+What is made from a seed depends on the recipe alone: not on how many processes there are, nor on
+what was made before. Workers only make bytes, in chunks, and the caller gets them in order; so
+whoever writes them is one process, and the workers have nothing to clean up when they are stopped.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import os
+import signal
+import threading
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
+from itertools import islice
+
+import attrs
+
+from scriptschema import files
+from scriptschema.base import Message, walk
+from scriptschema.generate import Weights, generate
+from scriptschema.messages import MESSAGES
+
+
+@attrs.frozen
+class Recipe:
+    """What is made from a seed: a tree of a message as a file of some format."""
+
+    message: str
+    size: int
+    weights: Weights | None
+    swarm: bool
+    form: files.Format
+
+    def make(self, seed: int) -> bytes:
+        """Return the file for `seed`; raises what `generate` and the format raise."""
+        tree = generate(
+            MESSAGES[self.message],
+            seed=seed,
+            size=self.size,
+            weights=self.weights,
+            swarm=self.swarm,
+        )
+        if self.form == "json":
+            _make_unicode(tree)
+        return files.serialize(tree, self.form)
+
+
+def _make_unicode(tree: Message) -> None:
+    """Put U+FFFD for what is not UTF-8 in strings: JSON cannot hold that."""
+    for message, _ in walk(tree):
+        for name, field in message.FIELDS.items():
+            if field.type is str:
+                data = getattr(message, name).encode("utf-8", "surrogateescape")
+                setattr(message, name, data.decode("utf-8", "replace"))
+
+
+def make_all(recipe: Recipe, seeds: Iterable[int], jobs: int) -> Iterator[bytes]:
+    """Yield what `recipe` makes from each of the seeds, in their order, in `jobs` processes.
+
+    Raises concurrent.futures.process.BrokenProcessPool if one of these is killed.
+    """
+    if jobs == 1:
+        yield from map(recipe.make, seeds)
+        return
+    seeds = iter(seeds)
+    length = max(1, min(100, 20_000 // recipe.size))
+    chunks = iter(lambda: list(islice(seeds, length)), [])
+    # Spawned processes are the same on every platform, and share nothing with this one.
+    context = multiprocessing.get_context("spawn")
+    pool = ProcessPoolExecutor(jobs, mp_context=context, initializer=_start_worker)
+    waiting: deque[Future[list[bytes]]] = deque()
+    try:
+        while True:
+            # A little ahead of who takes them, not all at once: there may be millions.
+            for chunk in islice(chunks, 3 * jobs - len(waiting)):
+                with _interrupts_later():
+                    waiting.append(pool.submit(_make_chunk, recipe, chunk))
+            if not waiting:
+                break
+            yield from waiting.popleft().result()
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _make_chunk(recipe: Recipe, seeds: Sequence[int]) -> list[bytes]:
+    return [recipe.make(seed) for seed in seeds]
+
+
+@contextlib.contextmanager
+def _interrupts_later() -> Iterator[None]:
+    """Hold Ctrl-C back while a worker may be started: it would greet it with a traceback.
+
+    The worker inherits this, until it is ready.
+    """
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _start_worker() -> None:
+    """Make this process end at Ctrl-C without a word, and when the one that started it is gone."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    if hasattr(signal, "pthread_sigmask"):
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        threading.Thread(target=lambda: (parent.join(), os._exit(1)), daemon=True).start()
