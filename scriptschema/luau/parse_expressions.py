@@ -277,7 +277,7 @@ class ExpressionReader(TypeReader):
     def conditional(self) -> Reading:
         """An if-expression."""
         clauses = []
-        while self.kind in ("if", "elseif"):
+        while not clauses or self.kind == "elseif":
             self.advance()
             cond = yield self.expression()
             self.expect("then", "after the condition")
@@ -418,5 +418,5 @@ class ExpressionReader(TypeReader):
         if value <= INT32_MAX and value == int(value):
             return Expr(number=ExprConstantNumber(val=int(value)))
         expr = number_expression(value)
-        self.lose(index, f"number {text}", f"`{render(expr)}`, which has the same value")
+        self.lose(index, f"number {text:.40}", f"`{render(expr)}`, which has the same value")
         return expr

@@ -298,7 +298,7 @@ class TypeReader(TokenReader, ABC):
                 if _NAME.fullmatch(key) and key not in KEYWORDS:
                     items.append(TypeTableItem(key=self.names.field(key), type=type_))
                 else:
-                    self.lose(bracket, f"property {key!r}, which is no name", "left out")
+                    self.lose(bracket, f"property {key!r:.40}, which is no name", "left out")
             elif self.kind == "[":
                 if indexer is not None:
                     self.fail("one indexer only in a table type")

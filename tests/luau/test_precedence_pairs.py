@@ -9,7 +9,8 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Iterator
-from typing import Any
+
+from real_luau import RealLuau
 
 from scriptschema.luau.parse import ParseError, parse
 from scriptschema.luau.render import BINARY, UNARY, render
@@ -137,7 +138,7 @@ end
 """
 
 
-def differing(luau: Any, texts: list[tuple[str, str]]) -> list[int]:
+def differing(luau: RealLuau, texts: list[tuple[str, str]]) -> list[int]:
     """The positions of the pairs of expressions whose values differ, by the real Luau."""
     found: list[int] = []
     for start in range(0, len(texts), 100):
@@ -151,13 +152,13 @@ def differing(luau: Any, texts: list[tuple[str, str]]) -> list[int]:
     return found
 
 
-def test_precedence_of_what_is_printed_is_that_of_the_tree(luau: Any) -> None:
+def test_precedence_of_what_is_printed_is_that_of_the_tree(luau: RealLuau) -> None:
     texts = [(render(tree), plain(tree)) for tree in TREES + SOME_LARGER]
     wrong = differing(luau, texts)
     assert [texts[number] for number in wrong] == []
 
 
-def test_precedence_test_can_tell_trees_apart(luau: Any) -> None:
+def test_precedence_test_can_tell_trees_apart(luau: RealLuau) -> None:
     """The values show for most pairs of operators which of the two comes first."""
     texts = [(plain(left), plain(right)) for left, right in pairs()]
     assert len(differing(luau, texts)) > 0.8 * len(texts)

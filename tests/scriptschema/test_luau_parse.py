@@ -601,6 +601,10 @@ def test_the_same_identifier_is_the_same_index_as_far_as_one_table_reaches() -> 
             "x = if a then b",
             ("1:16: expected `else` and a value, which an if-expression needs, found END"),
         ),
+        (
+            "x = if a then b if",
+            "1:17: expected `else` and a value, which an if-expression needs, found `if`",
+        ),
         ("x = function f() end", "1:14: expected `(` and the function's parameters, found `f`"),
         ("x = @a 1", "1:8: expected `function` after an attribute, found `1`"),
         ("@a x()", "1:4: expected `function` after an attribute, found `x`"),
