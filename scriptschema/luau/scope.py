@@ -707,20 +707,14 @@ class _Mender:
         _: int = 0,
         after: int = 0,
     ) -> None:
-        _, left, right = BINARY[node.op]
+        left, right = BINARY[node.op][1:]
         self.push(
             (_Mender.expr, node.left, Path(path, "left"), depth + 1, registers + 1, 0, left),
             (_Mender.expr, node.right, Path(path, "right"), depth + 1, registers + 2, right, after),
         )
 
     def if_else(
-        self,
-        node: ExprIfElse,
-        path: Path,
-        depth: int,
-        registers: int = 0,
-        _: int = 0,
-        after: int = 0,
+        self, node: ExprIfElse, path: Path, depth: int, registers: int = 0, *_: int
     ) -> None:
         if node.which is None:
             self.note(path, "else", "the if-expression has no else")

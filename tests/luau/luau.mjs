@@ -12,7 +12,7 @@ import { createInterface } from 'node:readline'
 import { isMainThread, parentPort, Worker } from 'node:worker_threads'
 
 const PRELUDE = `
-local module = ...
+local module = nil
 local lines, size = {}, 0
 local concat, gsub, format, byte, tostring, pack, error =
   table.concat, string.gsub, string.format, string.byte, tostring, table.pack, error
@@ -31,12 +31,12 @@ function require(path)
   if not loaded then loaded = true value = module() end
   return value
 end
-return function() return concat(lines, "\\n") end
+return function() return concat(lines, "\\n") end, function(required) module = required end
 `
 
 // A destroyed state spoils the next one, and memory is 16 MB for good: so none is destroyed, and a
 // worker is given up after so many runs or characters of source.
-const RUNS = 40
+const RUNS = 20
 const CHARACTERS = 1_000_000
 
 async function work() {
@@ -44,24 +44,26 @@ async function work() {
     const forCompiling = await LuauState.createAsync()
 
     function compile({ source }) {
-        const chunk = forCompiling.loadstring(source, '=source')
+        const chunk = forCompiling.loadstring(source || ' ', '=source')
         return { error: typeof chunk === 'string' ? chunk : null }
     }
 
     async function run({ source, module }) {
         const state = await LuauState.createAsync()
-        const load = (text, name) => state.loadstring(text, name, true)
+        const load = (text, name) => state.loadstring(text || ' ', name, true) // '' is refused
         const answer = { error: null, output: '', timeout: false }
-        let output = null
+        // A chunk looks its globals up when it is loaded, so that the prelude has to run before.
+        const [output, provide] = await load(PRELUDE, '=prelude')()
         try {
+            if (module) await provide(load(module, '=module'))
             const program = load(source, '=source')
-            const required = module ? load(module, '=module') : null
-            output = (await load(PRELUDE, '=prelude')(required))[0]
+            parentPort.postMessage('started')
             await program()
         } catch (error) {
             answer.error = String(error?.message ?? error)
+            if (answer.error.startsWith('Aborted(')) throw error // nothing works here any more
         }
-        if (output !== null) answer.output = (await output())[0]
+        answer.output = (await output())[0]
         return answer
     }
 
@@ -75,9 +77,12 @@ async function work() {
 
 function start() {
     const worker = new Worker(new URL(import.meta.url), { stdout: true, stderr: true })
-    const handle = { worker, settle: null, runs: 0, characters: 0 }
+    const handle = { worker, settle: null, started: null, timer: null, runs: 0, characters: 0 }
     handle.ready = new Promise((resolve) => (handle.settle = resolve))
-    worker.on('message', (outcome) => handle.settle(outcome))
+    worker.on('message', (message) => {
+        if (message === 'started') handle.started()
+        else handle.settle(message)
+    })
     worker.on('error', (error) => handle.settle({ crash: String(error?.message ?? error) }))
     return handle
 }
@@ -97,16 +102,13 @@ async function serve() {
         current.characters += request.source.length + (request.module ?? '').length
         if (current.runs > RUNS || current.characters > CHARACTERS) replace()
         await current.ready
-        let timer = null
         const outcome = await new Promise((resolve) => {
+            const late = () => resolve({ crash: 'ran out of time', timeout: true })
             current.settle = resolve
-            timer = setTimeout(
-                () => resolve({ crash: 'ran out of time', timeout: true }),
-                request.milliseconds ?? 60_000,
-            )
+            current.started = () => (current.timer = setTimeout(late, request.milliseconds))
             current.worker.postMessage(request)
         })
-        clearTimeout(timer)
+        clearTimeout(current.timer)
         if (outcome.crash === undefined) return outcome
         replace()
         return { error: outcome.crash, output: '', timeout: outcome.timeout ?? false }
