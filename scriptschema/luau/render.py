@@ -568,7 +568,9 @@ class _Writer:
         self.push(node.key, ": ", node.type)
 
     def type_indexer(self, node: TypeTableIndexer) -> None:
-        self.push("[", node.key, "]: ", node.value)
+        # A string alone between the brackets would make a property of it.
+        opening, closing = ("[(", ")]: ") if node.key.which == "string" else ("[", "]: ")
+        self.push(opening, node.key, closing, node.value)
 
     def type_table(self, node: TypeTable) -> None:
         indexer = node.indexer
