@@ -31,8 +31,7 @@ from scriptschema.messages import (
 
 
 def nameless(tree: ModuleSet) -> ModuleSet:
-    """A copy of a tree in which all names have the index 0."""
-    tree = copy.deepcopy(tree)
+    """The tree, in which all names now have the index 0."""
     for message, _ in walk(tree):
         match message:
             case Local():
@@ -52,11 +51,11 @@ def assert_comes_back(tree: ModuleSet) -> None:
     sources = render_module_set(tree)
     result = parse(sources.program, module=sources.module)
     assert result.losses == ()
-    assert nameless(result.tree) == nameless(tree)
     assert render_module_set(result.tree, names=result.names) == sources
+    assert nameless(result.tree) == nameless(tree)
 
 
-@pytest.mark.parametrize(("size", "count"), [(20, 400), (100, 150), (500, 30), (2000, 8)])
+@pytest.mark.parametrize(("size", "count"), [(20, 300), (100, 80), (500, 20), (2000, 5)])
 @pytest.mark.parametrize("swarm", [False, True])
 def test_a_repaired_tree_comes_back_from_its_source(size: int, count: int, swarm: bool) -> None:
     for seed in range(count):
@@ -81,7 +80,7 @@ def damaged(tree: ModuleSet, rng: random.Random) -> ModuleSet:
 
 def test_a_repaired_tree_comes_back_whatever_was_done_to_it_before() -> None:
     rng = random.Random(4)
-    for seed in range(150):
+    for seed in range(60):
         tree = damaged(generate(ModuleSet, seed=seed, size=150), rng)
         assert_comes_back(repair(tree))
 
@@ -106,7 +105,7 @@ def test_sources_can_be_without_types(source: str) -> None:
 
 def test_reading_what_was_read_changes_nothing() -> None:
     """Also for sources that are not canonical: one way through a tree makes them so."""
-    for seed in range(50):
+    for seed in range(20):
         tree: Message = generate(ModuleSet, seed=seed, size=100)
         assert isinstance(tree, ModuleSet)
         first = parse(render(repair(tree).program, types=False))
