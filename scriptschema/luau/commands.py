@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from scriptschema.cli import FORMATS, INPUT, from_option, progress, refuse_terminal, report
+from scriptschema.console import FORMATS, INPUT, from_option, progress, refuse_terminal, report
 
 if TYPE_CHECKING:
     from scriptschema.base import Message

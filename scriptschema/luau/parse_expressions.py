@@ -276,7 +276,7 @@ class ExpressionReader(TypeReader):
 
     def conditional(self) -> Reading:
         """An if-expression."""
-        clauses = []
+        clauses: list[tuple[Expr, Expr]] = []
         while not clauses or self.kind == "elseif":
             self.advance()
             cond = yield self.expression()

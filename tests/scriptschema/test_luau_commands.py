@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import click
 import pytest
 from click.testing import CliRunner, Result
 
 from scriptschema import interop, wire
+from scriptschema.cli import main
 from scriptschema.generate import generate
-from scriptschema.luau import commands
 from scriptschema.luau.names import Names
 from scriptschema.luau.parse import parse
 from scriptschema.luau.scope import check
@@ -27,8 +26,7 @@ def in_its_own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def run(name: str, *args: object, stdin: bytes = b"", status: int = 0) -> Result:
-    command: click.Command = getattr(commands, f"{name}_command")
-    result = CliRunner().invoke(command, [str(arg) for arg in args], input=stdin)
+    result = CliRunner().invoke(main, [name, *map(str, args)], input=stdin)
     assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
     assert result.exit_code == status, result.output
     return result
