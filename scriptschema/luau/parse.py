@@ -337,7 +337,7 @@ class _Parser(ExpressionReader):
             self.name("for the type function")
             yield self.function_body(opening)
             return None
-        name = Typename(index=self.names.type(self.name("for the type")))
+        name = self.typename(self.name("for the type"))
         generic: list[str] = []
         generics: list[Typename] = []
         packs: list[Typename] = []

@@ -97,7 +97,7 @@ class TypeReader(TokenReader, ABC):
             self.close(")", opening)
             return Type(typeof=TypeTypeof(expr=expr))
         if self.skip("."):
-            member = self.name("of a type of the module")
+            member = self.typename(self.name("of a type of the module"))
             if self.kind == "<":
                 self.lose(self.index, "types given to a module's type", "left out")
                 yield self.type_arguments()
@@ -105,7 +105,7 @@ class TypeReader(TokenReader, ABC):
                 self.lose(start, f"type of `{text}`, which is no local", "the type is `any`")
                 return Type(primitive=TypePrimitive(kind=self.names.primitive("any")))
             prefix = Local(name=self.names.local(text))
-            return Type(ref=TypeRef(prefix=prefix, index=Typename(index=self.names.type(member))))
+            return Type(ref=TypeRef(prefix=prefix, index=member))
         declared = text in self.aliases or self.generics_in_scope.get(text)
         if self.kind == "<":
             generics, packs = yield self.type_arguments()
@@ -118,6 +118,13 @@ class TypeReader(TokenReader, ABC):
         name = Typename(index=self.names.type(text))
         return Type(literal=TypeLiteral(name=name, generics=generics, genericpacks=packs))
 
+    def typename(self, text: str) -> Typename:
+        """The index of the token before this one as a type's name."""
+        if text == "typeof":  # where a type is used, this is a keyword
+            self.lose(self.index - 1, "type named `typeof`", "it is named `typeof_`")
+            text = "typeof_"
+        return Typename(index=self.names.type(text))
+
     def generics(self, *, defaults: bool = False) -> Reading:
         """`<T, U...>`: their names, which are in scope now; those of types; those of packs."""
         opening = self.index
@@ -129,7 +136,7 @@ class TypeReader(TokenReader, ABC):
         while True:
             index = self.index
             names.append(self.name("of a generic type"))
-            name = Typename(index=self.names.type(names[-1]))
+            name = self.typename(names[-1])
             self.generics_in_scope[names[-1]] = self.generics_in_scope.get(names[-1], 0) + 1
             if self.skip("..."):
                 packs.append(name)
@@ -193,7 +200,7 @@ class TypeReader(TokenReader, ABC):
     def pack(self) -> Reading:
         """A generic pack's name; None for a variadic type, which the schema does not have."""
         if self.kind == "name":
-            name = Typename(index=self.names.type(self.take()))
+            name = self.typename(self.take())
             self.advance()
             return name
         self.lose(self.index, "variadic type", "left out")

@@ -404,6 +404,13 @@ def test_a_module_is_read_into_the_same_tree_with_the_same_names() -> None:
             "1:36: property 'a b', which is no name: left out",
             "1:48: property 'end', which is no name: left out",
         ]),
+        ("type typeof<typeof...> = T", "type typeof_<typeof_...> = T", [
+            "1:6: type named `typeof`: it is named `typeof_`",
+            "1:13: type named `typeof`: it is named `typeof_`",
+        ]),
+        ("local m: typeof(1) local x: m.typeof", "local m: typeof(1) local x: m.typeof_", [
+            "1:31: type named `typeof`: it is named `typeof_`",
+        ]),
         ("local x: m.T, y: m.T<U>", "local x: any, y: any", [
             "1:10: type of `m`, which is no local: the type is `any`",
             "1:18: type of `m`, which is no local: the type is `any`",
