@@ -22,6 +22,8 @@ from scriptschema.luau.names import DEFAULT, NameReader, Names
 from scriptschema.luau.parse import Loss, ParseError, parse
 from scriptschema.luau.render import BINARY, UNARY, render, render_module_set
 from scriptschema.messages import (
+    ENUMS,
+    MESSAGES,
     Expr,
     ExprBinary,
     ExprCall,
@@ -307,6 +309,25 @@ def test_a_module_is_read_into_the_same_tree_with_the_same_names() -> None:
         parse("return 1", module="x")
     assert caught.value.source == "module"
     assert [loss.source for loss in parse("--p", module="--m").losses] == ["module", "program"]
+
+
+def test_the_examples_have_every_message_every_field_and_every_operator() -> None:
+    """So what is tested with them is tested with the whole language."""
+    seen = set()
+    for name, source in SOURCES.items():
+        module = SOURCES["module0"] if name == "program" else None
+        for message, _ in walk(parse(source, module=module).tree):
+            seen.add(type(message).__name__)
+            for field in type(message).FIELDS.values():
+                value = getattr(message, field.name)
+                if value not in (None, []):
+                    seen.add(f"{field.message}.{field.name}")
+                if value is not None and field.type in ENUMS.values():
+                    seen.add(f"{field.type_name}.{value.name}")
+    wanted = set(MESSAGES)
+    wanted |= {f"{name}.{field}" for name, cls in MESSAGES.items() for field in cls.FIELDS}
+    wanted |= {f"{name}.{value.name}" for name, enum in ENUMS.items() for value in enum}
+    assert wanted - seen == set()
 
 
 # What the schema cannot say
