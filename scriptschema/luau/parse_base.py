@@ -2,13 +2,13 @@
 
 Reading is recursive descent without recursion: what can nest is a generator that yields the part
 to be read next and is sent what it became, and `TokenReader.run` keeps the open ones in a list.
-Depth costs memory, never a RecursionError; time is linear.
+Depth costs memory, up to `MAX_NESTING`, and never a RecursionError; time is linear.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
-from typing import Any, NoReturn, TypeAlias
+from typing import Any, Final, NoReturn, TypeAlias
 
 import attrs
 
@@ -16,6 +16,9 @@ from scriptschema.luau.lexer import Source, tokenize
 from scriptschema.luau.literals import string_value, unescape
 from scriptschema.luau.names import NameReader
 from scriptschema.messages import ExprGlobal, ExprLocal, Local
+
+MAX_NESTING: Final = 200_000
+"""How deep parts may stand in each other: a bound on memory, far above Luau's own."""
 
 
 @attrs.frozen
@@ -202,6 +205,8 @@ class TokenReader:
                     return value
                 reading = waiting.pop()
             else:
+                if len(waiting) == MAX_NESTING:
+                    self.fail(f"less than {MAX_NESTING:,} levels of nesting")
                 waiting.append(reading)
                 reading = part
                 value = None

@@ -52,6 +52,7 @@ NOT_GRAMMAR = (
     "Duplicate attribute",
     "attribute @",
     "@deprecated",
+    "Only literals can be passed as arguments for attributes",
     "Missing initializer in const declaration",  # also said of one value too many
     "Assigned expression must be a variable or a field",  # also said of constants
     "Duplicate type",
