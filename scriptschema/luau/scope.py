@@ -105,7 +105,7 @@ RULES: Final[Mapping[str, str]] = {
     "group": "parentheses that the structure needs are not in the tree",
     "minus": "a number constant holds its sign itself",
     "interpolation": "text in an interpolated string is one part, and not an empty one",
-    "string": "a string's bytes are decoded as far as they are UTF-8; a string type has no zero byte",
+    "string": "a string is decoded as far as it is UTF-8, and a string type has no zero",
 }
 """The rules by name; the rule of each problem is one of these."""
 
@@ -134,8 +134,10 @@ _NOT_EMPTY: Final = {
 _WRAPPERS: Final = (Expr, ExprPrefix, LValue, Stat, Type)
 """The messages that hold exactly one of several."""
 
-_DECLARE: Final = ("local", "local_function", "for_", "for_in", "require_into_local")
-"""The statements that declare local variables."""
+_DECLARE: Final = {
+    "local": 1, "local_function": 1, "require_into_local": 1, "for_": 1, "for_in": 1,
+}  # fmt: skip
+"""The statements that declare local variables, and how many at least."""
 
 MessageT = TypeVar("MessageT", bound=Message)
 
@@ -210,7 +212,7 @@ def _copy(tree: MessageT) -> tuple[MessageT, int]:
             deepest = depth
         for slot in old._slots:
             value = getattr(old, slot)
-            if isinstance(value, Message):
+            if value.__class__ in _HEIGHTS:
                 child = object.__new__(value.__class__)
                 pairs.append((value, child, depth + 1))
                 value = child
@@ -294,7 +296,7 @@ class _Names:
 
 
 _Task: TypeAlias = tuple[Any, ...]
-"""A method of _Mender and its arguments."""
+"""A method of _Mender and its arguments: a message, its path, its depth ..., or no message."""
 
 
 class _Scope:
@@ -347,12 +349,12 @@ class _Mender:
         stack = self.stack
         tight = self.deepest - max(_HEIGHTS.values())
         while stack:
-            handler, *arguments = stack.pop()
-            if arguments and isinstance(arguments[0], Message):
+            task = stack.pop()
+            if len(task) > 3:  # a message, its path and its depth: others are about the scope
                 self.function.size += 1
-                if arguments[2] > tight:
-                    self.fit(*arguments[:3])
-            handler(self, *arguments)
+                if task[3] > tight:
+                    self.fit(*task[1:4])
+            task[0](self, *task[1:])
 
     def push(self, *tasks: _Task) -> None:
         self.stack.extend(reversed(tasks))
@@ -426,7 +428,7 @@ class _Mender:
 
     def room_for_locals(self) -> int:
         function = self.function
-        return min(_MAX_LOCALS - function.locals, _MAX_REGISTERS - 20 - function.registers)
+        return min(_MAX_LOCALS - function.locals, _MAX_REGISTERS - 30 - function.registers)
 
     def enter_function(self, method: bool, node: ExprFunction) -> None:
         self.function = _Function(self.function, node.vararg)
@@ -535,6 +537,7 @@ class _Mender:
         registers: int | None = None,
         limit: int = 0,
         after: int = 0,
+        *chain: int,
     ) -> None:
         if registers is None:
             registers = self.function.registers
@@ -571,7 +574,9 @@ class _Mender:
             node.number = _filler()
         else:
             path = Path(path, node.which or "")
-            self.push((handler, inner, path, depth + 1, registers, limit, after))
+            if chain and not (inner.__class__ is ExprBinary and inner.op == ExprBinary.Op.Concat):
+                chain = ()
+            self.push((handler, inner, path, depth + 1, registers, limit, after, *chain))
 
     def prefix(self, node: Any, path: Path, depth: int, registers: int | None = None) -> None:
         """An ExprPrefix or an LValue."""
@@ -597,11 +602,12 @@ class _Mender:
             self.push((handler, inner, path, depth + 1, registers))
 
     def expressions(
-        self, items: Iterable[Expr], path: Path, name: str, depth: int, registers: int
+        self, items: list[Expr], path: Path, name: str, depth: int, registers: int
     ) -> list[_Task]:
-        """Tasks for expressions whose values go into registers side by side."""
+        """Tasks for expressions whose values go side by side: their registers are taken first."""
+        registers += len(items)
         return [
-            (_Mender.expr, item, Path(path, name, index), depth, registers + index)
+            (_Mender.expr, item, Path(path, name, index), depth, registers)
             for index, item in enumerate(items)
         ]
 
@@ -640,7 +646,7 @@ class _Mender:
         if node.self_ and node.func.which != "index_name":
             self.note(path, "self", "a call with self calls a field by name")
             node.self_ = False
-        first = registers + 2 + node.self_
+        first = registers + 1 + node.self_
         self.shorten(node, "args", _MAX_REGISTERS - first, path, "registers")
         self.push(
             (_Mender.prefix, node.func, Path(path, "func"), depth + 1, registers + 1),
@@ -662,30 +668,24 @@ class _Mender:
         )
 
     def table(self, node: ExprTable, path: Path, depth: int, registers: int = 0, *_: int) -> None:
+        # Luau moves the items without a key into the table 16 at a time
+        without_key = sum(item.which is None for item in node.items)
+        registers += 1 + min(without_key, 16)
         self.push(
             *(
-                # Luau moves a table's list items into it 16 at a time
-                (
-                    _Mender.table_item,
-                    item,
-                    Path(path, "items", index),
-                    depth + 1,
-                    registers + 1 + index % 16,
-                )
+                (_Mender.table_item, item, Path(path, "items", index), depth + 1, registers)
                 for index, item in enumerate(node.items)
             )
         )
 
-    def table_item(
-        self, node: TableItem, path: Path, depth: int, registers: int | None = None
-    ) -> None:
+    def table_item(self, node: TableItem, path: Path, depth: int, registers: int = 0) -> None:
         if node.which == "key_name":
             self.name(node.alternative, Path(path, "key_name"))
         elif node.which == "key_expr":
             key = Path(path, "key_expr")
-            self.push((_Mender.expr, node.alternative, key, depth + 1, registers))
-        value = Path(path, "value")
-        self.push((_Mender.expr, node.value, value, depth + 1, (registers or 0) + 2))
+            self.push((_Mender.expr, node.alternative, key, depth + 1, registers + 1))
+            registers += 1
+        self.push((_Mender.expr, node.value, Path(path, "value"), depth + 1, registers + 1))
 
     def unary(
         self,
@@ -706,12 +706,38 @@ class _Mender:
         registers: int = 0,
         _: int = 0,
         after: int = 0,
+        chain: int = 0,
     ) -> None:
         left, right = BINARY[node.op][1:]
+        for_left, for_right = registers + 1, registers + 2
+        if node.op in (ExprBinary.Op.And, ExprBinary.Op.Or):
+            for_right = registers  # the result goes where the right operand's value goes
+        if node.op == ExprBinary.Op.Concat:
+            # `a .. b .. c` is one operation, which takes the registers of its operands first
+            if not chain:
+                chain = self.concatenated(node, path, registers)
+                registers += chain
+            for_left = for_right = registers
         self.push(
-            (_Mender.expr, node.left, Path(path, "left"), depth + 1, registers + 1, 0, left),
-            (_Mender.expr, node.right, Path(path, "right"), depth + 1, registers + 2, right, after),
+            (_Mender.expr, node.left, Path(path, "left"), depth + 1, for_left, 0, left),
+            (_Mender.expr, node.right, Path(path, "right"), depth + 1, for_right, right, after)
+            + ((chain,) if chain else ()),
         )
+
+    def concatenated(self, node: ExprBinary, path: Path, registers: int) -> int:
+        """How many operands a chain of concatenations has, of which no more are left than fit."""
+        room = _MAX_REGISTERS - 5 - registers
+        count = 2
+        while True:
+            inner: Any = node.right.alternative
+            if inner.__class__ is not ExprBinary or inner.op != ExprBinary.Op.Concat:
+                return count
+            if count >= room:
+                self.note(path, "registers", f"the {count + 1}th operand has no register left")
+                self.simplify(node.right)
+                return count
+            node = inner
+            count += 1
 
     def if_else(
         self, node: ExprIfElse, path: Path, depth: int, registers: int = 0, *_: int
@@ -758,11 +784,12 @@ class _Mender:
             else:
                 end_text()
                 parts.append(part)
-                tasks.append((_Mender.expr, part, here, depth + 1, first + len(tasks)))
+                tasks.append((_Mender.expr, part, here, depth + 1))
         end_text()
         if len(parts) < len(node.parts):
             node.parts = parts
-        self.push(*tasks)
+        registers = first + len(tasks)
+        self.push(*((*task, registers) for task in tasks))
 
     # Functions
 
@@ -885,7 +912,7 @@ class _Mender:
                 depth += 2
             if which != "return_":
                 return
-        elif which in _DECLARE and self.room_for_locals() < 4:
+        elif which in _DECLARE and self.room_for_locals() < _DECLARE[which]:
             inner = self.without_locals(node, path)
             if inner is None:
                 return
@@ -986,10 +1013,11 @@ class _Mender:
         self.shorten(node, "vars", self.room_for_locals(), path, "locals")
         self.shorten(node, "types", len(node.vars), path, "types")
         registers = self.function.registers
-        self.shorten(node, "values", _MAX_REGISTERS - registers - 5, path, "registers")
+        room = max(_MAX_REGISTERS - registers - len(node.vars) - 5, len(node.vars))
+        self.shorten(node, "values", room, path, "registers")
         self.push(
             *self.types_of(node.types, path, "types", depth + 1),
-            *self.expressions(node.values, path, "values", depth + 1, registers),
+            *self.expressions(node.values, path, "values", depth + 1, registers + len(node.vars)),
             (_Mender.declare_locals, node.vars),
         )
 
@@ -1008,7 +1036,7 @@ class _Mender:
     def for_in(self, node: StatForIn, path: Path, depth: int) -> None:
         self.not_empty(node.vars, Local(name=0), path, "vars")
         self.not_empty(node.values, Expr(table=ExprTable()), path, "values")
-        self.shorten(node, "vars", self.room_for_locals() - 3, path, "locals")
+        self.shorten(node, "vars", self.room_for_locals(), path, "locals")
         registers = self.function.registers
         self.shorten(node, "values", _MAX_REGISTERS - registers - 5, path, "registers")
         self.push(

@@ -76,7 +76,11 @@ async function work() {
 }
 
 function start() {
-    const worker = new Worker(new URL(import.meta.url), { stdout: true, stderr: true })
+    const worker = new Worker(new URL(import.meta.url), {
+        stdout: true,
+        stderr: true,
+        resourceLimits: { stackSizeMb: 32 }, // for Luau's own limit of 1,000 levels
+    })
     const handle = { worker, settle: null, started: null, timer: null, runs: 0, characters: 0 }
     handle.ready = new Promise((resolve) => (handle.settle = resolve))
     worker.on('message', (message) => {

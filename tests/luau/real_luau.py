@@ -29,7 +29,7 @@ def what_is_missing() -> str | None:
 
 @attrs.frozen
 class Answer:
-    """How a program ran: its error, None if it came to its end, what it printed, if time ran out."""
+    """How a program ran: its error, None at its end; what it printed; whether time ran out."""
 
     error: str | None
     output: str = ""
