@@ -72,8 +72,9 @@ class FieldInfo:
     """One row of the schema's tables.
 
     `name` is the attribute's name; `schema_name` the schema's spelling, which differs where that is
-    a Python keyword or `self` (`else_`, `self_`). `type` is a message class, an IntEnum, `int` (for
-    int32), `bool` or `str`. `oneof` names the oneof that the field is an alternative of, if any.
+    a Python keyword or `self` (`else_`, `self_`). `type` is a message class (`is_message`), an
+    IntEnum, `int` (for int32), `bool` or `str`. `oneof` names the oneof that the field is an
+    alternative of, if any.
     """
 
     message: str
@@ -82,6 +83,9 @@ class FieldInfo:
     rule: Rule
     type: type
     oneof: str | None
+    is_message: bool = attrs.field(
+        init=False, default=attrs.Factory(lambda self: issubclass(self.type, Message), True)
+    )
 
     @property
     def schema_name(self) -> str:
@@ -95,9 +99,9 @@ class FieldInfo:
         return {int: "int32", str: "string"}.get(self.type, self.type.__qualname__)
 
     @property
-    def is_message(self) -> bool:
-        """Whether the field holds messages."""
-        return issubclass(self.type, Message)
+    def missing(self) -> str:
+        """What is said where a required field is missing."""
+        return f"{self.message}.{self.name} is required ({self.type_name}, tag {self.tag})"
 
     def check(self, value: object) -> None:
         """Raise ValidationError unless `value` may be assigned to the field."""
@@ -109,9 +113,7 @@ class FieldInfo:
         elif value is not None and value is not MISSING:
             self.check_item(value)
         elif self.rule == "required":
-            raise ValidationError(
-                f"{self.message}.{self.name} is required ({self.type_name}, tag {self.tag})"
-            )
+            raise ValidationError(self.missing)
 
     def check_item(self, value: object, where: str = "") -> None:
         """Raise ValidationError unless `value` may be the field's value, or one of its list's."""

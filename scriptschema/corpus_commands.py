@@ -52,7 +52,9 @@ if TYPE_CHECKING:
     metavar="FILE",
     help="A TOML file that says how often each alternative is taken.",
 )
-@click.option("--format", "to_format", type=FORMATS, help="Else what FILE's ending says, or binary.")
+@click.option(
+    "--format", "to_format", type=FORMATS, help="Else what FILE's ending says, or binary."
+)
 @click.option("--jobs", type=click.IntRange(1), default=1, show_default=True, help="Processes.")
 @click.option(
     "-o",
@@ -154,7 +156,9 @@ def write_folder(recipe: Recipe, seeds: range, jobs: int, folder: Path) -> None:
     if len(left) < len(seeds):
         known = next(seed for seed in seeds if f"{seed}{ending}" in there)
         refuse_other_trees(folder / f"{known}{ending}", recipe.make(known))
-        click.echo(f"{len(seeds) - len(left):,} of {len(seeds):,} trees are there already", err=True)
+        click.echo(
+            f"{len(seeds) - len(left):,} of {len(seeds):,} trees are there already", err=True
+        )
     with stoppable("the same command goes on where it stopped"):
         for seed, data in zip(left, make_all(recipe, left, jobs), strict=True):
             files.write(folder / f"{seed}{ending}", data)
