@@ -294,21 +294,32 @@ def read_sources(path: Path) -> tuple[bytes, bytes | None]:
         raise files.FileError(f"{path}: {files.reason_of(error)}") from None
 
 
+def source_files_of(tree: ModuleSet, name: str, **options: Any) -> dict[str, bytes]:
+    """The sources of a tree by file: `name` with an ending, or two files in a folder `name`.
+
+    `options` are those of `render`. The program comes last: where it is, all is there.
+    """
+    from scriptschema.luau.render import render_module_set
+
+    sources = render_module_set(tree, **options)
+    if sources.module is None:
+        return {f"{name}.luau": encode(sources.program)}
+    return {
+        f"{name}/{MODULE}": encode(sources.module),
+        f"{name}/{PROGRAM}": encode(sources.program),
+    }
+
+
 def write_sources(target: Path, tree: ModuleSet, **options: Any) -> None:
     """Write a tree's source to the file `target`, or its two to a folder of that name, less ending.
 
     `options` are those of `render`. Raises FileError.
     """
     from scriptschema import files
-    from scriptschema.luau.render import render_module_set
 
-    sources = render_module_set(tree, **options)
-    if sources.module is None:
-        files.write(target, encode(sources.program))
-    else:
-        folder = target.with_suffix("")
-        files.write(folder / MODULE, encode(sources.module))
-        files.write(folder / PROGRAM, encode(sources.program))
+    sources = source_files_of(tree, target.stem, **options)
+    for name, data in sources.items():
+        files.write(target if len(sources) == 1 else target.parent / name, data)
 
 
 def encode(source: str) -> bytes:

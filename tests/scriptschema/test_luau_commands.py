@@ -186,6 +186,51 @@ def test_parse_says_what_is_lost_and_that_names_are() -> None:
     assert run("parse", "known.luau", "-o", "a.pb").stderr == ""
 
 
+# generate --programs
+
+
+def test_generate_writes_sources_of_programs_one_or_two_for_each() -> None:
+    run("generate", "--programs", "-n", 8, "--size", 40, "--format", "luau", "-o", "sources")
+    names = written("sources")
+    assert {name.split("/")[0].removesuffix(".luau") for name in names} == set("01234567")
+    assert {name.split("/")[1] for name in names if "/" in name} == {"program.luau", "module0.luau"}
+    for name in names:
+        parse((Path("sources") / name).read_bytes())
+    # In processes as in one, and as the trees of the same seeds.
+    run("generate", "--programs", "-n", 8, "--size", 40, "-o", "trees", "--jobs", 2)
+    run("render", "trees", "-o", "again")
+    assert written("again") == names
+    for name in names:
+        assert (Path("again") / name).read_bytes() == (Path("sources") / name).read_bytes()
+    assert run("check", "trees").stdout == ""
+
+
+def test_generate_goes_on_with_sources_where_it_stopped() -> None:
+    options = ("generate", "--programs", "--format", "luau", "--size", 40, "-o", "out", "-n")
+    run(*options, 8)
+    before = {name: (Path("out") / name).read_bytes() for name in written("out")}
+    folder = next(name for name in before if name.endswith("/program.luau"))
+    (Path("out") / folder).unlink()  # interrupted between a program's two files
+    assert "7 of 8 trees are there already" in run(*options, 8).stderr
+    assert before == {name: (Path("out") / name).read_bytes() for name in written("out")}
+    assert "is not what these options make" in run(*options, 9, "--swarm", status=1).stderr
+
+
+def test_generate_writes_one_source_to_a_file_or_to_standard_output() -> None:
+    for seed in range(4):
+        args = ("generate", "--programs", "--seed", seed, "--size", 40)
+        run(*args, "-o", f"{seed}.luau")
+        shown = run(*args, "--format", "luau").stdout
+        if Path(f"{seed}.luau").exists():
+            assert Path(f"{seed}.luau").read_text() == shown
+        else:
+            assert written(f"{seed}") == ["module0.luau", "program.luau"]
+            assert shown.endswith((Path(f"{seed}") / "program.luau").read_text())
+        program = wire.decode(ModuleSet, run(*args).stdout_bytes)
+        assert check(program) == []
+        assert json.loads(run(*args, "--format", "json").stdout)
+
+
 # Mistakes
 
 
@@ -238,6 +283,9 @@ def test_a_missing_file_is_an_error_and_not_a_traceback() -> None:
         (["render", "a.pb", "--from", "xml"], "is not one of"),
         (["repair", "a.pb", "--to", "luau"], "is not one of"),
         (["parse", "a.luau", "--save-names", "names.toml"], "call it names.json"),
+        (["generate", "--format", "luau"], "add --programs"),
+        (["generate", "--programs", "--message", "Expr"], "makes ModuleSets, not Expr"),
+        (["generate", "--programs", "--format", "luau", "-n", "3"], "need a folder"),
     ],
 )
 def test_wrong_usage_exits_with_2_and_says_what_is_wrong(args: list[str], error: str) -> None:
