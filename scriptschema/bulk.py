@@ -16,28 +16,34 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from itertools import islice
-from typing import Final
+from typing import Final, Literal, Protocol, TypeVar, cast
 
 import attrs
 
 from scriptschema import files
 from scriptschema.base import Message, walk
 from scriptschema.generate import Weights, generate
-from scriptschema.messages import MESSAGES
+from scriptschema.messages import MESSAGES, ModuleSet
+
+MadeT = TypeVar("MadeT", covariant=True)
 
 
 @attrs.frozen
 class Recipe:
-    """What is made from a seed: a tree of a message as a file of some format."""
+    """What is made from a seed: a tree of a message as a file of some format.
+
+    `programs`: the tree, a ModuleSet, is repaired; only then may `form` be `luau`, its source.
+    """
 
     message: str
     size: int
     weights: Weights | None
     swarm: bool
-    form: files.Format
+    form: files.Format | Literal["luau"]
+    programs: bool = False
 
-    def make(self, seed: int) -> bytes:
-        """Return the file for `seed`; raises what `generate` and the format raise."""
+    def tree(self, seed: int) -> Message:
+        """Return the tree for `seed` as it was generated."""
         tree = generate(
             MESSAGES[self.message],
             seed=seed,
@@ -47,7 +53,41 @@ class Recipe:
         )
         if self.form == "json":
             _make_unicode(tree)
+        return tree
+
+    def program(self, seed: int) -> ModuleSet:
+        """Return the repaired tree for `seed`."""
+        from scriptschema.luau.scope import repair
+
+        return repair(cast(ModuleSet, self.tree(seed)))
+
+    def make(self, seed: int) -> bytes:
+        """Return the file for `seed`; raises what `generate` and the format raise."""
+        tree = self.program(seed) if self.programs else self.tree(seed)
+        if self.form == "luau":
+            from scriptschema.luau.commands import encode
+            from scriptschema.luau.render import render
+
+            return encode(render(tree))
         return files.serialize(tree, self.form)
+
+
+@attrs.frozen
+class SourceRecipe:
+    """What is made from a seed: the Luau source, or the two sources, of a program."""
+
+    recipe: Recipe
+
+    @property
+    def size(self) -> int:
+        """The aimed number of nodes."""
+        return self.recipe.size
+
+    def make(self, seed: int) -> dict[str, bytes]:
+        """Return the sources for `seed` by their names below the folder that they are put in."""
+        from scriptschema.luau.commands import source_files_of
+
+        return source_files_of(self.recipe.program(seed), str(seed))
 
 
 def _make_unicode(tree: Message) -> None:
@@ -59,7 +99,18 @@ def _make_unicode(tree: Message) -> None:
                 setattr(message, name, data.decode("utf-8", "replace"))
 
 
-def make_all(recipe: Recipe, seeds: Iterable[int], jobs: int) -> Iterator[bytes]:
+class Maker(Protocol[MadeT]):
+    """What makes something from a seed: a recipe."""
+
+    @property
+    def size(self) -> int:
+        """The aimed number of nodes."""
+
+    def make(self, seed: int) -> MadeT:
+        """Return what is made from `seed`."""
+
+
+def make_all(recipe: Maker[MadeT], seeds: Iterable[int], jobs: int) -> Iterator[MadeT]:
     """Yield what `recipe` makes from each of the seeds, in their order, in `jobs` processes.
 
     Raises concurrent.futures.process.BrokenProcessPool if one of these is killed.
@@ -73,7 +124,7 @@ def make_all(recipe: Recipe, seeds: Iterable[int], jobs: int) -> Iterator[bytes]
     # Spawned processes are the same on every platform, and share nothing with this one.
     context = multiprocessing.get_context("spawn")
     pool = ProcessPoolExecutor(jobs, mp_context=context, initializer=_start_worker)
-    waiting: deque[Future[list[bytes]]] = deque()
+    waiting: deque[Future[list[MadeT]]] = deque()
     try:
         while True:
             # A little ahead of who takes them, not all at once: there may be millions.
@@ -87,7 +138,7 @@ def make_all(recipe: Recipe, seeds: Iterable[int], jobs: int) -> Iterator[bytes]
         pool.shutdown(cancel_futures=True)
 
 
-def _make_chunk(recipe: Recipe, seeds: Sequence[int]) -> list[bytes]:
+def _make_chunk(recipe: Maker[MadeT], seeds: Sequence[int]) -> list[MadeT]:
     return [recipe.make(seed) for seed in seeds]
 
 

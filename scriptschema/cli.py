@@ -23,6 +23,7 @@ from scriptschema.console import (
     refuse_terminal,
     report,
 )
+from scriptschema.luau import commands as luau_commands
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -128,3 +129,7 @@ def show(path: Path, from_format: Any, message_name: str) -> None:
 
 main.add_command(corpus_commands.generate)
 main.add_command(corpus_commands.stats)
+main.add_command(luau_commands.render_command)
+main.add_command(luau_commands.check_command)
+main.add_command(luau_commands.repair_command)
+main.add_command(luau_commands.parse_command)

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from concurrent.futures import BrokenExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -25,9 +25,12 @@ from scriptschema.console import (
     refuse_terminal,
     report,
 )
+from scriptschema.luau.commands import PROGRAM, write_sources
 
 if TYPE_CHECKING:
-    from scriptschema.bulk import Recipe
+    from scriptschema.bulk import Maker, Recipe
+
+T = TypeVar("T")
 
 
 @click.command()
@@ -53,8 +56,12 @@ if TYPE_CHECKING:
     metavar="FILE",
     help="A TOML file that says how often each alternative is taken.",
 )
+@click.option("--programs", is_flag=True, help="Repair the trees: programs that Luau compiles.")
 @click.option(
-    "--format", "to_format", type=FORMATS, help="Else what FILE's ending says, or binary."
+    "--format",
+    "to_format",
+    type=click.Choice([*FORMATS.choices, "luau"]),
+    help="Else what FILE's ending says, or binary. luau: the sources of --programs.",
 )
 @click.option("--jobs", type=click.IntRange(1), default=1, show_default=True, help="Processes.")
 @click.option(
@@ -71,6 +78,7 @@ def generate(
     message_name: str,
     swarm: bool,
     weights: Path | None,
+    programs: bool,
     to_format: Any,
     jobs: int,
     output: str,
@@ -81,12 +89,14 @@ def generate(
     are kept: run again after an interruption, the command goes on. Standard output, and a FILE that
     ends in .pbstream, get a stream: each tree after its length as a varint.
 
-    Without -n, one tree goes to standard output or FILE as it is.
+    Without -n, one tree goes to standard output or FILE as it is. As sources, a program that has a
+    module is a folder with program.luau and module0.luau.
 
     \b
     python -m scriptschema generate -n 1000 --size 500 --jobs 2 -o corpus/
     python -m scriptschema generate --seed 17 --format text
     python -m scriptschema generate -n 1000 --swarm | fuzz-target
+    python -m scriptschema generate --programs -n 1000 --format luau -o sources/
     """
     from scriptschema import files
     from scriptschema.bulk import Recipe
@@ -104,8 +114,15 @@ def generate(
         raise click.BadParameter(reason, param_hint="--weights") from None
     path = Path(output)
     streams = path == files.STANDARD or path.suffix == files.STREAM_ENDING
-    form = to_format or files.ENDINGS.get(path.suffix, "binary")
-    recipe = Recipe(cls.__name__, size, table, swarm, form)
+    endings: dict[str, Any] = {**files.ENDINGS, ".luau": "luau"}
+    form = to_format or endings.get(path.suffix, "binary")
+    if programs and cls.__name__ != "ModuleSet":
+        raise click.UsageError(f"--programs makes ModuleSets, not {message_name}")
+    if form == "luau" and not programs:
+        raise click.UsageError("sources are made of programs: add --programs")
+    if form == "luau" and streams and count is not None:
+        raise click.UsageError("sources need a folder to be put in: name one with -o")
+    recipe = Recipe(cls.__name__, size, table, swarm, form, programs)
     seeds = range(seed, seed + (1 if count is None else count))
     if path == files.STANDARD and form == "binary":
         refuse_terminal()
@@ -113,7 +130,7 @@ def generate(
         if streams and count is not None:
             write_stream(recipe, seeds, jobs, path)
         elif streams or not (count is not None or path.is_dir() or output.endswith("/")):
-            files.write(path, recipe.make(seed))
+            write_one(recipe, seed, path)
         elif path.exists() and not path.is_dir():
             raise click.UsageError(f"{output} is a file: several trees need a folder to be put in")
         else:
@@ -147,28 +164,51 @@ def write_stream(recipe: Recipe, seeds: range, jobs: int, path: Path) -> None:
         raise files.FileError(f"{name}: {files.reason_of(error)}") from None
 
 
-def write_folder(recipe: Recipe, seeds: range, jobs: int, folder: Path) -> None:
-    """Write a file for each of the seeds that has none."""
+def write_one(recipe: Recipe, seed: int, path: Path) -> None:
+    """Write what is made from one seed to a file or to standard output."""
     from scriptschema import files
-    from scriptschema.bulk import interrupts_later
 
-    [ending] = (ending for ending, form in files.ENDINGS.items() if form == recipe.form)
+    if recipe.form == "luau" and path != files.STANDARD:
+        write_sources(path, recipe.program(seed))
+    else:
+        files.write(path, recipe.make(seed))
+
+
+def write_folder(recipe: Recipe, seeds: range, jobs: int, folder: Path) -> None:
+    """Write a file, or a folder for a program of two sources, for each seed that has none."""
+    from scriptschema import files
+    from scriptschema.bulk import SourceRecipe, interrupts_later
+
+    ending = next((e for e, form in files.ENDINGS.items() if form == recipe.form), ".luau")
+    maker = SourceRecipe(recipe) if recipe.form == "luau" else recipe
+
+    def files_of(seed: int, made: Any) -> dict[str, bytes]:
+        return made if recipe.form == "luau" else {f"{seed}{ending}": made}
+
     try:
         folder.mkdir(parents=True, exist_ok=True)
         there = {entry.name for entry in os.scandir(folder)}
     except OSError as error:
         raise files.FileError(f"{folder}: {files.reason_of(error)}") from None
-    left = [seed for seed in seeds if f"{seed}{ending}" not in there]
+
+    def is_there(seed: int) -> bool:
+        if f"{seed}{ending}" in there:
+            return True
+        return str(seed) in there and (folder / str(seed) / PROGRAM).is_file()
+
+    left = [seed for seed in seeds if not is_there(seed)]
     if len(left) < len(seeds):
-        known = next(seed for seed in seeds if f"{seed}{ending}" in there)
-        refuse_other_trees(folder / f"{known}{ending}", recipe.make(known))
+        known = next(seed for seed in seeds if is_there(seed))
+        for name, data in files_of(known, maker.make(known)).items():
+            refuse_other_trees(folder / name, data)
         click.echo(
             f"{len(seeds) - len(left):,} of {len(seeds):,} trees are there already", err=True
         )
     with stoppable("the same command goes on where it stopped"):
-        for seed, data in zip(left, make_all(recipe, left, jobs), strict=True):
-            with interrupts_later():  # the temporary file is made and renamed, or not made
-                files.write(folder / f"{seed}{ending}", data)
+        for seed, made in zip(left, make_all(maker, left, jobs), strict=True):
+            with interrupts_later():  # the temporary files are made and renamed, or not made
+                for name, data in files_of(seed, made).items():
+                    files.write(folder / name, data)
 
 
 def refuse_other_trees(path: Path, wanted: bytes) -> None:
@@ -205,7 +245,7 @@ def stoppable(consequence: str) -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
-def make_all(recipe: Recipe, seeds: Sequence[int], jobs: int) -> Iterator[bytes]:
+def make_all(recipe: Maker[T], seeds: Sequence[int], jobs: int) -> Iterator[T]:
     """What `bulk.make_all` yields, with a progress bar."""
     from scriptschema import bulk
 

@@ -1,4 +1,4 @@
-"""Hypothesis strategies for trees of any message, and for damaged bytes.
+"""Hypothesis strategies: trees of any message, Luau programs and sources, and damaged bytes.
 
     from hypothesis import given
     from scriptschema import strategies
@@ -23,7 +23,7 @@ from bisect import bisect
 from collections.abc import Sequence
 from functools import cache
 from os import PathLike
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import attrs
 from hypothesis import strategies as st
@@ -34,6 +34,9 @@ from scriptschema.base import INT32_MAX, INT32_MIN, Message
 from scriptschema.choices import INTEGERS, SMALL
 from scriptschema.generate import MAX_DEPTH, Builder, Grammar, Weights, grammar_of
 from scriptschema.messages import Expr, ModuleSet, Stat, StatBlock, Type
+
+if TYPE_CHECKING:
+    from scriptschema.luau.names import Names
 
 DEFAULT_SIZE: Final = 100
 """The most nodes of a tree; see `messages`."""
@@ -184,6 +187,31 @@ def blocks(**options: Any) -> SearchStrategy[StatBlock]:
 def types(**options: Any) -> SearchStrategy[Type]:
     """Types; options as for `messages`."""
     return messages(Type, **options)
+
+
+def programs(**options: Any) -> SearchStrategy[ModuleSet]:
+    """Programs that Luau compiles: those of `module_sets`, repaired; options as for `messages`."""
+    from scriptschema.luau.scope import repair
+
+    return module_sets(**options).map(repair)
+
+
+def sources(
+    *, names: Names | None = None, types: bool = True, **options: Any
+) -> SearchStrategy[str]:
+    """Luau sources that compile: programs without a module, rendered.
+
+    `names` and `types` are those of `luau.render.render`, the other options those of `messages`.
+    """
+    from scriptschema.luau.names import DEFAULT
+    from scriptschema.luau.render import render
+    from scriptschema.luau.scope import repair
+
+    def source(block: StatBlock) -> str:
+        program = repair(ModuleSet(program=block)).program
+        return render(program, names=names or DEFAULT, types=types)
+
+    return blocks(**options).map(source)
 
 
 def encoded(cls: type[Message], **options: Any) -> SearchStrategy[bytes]:

@@ -1,0 +1,164 @@
+"""Luau source to tokens.
+
+One regular expression reads a token and the white space before it; only interpolated strings need
+memory: the text after a `}` belongs to a string if the matching `{` stood in one. A token that is
+not Luau ends the list, so an error is reported where the parser meets it and not before an earlier
+one. Time and memory are linear in the source.
+
+Comments are no tokens; they are kept aside because the schema has no place for them.
+
+Source: Luau's manual, https://luau.org/lexical-conventions, and what the real lexer accepts.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from typing import Final, cast
+
+import attrs
+
+from scriptschema.luau.names import KEYWORDS
+
+_SPACE: Final = r"[ \t\n\v\f\r]"
+_ESCAPE: Final = rf"\\(?:\r\n|z{_SPACE}*+|[^\0])"
+
+_TOKEN: Final = re.compile(
+    rf"""
+    {_SPACE}*+
+    (?:
+      (?P<name> [A-Za-z_][A-Za-z0-9_]*+ )
+    | (?P<number> \.?[0-9][0-9._]*+ (?:[eE][+-]?)?+ [A-Za-z0-9_]*+ )
+    | (?P<comment> -- (?: \[(?P<level>=*+)\[ [\s\S]*? \](?P=level)\] | (?!\[=*+\[) [^\n]*+ ) )
+    | (?P<string>
+        " (?: [^"\\\n\r\0]++ | {_ESCAPE} )*+ "
+      | ' (?: [^'\\\n\r\0]++ | {_ESCAPE} )*+ '
+      | \[(?P<equals>=*+)\[ [\s\S]*? \](?P=equals)\]
+      )
+    | (?P<symbol>
+        \.\.\. | \.\.= | \.\. | //= | // | :: | -> | [=~<>+\-*/%^]=
+      | \[(?!=*+\[) | -(?!-) | &(?!&) | \|(?!\|) | @(?=[A-Za-z_\[])
+      | [+*/%^\#<>=(){{}}\];:,.?]
+      )
+    | (?P<backtick> ` )
+    | (?P<eof> \Z )
+    | (?P<error> --\[=*+\[ | \[=*+\[ | != | && | \|\| | [\s\S] )
+    )
+    """,
+    re.VERBOSE,
+)
+_INTERPOLATED: Final = re.compile(rf"(?:[^`{{\\\n\r\0]++|\\u\{{|{_ESCAPE})*+([`{{])")
+
+_ERRORS: Final = {
+    '"': "the string is not finished on its line",
+    "'": "the string is not finished on its line",
+    "`": "the string is not finished on its line",
+    "!=": "Luau writes `~=`",
+    "!": "Luau writes `not`",
+    "&&": "Luau writes `and`",
+    "||": "Luau writes `or`",
+    "~": "Luau writes `not`, and `~=` for unequal",
+    "@": "an attribute's name must follow at once",
+    "{{": "`{{` must not stand in an interpolated string: write `\\{` or put a space between",
+}
+
+
+class Source:
+    """A source text that can tell lines and columns."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self._line_starts = [0, *(found.end() for found in re.finditer("\n", text))]
+
+    def position(self, offset: int) -> tuple[int, int]:
+        """The line and the column, both from 1 and columns in characters, of an offset."""
+        line = bisect_right(self._line_starts, offset)
+        return line, offset - self._line_starts[line - 1] + 1
+
+
+@attrs.frozen
+class Tokens:
+    """The tokens of a source, and its comments.
+
+    The three lists go together. A kind is the text itself for a keyword or a symbol, and otherwise
+    `name`, `number`, `string`, `whole` (an interpolated string without expressions), `first`,
+    `middle` or `last` (the pieces of one that has some), `error` and `eof`. At the
+    end stand three of the last kind, so that the parser may look two tokens ahead.
+    `comments` are start and text; `problem` says what is wrong with the `error` token, if anything.
+    """
+
+    kinds: list[str]
+    texts: list[str]
+    starts: list[int]
+    comments: list[tuple[int, str]]
+    problem: str | None
+
+
+def tokenize(source: str) -> Tokens:
+    """Cut `source` into tokens.
+
+    A first line that starts with `#!` counts as a comment, as it does for the `luau` program.
+    """
+    kinds: list[str] = []
+    texts: list[str] = []
+    starts: list[int] = []
+    comments: list[tuple[int, str]] = []
+    problem = None
+    in_string: list[bool] = []  # for each open brace: does it belong to an interpolated string?
+    read, keywords = _TOKEN.match, KEYWORDS
+    offset = 0
+    if source.startswith("#!"):
+        line = source.partition("\n")[0]
+        comments.append((0, line))
+        offset = len(line)
+    while True:
+        # There is a match: the last alternative takes any character.
+        found = cast("re.Match[str]", read(source, offset))
+        kind = found.lastgroup or ""
+        start, offset = found.span(kind)
+        text = source[start:offset]
+        if kind == "name":
+            if text in keywords:
+                kind = text
+        elif kind == "symbol":
+            kind = text
+            if text == "{":
+                in_string.append(False)
+            elif text == "}" and in_string and in_string.pop():
+                kind = "middle"
+        elif kind == "comment":
+            comments.append((start, text))
+            continue
+        elif kind == "backtick":
+            kind = "first"
+        if kind in ("first", "middle"):
+            piece = _INTERPOLATED.match(source, offset)
+            if piece is None:
+                kind, problem = "error", _ERRORS["`"]
+            elif source.startswith("{{", piece.end() - 1):
+                kind, problem = "error", _ERRORS["{{"]
+                start, offset = piece.end() - 1, piece.end() + 1
+            else:
+                offset = piece.end()
+                if piece[1] == "{":
+                    in_string.append(True)
+                else:
+                    kind = "whole" if kind == "first" else "last"
+            text = source[start:offset]
+        elif kind == "error":
+            problem = _ERRORS.get(text)
+            if problem is None and text.startswith(("[", "--")):
+                problem = "the long bracket is not closed"
+        kinds.append(kind)
+        texts.append(text)
+        starts.append(start)
+        if kind == "error":
+            kind = "eof"
+            kinds.append(kind)
+            texts.append("")
+            starts.append(len(source))
+        if kind == "eof":
+            for padding in kinds, texts:
+                padding += padding[-1:] * 2
+            starts += starts[-1:] * 2
+            return Tokens(kinds, texts, starts, comments, problem)

@@ -1,0 +1,119 @@
+"""What the literals of Luau source stand for: strings with their escapes, and numbers.
+
+Source: https://luau.org/syntax#string-literals, and what the real Luau accepts.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from fractions import Fraction
+from typing import Final
+
+from scriptschema.base import INT32_MAX
+from scriptschema.messages import Expr, ExprBinary, ExprConstantNumber
+
+_DECIMAL: Final = re.compile(r"(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?")
+_PREFIXED: Final = re.compile(r"0x[0-9a-f]+|0b[01]+")
+_ESCAPE: Final = re.compile(
+    rb"\\(?:(\r\n?|\n)|z[ \t\n\v\f\r]*|x([0-9a-fA-F]{2})|u\{([0-9a-fA-F]+)\}|([0-9]{1,3})|(.))",
+    re.DOTALL,
+)
+_CONTROLS: Final = dict(zip(b"abfnrtv", b"\a\b\f\n\r\t\v", strict=True))
+
+
+def string_value(text: str) -> str:
+    """Return what a string token stands for, in quotes or in long brackets.
+
+    Raises ValueError for an escape sequence that Luau does not have.
+    """
+    if text[0] != "[":
+        return unescape(text[1:-1])
+    level = text.index("[", 1) + 1
+    return text[level:-level].replace("\r\n", "\n").removeprefix("\n")
+
+
+def unescape(text: str) -> str:
+    """Return what the inside of a quoted or interpolated string stands for.
+
+    Raises ValueError as `string_value` does.
+    """
+    if "\\" not in text:
+        return text
+    data = _ESCAPE.sub(_unescaped, text.encode("utf-8", "surrogateescape"))
+    return data.decode("utf-8", "surrogateescape")
+
+
+def _unescaped(found: re.Match[bytes]) -> bytes:
+    """The bytes that an escape sequence stands for."""
+    newline, byte, codepoint, decimal, other = found.groups()
+    if newline:
+        return b"\n"
+    if byte:
+        return bytes.fromhex(byte.decode())
+    if codepoint and int(codepoint, 16) < 0x110000:
+        return chr(int(codepoint, 16)).encode("utf-8", "surrogatepass")
+    if decimal and int(decimal) < 256:
+        return bytes([int(decimal)])
+    if other and other not in b"xu":
+        return bytes([_CONTROLS.get(other[0], other[0])])
+    if found[0].startswith(b"\\z"):
+        return b""
+    raise ValueError(f"`{found[0].decode('utf-8', 'replace')}`")
+
+
+def join(texts: list[str]) -> str:
+    """Return the string of these pieces; bytes that are UTF-8 only together become a character."""
+    text = "".join(texts)
+    return text.encode("utf-8", "surrogateescape").decode("utf-8", "surrogateescape")
+
+
+def number_value(text: str) -> float:
+    """Return what a number token stands for.
+
+    Raises ValueError for what only looks like a number.
+    """
+    digits = text.replace("_", "").lower()
+    if digits.isdigit() and len(digits) < 10:
+        return int(digits)
+    if _DECIMAL.fullmatch(digits):
+        return float(digits)
+    if _PREFIXED.fullmatch(digits):
+        return float(min(int(digits, 0), 2**64 - 1))
+    raise ValueError(f"`{text}` is not a number")
+
+
+def number_expression(value: float) -> Expr:
+    """Return an expression of int32 constants that has exactly this value, which is positive."""
+    if value == math.inf:
+        return _binary(ExprBinary.Op.Div, _whole(1), _whole(0))
+    places = 1
+    while places < 10 and value * 10**places <= INT32_MAX:
+        fraction = Fraction(round(value * 10**places), 10**places)
+        if fraction.numerator / fraction.denominator == value:
+            # Both are exact, and a quotient is rounded as the reading of a constant is.
+            return _binary(
+                ExprBinary.Op.Div, _whole(fraction.numerator), _whole(fraction.denominator)
+            )
+        places += 1
+    numerator, denominator = value.as_integer_ratio()
+    exponent = (numerator & -numerator).bit_length() - denominator.bit_length()
+    numerator >>= max(exponent, 0)
+    high, low = divmod(numerator, 2**31)
+    expr = _whole(low)
+    if high:
+        expr = _binary(ExprBinary.Op.Pow, _whole(2), _whole(31))
+        expr = expr if high == 1 else _binary(ExprBinary.Op.Mul, _whole(high), expr)
+        expr = _binary(ExprBinary.Op.Add, expr, _whole(low)) if low else expr
+    if exponent:
+        power = _binary(ExprBinary.Op.Pow, _whole(2), _whole(exponent))
+        expr = power if numerator == 1 else _binary(ExprBinary.Op.Mul, expr, power)
+    return expr
+
+
+def _whole(value: int) -> Expr:
+    return Expr(number=ExprConstantNumber(val=value))
+
+
+def _binary(op: ExprBinary.Op, left: Expr, right: Expr) -> Expr:
+    return Expr(binary=ExprBinary(op=op, left=left, right=right))

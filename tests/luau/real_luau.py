@@ -1,0 +1,91 @@
+"""The real Luau, in one long-lived process: what the tests in this folder judge by.
+
+It is the npm package luau-web, Luau compiled to WebAssembly, run by Node; `luau.mjs` says how.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import attrs
+
+FOLDER = Path(__file__).parent
+
+
+def what_is_missing() -> str | None:
+    """What has to be installed before there is a real Luau; None if nothing is missing."""
+    if shutil.which("node") is None:
+        return "Node is not installed: install Node 20 or later"
+    if not (FOLDER / "node_modules" / "luau-web").is_dir():
+        return "luau-web is not installed: run `npm ci --prefix tests/luau`"
+    return None
+
+
+@attrs.frozen
+class Answer:
+    """How a program ran: its error, None at its end; what it printed; whether time ran out."""
+
+    error: str | None
+    output: str = ""
+    timeout: bool = False
+
+
+class RealLuau:
+    """The process; a context manager that ends it."""
+
+    def __init__(self) -> None:
+        self.process = subprocess.Popen(
+            ["node", str(FOLDER / "luau.mjs")], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        )
+
+    def __enter__(self) -> RealLuau:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.process.communicate(timeout=60)
+
+    def compile(self, source: str) -> str | None:
+        """Compile a source; return the error, None if there is none."""
+        return self._ask({"source": source})["error"]
+
+    def compile_all(self, sources: Iterable[str]) -> Iterator[str | None]:
+        """Compile sources, one ahead, so that they are made while Luau works."""
+        waiting = False
+        for source in sources:
+            self._send({"source": source})
+            if waiting:
+                yield self._receive()["error"]
+            waiting = True
+        if waiting:
+            yield self._receive()["error"]
+
+    def run(self, source: str, module: str | None = None, *, milliseconds: int = 1000) -> Answer:
+        """Run a program, with the module that it requires, for so long at most."""
+        request = {"source": source, "module": module, "milliseconds": milliseconds}
+        return Answer(**self._ask(request))
+
+    def _ask(self, request: Mapping[str, Any]) -> Any:
+        self._send(request)
+        return self._receive()
+
+    def _send(self, request: Mapping[str, Any]) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.write(json.dumps(request).encode() + b"\n")
+        self.process.stdin.flush()
+
+    def _receive(self) -> Any:
+        assert self.process.stdout is not None
+        line = self.process.stdout.readline()
+        assert line, f"the real Luau ended with {self.process.wait()}"
+        return json.loads(line)

@@ -1,0 +1,104 @@
+"""Whatever the tree: repaired and rendered, it is a program that the real Luau compiles.
+
+`pytest --long` tries 10,000 trees of each kind.
+"""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import limits
+import pytest
+from damage import copy, damage
+from real_luau import RealLuau
+
+from scriptschema.generate import generate
+from scriptschema.luau.names import Names
+from scriptschema.luau.render import render, render_module_set
+from scriptschema.luau.scope import check, repair
+from scriptschema.messages import ModuleSet
+
+SIZES = (20, 50, 100, 200, 500, 1000, 2000)
+
+
+def grown(seed: int) -> ModuleSet:
+    size = random.Random(seed).choice(SIZES)
+    return generate(ModuleSet, seed=seed, size=size, swarm=seed % 2 == 1)
+
+
+def damaged(seed: int) -> ModuleSet:
+    tree = grown(seed)
+    damage(tree, seed, times=random.Random(seed).choice((1, 3, 8, 20)))
+    return tree
+
+
+def sources(tree: ModuleSet) -> Iterator[str]:
+    """The sources of the repaired tree; and the tree has to be as it was, repaired once for all."""
+    before = copy(tree)
+    repaired = repair(tree)
+    assert tree == before
+    assert check(repaired) == []
+    assert repair(repaired) == repaired
+    rendered = render_module_set(repaired)
+    if rendered.module is not None:
+        yield rendered.module
+    yield rendered.program
+
+
+@pytest.mark.parametrize("kind", [grown, damaged])
+def test_every_tree_becomes_a_program_that_compiles(
+    luau: RealLuau, kind: object, long_mode: bool
+) -> None:
+    assert callable(kind)
+    seeds = range(10_000 if long_mode else 150)
+    of: list[int] = []
+
+    def all_sources() -> Iterator[str]:
+        for seed in seeds:
+            for source in sources(kind(seed)):
+                of.append(seed)
+                yield source
+
+    errors = list(luau.compile_all(all_sources()))
+    assert {seed: error for seed, error in zip(of, errors, strict=True) if error} == {}
+
+
+def test_without_annotations_every_tree_becomes_a_program_that_compiles(luau: RealLuau) -> None:
+    trees = [repair(grown(seed)).program for seed in range(60)]
+    assert not any(luau.compile_all(render(tree, types=False) for tree in trees))
+
+
+MANY_LOCALS = Names(locals=tuple(f"local{number}" for number in range(1000)))
+
+
+@pytest.mark.parametrize("case", limits.CASES)
+def test_programs_stay_within_the_limits_of_the_compiler(luau: RealLuau, case: str) -> None:
+    refused = 0
+    for count in (2, 90, 150, 199, 200, 201, 250, 254, 256, 300, 1000):
+        tree = limits.CASES[case](count)
+        repaired = repair(tree, names=MANY_LOCALS)
+        assert check(repaired, names=MANY_LOCALS) == []
+        error = luau.compile(render(repaired, names=MANY_LOCALS))
+        assert error is None, f"{case} {count}: {error}"
+        refused += bool(check(tree, names=MANY_LOCALS))
+    assert 0 < refused <= 10  # small trees are left alone, large ones are not
+
+
+def test_wild_indexes_are_names_everywhere(luau: RealLuau) -> None:
+    wild = Names(locals=("a",), types=("T",), customs=("b",), globals=("print",))
+    for seed in range(40):
+        tree = repair(grown(seed), names=wild)
+        assert luau.compile(render(tree.program, names=wild)) is None
+
+
+def test_generate_programs_writes_files_that_all_compile(luau: RealLuau, tmp_path: Path) -> None:
+    """The issue's last line, with fewer files."""
+    command = [sys.executable, "-m", "scriptschema", "generate", "--programs", "-n", "100"]
+    subprocess.run([*command, "--seed", "1", "--format", "luau", "-o", str(tmp_path)], check=True)
+    files = sorted(tmp_path.rglob("*.luau"))
+    assert len(files) >= 100
+    assert not any(luau.compile_all(file.read_text() for file in files))

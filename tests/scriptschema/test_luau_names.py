@@ -1,0 +1,165 @@
+"""Every index is a name, and every name comes back as the index it had."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scriptschema.luau.names import DEFAULT, KEYWORDS, NameReader, Names
+from scriptschema.messages import ExprGlobal, ExprLocal, ExprPrefix, Local, Name
+
+int32 = st.integers(-(2**31), 2**31 - 1)
+owners = st.sampled_from([None, "print", *DEFAULT.libraries])
+
+
+def names_of(index: int, owner: str | None = None) -> list[str]:
+    return [
+        DEFAULT.local(index),
+        DEFAULT.type(index),
+        DEFAULT.class_(index),
+        DEFAULT.global_(Name(builtin=index)),
+        DEFAULT.global_(Name(custom=index)),
+        DEFAULT.field(Name(builtin=index), owner),
+        DEFAULT.field(Name(custom=index), owner),
+    ]
+
+
+@given(int32, owners)
+def test_every_index_is_an_identifier_and_no_keyword(index: int, owner: str | None) -> None:
+    for name in names_of(index, owner):
+        assert re.fullmatch("[A-Za-z_][A-Za-z0-9_]*", name)
+        assert name not in KEYWORDS
+    assert DEFAULT.primitive(index) in DEFAULT.primitives
+
+
+@given(int32, owners)
+def test_every_name_is_read_back_as_an_index_of_the_same_name(
+    index: int, owner: str | None
+) -> None:
+    reader = NameReader()
+    local, kind, class_, *names = names_of(index, owner)
+    assert DEFAULT.local(reader.local(local)) == local
+    assert DEFAULT.type(reader.type(kind)) == kind
+    assert DEFAULT.class_(reader.class_(class_)) == class_
+    assert DEFAULT.primitive(reader.primitive(DEFAULT.primitive(index))) == DEFAULT.primitive(index)
+    assert [DEFAULT.global_(reader.global_(name)) for name in names[:2]] == names[:2]
+    assert [DEFAULT.field(reader.field(name, owner), owner) for name in names[2:]] == names[2:]
+    assert reader.names == DEFAULT  # nothing had to be added
+
+
+def test_no_local_hides_a_global_by_accident() -> None:
+    assert not set(DEFAULT.locals) & {*DEFAULT.globals, *DEFAULT.customs, "require"}
+
+
+def test_a_library_is_asked_only_for_its_members() -> None:
+    math = ExprPrefix(global_=ExprGlobal(name=NameReader().global_("math")))
+    assert DEFAULT.owner(math) == "math"
+    assert DEFAULT.owner(ExprPrefix(local=ExprLocal(var=Local(name=0)))) is None
+    assert DEFAULT.owner(ExprPrefix()) is None
+    fields = {DEFAULT.field(Name(builtin=index), "math") for index in range(1000)}
+    assert fields == set(DEFAULT.libraries["math"])
+    assert "upper" in {DEFAULT.field(Name(builtin=index)) for index in range(1000)}
+
+
+def test_random_indexes_use_every_name_about_as_often() -> None:
+    choose = random.Random(4)
+    indexes = [choose.randrange(-(2**31), 2**31) for _ in range(65_000)]
+    for name_of in (
+        DEFAULT.local,
+        lambda index: DEFAULT.global_(Name(builtin=index)),
+        lambda index: DEFAULT.field(Name(builtin=index)),
+    ):
+        counts = Counter(map(name_of, indexes))
+        mean = len(indexes) / len(counts)
+        assert min(counts.values()) > mean / 2
+        assert max(counts.values()) < mean * 2
+    assert len(counts) == len(DEFAULT.members)
+
+
+def test_a_name_that_is_not_set_is_the_first_custom_one() -> None:
+    assert DEFAULT.global_(Name()) == DEFAULT.field(Name()) == DEFAULT.customs[0]
+
+
+def test_names_that_a_source_brings_along_are_added_once() -> None:
+    reader = NameReader()
+    assert [reader.local("mine"), reader.local("v1"), reader.local("mine")] == [65, 1, 65]
+    assert reader.global_("workspace") == reader.field("workspace") == Name(custom=64)
+    assert reader.field("floor", "math").which == "builtin"
+    assert reader.field("floor", "string") == Name(custom=65)
+    names = reader.names
+    assert names.local(65) == "mine"
+    assert names.field(Name(custom=65), "string") == "floor"
+    assert (names.types, names.primitives, names.classes) == (
+        DEFAULT.types,
+        DEFAULT.primitives,
+        DEFAULT.classes,
+    )
+
+
+@pytest.mark.parametrize(
+    ("tables", "complaint"),
+    [
+        ({"locals": []}, "names.locals must hold at least one name"),
+        ({"locals": ["a", "b", "a"]}, "names.locals: 'a' stands there twice"),
+        ({"customs": ["end"]}, "names.customs: 'end' is a word that Luau reserves"),
+        ({"types": ["typeof"]}, "names.types: 'typeof' is a word that Luau reserves"),
+        ({"globals": ["a b"]}, "names.globals: 'a b' is not an identifier"),
+        ({"globals": [1]}, "names.globals: 1 is not an identifier"),
+        ({"locals": ["é"]}, "names.locals: 'é' is not an identifier"),
+        ({"libraries": {"m": []}}, "names.libraries.m must hold at least one name"),
+        ({"locals": "abc"}, "names.locals must be a list of names"),
+        ({"libraries": ["m"]}, "names.libraries must be a table of lists of names"),
+        ({"libraries": {"m": "abc"}}, "names.libraries must be a table of lists of names"),
+        ({"local": ["a"]}, "names has no table 'local'; it has locals, types, customs"),
+        ({"members": ["a"]}, "names has no table 'members'"),
+    ],
+)
+def test_tables_that_would_break_programs_are_refused(
+    tables: dict[str, object], complaint: str
+) -> None:
+    with pytest.raises(ValueError, match=re.escape(complaint)):
+        Names.from_dict(tables)
+
+
+def test_nil_is_a_primitive_type() -> None:
+    assert Names(primitives=("nil",)).primitive(7) == "nil"
+
+
+def test_tables_come_from_toml_and_json_and_go_there(tmp_path: Path) -> None:
+    toml = tmp_path / "names.toml"
+    toml.write_text('locals = ["a", "b"]\n[libraries]\nmath = ["pi"]\n')
+    names = Names.load(toml)
+    assert names.locals == ("a", "b")
+    assert names.libraries == {"math": ("pi",)}
+    assert names.customs == DEFAULT.customs
+    saved = tmp_path / "names.json"
+    saved.write_text(json.dumps(names.to_dict()))
+    assert Names.load(saved) == names
+    assert Names.from_dict(DEFAULT.to_dict()) == DEFAULT
+    assert hash(names) != hash(DEFAULT)
+
+
+@pytest.mark.parametrize(
+    ("file", "data"),
+    [
+        ("names.toml", b"locals = "),
+        ("names.json", b"{"),
+        ("names.json", b"[1]"),
+        ("names.json", b'{"locals": []}'),
+        ("names.toml", b"\xff"),
+    ],
+)
+def test_a_file_that_holds_no_tables_is_named_in_the_error(
+    tmp_path: Path, file: str, data: bytes
+) -> None:
+    path = tmp_path / file
+    path.write_bytes(data)
+    with pytest.raises(ValueError, match=re.escape(str(path))):
+        Names.load(path)
