@@ -177,26 +177,33 @@ class Evaluation:
         from concurrent.futures import ThreadPoolExecutor
 
         waiting = self._waiting
-
-        def drain() -> Iterator[Outcome]:
+        pool = ThreadPoolExecutor(self._options.jobs)
+        try:
+            for step in tasks:
+                free = isinstance(step, _Task) and self._independent(step)
+                if isinstance(step, _Task) and free:
+                    step.response = pool.submit(self._send, step)
+                waiting.append(step)
+                while len(waiting) > (2 * self._options.jobs if free else 0):
+                    yield self._next()
             while waiting:
-                step = waiting.pop(0)
-                yield self._finish(step) if isinstance(step, _Task) else step
+                yield self._next()
+        except BaseException:
+            self._keep_answered()
+            raise
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
 
-        with ThreadPoolExecutor(self._options.jobs) as pool:
-            try:
-                for step in tasks:
-                    if isinstance(step, _Task) and self._independent(step):
-                        step.response = pool.submit(self._send, step)
-                        waiting.append(step)
-                        continue
-                    waiting.append(step)
-                    if isinstance(step, _Task):
-                        yield from drain()
-                yield from drain()
-            except BaseException:
-                pool.shutdown(wait=False, cancel_futures=True)
-                raise
+    def _next(self) -> Outcome:
+        """Finish the first of the tasks that wait."""
+        step = self._waiting.pop(0)
+        return self._finish(step) if isinstance(step, _Task) else step
+
+    def _keep_answered(self) -> None:
+        """Place what was answered already, when the run is broken off."""
+        for step in self._waiting:
+            if isinstance(step, _Task) and step.response is not None and step.response.done():
+                self._finish(step)
 
     def _independent(self, task: _Task) -> bool:
         """Tell whether a task can be sent while others are under way."""
@@ -690,9 +697,9 @@ class Evaluation:
         files: list[tuple[Path, bytes]] = []
         values: list[str] = []
         blocks: list[str] = []
-        for one in shown_all:
+        for exchange, one in zip(outcome.exchanges, shown_all, strict=True):
             if one.data is not None or "file" in words:
-                link, file = self._file_result(block, arguments, one, len(files))
+                link, file = self._file_result(block, arguments, exchange, len(files))
                 files += file
                 values.append(link)
                 blocks.append(link)
@@ -758,7 +765,7 @@ class Evaluation:
         self,
         block: org.Block,
         arguments: header.Arguments,
-        rendered: results.Rendered,
+        exchange: Exchange,
         number: int,
     ) -> tuple[str, list[tuple[Path, bytes]]]:
         """Give the link to a result that goes into a file, and the file."""
@@ -771,7 +778,8 @@ class Evaluation:
             if number:
                 path = path.with_stem(f"{path.stem}-{number + 1}")
         else:
-            extension = arguments.get("file-ext") or (rendered.extension or ".txt")
+            found = exchange.rendered.extension if exchange.rendered else ""
+            extension = arguments.get("file-ext") or found or ".txt"
             path = folder / arguments.get("output-dir")
             path /= self._file_name(block, number) + "." + extension.removeprefix(".")
         target = path.resolve()
@@ -790,10 +798,7 @@ class Evaluation:
             link = f"{link}][{arguments.get('file-desc') or shown}"
         files: list[tuple[Path, bytes]] = []
         if not {"link", "graphics"} & set(words):
-            content = rendered.data
-            if content is None:
-                content = rendered.body.encode("utf-8", "surrogateescape")
-            files.append((target, content))
+            files.append((target, _content(exchange, arguments)))
         return f"[[{link}]]\n", files
 
     def _file_name(self, block: org.Block, number: int) -> str:
@@ -862,6 +867,16 @@ class Evaluation:
         if found is None:
             raise EvaluationError("a result that was put in before took this block's place")
         return found
+
+
+def _content(exchange: Exchange, arguments: header.Arguments) -> bytes:
+    """Give what a file result holds: the body as it came, secrets hidden; or what jq made of it."""
+    if arguments.get("jq"):
+        text = exchange.rendered.body if exchange.rendered else ""
+    else:
+        body = exchange.response.body if exchange.response else b""
+        text = results.mask(body.decode("utf-8", "surrogateescape"), exchange.request.secrets)
+    return text.encode("utf-8", "surrogateescape")
 
 
 def _within(spans: Sequence[tuple[int, int]], offset: int) -> bool:

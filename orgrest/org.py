@@ -51,7 +51,7 @@ _SEPARATE = re.compile(
     r"|\[fn:|\\begin\{"
 )
 _FIXED = re.compile(r":(?: |$)")
-_CALL = re.compile(r"[ \t]*#\+call:[ \t]*([^()\[\]\n]+?)(\[[^\]\[\n]*\])?(?=\()", re.IGNORECASE)
+_CALL = re.compile(r"[ \t]*#\+call:[ \t]+([^()\[\]\n]+?)(\[[^\]\[\n]*\])?(?=\()", re.IGNORECASE)
 _INLINE = re.compile(r"(?<!\w)(?:src_([^\s\[{]+)|call_([^\s()\[\]{}]+))(?=[\[({])")
 _VERBATIM = re.compile(r"(?:^|(?<=[\s\-('\"{]))([=~])(?:\S|\S.*?\S)\1(?=$|[\s\-.,:!?;'\")}\[\\])")
 _INLINE_RESULT = re.compile(r"[ \t]*\{\{\{results\(.*?\)\}\}\}")
@@ -173,7 +173,7 @@ class Region:
 
 @attrs.frozen
 class Call:
-    """The parts of ``NAME[inside](arguments)[end]``."""
+    """The parts of ``NAME[inside](arguments) end``; inline, the end stands in brackets, too."""
 
     name: str
     inside: str
@@ -859,9 +859,6 @@ class _Reader:
         close = _balanced(line, match.end())
         if close is None:
             return
-        rest = line[close:].strip(" \t")
-        if rest and not (rest[0] == "[" and rest[-1] == "]"):
-            return
         name, headers, _ = self._keywords(above) if above else (None, (), None)
         document = self.document
         document.blocks.append(
@@ -879,7 +876,7 @@ class _Reader:
                     match[1].strip(" \t"),
                     (match[2] or "")[1:-1],
                     line[match.end() + 1 : close - 1],
-                    rest[1:-1],
+                    line[close:].strip(" \t"),
                 ),
             )
         )
