@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 
+MAX_NOWEB = 4 * 2**20
+
 _NOWEB = re.compile(r"<<([^ \t\n<>](?:[^\n<>]*[^ \t\n<>])?)>>")
 _DEFINITION = re.compile(r":([^\s:=]+)[ \t]*:?=")
 
@@ -136,6 +138,7 @@ class Evaluation:
         self._placed: set[str] = set()
         self._memory: dict[str, Outcome] = {}
         self._active: list[str] = []
+        self._grown = 0
         self._todo: list[org.Block] = []
         self._parsed: list[syntax.ParsedRequest] = []
         self._problems: tuple[OrgrestError, ...] = ()
@@ -401,6 +404,7 @@ class Evaluation:
         body = self._document.body(target)
         text, places = body.text, list(body.places)
         if arguments.flag("noweb") and arguments.get("noweb") != "tangle":
+            self._grown = 0
             text, places = self._noweb(text, places, [])
         digest = None
         if arguments.flag("cache"):
@@ -481,6 +485,13 @@ class Evaluation:
                 new += [prefix + more if more else more for more in inner[1:]]
                 at = match.end()
             new[-1] += line[at:]
+            self._grown += sum(map(len, new))
+            if self._grown > MAX_NOWEB:
+                raise EvaluationError(
+                    f"<<...>> make this block longer than {MAX_NOWEB} characters",
+                    file=self._file,
+                    line=place[0],
+                )
             lines += new
             where += [place] * len(new)
         return "\n".join(lines), where
@@ -493,6 +504,8 @@ class Evaluation:
                 return self._resolve(reference, header.Arguments())
         if name in within:
             raise EvaluationError(f"<<{name}>> contains itself", file=self._file, line=line)
+        if len(within) >= lisp.MAX_DEPTH:
+            raise EvaluationError(f"<<{name}>> is nested too deep", file=self._file, line=line)
         found = self._document.block_named(name)
         blocks = [found] if found is not None else self._with_noweb_ref(name)
         if not blocks:
@@ -558,6 +571,8 @@ class Evaluation:
         name = reference.name.lower()
         if name in self._active:
             raise EvaluationError(f"{reference.name} refers to itself")
+        if len(self._active) >= lisp.MAX_DEPTH:
+            raise EvaluationError(f"{reference.name}: references go deeper than {lisp.MAX_DEPTH}")
         if block.language not in org.REQUEST_LANGUAGES:
             if block.language in ("emacs-lisp", "elisp"):
                 given = dict(

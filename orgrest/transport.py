@@ -501,21 +501,22 @@ class Client:
     def _read(self, raw: urllib3.BaseHTTPResponse, url: _Url, cookies: Cookies) -> Response:
         original = cast("http.client.HTTPResponse", cast("Any", raw)._original_response)
         cookies.store(url.text, original)
-        body = raw.read(self._limit + 1)
-        truncated = len(body) > self._limit
-        if truncated:
-            raw.close()
-        else:
-            raw.release_conn()
+        body = bytearray()
+        # Unlike read(), stream() refuses chunks of negative size.
+        for piece in raw.stream(self._limit + 1):
+            body += piece
+            if len(body) > self._limit:
+                raw.close()
+                break
         return Response(
             status=raw.status,
             reason=_text(original.reason),
             version="1.0" if original.version == 10 else "1.1",
             headers=tuple((_text(n), _text(v)) for n, v in original.headers.items()),
-            body=body[: self._limit],
+            body=bytes(body[: self._limit]),
             duration=0.0,
             url=url.text,
-            truncated=truncated,
+            truncated=len(body) > self._limit,
             warnings=tuple(_oddities(original)),
         )
 
