@@ -106,6 +106,17 @@ def indentation(width: int) -> str:
     return "\t" * (width // 8) + " " * (width % 8)
 
 
+def _blanks(line: str, width: int) -> str:
+    """Give the blanks of a line up to a column; a tab that reaches beyond it becomes blanks."""
+    at = 0
+    for index, blank in enumerate(line):
+        after = at + 8 - at % 8 if blank == "\t" else at + 1
+        if after > width:
+            return line[:index] + " " * (width - at)
+        at = after
+    return ""
+
+
 def indent(text: str, width: int) -> str:
     """Move the lines of `text` to the right; blank lines become empty. Nothing happens for 0."""
     if width == 0:
@@ -328,14 +339,14 @@ class Document:
         raw = self.lines[block.first : block.last]
         width = 0
         if "-i" not in block.switches.split():
-            width = min((column(line) for line in raw if line.strip(" \t")), default=0)
+            width = min((column(line) for line in raw if line.strip(" \t")), default=1)
         lines: list[str] = []
         places: list[tuple[int, int]] = []
         for number, line in enumerate(raw, block.first + 1):
             text = line
             if width:
                 rest = line.lstrip(" \t")
-                text = " " * (column(line) - width) + rest if rest else ""
+                text = _blanks(line, column(line) - width) + rest if rest else ""
             text = unescape(text)
             lines.append(text)
             places.append((number, len(line) - len(text)))
