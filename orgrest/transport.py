@@ -501,22 +501,23 @@ class Client:
     def _read(self, raw: urllib3.BaseHTTPResponse, url: _Url, cookies: Cookies) -> Response:
         original = cast("http.client.HTTPResponse", cast("Any", raw)._original_response)
         cookies.store(url.text, original)
-        body = bytearray()
-        # Unlike read(), stream() refuses chunks of negative size.
-        for piece in raw.stream(self._limit + 1):
-            body += piece
-            if len(body) > self._limit:
-                raw.close()
-                break
+        try:
+            body = raw.read(self._limit + 1)
+        except ValueError as error:  # http.client's word for a chunk of negative size
+            raw.close()
+            raise TransportError(_DAMAGED_CHUNKS) from error
+        truncated = len(body) > self._limit
+        if truncated:
+            raw.close()
         return Response(
             status=raw.status,
             reason=_text(original.reason),
             version="1.0" if original.version == 10 else "1.1",
             headers=tuple((_text(n), _text(v)) for n, v in original.headers.items()),
-            body=bytes(body[: self._limit]),
+            body=body[: self._limit],
             duration=0.0,
             url=url.text,
-            truncated=len(body) > self._limit,
+            truncated=truncated,
             warnings=tuple(_oddities(original)),
         )
 
@@ -637,10 +638,13 @@ class Client:
         return None
 
 
+_DAMAGED_CHUNKS = "the response ends inside a chunk, or its chunks are damaged"
+
+
 def _explain_incomplete(error: http.client.IncompleteRead) -> str:
     got = error.partial if isinstance(error.partial, int) else len(error.partial)
     if error.expected is None or isinstance(error, urllib3.exceptions.InvalidChunkLength):
-        return "the response ends inside a chunk, or its chunks are damaged"
+        return _DAMAGED_CHUNKS
     return f"the connection was closed after {got} of {got + error.expected} announced bytes"
 
 
