@@ -558,6 +558,55 @@ def test_a_tree_that_is_deeper_anyway_may_stay_so() -> None:
     assert deepest(repair(expr)) <= DEEPEST
 
 
+LOCALS = " ".join(f"local a{number} = x" for number in range(200))
+INNER = " ".join(f"x(a{number})" for number in range(120))
+B_LOCALS = LOCALS.replace("local a", "local b")
+INNER_B = INNER.replace("(a", "(b")
+LONG_LIST = ", ".join(["x"] * 300)
+
+
+@pytest.mark.parametrize(
+    ("rule", "source", "end"),
+    [
+        ("locals", f"{LOCALS} local b, c = x, y", "a199 = x x1, x2 = x, y"),
+        ("locals", f"{LOCALS} local b", "do end"),
+        ("locals", f"{LOCALS} local function b() return b end", "function x5() return a"),
+        ("locals", f"{LOCALS} for b = 1, 2 do x() end", "do x() end"),
+        ("locals", f"{LOCALS} for b in x do x() end", "do x() end"),
+        ("locals", f'{LOCALS} local b = require("./module0")', "do end"),
+        ("locals", LOCALS.removesuffix("local a199 = x") + "local b, c", "local b"),
+        (
+            "upvalues",
+            f"{LOCALS} function f() {B_LOCALS} return function() {INNER} {INNER_B} end end",
+            "x(b78) x(b79) x(a0)",
+        ),
+        ("registers", f"x({LONG_LIST})", "x, x)"),
+        ("registers", f"return {LONG_LIST}", "x, x"),
+        ("registers", f"local a = {LONG_LIST}", "x, x"),
+        ("registers", f"{LONG_LIST} = x", "x = x"),
+        ("registers", f"return `{'{x}' * 300}`", "{x}{x}`"),
+        ("registers", f"{LOCALS} return {' .. '.join(['x'] * 99)}", "x .. x .. 0"),
+        ("registers", "return " + "x(y, " * 90 + "z" + ")" * 90, "x(y, x())"),
+        ("registers", "return " + "x[" * 150 + "x" + "]" * 150, "x[0]"),
+        ("registers", LOCALS + " x" + "()" * 65 + "[x[y]].z = 1", " = 1"),
+    ],
+)
+def test_programs_are_cut_where_the_compiler_has_a_limit(rule: str, source: str, end: str) -> None:
+    result = parse(source)
+    problems = check(result.tree, names=result.names)
+    assert rule in {problem.rule for problem in problems}
+    assert {problem.rule for problem in problems} <= {rule, "local"}
+    repaired = repair(result.tree, names=result.names)
+    assert check(repaired, names=result.names) == []
+    assert end in unfolded(repaired, names=result.names)
+
+
+def test_two_hundred_locals_and_no_more_are_left_alone() -> None:
+    for source in (LOCALS, f"function f({LOCALS.replace(' = x local', ',')[6:-4]}) end"):
+        result = parse(source)
+        assert check(result.tree, names=result.names) == []
+
+
 def test_functions_that_are_too_many_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("scriptschema.luau.scope._MAX_CLOSURES", 2)
     function = ExprFunction(vararg=False, body=StatBlock())
