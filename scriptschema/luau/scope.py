@@ -614,6 +614,7 @@ class _Mender:
     def shorten(self, node: Message, name: str, room: int, path: Path, rule: str) -> None:
         """Leave no more items in a list than there is room for."""
         items = getattr(node, name)
+        room = max(room, 0)
         if len(items) > room:
             self.note(path, rule, f"{name} has {len(items)} items, but there is room for {room}")
             setattr(node, name, items[:room])
