@@ -16,7 +16,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from itertools import islice
-from typing import Literal, Protocol, TypeVar, cast
+from typing import Final, Literal, Protocol, TypeVar, cast
 
 import attrs
 
@@ -129,7 +129,7 @@ def make_all(recipe: Maker[MadeT], seeds: Iterable[int], jobs: int) -> Iterator[
         while True:
             # A little ahead of who takes them, not all at once: there may be millions.
             for chunk in islice(chunks, 3 * jobs - len(waiting)):
-                with _interrupts_later():
+                with interrupts_later():
                     waiting.append(pool.submit(_make_chunk, recipe, chunk))
             if not waiting:
                 break
@@ -143,26 +143,35 @@ def _make_chunk(recipe: Maker[MadeT], seeds: Sequence[int]) -> list[MadeT]:
 
 
 @contextlib.contextmanager
-def _interrupts_later() -> Iterator[None]:
-    """Hold Ctrl-C back while a worker may be started: it would greet it with a traceback.
+def interrupts_later() -> Iterator[None]:
+    """Hold interrupts and termination back until the block ends, where the platform can.
 
-    The worker inherits this, until it is ready.
+    A worker that is started in the block inherits this, until it is ready: in the middle of its
+    imports it would greet Ctrl-C with a traceback.
     """
-    if not hasattr(signal, "pthread_sigmask"):
+    if not _SIGNAL_MASKS:
         yield
         return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
     try:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
+_SIGNAL_MASKS: Final = hasattr(signal, "pthread_sigmask")
+
+
 def _start_worker() -> None:
     """Make this process end at Ctrl-C without a word, and when the one that started it is gone."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    if hasattr(signal, "pthread_sigmask"):
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+    if _SIGNAL_MASKS:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT, signal.SIGTERM})
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
     parent = multiprocessing.parent_process()
     if parent is not None:
-        threading.Thread(target=lambda: (parent.join(), os._exit(1)), daemon=True).start()
+        parent.join()
+        os._exit(1)

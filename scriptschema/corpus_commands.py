@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import signal
 import sys
@@ -15,6 +16,9 @@ import click
 
 from scriptschema.console import (
     FORMATS,
+    INPUT,
+    drop_unknown_option,
+    from_option,
     message_class,
     message_option,
     progress,
@@ -137,8 +141,9 @@ def generate(
 
 
 def write_stream(recipe: Recipe, seeds: range, jobs: int, path: Path) -> None:
-    """Write a stream of trees to a file, whole or not at all, or to standard output as they come."""
+    """Write a stream to a file, whole or not at all, or to standard output as the trees come."""
     from scriptschema import files
+    from scriptschema.bulk import interrupts_later
 
     try:
         if path == files.STANDARD:
@@ -147,13 +152,16 @@ def write_stream(recipe: Recipe, seeds: range, jobs: int, path: Path) -> None:
                 sys.stdout.buffer.flush()
             return
         path.parent.mkdir(parents=True, exist_ok=True)
-        with stoppable("nothing was written"), files.replacing(path) as file:
+        with stoppable("nothing was written"), contextlib.ExitStack() as stack:
+            with interrupts_later():
+                file = stack.enter_context(files.replacing(path))
             for data in make_all(recipe, seeds, jobs):
                 file.write(files.delimited(data))
     except BrokenPipeError:
         raise  # click ends the program silently, as one expects before `| head`
     except OSError as error:
-        raise files.FileError(f"{files.name_of(path)}: {files.reason_of(error)}") from None
+        name = "standard output" if path == files.STANDARD else path
+        raise files.FileError(f"{name}: {files.reason_of(error)}") from None
 
 
 def write_one(recipe: Recipe, seed: int, path: Path) -> None:
@@ -169,7 +177,7 @@ def write_one(recipe: Recipe, seed: int, path: Path) -> None:
 def write_folder(recipe: Recipe, seeds: range, jobs: int, folder: Path) -> None:
     """Write a file, or a folder for a program of two sources, for each seed that has none."""
     from scriptschema import files
-    from scriptschema.bulk import SourceRecipe
+    from scriptschema.bulk import SourceRecipe, interrupts_later
 
     ending = next((e for e, form in files.ENDINGS.items() if form == recipe.form), ".luau")
     maker = SourceRecipe(recipe) if recipe.form == "luau" else recipe
@@ -198,8 +206,9 @@ def write_folder(recipe: Recipe, seeds: range, jobs: int, folder: Path) -> None:
         )
     with stoppable("the same command goes on where it stopped"):
         for seed, made in zip(left, make_all(maker, left, jobs), strict=True):
-            for name, data in files_of(seed, made).items():
-                files.write(folder / name, data)
+            with interrupts_later():  # the temporary files are made and renamed, or not made
+                for name, data in files_of(seed, made).items():
+                    files.write(folder / name, data)
 
 
 def refuse_other_trees(path: Path, wanted: bytes) -> None:
@@ -245,5 +254,71 @@ def make_all(recipe: Maker[T], seeds: Sequence[int], jobs: int) -> Iterator[T]:
 
 
 @click.command()
-def stats() -> None:
-    pass
+@click.argument("inputs", nargs=-1, required=True, type=INPUT, metavar="INPUT...")
+@from_option
+@message_option
+@drop_unknown_option
+@click.option("--delimited", is_flag=True, help="The inputs are streams, as from generate -n.")
+@click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
+@click.option(
+    "--plot",
+    "plot_file",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE.svg|png",
+    help="Draw the distributions and the alternatives (needs matplotlib).",
+)
+def stats(
+    inputs: tuple[Path, ...],
+    from_format: Any,
+    message_name: str,
+    drop_unknown: bool,
+    delimited: bool,
+    as_json: bool,
+    plot_file: Path | None,
+) -> None:
+    """Say what a corpus holds: sizes, depths, and how often each part of the schema occurs.
+
+    An INPUT is a file, a folder (all files below it) or - for standard input; the format is told
+    from a file's ending or with --from. A file that ends in .pbstream is a stream of binary trees,
+    each after its length as a varint; with --delimited, every input is a stream. What cannot be
+    read is reported, the rest is counted, and the exit status is 1.
+
+    Bytes are those of the trees in the binary format, in whatever format they were read.
+
+    \b
+    python -m scriptschema stats corpus/
+    python -m scriptschema generate -n 1000 --swarm | python -m scriptschema stats --delimited -
+    python -m scriptschema stats corpus/ --json --plot corpus.svg
+    """
+    if plot_file and plot_file.suffix not in (".svg", ".png"):
+        raise click.BadParameter(
+            f"{plot_file}: the ending must be .svg or .png", param_hint="--plot"
+        )
+    from scriptschema import corpus_report, files
+    from scriptschema.corpus_stats import CorpusStats
+
+    cls = message_class(message_name)
+    found = CorpusStats()
+    failed = 0
+    unknown = files.DROP if drop_unknown else files.ERROR
+    try:
+        for item in progress(files.expand(inputs), "reading"):
+            streams = delimited or item.path.suffix == files.STREAM_ENDING
+            read = files.read_stream if streams else files.read_one
+            for tree in read(cls, item.path, from_format, unknown):
+                if isinstance(tree, files.FileError):
+                    failed += 1
+                    report(tree)
+                else:
+                    found.add(tree)
+        if plot_file:
+            files.write(plot_file, corpus_report.plot(found, plot_file.suffix[1:]))
+    except (files.FileError, ImportError) as error:
+        failed += 1
+        report(error)
+    if as_json:
+        click.echo(json.dumps(found.as_json(), indent=2))
+    else:
+        corpus_report.print_report(found)
+    if failed:
+        sys.exit(1)

@@ -85,6 +85,37 @@ def read(
         raise FileError(f"{name_of(path)}: {reason_of(error)}") from None
 
 
+def read_one(
+    cls: type[MessageT], path: Path, form: Format | None, unknown: interop.Unknown
+) -> Iterator[MessageT | FileError]:
+    """Yield what `read` returns or raises: a file of one tree, as `read_stream` has one of many."""
+    try:
+        yield read(cls, path, form, unknown)
+    except FileError as error:
+        yield error
+
+
+def read_stream(
+    cls: type[MessageT], path: Path, form: Format | None, unknown: interop.Unknown
+) -> Iterator[MessageT | FileError]:
+    """Yield the trees of a stream, binary if `form` does not say otherwise.
+
+    A tree that cannot be read is yielded as the error, and so is the place where the stream ends
+    before its time; no FileError is raised.
+    """
+    name = name_of(path)
+    try:
+        standard = contextlib.nullcontext(sys.stdin.buffer)
+        with standard if path == STANDARD else path.open("rb") as file:
+            for position, data in read_delimited(file):
+                try:
+                    yield parse(cls, data, form or "binary", unknown)
+                except (wire.WireError, interop.FormatError) as error:
+                    yield FileError(f"{name}: tree at byte {position}: {error}")
+    except (OSError, FileError) as error:
+        yield FileError(f"{name}: {reason_of(error)}")
+
+
 def delimited(data: bytes) -> bytes:
     """A tree's bytes as they stand in a stream."""
     return wire.varint_bytes(len(data)) + data

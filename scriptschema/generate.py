@@ -15,7 +15,7 @@ import random
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from enum import IntEnum
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import accumulate
 from math import inf, isqrt
 from os import PathLike
@@ -297,8 +297,9 @@ class Grammar:
 
     def __init__(self, weights: Mapping[str, Mapping[str, float]]) -> None:
         self.weights = weights
-        self.costs = self._least(lambda values: 1 + sum(values))
-        self.heights = self._least(lambda values: max(values, default=-1) + 1)
+        ways = {cls: self._ways(cls) for cls in MESSAGES.values()}
+        self.costs = _least(ways, lambda values: 1 + sum(values))
+        self.heights = _least(ways, lambda values: max(values, default=-1) + 1)
         for cls, cost in self.costs.items():
             if cost == inf:
                 raise WeightsError(
@@ -332,53 +333,22 @@ class Grammar:
         """The weight of an alternative."""
         return self.weights[field.message].get(field.schema_name, 0)
 
-    def _least(self, combine: Callable[[list[float]], float]) -> dict[type[Message], int]:
-        """The least value that `combine` gives a message over its required parts: a fixed point."""
-        least: dict[type[Message], float] = dict.fromkeys(MESSAGES.values(), inf)
-        changed = True
-        while changed:
-            changed = False
-            for cls in least:
-                parts = [
-                    least[field.type]
-                    for field in cls.FIELDS.values()
-                    if field.is_message and field.rule == "required"
-                ]
-                ways: list[list[float]] = [[]]
-                if cls.ONEOF and not self.weights[cls.__name__].get(UNSET):
-                    ways = [
-                        [least[field.type]] if field.is_message else []
-                        for field in cls.FIELDS.values()
-                        if field.oneof and self.weight(field)
-                    ]
-                value = min((combine(parts + way) for way in ways), default=inf)
-                if value < least[cls]:
-                    least[cls] = value
-                    changed = True
-        return cast(dict[type[Message], int], least)
+    def _ways(self, cls: type[Message]) -> list[list[type[Message]]]:
+        """The messages that a `cls` cannot do without, once for each alternative of its oneof."""
+        required, alternatives = _PARTS[cls]
+        weights = self.weights.get(cls.__name__, {})
+        if not cls.ONEOF or weights.get(UNSET):
+            return [required]
+        return [[*required, *parts] for name, parts in alternatives if weights.get(name)]
 
     def _plan(self, cls: type[Message]) -> list[_Step]:
         steps: list[_Step] = []
-        for field in sorted(cls.FIELDS.values(), key=lambda field: field.tag):
-            name = f"{cls.__name__}.{field.schema_name}"
-            if field.oneof:
-                if not any(step.kind == "oneof" for step in steps):
-                    steps.append(self._oneof(cls))
-                continue
-            kind = field.rule if field.is_message else field.type_name
-            steps.append(
-                _Step(
-                    field.name,
-                    "enum" if issubclass(field.type, IntEnum) else kind,
-                    field.type,
-                    self.costs.get(field.type, 0),
-                    self.heights.get(field.type, 0),
-                    _SHARES.get(name, 1) if _grows(field) else 0,
-                    tuple(accumulate(_lengths(field))),
-                    _more(_lengths(field)),
-                    tuple(field.type) if issubclass(field.type, IntEnum) else (),
-                )
-            )
+        for name, field in cls.FIELDS.items():
+            if not field.oneof:
+                cost, height = self.costs.get(field.type, 0), self.heights.get(field.type, 0)
+                steps.append(_step(cls, name, cost, height))
+            elif not any(step.kind == "oneof" for step in steps):
+                steps.append(self._oneof(cls))
         return steps
 
     def _oneof(self, cls: type[Message]) -> _Step:
@@ -406,6 +376,44 @@ class Grammar:
             alternatives=tuple(alternatives),
             cumulative=tuple(accumulate(a.weight for a in alternatives)),
         )
+
+
+def _least(
+    ways: Mapping[type[Message], list[list[type[Message]]]],
+    combine: Callable[[list[float]], float],
+) -> dict[type[Message], int]:
+    """The least value that `combine` gives each message over its parts: a fixed point."""
+    least: dict[type[Message], float] = dict.fromkeys(ways, inf)
+    changed = True
+    while changed:
+        changed = False
+        for cls, parts in ways.items():
+            value = min((combine([least[part] for part in way]) for way in parts), default=inf)
+            if value < least[cls]:
+                least[cls] = value
+                changed = True
+    return cast(dict[type[Message], int], least)
+
+
+@cache
+def _step(cls: type[Message], name: str, cost: int, height: int) -> _Step:
+    """The step for a field outside the oneof, whose type costs so much and is so high at least.
+
+    Grammars share these: with `swarm`, each tree has a grammar of its own.
+    """
+    field = cls.FIELDS[name]
+    members = tuple(field.type) if issubclass(field.type, IntEnum) else ()
+    return _Step(
+        name,
+        "enum" if members else field.rule if field.is_message else field.type_name,
+        field.type,
+        cost,
+        height,
+        _SHARES.get(f"{cls.__name__}.{field.schema_name}", 1) if _grows(field) else 0,
+        tuple(accumulate(_lengths(field))),
+        _more(_lengths(field)),
+        members,
+    )
 
 
 def _schema_name(field: FieldInfo | None) -> str:
@@ -449,6 +457,21 @@ def _bounded() -> set[type]:
 
 
 _BOUNDED: Final = _bounded()
+
+
+def _parts(cls: type[Message]) -> tuple[list[type[Message]], list[tuple[str, list[type[Any]]]]]:
+    fields = cls.FIELDS.values()
+    required = [field.type for field in fields if field.is_message and field.rule == "required"]
+    alternatives = [
+        (field.schema_name, [field.type] if field.is_message else [])
+        for field in fields
+        if field.oneof
+    ]
+    return required, alternatives
+
+
+_PARTS: Final = {cls: _parts(cls) for cls in MESSAGES.values()}
+"""The messages that each message cannot do without, and those of its oneof's alternatives."""
 
 
 class Builder:

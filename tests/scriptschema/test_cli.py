@@ -1,52 +1,18 @@
 """The command line end to end, as a person would use it, with broken input too."""
 
-import contextlib
 import os
-import pty
 import stat
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from command import ok, on_a_terminal, run
 
 from scriptschema import files, interop, wire
 from scriptschema.generate import generate
 from scriptschema.messages import Local, ModuleSet
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "fibonacci.textproto"
-
-
-def run(*arguments: object, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
-    return subprocess.run(
-        [sys.executable, "-m", "scriptschema", *map(str, arguments)],
-        input=stdin,
-        capture_output=True,
-        check=False,
-    )
-
-
-def on_a_terminal(*arguments: object, stream: str) -> tuple[int, bytes]:
-    """Run with standard output or error on a terminal; return the status and what it showed."""
-    parent, child = pty.openpty()
-    process = subprocess.Popen(
-        [sys.executable, "-m", "scriptschema", *map(str, arguments)],
-        env={**os.environ, "TERM": "xterm-256color", "COLUMNS": "80"},
-        **{stream: child},
-    )
-    os.close(child)
-    shown = b""
-    with contextlib.suppress(OSError):  # how Linux tells that the other end was closed
-        while piece := os.read(parent, 4096):
-            shown += piece
-    os.close(parent)
-    return process.wait(), shown
-
-
-def ok(*arguments: object, stdin: bytes = b"") -> bytes:
-    done = run(*arguments, stdin=stdin)
-    assert (done.returncode, done.stderr) == (0, b"")
-    return done.stdout
 
 
 @pytest.fixture

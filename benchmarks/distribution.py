@@ -1,0 +1,115 @@
+"""What random trees are like: their sizes beside the ones asked for, depths, and alternatives."""
+
+from __future__ import annotations
+
+import random
+import statistics
+from collections.abc import Callable
+from pathlib import Path
+
+from hypothesis import HealthCheck, Phase, given, seed, settings
+
+from benchmarks.timing import table
+from scriptschema import strategies
+from scriptschema.base import Message, walk
+from scriptschema.choices import BytesChoices
+from scriptschema.corpus_report import plot, print_report
+from scriptschema.corpus_stats import CorpusStats, percentile
+from scriptschema.generate import generate
+from scriptschema.interop import MissingExtra
+from scriptschema.messages import Expr, ModuleSet, StatBlock, Type
+
+DRAWING = Path("distribution.svg")
+
+DEFAULT = "RandomChoices, size 200"
+"""What the detailed table is about."""
+
+
+def main(smoke: bool) -> None:
+    """Print the tables and draw them into `distribution.svg`."""
+    targets(smoke)
+    count = 20 if smoke else 1000
+    found = CorpusStats()
+    rows = []
+    for name, make in sources(count).items():
+        stats = found if name == DEFAULT else CorpusStats()
+        for tree in make():
+            stats.add(tree)
+        rows.append(
+            (
+                name,
+                *(f"{percentile(stats.nodes, p):,}" for p in (0, 50, 90, 100)),
+                *(f"{percentile(stats.depths, p)}" for p in (50, 90, 100)),
+                f"{sum(map(len, stats.never().values()))}",
+            )
+        )
+    header = ("source", "nodes: least", "median", "90 %", "most", "depth: median", "90 %", "most")
+    table((*header, "never occur"), rows, f"{count} trees of each (a quarter of the large ones)")
+    print_report(found)
+    try:
+        drawing = plot(found, DRAWING.suffix[1:])
+    except MissingExtra as error:
+        print(f"\nnot drawn: {error}\n")
+        return
+    if not smoke:
+        DRAWING.write_bytes(drawing)
+        print(f"\ndrawn: {DRAWING}\n")
+
+
+def targets(smoke: bool) -> None:
+    """Print how near the median comes to the size that was asked for."""
+    rows = []
+    worst = 1.0
+    sizes = (1, 10, 100) if smoke else (1, 2, 3, 10, 30, 100, 300, 1000, 10_000, 100_000, 1_000_000)
+    for size in sizes:
+        for cls in (ModuleSet, StatBlock, Expr, Type):
+            trees = range(3 if size >= 100_000 else max(9, min(200, 20_000 // size)))
+            found = sorted(nodes(generate(cls, seed=i, size=size)) for i in trees)
+            middle = statistics.median(found)
+            ratio = middle / size
+            worst = max(worst, ratio, 1 / ratio)
+            cells = (found[0], middle, found[-1])
+            rows.append((f"{size:,}", cls.__name__, *(f"{c:,.0f}" for c in cells), f"{ratio:.2f}"))
+    table(("size", "message", "least", "median", "most", "median / size"), rows, "aimed sizes")
+    print(f"{'met   ' if worst <= 2 else 'MISSED'}  medians within a factor of 2: {worst:.2f}\n")
+
+
+def nodes(tree: Message) -> int:
+    """The number of nodes."""
+    return sum(1 for _ in walk(tree))
+
+
+def sources(count: int) -> dict[str, Callable[[], list[Message]]]:
+    """What makes trees, by a name for it."""
+
+    def examples() -> list[Message]:
+        trees: list[Message] = []
+
+        @seed(1)
+        @settings(
+            max_examples=count,
+            database=None,
+            deadline=None,
+            phases=[Phase.generate],
+            suppress_health_check=[HealthCheck.too_slow],
+        )
+        @given(strategies.module_sets())
+        def property_test(tree: Message) -> None:
+            trees.append(tree)
+
+        property_test()
+        return trees
+
+    def from_bytes() -> list[Message]:
+        data = [random.Random(i).randbytes(4096) for i in range(count)]
+        return [generate(choices=BytesChoices(item)) for item in data]
+
+    return {
+        DEFAULT: lambda: [generate(seed=i) for i in range(count)],
+        f"{DEFAULT}, swarm": lambda: [generate(seed=i, swarm=True) for i in range(count)],
+        "RandomChoices, size 2000": lambda: [
+            generate(seed=i, size=2000) for i in range(count // 4)
+        ],
+        "BytesChoices, size 200": from_bytes,
+        f"Hypothesis, size {strategies.DEFAULT_SIZE}": examples,
+    }

@@ -1,0 +1,195 @@
+"""How long evaluating requests takes, beside others who send them: `orgrest` and its peers.
+
+A small server in a process of its own answers at once. Each contender sends the same requests to
+it, each run in a new process, so that starting up counts; the best of several runs is shown, with
+the most memory that the process had. Those that are not installed are left out, and named.
+
+Ratios travel between machines; seconds do not. The reach for one request: 0.15 s more than Python
+takes to start; for each further one: what orgrest adds is at most 1.5 times what urllib3 takes.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import attrs
+
+SERVER = """
+import socketserver
+class Handler(socketserver.StreamRequestHandler):
+    def handle(self):
+        while line := self.rfile.readline():
+            while line.strip():
+                line = self.rfile.readline()
+            self.wfile.write(b'HTTP/1.1 200 OK\\r\\nContent-Type: application/json\\r\\n'
+                             b'Content-Length: 27\\r\\n\\r\\n{"id": 1, "list": [1, 2.5]}')
+class Server(socketserver.ThreadingTCPServer):
+    daemon_threads = True
+    request_queue_size = 128
+with Server(('127.0.0.1', 0), Handler) as server:
+    print(server.server_address[1], flush=True)
+    server.serve_forever()
+"""
+PLAIN = """
+import sys, urllib3
+client = urllib3.PoolManager()
+for _ in range(int(sys.argv[2])):
+    client.request('GET', sys.argv[1]).data
+"""
+EMACS = """
+(require 'url)
+(dotimes (_ (string-to-number (getenv "COUNT")))
+  (let (done)
+    (url-retrieve (getenv "URL") (lambda (&rest _) (setq done t) (kill-buffer)) nil t t)
+    (while (not done) (accept-process-output nil 0.001))))
+"""
+PARSE = """
+import sys, time
+from pathlib import Path
+from orgrest.arguments import Inherited, of_block
+from orgrest.org import Document
+text = Path(sys.argv[1]).read_text()
+start = time.perf_counter()
+document = Document(text)
+middle = time.perf_counter()
+inherited = Inherited(document)
+for block in document.blocks:
+    of_block(block, inherited)
+    document.result(block)
+print(middle - start, time.perf_counter() - middle, len(document.blocks))
+"""
+
+
+@attrs.frozen
+class Measured:
+    """The best of several runs: seconds of wall time, and megabytes."""
+
+    seconds: float
+    megabytes: float
+
+
+def measure(command: list[str], runs: int, environment: dict[str, str]) -> Measured:
+    """Run a command several times and give its best time and its memory."""
+    seconds, memory = float("inf"), 0
+    for _ in range(runs):
+        start = time.perf_counter()
+        process = subprocess.Popen(
+            command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+        )
+        assert process.stderr is not None
+        errors = process.stderr.read()
+        _, status, used = os.wait4(process.pid, 0)
+        seconds = min(seconds, time.perf_counter() - start)
+        process.stderr.close()
+        process.returncode = os.waitstatus_to_exitcode(status)
+        if process.returncode:
+            raise SystemExit(f"{command[0]} failed: {errors.decode(errors='replace')[-500:]}")
+        memory = max(memory, used.ru_maxrss)
+    return Measured(seconds, memory / 1024)
+
+
+def document(url: str, count: int) -> str:
+    """Write a document with so many blocks."""
+    block = f"* Request\n#+begin_src restclient :noheaders\nGET {url}\n#+end_src\n\n"
+    return block * count
+
+
+def contenders(folder: Path, url: str, count: int) -> dict[str, list[str]]:
+    """Give the command of each contender that is installed."""
+    notes = folder / f"{count}.org"
+    notes.write_text(document(url, count))
+    plain = folder / f"{count}.http"
+    plain.write_text("###\n".join([f"GET {url}\n\n"] * count))
+    loop = folder / "loop.el"
+    loop.write_text(EMACS)
+    found = {
+        "python alone": [sys.executable, "-c", "pass"],
+        "plain urllib3": [sys.executable, "-c", PLAIN, url, str(count)],
+        "orgrest": [sys.executable, "-m", "orgrest", "--quiet", "--stdout", str(notes)],
+        "orgrest -j 8": [sys.executable, "-m", "orgrest", "-q", "-j8", "--stdout", str(notes)],
+    }
+    if shutil.which("curl"):
+        script = f"for i in $(seq {count}); do curl -s -o {os.devnull} '{url}'; done"
+        found["curl, a process each"] = ["sh", "-c", script]
+    if shutil.which("emacs"):
+        found["Emacs, url-retrieve"] = ["emacs", "--batch", "-Q", "-l", str(loop)]
+    if shutil.which("httpyac"):
+        found["httpyac"] = ["httpyac", "send", "--all", "--silent", str(plain)]
+    return found
+
+
+def compare(folder: Path, url: str, count: int, runs: int) -> None:
+    """Print how the contenders send so many requests."""
+    environment = {**os.environ, "COUNT": str(count), "URL": url, "NO_PROXY": "127.0.0.1"}
+    commands = contenders(folder, url, count)
+    measured = {name: measure(command, runs, environment) for name, command in commands.items()}
+    plain = measured["plain urllib3"].seconds
+    print(f"\n{count} request{'s' if count > 1 else ''}, best of {runs}:")
+    print(f"  {'':22} {'s':>8} {'MB':>6} {'beside urllib3':>15}")
+    for name, one in measured.items():
+        ratio = f"{one.seconds / plain:14.2f}x"
+        print(f"  {name:22} {one.seconds:8.3f} {one.megabytes:6.0f} {ratio}")
+    more = measured["orgrest"].seconds - measured["python alone"].seconds
+    if count == 1:
+        print(f"  orgrest takes {more:.3f} s more than Python's own start (reach: 0.15 s)")
+    missing = [name for name in ("curl", "emacs", "httpyac") if not shutil.which(name)]
+    if missing:
+        print(f"  not installed: {', '.join(missing)}")
+
+
+def overhead(folder: Path, url: str, counts: tuple[int, int], runs: int) -> None:
+    """Print what one more request costs, without start-up."""
+    environment = {**os.environ, "NO_PROXY": "127.0.0.1"}
+    each: dict[str, float] = {}
+    for name in ("plain urllib3", "orgrest"):
+        few, many = (
+            measure(contenders(folder, url, count)[name], runs, environment).seconds
+            for count in counts
+        )
+        each[name] = (many - few) / (counts[1] - counts[0])
+    added = each["orgrest"] / each["plain urllib3"] - 1
+    print(
+        f"\nEach further request: plain urllib3 {each['plain urllib3'] * 1e3:.2f} ms, "
+        f"orgrest {each['orgrest'] * 1e3:.2f} ms: it adds {added:.2f}x (reach: 1.5x)"
+    )
+
+
+def parsing(folder: Path, counts: tuple[int, ...]) -> None:
+    """Print how long documents take that are only read."""
+    print("\nReading only (find the blocks; their header arguments and results):")
+    for count in counts:
+        path = folder / "parse.org"
+        path.write_text(document("http://127.0.0.1/", count))
+        done = subprocess.run(
+            [sys.executable, "-c", PARSE, str(path)], capture_output=True, text=True, check=True
+        )
+        blocks, rest, found = done.stdout.split()
+        print(f"  {found:>6} blocks: {float(blocks):.3f} s + {float(rest):.3f} s")
+
+
+def main(smoke: bool) -> None:
+    """Measure everything and print it; with `smoke`, only see that it works."""
+    runs, many, blocks = (1, 5, (50, 200)) if smoke else (5, 500, (5_000, 20_000))
+    server = subprocess.Popen([sys.executable, "-c", SERVER], stdout=subprocess.PIPE, text=True)
+    try:
+        assert server.stdout is not None
+        url = f"http://127.0.0.1:{int(server.stdout.readline())}/json"
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name)
+            compare(folder, url, 1, runs)
+            compare(folder, url, many, runs if smoke else 3)
+            overhead(folder, url, (1, many), runs)
+            parsing(folder, blocks)
+    finally:
+        server.kill()
+        server.communicate()
+
+
+if __name__ == "__main__":
+    main("--smoke" in sys.argv)

@@ -1,0 +1,6 @@
+"""``python -m orgrest``."""
+
+from orgrest.cli import main
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,387 @@
+"""Header arguments of source blocks: read, inherited and merged in Org's order of precedence.
+
+From weak to strong: Org's defaults, the language's, ``header-args`` of the document and of the
+headings above, ``header-args:LANGUAGE`` likewise, the block's own line, its ``#+HEADER:`` lines
+(the first of which wins). ``:results`` merges word by word, where a word displaces the others of
+its group; each ``:var`` stands for itself; everything else is replaced.
+
+Nothing is evaluated: a value in Emacs Lisp is kept as `Lisp`, so that whoever needs it can say that
+it is not run. Literals that Lisp quotes (``'("a" 1)``) are data and are read.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from hashlib import sha1
+from typing import TYPE_CHECKING, TypeAlias
+
+import attrs
+
+from orgrest.lisp import (
+    NUMBER,
+    STRING,
+    ArgumentError,
+    Literal,
+    Number,
+    literal,
+    understand,
+    unquote,
+    write,
+    write_number,
+    write_string,
+)
+from orgrest.org import REQUEST_LANGUAGES, Block, Call, Document, Heading
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+
+@attrs.frozen
+class Lisp:
+    """A value that Emacs would evaluate: orgrest does not."""
+
+    text: str
+
+
+@attrs.frozen
+class Reference:
+    """``NAME[indices](arguments)``, the value of something else in the document."""
+
+    name: str
+    indices: str = ""
+    arguments: str | None = None
+
+
+Value: TypeAlias = "str | Number | Lisp | Reference | list[Literal] | None"
+
+
+@attrs.frozen
+class Arguments:
+    """The header arguments that hold for one block.
+
+    `values` are the texts of all but ``:results`` and ``:var`` (None where only the name was
+    given); `results` the words of ``:results``, `variables` the ``:var``s in their order.
+    """
+
+    values: Mapping[str, str | Lisp | None] = attrs.field(factory=dict)
+    results: tuple[str, ...] = ()
+    variables: Mapping[str, str] = attrs.field(factory=dict)
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.values
+
+    def get(self, name: str, default: str = "") -> str:
+        """Give the text of an argument, `default` where it is missing or empty.
+
+        Raises ArgumentError where the value is Emacs Lisp.
+        """
+        value = self.values.get(name)
+        if isinstance(value, Lisp):
+            raise ArgumentError(
+                f"header argument :{name} holds Emacs Lisp, which is not run: {value.text}"
+            )
+        return default if value is None else value
+
+    def flag(self, name: str) -> bool:
+        """Tell whether a yes-or-no argument says yes; a name alone does."""
+        return name in self.values and self.get(name, "yes").lower() not in ("no", "nil")
+
+
+# :results words that exclude each other (Org manual, "Results of Evaluation").
+_GROUPS = (
+    frozenset({"file", "list", "vector", "table", "scalar", "verbatim"}),
+    frozenset({"raw", "html", "latex", "org", "code", "pp", "drawer", "link", "graphics"}),
+    frozenset({"replace", "silent", "none", "append", "prepend"}),
+    frozenset({"output", "value"}),
+)
+_DEFAULTS = (
+    (":session", "none"),
+    (":results", "replace"),
+    (":exports", "code"),
+    (":cache", "no"),
+    (":noweb", "no"),
+    (":hlines", "no"),
+    (":tangle", "no"),
+)
+_LANGUAGE_DEFAULTS = ((":results", "raw"),)
+
+Pairs: TypeAlias = "tuple[tuple[str, str | Lisp | None], ...]"
+
+
+def split(text: str, first: str, then: str) -> list[str]:
+    """Split `text` where a character of `first` is followed by one of `then`.
+
+    With `then` empty, split at each character of `first`. Nothing is split within brackets and
+    quotes; one that is never closed is an ordinary character.
+    """
+    parts: list[str] = []
+    start = at = 0
+    while at < len(text):
+        here = text[at]
+        if here in "([" and (end := _closing(text, at)) is not None:
+            at = end
+        elif here == '"' and (at == 0 or text[at - 1] != "\\"):
+            close = re.compile(r'[^\\]"').search(text, at + 1)
+            if text[at + 1 : at + 2] == '"':
+                at += 2
+            else:
+                at = close.end() if close else at + 1
+        elif here in first and (not then or text[at + 1 : at + 2] in tuple(then)):
+            parts.append(text[start:at])
+            at += 2 if then else 1
+            start = at
+        else:
+            at += 1
+    parts.append(text[start:])
+    return parts
+
+
+def _closing(text: str, at: int) -> int | None:
+    """Find the end of the bracket that opens at `at`."""
+    stack: list[str] = []
+    for index in range(at, len(text)):
+        here = text[index]
+        if here in "([":
+            stack.append(here)
+        elif here in ")]" and stack and stack[-1] == {")": "(", "]": "["}[here]:
+            stack.pop()
+            if not stack:
+                return index + 1
+    return None
+
+
+@lru_cache(maxsize=4096)
+def parse(text: str) -> Pairs:
+    """Read header arguments as (name with colon, value) pairs, one for each variable of a ``:var``.
+
+    Raises ArgumentError for a quote that never closes.
+    """
+    text = text.strip()
+    if not text:
+        return ()
+    found: list[tuple[str, str | Lisp | None]] = []
+    pieces = split(text, " \t", ":")
+    for number, piece in enumerate(pieces):
+        name, _, value = (piece if number == 0 else ":" + piece).strip().partition(" ")
+        if "\t" in name:
+            name, _, more = name.partition("\t")
+            value = f"{more} {value}"
+        value = value.strip()
+        if name == ":var":
+            found += ((":var", variable) for variable in _variables(value))
+        else:
+            found.append((name, _read(value, name) if value else None))
+    return tuple(found)
+
+
+def _variables(text: str) -> list[str]:
+    """Split ``a=1 b = "two"`` (commas between are allowed) into assignments."""
+    words = [word for word in split(text, " \t", "") if word.strip()]
+    joined: list[str] = []
+    for word in words:
+        if joined and (word.startswith("=") or joined[-1].endswith("=")):
+            joined[-1] += word
+        else:
+            joined.append(word)
+    return [word[:-1] if word.endswith(",") else word for word in joined if word != ","]
+
+
+def _read(text: str, name: str) -> str | Lisp:
+    """Read one value: quotes taken away, Lisp marked as such."""
+    if text[0] in "(`'":
+        try:
+            return understand(text, {})
+        except ArgumentError:
+            return Lisp(text)
+    if text[0] == '"':
+        match = STRING.match(text)
+        if match is None:
+            raise ArgumentError(f"header argument {name} has a quote that is never closed: {text}")
+        if match.end() == len(text):
+            return unquote(text)
+    return text
+
+
+_REFERENCE = re.compile(r"([^\s\[\]()\"]+)(\[[^\]]*\])?(\(.*\))?(\[[^\]]*\])?$", re.DOTALL)
+
+
+def value(assignment: str) -> tuple[str, Value]:
+    """Read ``name=value`` of a ``:var``.
+
+    Raises ArgumentError where there is no value or it cannot be read.
+    """
+    name, equals, text = assignment.partition("=")
+    name, text = name.strip(), text.strip()
+    if not equals or not text:
+        raise ArgumentError(f':var {name} has no value; write :var {name}="" for an empty one')
+    if text[0] == '"':
+        match = STRING.match(text)
+        if match is None:
+            raise ArgumentError(f":var {name} has a quote that is never closed: {text}")
+        return name, unquote(match[0])
+    if NUMBER.fullmatch(text):
+        return name, Number(text)
+    if text[0] == "'":
+        items, end = literal(text, 1)
+        if end != len(text):
+            raise ArgumentError(f":var {name} has something after its value: {text[end:]}")
+        return name, items
+    if text[0] in "(`[":
+        return name, Lisp(text)
+    match = _REFERENCE.match(text)
+    if match is None:
+        raise ArgumentError(f":var {name} has a value that cannot be read: {text}")
+    indices = (match[2] or match[4] or "")[1:-1]
+    return name, Reference(match[1], indices, None if match[3] is None else match[3][1:-1])
+
+
+@lru_cache(maxsize=256)
+def merge(sources: tuple[Pairs, ...]) -> Arguments:
+    """Merge header arguments, the weakest first."""
+    values: dict[str, str | Lisp | None] = {}
+    results: list[str] = []
+    variables: dict[str, str] = {}
+    for pairs in sources:
+        for name, given in pairs:
+            if name == ":var":
+                text = str(given)
+                variables[text.partition("=")[0].strip()] = text
+            elif name == ":results":
+                if isinstance(given, Lisp):
+                    raise ArgumentError(
+                        f"header argument :results holds Emacs Lisp, which is not run: {given.text}"
+                    )
+                for word in (given or "").split():
+                    _displace(results, word)
+            elif name.startswith(":"):
+                values[name[1:]] = given
+    return Arguments(values, tuple(results), variables)
+
+
+def _displace(words: list[str], word: str) -> None:
+    for group in _GROUPS:
+        if word in group:
+            words[:] = [other for other in words if other not in group]
+    if word in words:
+        words.remove(word)
+    words.append(word)
+
+
+def digest(arguments: Arguments, body: str, variables: Iterable[tuple[str, object]]) -> str:
+    """Compute the hash of a cached block, the one that Org 9.5 writes for the same block.
+
+    `variables` are the values of the ``:var``s, `body` the block's own text with them in front.
+    """
+    words = sorted(word for word in arguments.results if word not in _GROUPS[2])
+    kind = "output" if "output" in words else "value"
+    known: dict[str, str] = {
+        name: _print(text) for name, text in arguments.values.items() if isinstance(text, str)
+    }
+    known["result-params"] = f"({' '.join(write_string(word) for word in words)})" if words else ""
+    known["result-type"] = kind
+    known["results"] = write_string(" ".join(words)) if words else ""
+    shown = [text for _, text in sorted(known.items()) if text]
+    shown += [f"({name} . {write(given)})" for name, given in variables]
+    return sha1(f"{':'.join(shown)}-{body}".encode()).hexdigest()  # noqa: S324 - Org's choice
+
+
+def _print(text: str) -> str:
+    if not text:
+        return ""
+    return write_number(text) if NUMBER.fullmatch(text) else write_string(text)
+
+
+class Inherited:
+    """The header arguments that a document's keywords and property drawers give to its blocks."""
+
+    def __init__(self, document: Document) -> None:
+        """Look at the ``#+PROPERTY:`` lines of `document`."""
+        self._global: dict[str, str] = {}
+        for key, text in document.keywords:
+            if key == "property":
+                name, _, rest = text.partition(" ")
+                name = name.upper()
+                if name.endswith("+"):
+                    before = self._global.get(name[:-1], "")
+                    self._global[name[:-1]] = f"{before} {rest}".strip()
+                else:
+                    self._global[name] = rest
+        self._known: dict[tuple[int, str], Pairs] = {}
+
+    def pairs(self, heading: Heading, language: str) -> tuple[Pairs, Pairs]:
+        """Give what holds below `heading` for every language, and for this one."""
+        general = self._lookup(heading, "HEADER-ARGS")
+        if not language:
+            return general, ()
+        return general, self._lookup(heading, f"HEADER-ARGS:{language.upper()}")
+
+    def _lookup(self, heading: Heading, key: str) -> Pairs:
+        at = (heading.line, key)
+        if at not in self._known:
+            self._known[at] = parse(self._text(heading, key))
+        return self._known[at]
+
+    def _text(self, heading: Heading, key: str) -> str:
+        parts: list[str] = []
+        for here in heading.path():
+            more = here.properties.get(key + "+")
+            if more is not None:
+                parts.insert(0, more)
+            base = here.properties.get(key)
+            if base is not None:
+                parts.insert(0, base)
+                return " ".join(parts)
+        if key in self._global:
+            parts.insert(0, self._global[key])
+        return " ".join(parts)
+
+
+def of_block(block: Block, inherited: Inherited) -> Arguments:
+    """Give the header arguments of a source block or an inline one.
+
+    Raises ArgumentError where they cannot be read.
+    """
+    return merge(tuple(_sources(block, inherited)))
+
+
+def _sources(block: Block, inherited: Inherited) -> list[Pairs]:
+    general, special = inherited.pairs(block.heading, block.language)
+    language = _LANGUAGE_DEFAULTS if block.language in REQUEST_LANGUAGES else ()
+    if block.kind == "inline":
+        language = ((":results", "value"),)
+    return [
+        _DEFAULTS,
+        language,
+        general,
+        special,
+        parse(block.arguments),
+        *(parse(text) for text in reversed(block.headers)),
+    ]
+
+
+def of_call(block: Block, call: Call, target: Block, inherited: Inherited) -> Arguments:
+    """Give the header arguments with which `call`, that of `block`, evaluates `target`.
+
+    Raises ArgumentError where they cannot be read.
+    """
+    sources = _sources(target, inherited)
+    sources += inherited.pairs(block.heading, target.language)
+    sources.append(parse(call.inside))
+    sources.append(tuple((":var", text) for text in call_arguments(call.arguments)))
+    sources.append(parse(call.end))
+    if block.kind == "inline call":
+        sources.append(((":results", "value"),))
+    return merge(tuple(sources))
+
+
+def call_arguments(text: str) -> list[str]:
+    """Split the arguments of a call at its commas.
+
+    Raises ArgumentError for one without a name.
+    """
+    found = [part.strip() for part in split(text, ",", "") if part.strip()]
+    for part in found:
+        if not re.match(r"[^\s=]+\s*=", part):
+            raise ArgumentError(f"an argument of a call needs a name (name=value): {part}")
+    return found

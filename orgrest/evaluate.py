@@ -1,0 +1,869 @@
+"""A document's requests evaluated: document in, requests sent, new document out.
+
+An `Evaluation` walks over the request blocks, calls and inline blocks of an Org text from top to
+bottom and yields an `Outcome` for each; its `text` is the document with all results so far. A file
+of requests has no results to place: `Evaluation` yields the outcomes alone.
+
+Rules: an error in one block leaves its old result as it is and the others go on. A block that
+others refer to is sent once a run, whoever needs it first. COMMENT trees, and blocks that are
+results themselves, are not evaluated. With several jobs, only neighbouring safe requests (GET,
+HEAD, OPTIONS) that capture nothing run at once; results are placed in order all the same.
+
+Nothing is read or written here but what a request asks for: files that results want written are
+in `Outcome.files`, for the caller.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import re
+from bisect import bisect_left, bisect_right, insort
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING
+
+import attrs
+
+from orgrest import arguments as header
+from orgrest import data, layout, lisp, org, requests, results, syntax, variables
+from orgrest.model import OrgrestError, Request, Response, Source
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from concurrent.futures import Future
+
+    from orgrest.transport import Client
+
+SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
+
+_NOWEB = re.compile(r"<<([^ \t\n<>](?:[^\n<>]*[^ \t\n<>])?)>>")
+_DEFINITION = re.compile(r":([^\s:=]+)[ \t]*:?=")
+
+
+class EvaluationError(OrgrestError):
+    """A block that cannot be evaluated: its header arguments, references or body."""
+
+
+@attrs.frozen
+class Options:
+    """What is evaluated, and how. `names` and `lines` choose blocks; empty, all are meant.
+
+    Without `languages`, a document that has restclient blocks is taken for one of ob-restclient's:
+    its blocks in http and rest are some other tool's. Elsewhere all three are ours.
+    """
+
+    languages: frozenset[str] = frozenset()
+    names: tuple[str, ...] = ()
+    lines: tuple[int, ...] = ()
+    jobs: int = 1
+    dry_run: bool = False
+    timeout: float | None = None
+    ask: Callable[[str], bool] | None = None
+
+
+@attrs.frozen
+class Exchange:
+    """A request, and (unless nothing was sent) its response and how that is shown."""
+
+    request: Request
+    response: Response | None = None
+    rendered: results.Rendered | None = None
+
+
+@attrs.frozen
+class Outcome:
+    """What became of one block: `state` is ``done``, ``failed``, ``skipped`` or ``cached``.
+
+    `reason` says why it failed or was skipped. `files` are to be written: (path, content). `change`
+    is the text that the result replaced, and the result; None where nothing was placed.
+    """
+
+    line: int
+    name: str | None
+    state: str
+    exchanges: tuple[Exchange, ...] = ()
+    reason: OrgrestError | None = None
+    notes: tuple[str, ...] = ()
+    files: tuple[tuple[Path, bytes], ...] = ()
+    change: tuple[str, str] | None = None
+
+
+@attrs.define(eq=False)
+class _Task:
+    """A block on its way: read, and perhaps sent."""
+
+    block: org.Block | None
+    line: int
+    name: str | None
+    arguments: header.Arguments
+    parsed: tuple[syntax.ParsedRequest, ...]
+    scope: variables.Scope
+    language: str = ""
+    digest: str | None = None
+    request: Request | None = None
+    response: Future[Response] | None = None
+
+
+class Evaluation:
+    """One run over one document; `text` is the document with the results of the run so far.
+
+    `notices` is what the user should know about the choice that `plan` made.
+    """
+
+    def __init__(
+        self,
+        text: str,
+        *,
+        file: str,
+        scope: variables.Scope,
+        client: Client | None,
+        options: Options,
+        plain: bool = False,
+    ) -> None:
+        """Prepare the evaluation of `text`, of the file called `file` (for messages and links).
+
+        `scope` is the document's; `client` may be None in a dry run. `plain` says that the text is
+        no Org document but a file of requests.
+        """
+        self._file = file
+        self._scope = scope
+        self._client = client
+        self._cookies = client.new_cookies() if client is not None else None
+        self._options = options
+        self._plain = plain
+        self._edits: list[org.Edit] = []
+        self._spans: list[tuple[int, int]] = []
+        self._placed: set[str] = set()
+        self._memory: dict[str, Outcome] = {}
+        self._active: list[str] = []
+        self._todo: list[org.Block] = []
+        self._parsed: list[syntax.ParsedRequest] = []
+        self._problems: tuple[OrgrestError, ...] = ()
+        self._waiting: list[_Task | Outcome] = []
+        self._base = text
+        self._languages = options.languages
+        self.notices: tuple[str, ...] = ()
+        if not plain:
+            self._document = org.Document(text)
+            self._inherited = header.Inherited(self._document)
+
+    @property
+    def text(self) -> str:
+        """The document with all results so far."""
+        return org.apply(self._base, self._edits) if self._edits else self._base
+
+    def plan(self) -> int:
+        """Choose what is evaluated, and tell how much that is.
+
+        Raises EvaluationError where `Options.names` or `Options.lines` choose nothing.
+        """
+        if self._plain:
+            self._parsed = self._choose_requests()
+            return len(self._parsed)
+        self._todo = self._choose()
+        return len(self._todo)
+
+    def run(self) -> Iterator[Outcome]:
+        """Evaluate what `plan` chose, in order; yield an outcome for each block."""
+        tasks = self._requests() if self._plain else self._blocks()
+        if self._options.jobs <= 1 or self._options.dry_run:
+            for step in tasks:
+                yield self._finish(step) if isinstance(step, _Task) else step
+            return
+        yield from self._run_together(tasks)
+
+    def _run_together(self, tasks: Iterator[_Task | Outcome]) -> Iterator[Outcome]:
+        """Evaluate with several requests on their way; the outcomes come in order."""
+        from concurrent.futures import ThreadPoolExecutor
+
+        waiting = self._waiting
+
+        def drain() -> Iterator[Outcome]:
+            while waiting:
+                step = waiting.pop(0)
+                yield self._finish(step) if isinstance(step, _Task) else step
+
+        with ThreadPoolExecutor(self._options.jobs) as pool:
+            try:
+                for step in tasks:
+                    if isinstance(step, _Task) and self._independent(step):
+                        step.response = pool.submit(self._send, step)
+                        waiting.append(step)
+                        continue
+                    waiting.append(step)
+                    if isinstance(step, _Task):
+                        yield from drain()
+                yield from drain()
+            except BaseException:
+                pool.shutdown(wait=False, cancel_futures=True)
+                raise
+
+    def _independent(self, task: _Task) -> bool:
+        """Tell whether a task can be sent while others are under way."""
+        if len(task.parsed) != 1 or task.parsed[0].captures:
+            return False
+        if task.parsed[0].method.upper() not in SAFE_METHODS:
+            return False
+        if task.block is not None and self._key(task.block) in self._memory:
+            return False  # sent already
+        try:
+            task.request = variables.expand(task.parsed[0], task.scope)
+        except OrgrestError:
+            return False  # the same error comes up again, in its turn
+        return True
+
+    # what there is to do
+
+    def _requests(self) -> Iterator[_Task | Outcome]:
+        for problem in self._problems:
+            yield Outcome(problem.line or 1, None, "failed", reason=problem)
+        for request in self._parsed:
+            line = request.source.position(request.span.start).line
+            yield _Task(None, line, request.name, header.Arguments(), (request,), self._scope)
+
+    def _choose_requests(self) -> list[syntax.ParsedRequest]:
+        source = Source(self._base, file=self._file)
+        document = requests.parse(source)
+        if not (self._options.lines or self._options.names):
+            self._problems = document.problems
+            return list(document.requests)
+        self._complain_of_names({request.name for request in document.requests})
+        chosen = [one for one in document.requests if one.name in self._options.names]
+        for line in self._options.lines:
+            found = None
+            if 1 <= line <= self._base.count("\n") + 1:
+                found = document.request_at(source.offset(line))
+            if found is None:
+                raise EvaluationError("no request here", file=self._file, line=line)
+            chosen.append(found)
+        return sorted(dict.fromkeys(chosen), key=lambda one: one.span.start)
+
+    def _complain_of_names(self, known: set[str | None]) -> None:
+        for name in self._options.names:
+            if name not in known:
+                raise EvaluationError(f"no request block is named {name}", file=self._file)
+
+    def _blocks(self) -> Iterator[_Task | Outcome]:
+        while self._todo:
+            yield self._prepare(self._todo.pop(0))
+
+    def _choose(self) -> list[org.Block]:
+        options = self._options
+        self._languages = options.languages or self._usual_languages()
+        found = [block for block in self._document.blocks if self._is_ours(block)]
+        inside = self._result_spans(found)
+        found = [block for block in found if not _within(inside, block.start)]
+        if not (options.names or options.lines):
+            return [block for block in found if not block.commented]
+        self._complain_of_names({block.name for block in found})
+        wanted = [block for block in found if block.name in options.names]
+        for line in options.lines:
+            at = self._document.block_at(line)
+            if at is None or not any(at is block for block in found):
+                raise EvaluationError("no request block here", file=self._file, line=line)
+            wanted.append(at)
+        return sorted(dict.fromkeys(wanted), key=lambda block: block.start)
+
+    def _usual_languages(self) -> frozenset[str]:
+        used = [block.language for block in self._document.blocks if block.call is None]
+        if "restclient" not in used:
+            return org.REQUEST_LANGUAGES
+        for language in sorted(org.REQUEST_LANGUAGES - {"restclient"}):
+            if count := used.count(language):
+                blocks = f"{count} block{'s' if count > 1 else ''} in {language}"
+                self.notices += (
+                    f"{blocks} left alone in a restclient document (--lang {language} takes them)",
+                )
+        return frozenset({"restclient"})
+
+    def _is_ours(self, block: org.Block) -> bool:
+        if block.call is None:
+            return block.language in self._languages
+        target = self._document.block_named(block.call.name)
+        return target is not None and target.language in self._languages
+
+    def _result_spans(self, blocks: Sequence[org.Block]) -> list[tuple[int, int]]:
+        """Find the old results, where blocks are no requests of the user's."""
+        spans: list[tuple[int, int]] = []
+        for block in blocks:
+            if block.kind in ("inline", "inline call"):
+                continue
+            result = self._document.result(block)
+            if result is not None and result.end > result.start:
+                keeps = self._keeps_source(self._arguments_or_none(block))
+                edit = self._document.place(block, "", keep_source=keeps)
+                if edit.end > result.start:
+                    spans.append((result.start, edit.end))
+        return sorted(spans)
+
+    def _keeps_source(self, arguments: header.Arguments | None) -> bool:
+        """Tell whether a request block below a results keyword is somebody's own.
+
+        It is none where results are written as such blocks.
+        """
+        try:
+            words = arguments.get("wrap").split()[1:2] if arguments else []
+        except lisp.ArgumentError:
+            words = []
+        written = set(words) & org.REQUEST_LANGUAGES
+        return not written and not (arguments and "code" in arguments.results)
+
+    def _arguments_or_none(self, block: org.Block) -> header.Arguments | None:
+        try:
+            return self._arguments(block)
+        except (lisp.ArgumentError, EvaluationError):
+            return None
+
+    # reading a block
+
+    def _arguments(self, block: org.Block) -> header.Arguments:
+        if block.call is None:
+            return header.of_block(block, self._inherited)
+        target = self._target(block, block.call)
+        return header.of_call(block, block.call, target, self._inherited)
+
+    def _target(self, block: org.Block, call: org.Call) -> org.Block:
+        target = self._document.block_named(call.name)
+        if target is None:
+            raise EvaluationError(
+                f"no source block is named {call.name}", file=self._file, line=block.line + 1
+            )
+        return target
+
+    def _prepare(self, block: org.Block) -> _Task | Outcome:
+        line = block.line + 1
+        try:
+            arguments = self._arguments(block)
+            skipped = self._skips(block, arguments)
+            if skipped is not None:
+                return skipped
+            task = self._read(block, arguments)
+            if arguments.flag("cache") and task.digest is not None:
+                result = self._document.result(block)
+                if result is not None and result.hash == task.digest:
+                    return Outcome(line, block.name, "cached")
+        except OrgrestError as error:
+            return self._failed(line, block.name, error)
+        except lisp.ArgumentError as error:
+            return self._failed(line, block.name, EvaluationError(str(error)))
+        return task
+
+    def _failed(self, line: int, name: str | None, error: OrgrestError) -> Outcome:
+        if error.line is None:
+            error.file, error.line = self._file, line
+        return Outcome(line, name, "failed", reason=error)
+
+    def _skips(self, block: org.Block, arguments: header.Arguments) -> Outcome | None:
+        wanted = arguments.get("eval")
+        line = block.line + 1
+        if wanted in ("no", "never"):
+            return Outcome(line, block.name, "skipped")
+        if wanted == "query" and not self._options.dry_run:
+            where = f"{self._file}:{line}"
+            if self._options.ask is None:
+                reason = ":eval query needs a terminal to ask on"
+            elif self._options.ask(f"Evaluate the block {block.name or ''} at {where}?"):
+                return None
+            else:
+                reason = "not evaluated, as you said"
+            error = EvaluationError(reason, file=self._file, line=line)
+            return Outcome(line, block.name, "skipped", reason=error)
+        return None
+
+    def _read(
+        self,
+        block: org.Block,
+        arguments: header.Arguments,
+        given: Mapping[str, str] | None = None,
+    ) -> _Task:
+        """Read a block's requests, with its variables."""
+        target = block if block.call is None else self._target(block, block.call)
+        values: dict[str, str] = {}
+        literal: dict[str, str] = dict(given or {})
+        shown: list[tuple[str, object]] = []
+        for name, assignment in arguments.variables.items():
+            if name in literal:
+                continue
+            _, value = header.value(assignment)
+            if isinstance(value, str):
+                values[name] = value
+                shown.append((name, value))
+            else:
+                literal[name] = self._resolve(value, arguments)
+                shown.append((name, value if isinstance(value, lisp.Number) else literal[name]))
+        body = self._document.body(target)
+        text, places = body.text, list(body.places)
+        if arguments.flag("noweb") and arguments.get("noweb") != "tangle":
+            text, places = self._noweb(text, places, [])
+        digest = None
+        if arguments.flag("cache"):
+            digest = self._digest(arguments, text, shown)
+        first = (block.line + 1, 0)
+        prologue = arguments.get("prologue")
+        if prologue:
+            lines = [
+                line
+                for line in prologue.split("\n")
+                if not ((match := _DEFINITION.match(line)) and match[1] in arguments.variables)
+            ]
+            text = "\n".join([*lines, text])
+            places[:0] = [first] * len(lines)
+        epilogue = arguments.get("epilogue")
+        if epilogue:
+            text = f"{text}\n{epilogue}"
+            places += [first] * (epilogue.count("\n") + 1)
+        source = Source(text, file=self._file, places=places)
+        document = requests.parse(source)
+        parsed = document.requests
+        if document.problems:
+            raise document.problems[0]
+        if arguments.get("requests") != "all":
+            parsed = parsed[:1]
+        directory = self._scope.directory
+        if arguments.get("dir"):
+            directory = directory / Path(arguments.get("dir")).expanduser()
+        scope = self._scope.block(values=values, literal=literal, directory=directory)
+        return _Task(
+            block,
+            block.line + 1,
+            block.name,
+            arguments,
+            tuple(parsed),
+            scope,
+            target.language,
+            digest,
+        )
+
+    def _digest(
+        self, arguments: header.Arguments, text: str, shown: Sequence[tuple[str, object]]
+    ) -> str:
+        """Compute the hash of a block, of its text as Emacs would hand it on."""
+        parts = [arguments.get("prologue")] if arguments.get("prologue") else []
+        parts += [
+            f":{name} = {lisp.write(value) if isinstance(value, lisp.Number) else value}"
+            for name, value in shown
+        ]
+        parts.append(text)
+        if arguments.get("epilogue"):
+            parts.append(arguments.get("epilogue"))
+        return header.digest(arguments, "\n".join(parts), shown)
+
+    def _noweb(
+        self,
+        text: str,
+        places: list[tuple[int, int]],
+        within: list[str],
+    ) -> tuple[str, list[tuple[int, int]]]:
+        """Put the blocks in that ``<<name>>`` stands for; what stands before it is repeated."""
+        lines: list[str] = []
+        where: list[tuple[int, int]] = []
+        for line, place in zip(text.split("\n"), places, strict=True):
+            match = _NOWEB.search(line)
+            if match is None:
+                lines.append(line)
+                where.append(place)
+                continue
+            at = 0
+            new = [""]
+            for match in _NOWEB.finditer(line):
+                before = line[at : match.start()]
+                new[-1] += before
+                inner = self._noweb_text(match[1], place[0], within).split("\n")
+                prefix = line[: match.start()]
+                new[-1] += inner[0]
+                new += [prefix + more if more else more for more in inner[1:]]
+                at = match.end()
+            new[-1] += line[at:]
+            lines += new
+            where += [place] * len(new)
+        return "\n".join(lines), where
+
+    def _noweb_text(self, name: str, line: int, within: list[str]) -> str:
+        if name.endswith(")"):
+            match = re.match(r"([^(\[]+)\((.*)\)$", name)
+            if match is not None:
+                reference = header.Reference(match[1].strip(), "", match[2])
+                return self._resolve(reference, header.Arguments())
+        if name in within:
+            raise EvaluationError(f"<<{name}>> contains itself", file=self._file, line=line)
+        found = self._document.block_named(name)
+        blocks = [found] if found is not None else self._with_noweb_ref(name)
+        if not blocks:
+            raise EvaluationError(
+                f"<<{name}>>: no source block has this name", file=self._file, line=line
+            )
+        texts: list[str] = []
+        for block in blocks:
+            body = self._document.body(block)
+            texts.append(self._noweb(body.text, list(body.places), [*within, name])[0])
+        return "\n".join(texts)
+
+    def _with_noweb_ref(self, name: str) -> list[org.Block]:
+        found: list[org.Block] = []
+        for block in self._document.blocks:
+            if block.kind == "block":
+                try:
+                    if header.of_block(block, self._inherited).get("noweb-ref") == name:
+                        found.append(block)
+                except lisp.ArgumentError:
+                    continue
+        return found
+
+    # references
+
+    def _resolve(self, value: header.Value, arguments: header.Arguments) -> str:
+        """Give what a ``:var`` stands for, lists and tables as JSON."""
+        if isinstance(value, header.Lisp):
+            return lisp.understand(value.text, {})
+        if isinstance(value, header.Reference):
+            block = self._document.block_named(value.name)
+            if block is not None and (
+                value.arguments is not None or block.language in org.REQUEST_LANGUAGES
+            ):
+                return self._result_of(block, value)
+            return data.to_text(self._data(block, value, arguments))
+        return data.to_text(value)
+
+    def _data(
+        self, block: org.Block | None, value: header.Reference, arguments: header.Arguments
+    ) -> data.Data:
+        """Give the data that stands in the document under a name."""
+        if block is not None and block.language in ("emacs-lisp", "elisp"):
+            with contextlib.suppress(lisp.ArgumentError):  # its result may stand there, too
+                return lisp.understand(self._document.body(block).text, {})
+        name = value.name.lower()
+        document = org.Document(self.text) if name in self._placed else self._document
+        with_header = arguments.get("colnames") == "no"
+        element = document.element_named(value.name)
+        if element is not None:
+            return data.read(element, value.name, value.indices, header=with_header)
+        if block is not None:
+            raise EvaluationError(
+                f"{value.name} is a block in {block.language or 'no language'}, which is not run "
+                "here, and it has no result in this document"
+            )
+        raise EvaluationError(
+            f"no block, table, list or result is named {value.name} in this document"
+        )
+
+    def _result_of(self, block: org.Block, reference: header.Reference) -> str:
+        """Give the body that a request block gets, sending it unless that was done already."""
+        name = reference.name.lower()
+        if name in self._active:
+            raise EvaluationError(f"{reference.name} refers to itself")
+        if block.language not in org.REQUEST_LANGUAGES:
+            if block.language in ("emacs-lisp", "elisp"):
+                given = dict(
+                    self._argument(text)
+                    for text in header.call_arguments(reference.arguments or "")
+                )
+                return lisp.understand(self._document.body(block).text, given)
+            raise EvaluationError(
+                f"{reference.name} is a block in {block.language}, which is not run here"
+            )
+        self._active.append(name)
+        try:
+            if reference.arguments:
+                outcome = self._called(block, reference.arguments)
+            else:
+                if name not in self._memory:
+                    task = self._under_way(block) or self._read(block, self._arguments(block))
+                    self._memory[name] = self._exchange(task)
+                outcome = self._memory[name]
+        finally:
+            self._active.pop()
+        rendered = outcome.exchanges[-1].rendered
+        return f"<result of {reference.name}>" if rendered is None else rendered.body
+
+    def _under_way(self, block: org.Block) -> _Task | None:
+        """Find the task of a block that was sent but is not finished."""
+        for step in self._waiting:
+            if isinstance(step, _Task) and step.block is block:
+                return step
+        return None
+
+    def _called(self, block: org.Block, text: str) -> Outcome:
+        given = dict(self._argument(part) for part in header.call_arguments(text))
+        return self._exchange(self._read(block, self._arguments(block), given))
+
+    def _argument(self, text: str) -> tuple[str, str]:
+        name, value = header.value(text)
+        return name, self._resolve(value, header.Arguments())
+
+    def _key(self, block: org.Block) -> str | None:
+        """Give the name under which others refer to a block, None where they cannot."""
+        if not block.name or self._document.block_named(block.name) is not block:
+            return None
+        return block.name.lower()
+
+    # sending
+
+    def _finish(self, task: _Task) -> Outcome:
+        """Send what has to be sent, and place the result."""
+        try:
+            key = None if task.block is None else self._key(task.block)
+            known = None if key is None else self._memory.get(key)
+            outcome = known or self._exchange(task)
+            if task.block is None or self._options.dry_run:
+                return outcome
+            if key is not None:
+                self._memory.setdefault(key, outcome)
+            return self._place(task.block, task.arguments, outcome, task)
+        except OrgrestError as error:
+            return self._failed(task.line, task.name, error)
+        except lisp.ArgumentError as error:
+            return self._failed(task.line, task.name, EvaluationError(str(error)))
+
+    def _exchange(self, task: _Task) -> Outcome:
+        exchanges: list[Exchange] = []
+        notes: list[str] = []
+        for parsed in task.parsed:
+            request = task.request or variables.expand(parsed, task.scope)
+            task.request = request
+            notes += (str(warning) for warning in request.notices)
+            if self._options.dry_run:
+                exchanges.append(Exchange(request))
+            else:
+                response = task.response.result() if task.response else self._send(task)
+                for name, value in results.captures(request, response):
+                    task.scope.capture(parsed, name, value)
+                rendered = self._render(task, request, response)
+                notes += rendered.notes
+                exchanges.append(Exchange(request, response, rendered))
+            task.request = None
+        return Outcome(task.line, task.name, "done", tuple(exchanges), notes=tuple(notes))
+
+    def _send(self, task: _Task) -> Response:
+        arguments = task.arguments
+        timeout = self._options.timeout
+        given = arguments.get("timeout")
+        if given:
+            try:
+                timeout = float(given)
+            except ValueError:
+                timeout = -1
+            if not 0 < timeout < 1e6:
+                raise EvaluationError(f":timeout is a number of seconds, not {given}")
+        if self._client is None or task.request is None:
+            raise EvaluationError("nothing can be sent here")
+        return self._client.send(
+            task.request,
+            cookies=self._cookies,
+            follow="follow" not in arguments or arguments.flag("follow"),
+            timeout=timeout,
+        )
+
+    def _render(self, task: _Task, request: Request, response: Response) -> results.Rendered:
+        arguments = task.arguments
+        heads = arguments.get("headers", "yes").lower()
+        if heads not in ("yes", "no", "only"):
+            raise EvaluationError(f":headers is yes, no or only, not {heads}")
+        if heads == "yes" and arguments.flag("noheaders"):
+            heads = "no"
+        return results.render(
+            request,
+            response,
+            headers=heads,
+            jq=arguments.get("jq") or None,
+            jq_args=arguments.get("jq-args"),
+        )
+
+    # placing
+
+    def _place(
+        self,
+        block: org.Block,
+        arguments: header.Arguments,
+        outcome: Outcome,
+        task: _Task,
+    ) -> Outcome:
+        """Put the result of a block into the document."""
+        words = arguments.results
+        if "silent" in words or "none" in words:
+            return outcome
+        rendered = [exchange.rendered for exchange in outcome.exchanges]
+        shown_all = [one for one in rendered if one is not None]
+        if block.kind in ("inline", "inline call"):
+            text = self._inline_text(shown_all)
+            change = self._put(block, lambda block: self._document.place_inline(block, text))
+            return attrs.evolve(outcome, change=change)
+        files: list[tuple[Path, bytes]] = []
+        values: list[str] = []
+        blocks: list[str] = []
+        for one in shown_all:
+            if one.data is not None or "file" in words:
+                link, file = self._file_result(block, arguments, one, len(files))
+                files += file
+                values.append(link)
+                blocks.append(link)
+            else:
+                values.append(one.value)
+                blocks.append(one.block())
+        if files or "file" in words:
+            shown = layout.Shown("".join(values))
+        else:
+            values = self._post(arguments, values)
+            shown = layout.show(arguments, values, blocks, task.language)
+        mode = next((word for word in words if word in ("append", "prepend")), "replace")
+        change = self._put(
+            block,
+            lambda block: self._document.place(
+                block,
+                shown.text,
+                mode=mode,
+                digest=task.digest,
+                prose=shown.prose,
+                keep_source=self._keeps_source(arguments),
+            ),
+        )
+        notes = outcome.notes + shown.notes
+        return attrs.evolve(outcome, notes=notes, files=tuple(files), change=change)
+
+    def _post(self, arguments: header.Arguments, values: list[str]) -> list[str]:
+        """Hand the result to the block that ``:post`` names."""
+        post = arguments.get("post")
+        if not post:
+            return values
+        _, reference = header.value(f"post={post}")
+        if not isinstance(reference, header.Reference):
+            raise EvaluationError(f":post names a block: name(variable=*this*), not {post}")
+        block = self._document.block_named(reference.name)
+        if block is None:
+            raise EvaluationError(f":post: no source block is named {reference.name}")
+        given: dict[str, str] = {}
+        for part in header.call_arguments(reference.arguments or ""):
+            name, _, text = part.partition("=")
+            if text.strip() == "*this*":
+                given[name.strip()] = "".join(values)
+            else:
+                given.update([self._argument(part)])
+        if block.language in org.REQUEST_LANGUAGES:
+            outcome = self._exchange(self._read(block, self._arguments(block), given))
+            return [one.rendered.value for one in outcome.exchanges if one.rendered is not None]
+        if block.language not in ("emacs-lisp", "elisp"):
+            raise EvaluationError(f":post: {block.language} is not run here")
+        text = lisp.understand(self._document.body(block).text, given)
+        return [text if text.endswith("\n") or not text else text + "\n"]
+
+    def _inline_text(self, rendered: Sequence[results.Rendered]) -> str:
+        text = "".join(one.body for one in rendered).rstrip("\n")
+        if "\n" in text or ")}}}" in text:
+            raise EvaluationError(
+                f"an inline block shows one line, the response has {text.count(chr(10)) + 1}: "
+                "pick from it with :jq, or use a source block"
+            )
+        return f"={text.replace(',', chr(92) + ',')}=" if text else ""
+
+    def _file_result(
+        self,
+        block: org.Block,
+        arguments: header.Arguments,
+        rendered: results.Rendered,
+        number: int,
+    ) -> tuple[str, list[tuple[Path, bytes]]]:
+        """Give the link to a result that goes into a file, and the file."""
+        words = arguments.results
+        folder = self._scope.directory
+        given = arguments.get("file")
+        if given:
+            start = folder / arguments.get("dir") / arguments.get("output-dir")
+            path = start / given
+            if number:
+                path = path.with_stem(f"{path.stem}-{number + 1}")
+        else:
+            extension = arguments.get("file-ext") or (rendered.extension or ".txt")
+            path = folder / arguments.get("output-dir")
+            path /= self._file_name(block, number) + "." + extension.removeprefix(".")
+        target = path.resolve()
+        if not target.is_relative_to(folder.resolve()) or any(
+            part.startswith(".") for part in target.relative_to(folder.resolve()).parts
+        ):
+            raise EvaluationError(
+                f":file {given}: results are written below the document's folder only, "
+                "and not to hidden files"
+            )
+        if target == (folder / PurePosixPath(self._file).name).resolve():
+            raise EvaluationError(f":file {given} is the document itself")
+        shown = path.relative_to(folder) if path.is_relative_to(folder) else path
+        link = f"file:{shown}"
+        if "file-desc" in arguments:
+            link = f"{link}][{arguments.get('file-desc') or shown}"
+        files: list[tuple[Path, bytes]] = []
+        if not {"link", "graphics"} & set(words):
+            content = rendered.data
+            if content is None:
+                content = rendered.body.encode("utf-8", "surrogateescape")
+            files.append((target, content))
+        return f"[[{link}]]\n", files
+
+    def _file_name(self, block: org.Block, number: int) -> str:
+        name = block.name or f"{Path(self._file).stem}-{self._count(block)}"
+        name = re.sub(r"[^\w.-]+", "-", name).strip("-.") or "result"
+        return f"{name}-{number + 1}" if number else name
+
+    def _count(self, block: org.Block) -> int:
+        """Give a nameless request block's number among its like, for the name of its file."""
+        ours = [
+            one
+            for one in self._document.blocks
+            if self._is_ours(one) and not one.name and one.result is None
+        ]
+        return next(i for i, one in enumerate(ours, 1) if one is block)
+
+    # edits
+
+    def _put(self, block: org.Block, make: Callable[[org.Block], org.Edit]) -> tuple[str, str]:
+        """Make the edit that places a result, after the ones before it where it builds on them.
+
+        Gives the text that it replaces, and the new one.
+        """
+        if block.name and block.name.lower() in self._placed:
+            block = self._read_again(block)
+        edit = make(block)
+        if not self._is_free(edit):
+            edit = make(self._read_again(block))
+        opened = self._document.closes(edit)
+        if opened is not None:
+            raise EvaluationError(
+                f"line {opened} opens a block or drawer that is never closed: "
+                "the end of this result would close it"
+            )
+        insort(self._spans, (edit.start, edit.end))
+        self._edits.append(edit)
+        if block.name:
+            self._placed.add(block.name.lower())
+        return self._base[edit.start : edit.end], edit.text
+
+    def _is_free(self, edit: org.Edit) -> bool:
+        at = bisect_left(self._spans, (edit.start, edit.end))
+        before = self._spans[at - 1][1] if at else -1
+        after = self._spans[at][0] if at < len(self._spans) else len(self._base) + 1
+        return before <= edit.start and edit.end <= after
+
+    def _read_again(self, block: org.Block) -> org.Block:
+        """Make the results so far part of the text, and find `block` in it."""
+        edits = sorted(self._edits, key=lambda edit: edit.end)
+        ends = [edit.end for edit in edits]
+        moved = [0, *itertools.accumulate(len(e.text) - (e.end - e.start) for e in edits)]
+        self._base = self.text
+        self._document = org.Document(self._base)
+        self._inherited = header.Inherited(self._document)
+        self._edits, self._spans, self._placed = [], [], set()
+        now = {one.start: one for one in self._document.blocks}
+
+        def find(old: org.Block) -> org.Block | None:
+            return now.get(old.start + moved[bisect_right(ends, old.start)])
+
+        self._todo = [found for old in self._todo if (found := find(old)) is not None]
+        for task in self._waiting:
+            if isinstance(task, _Task) and task.block is not None:
+                task.block = find(task.block) or task.block
+        found = find(block)
+        if found is None:
+            raise EvaluationError("a result that was put in before took this block's place")
+        return found
+
+
+def _within(spans: Sequence[tuple[int, int]], offset: int) -> bool:
+    at = bisect_left(spans, (offset + 1,))
+    return at > 0 and offset < spans[at - 1][1]

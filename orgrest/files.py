@@ -1,0 +1,219 @@
+r"""Documents on disk: read as text, and saved whole or not at all.
+
+The text has ``\n`` line ends. What the file had (LF, CRLF or CR throughout; a mixture counts as LF
+with stray CRs, as in Emacs), its byte order mark and its encoding (UTF-8, else the one of a
+``-*- coding: NAME -*-`` cookie, else Latin-1, which keeps every byte) are put back, so that text
+that was not changed gives the bytes that were read.
+
+Saving writes a temporary file beside the document, flushes it to the disk and renames it into
+place, after a look whether the document is still the one that was read. The file behind a link is
+replaced, not the link; mode and owner stay.
+"""
+
+from __future__ import annotations
+
+import codecs
+import contextlib
+import os
+import re
+import stat
+import tempfile
+from pathlib import Path
+
+import attrs
+
+from orgrest.model import OrgrestError
+
+_COOKIE = re.compile(rb"-\*-.*?coding:[ \t]*([-\w.]+)")
+_MARKS = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+    (b"", "utf-8"),
+)
+
+
+class FileError(OrgrestError):
+    """A file that cannot be read or written."""
+
+
+class FileChangedError(FileError):
+    """The file on disk is not the one that was read."""
+
+
+def _escape_unencodable(error: UnicodeError) -> tuple[str, int]:
+    """Write characters that an encoding lacks as JSON escapes."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    text = error.object[error.start : error.end]
+    units = text.encode("utf-16-be", "surrogatepass")
+    pairs = (units[i : i + 2].hex() for i in range(0, len(units), 2))
+    return "".join(f"\\u{pair}" for pair in pairs), error.end
+
+
+codecs.register_error("orgrest.json", _escape_unencodable)
+
+
+@attrs.frozen
+class Encoding:
+    """How a text stands in a file: codec, byte order mark, line end."""
+
+    codec: str = "utf-8"
+    mark: bytes = b""
+    newline: str = "\n"
+
+    def encode(self, text: str) -> bytes:
+        r"""Give the bytes of `text`; what the codec lacks is written as ``\uXXXX``."""
+        if self.newline != "\n":
+            text = text.replace("\n", self.newline)
+        return self.mark + text.encode(self.codec, "orgrest.json")
+
+    def lacks(self, text: str) -> bool:
+        """Tell whether some character of `text` cannot be written in this encoding."""
+        try:
+            text.encode(self.codec)
+        except UnicodeEncodeError:
+            return True
+        return False
+
+
+def decode(data: bytes) -> tuple[str, Encoding]:
+    """Read a file's bytes as text; what is given with it, an `Encoding`, makes it bytes again."""
+    for mark, codec in _MARKS:
+        if data.startswith(mark) and (text := _try(data[len(mark) :], codec)) is not None:
+            break
+    else:
+        mark, codec = b"", "latin-1"
+        cookie = _COOKIE.search(b"\n".join(data[:400].split(b"\n", 2)[:2]))
+        if cookie and (found := _try(data, cookie[1].decode("ascii"))) is not None:
+            codec, text = cookie[1].decode("ascii"), found
+        else:
+            text = data.decode(codec)
+    newline = _newline(text)
+    return text.replace(newline, "\n"), Encoding(codec, mark, newline)
+
+
+def _try(data: bytes, codec: str) -> str | None:
+    """Decode `data`, if that can be undone."""
+    try:
+        text = data.decode(codec)
+        return text if text.encode(codec) == data else None
+    except (UnicodeError, LookupError):
+        return None
+
+
+def _newline(text: str) -> str:
+    """Find the line end that a text uses throughout."""
+    feeds, returns = text.count("\n"), text.count("\r")
+    if returns and not feeds:
+        return "\r"
+    if feeds and feeds == text.count("\r\n"):
+        return "\r\n"
+    return "\n"
+
+
+@attrs.define
+class File:
+    """A document that was read, and what is needed to save it again."""
+
+    path: Path
+    text: str
+    encoding: Encoding
+    _data: bytes = attrs.field(repr=False)
+
+    @classmethod
+    def read(cls, path: Path) -> File:
+        """Read the file at `path`. Raises FileError where that is not possible."""
+        try:
+            data = path.read_bytes()
+        except OSError as error:
+            raise FileError(f"cannot be read: {error.strerror}", file=str(path)) from None
+        text, encoding = decode(data)
+        return cls(path, text, encoding, data)
+
+    def save(self, text: str) -> bool:
+        """Write `text` in place of what was read; tell whether anything changed.
+
+        Raises FileChangedError where the file was changed since it was read, and FileError where it
+        cannot be written: in both cases the file is as it was.
+        """
+        data = self.encoding.encode(text)
+        if data == self._data:
+            return False
+        target = self.path.resolve()
+        try:
+            now = target.read_bytes()
+        except OSError as error:
+            raise FileChangedError(
+                f"cannot be read any more ({error.strerror})", file=str(self.path)
+            ) from None
+        if now != self._data:
+            raise FileChangedError("was changed on disk in the meantime", file=str(self.path))
+        _replace(target, data, self.path)
+        self._data, self.text = data, text
+        return True
+
+    def save_beside(self, text: str) -> Path:
+        """Write `text` to ``FILE.orgrest-results`` and give that path. Raises FileError."""
+        path = self.path.with_name(self.path.name + ".orgrest-results")
+        _replace(path, self.encoding.encode(text), path)
+        return path
+
+
+def write(path: Path, data: bytes) -> None:
+    """Write a file, whole or not at all. Raises FileError."""
+    _replace(path.resolve(), data, path)
+
+
+def _replace(target: Path, data: bytes, shown: Path) -> None:
+    temporary: Path | None = None
+    try:
+        _check_writable(target, shown)
+        number, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+        temporary = Path(name)
+        with os.fdopen(number, "wb") as out:
+            out.write(data)
+            _copy_owner(target, out.fileno())
+            out.flush()
+            os.fsync(out.fileno())
+        temporary.replace(target)
+        temporary = None
+        _sync_folder(target.parent)
+    except OSError as error:
+        raise FileError(f"cannot be written: {error.strerror}", file=str(shown)) from None
+    finally:
+        if temporary is not None:
+            with contextlib.suppress(OSError):
+                temporary.unlink()
+
+
+def _check_writable(target: Path, shown: Path) -> None:
+    """Refuse to replace a file that the user may not write, which a rename would do."""
+    if target.exists() and not os.access(target, os.W_OK):
+        raise FileError("is read-only", file=str(shown))
+
+
+def _copy_owner(target: Path, number: int) -> None:
+    """Give the new file the old one's mode and owner, a file that is new the usual mode."""
+    try:
+        old = target.stat()
+    except FileNotFoundError:
+        mask = os.umask(0)
+        os.umask(mask)
+        os.fchmod(number, 0o666 & ~mask)
+        return
+    made = os.fstat(number)
+    if (old.st_uid, old.st_gid) != (made.st_uid, made.st_gid):
+        with contextlib.suppress(PermissionError):
+            os.fchown(number, old.st_uid, old.st_gid)
+    os.fchmod(number, stat.S_IMODE(old.st_mode))
+
+
+def _sync_folder(folder: Path) -> None:
+    """Flush the folder, so that the rename survives a crash; not every system can."""
+    with contextlib.suppress(OSError):
+        number = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(number)
+        finally:
+            os.close(number)

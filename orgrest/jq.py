@@ -1,0 +1,197 @@
+"""Running jq programs on response bodies: `:jq`, `:jq-args` and `-> jq-set-var`.
+
+A program comes out of a document and its input from a server, so neither is trusted. It runs in a
+child process with a limit on time, memory and output, an empty environment (jq's `env` shows
+nothing) and no modules; of jq's options only those that name no file are taken. The Python package
+`jq` is used where it is installed, else the `jq` executable.
+
+The child is started by a few lines of Python, `_CHILD`, which set the limits and then become jq.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import threading
+from importlib.util import find_spec
+from itertools import islice
+from typing import IO
+
+import attrs
+
+from orgrest.model import CaptureError
+
+TIMEOUT = 10
+MAX_OUTPUT = 16 * 2**20
+
+_PLAIN = {
+    "-r": "r",
+    "--raw-output": "r",
+    "-c": "c",
+    "--compact-output": "c",
+    "-j": "j",
+    "--join-output": "j",
+    "-s": "s",
+    "--slurp": "s",
+    "-S": "S",
+    "--sort-keys": "S",
+    "-a": "a",
+    "--ascii-output": "a",
+    "-n": "n",
+    "--null-input": "n",
+    "-e": "e",
+    "--exit-status": "e",
+    "--tab": "t",
+}
+_WITH_VALUES = {"--indent": 1, "--arg": 2, "--argjson": 2}
+_BY_PACKAGE = frozenset("rcjs")
+_MODULE = re.compile(r'(?:^|;)\s*(?:import|include)\s*"')
+
+_CHILD = """
+import os, sys
+sys.stdin.reconfigure(encoding="utf-8")
+sys.stdout.reconfigure(encoding="utf-8", errors="replace")
+try:
+    import resource
+    for limit, value in (("RLIMIT_AS", 2**31), ("RLIMIT_CORE", 0)):
+        resource.setrlimit(getattr(resource, limit), (value, value))
+except (ImportError, OSError, ValueError):
+    pass
+if sys.argv[1] != "package":
+    os.execve(sys.argv[1], sys.argv[1:], {})
+os.environ.clear()
+import json, jq
+program, values, letters = json.loads(sys.argv[2])
+compact = "c" in letters or "j" in letters
+style = {"separators": (",", ":")} if compact else {"indent": 2}
+end = "" if "j" in letters else "\\n"
+try:
+    text = sys.stdin.read()
+    for value in jq.compile(program, args=values).input_text(text, slurp="s" in letters):
+        raw = isinstance(value, str) and ("r" in letters or "j" in letters)
+        print(value if raw else json.dumps(value, ensure_ascii=False, **style), end=end)
+except (ValueError, MemoryError) as error:
+    sys.exit("jq: " + (str(error) or "out of memory"))
+"""
+
+
+@attrs.frozen
+class _Options:
+    """jq's command-line options: single letters, variables, and all words as they were."""
+
+    letters: frozenset[str]
+    values: dict[str, object]
+    words: tuple[str, ...]
+
+
+def _options(args: str) -> _Options:
+    try:
+        words = shlex.split(args)
+    except ValueError as error:
+        raise CaptureError(f"jq's arguments {args!r}: {error}") from error
+    letters: set[str] = set()
+    values: dict[str, object] = {}
+    left = iter(words)
+    for word in left:
+        count = _WITH_VALUES.get(word)
+        if count is not None:
+            given = list(islice(left, count))
+            if len(given) < count:
+                raise CaptureError(f"a value is missing behind jq's argument {word}")
+            if word == "--indent":
+                letters.add("i")
+            else:
+                values[given[0]] = _json(given[1]) if word == "--argjson" else given[1]
+        elif word in _PLAIN:
+            letters.add(_PLAIN[word])
+        elif re.fullmatch(r"-[rcjsSane]{2,}", word):
+            letters.update(word[1:])
+        else:
+            allowed = ", ".join([*_PLAIN, *_WITH_VALUES])
+            raise CaptureError(f"jq's argument {word} is not taken; these are: {allowed}")
+    return _Options(frozenset(letters), values, tuple(words))
+
+
+def _json(text: str) -> object:
+    try:
+        value: object = json.loads(text)
+    except ValueError as error:
+        raise CaptureError(f"jq's --argjson value is not JSON: {text}") from error
+    return value
+
+
+def run(program: str, text: str, args: str = "") -> str:
+    """Return what `program` gives on the JSON `text`, as jq prints it, without the last newline.
+
+    Raises `CaptureError` when jq is missing, refuses the program or an argument, fails, or does not
+    come to an end.
+    """
+    options = _options(args)
+    if _MODULE.search(program):
+        raise CaptureError("a jq program of a document cannot import modules")
+    if options.letters <= _BY_PACKAGE and find_spec("jq") is not None:
+        return _by_package(program, text, options)
+    executable = shutil.which("jq")
+    if executable is None:
+        raise CaptureError("jq is not installed: pip install jq, or install the program jq")
+    # The blank keeps a program like -.a from being an option; jq 1.6 knows no `--`.
+    return _start([executable, *options.words, f" {program}"], text, site=False).removesuffix("\n")
+
+
+def _by_package(program: str, text: str, options: _Options) -> str:
+    wanted = json.dumps([program, options.values, sorted(options.letters)])
+    return _start(["package", wanted], text, site=True).removesuffix("\n")
+
+
+def _start(words: list[str], text: str, *, site: bool) -> str:
+    """Run the child; `words` begin with the executable or with `package`."""
+    python = [sys.executable, "-I", *([] if site else ["-S"]), "-c", _CHILD]
+    with subprocess.Popen(  # noqa: S603  (no shell; the options are ours)
+        [*python, *words],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as child:
+        out, errors = bytearray(), bytearray()
+        threads = [
+            threading.Thread(target=_write, args=(child.stdin, text.encode("utf-8", "replace"))),
+            threading.Thread(target=_read, args=(child, child.stdout, out)),
+            threading.Thread(target=_read, args=(child, child.stderr, errors)),
+        ]
+        for thread in threads:
+            thread.start()
+        try:
+            status = child.wait(TIMEOUT)
+        except subprocess.TimeoutExpired:
+            child.kill()
+            status = None
+        for thread in threads:
+            thread.join()
+    if status is None:
+        raise CaptureError(f"jq did not come to an end within {TIMEOUT} s")
+    if len(out) > MAX_OUTPUT or len(errors) > MAX_OUTPUT:
+        raise CaptureError(f"jq printed more than {MAX_OUTPUT // 2**20} MiB")
+    if status != 0 and not (status in (1, 4) and not errors):  # 1 and 4: what -e asks for
+        lines = errors.decode("utf-8", "replace").strip().split("\n")
+        raise CaptureError(f"jq: {lines[0].removeprefix('jq: ') or f'ended with {status}'}")
+    return out.decode("utf-8", "replace")
+
+
+def _write(stream: IO[bytes], data: bytes) -> None:
+    try:
+        with stream:
+            stream.write(data)
+    except OSError:  # the child ended before it read all: its exit status tells why
+        pass
+
+
+def _read(child: subprocess.Popen[bytes], stream: IO[bytes], sink: bytearray) -> None:
+    while chunk := stream.read1(2**16):  # type: ignore[attr-defined]  # pipes are BufferedReaders
+        sink += chunk
+        if len(sink) > MAX_OUTPUT:
+            child.kill()
+            return

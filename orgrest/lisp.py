@@ -1,0 +1,136 @@
+"""The little of Emacs Lisp that stands in header arguments: data, and texts put together.
+
+Numbers, strings and quoted lists are read and written. Of code only what puts constant texts
+together is understood (``concat``, ``identity``): nothing is ever run.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, TypeAlias
+
+import attrs
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+STRING = re.compile(r'"((?:[^"\\]|\\.)*)"', re.DOTALL)
+NUMBER = re.compile(r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
+
+_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "f": "\f", "e": "\x1b", "s": " "}
+_TOKEN = re.compile(r'\s*(?:(\()|(\))|("(?:[^"\\]|\\.)*")|([^\s()"]+))', re.DOTALL)
+_FUNCTIONS = frozenset({"concat", "identity"})
+
+
+class ArgumentError(ValueError):
+    """Header arguments that cannot be read; the text says which and why."""
+
+
+@attrs.frozen
+class Number:
+    """A number, spelled as it was written."""
+
+    text: str
+
+
+Literal: TypeAlias = "str | Number | list[Literal] | None"
+
+
+def unquote(text: str) -> str:
+    """Read a Lisp string with its quotes."""
+    return re.sub(r"\\(.)", lambda m: _ESCAPES.get(m[1], m[1]), text[1:-1], flags=re.DOTALL)
+
+
+def literal(text: str, at: int = 0) -> tuple[Literal, int]:
+    """Read Lisp data: strings, numbers, symbols, lists of them."""
+    if text[at : at + 1] == '"' and (match := STRING.match(text, at)):
+        return unquote(match[0]), match.end()
+    if text[at : at + 1] != "(":
+        match = re.compile(r"[^\s()\"]+").match(text, at)
+        if match is None:
+            raise ArgumentError(f"this Lisp list cannot be read: {text}")
+        word = match[0]
+        if word == "nil":
+            return None, match.end()
+        return (Number(word) if NUMBER.fullmatch(word) else word), match.end()
+    found: list[Literal] = []
+    stack = [found]
+    at += 1
+    while stack:
+        at += len(text[at:]) - len(text[at:].lstrip())
+        if at >= len(text):
+            raise ArgumentError(f"this Lisp list is never closed: {text}")
+        if text[at] == ")":
+            stack.pop()
+            at += 1
+        elif text[at] == "(":
+            inner: list[Literal] = []
+            stack[-1].append(inner)
+            stack.append(inner)
+            at += 1
+        else:
+            item, at = literal(text, at)
+            stack[-1].append(item)
+    return found, at
+
+
+def understand(lisp: str, variables: Mapping[str, str]) -> str:
+    """Compute Emacs Lisp that only puts texts together: a constant, a variable, ``concat``.
+
+    Raises ArgumentError for anything else, which is not run.
+    """
+    refusal = ArgumentError(f"Emacs Lisp is not run: {' '.join(lisp.split())}")
+    stack: list[list[str]] = []
+    done: str | None = None
+    at = 0
+    while at < len(lisp.rstrip()):
+        match = _TOKEN.match(lisp, at)
+        if match is None or done is not None:
+            raise refusal
+        at = match.end()
+        opened, closed, text, word = match.groups()
+        if opened:
+            function = _TOKEN.match(lisp, at)
+            if function is None or function[4] not in _FUNCTIONS:
+                raise refusal
+            at = function.end()
+            stack.append([])
+            continue
+        if closed:
+            if not stack:
+                raise refusal
+            given = "".join(stack.pop())
+        elif text:
+            given = unquote(text)
+        elif word in variables:
+            given = variables[word]
+        elif re.fullmatch(r"-?[0-9]+(?:\.[0-9]+)?", word) and not stack:
+            given = word
+        else:
+            raise refusal
+        if stack:
+            stack[-1].append(given)
+        else:
+            done = given
+    if done is None:
+        raise refusal
+    return done
+
+
+def write_string(text: str) -> str:
+    """Write a text as a Lisp string."""
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def write_number(text: str) -> str:
+    """Write a number as Lisp prints it once it was read."""
+    return str(int(text)) if re.fullmatch(r"[-+]?[0-9]+", text) else repr(float(text))
+
+
+def write(given: object) -> str:
+    """Write a value as Lisp data."""
+    if isinstance(given, Number):
+        return write_number(given.text)
+    if isinstance(given, list):
+        return "(" + " ".join(write(item) for item in given) + ")"
+    return "nil" if given is None else write_string(str(given))

@@ -1,0 +1,686 @@
+r"""From a parsed request to one that can be sent: variables, expressions, `< file` bodies.
+
+`:name` and `{{name}}` stand for a variable. `:name` is replaced where a variable of exactly that
+name is defined and no name character (letter, digit, `_`, `-`) follows; a name that starts with a
+digit is not replaced after a name character either (ports, times of day). An undefined `:name` is
+text; an undefined `{{name}}` is an error. Where several places define a name, the first of these
+counts:
+
+1. `--var name=value` of the command line;
+2. a capture by a request of the same block, further down than the block's own definition;
+3. `:name = value` in the block, above the request, the last one;
+4. `:var name=value` of an Org block;
+5. a capture by a request of an earlier block of the same document.
+
+Values may hold variables, except those that came from outside (captures, results, the command
+line, the environment): what a server sent is never looked through for names.
+
+`:name := EXPRESSION` is computed once a request. An expression is a string in double quotes, in
+which variables are replaced, a number, `:name`, `{{name}}`, or a call of one of
+
+    env("NAME")  env("NAME", "default")     the environment, else the env file
+    netrc("host")  netrc("host", "login")   the password (or login, account) of a netrc entry
+    uuid()                                  a random UUID
+    now()  now("%Y-%m-%d")                  the time in UTC, RFC 3339 or in strftime's format
+    base64(EXPRESSION)  urlencode(EXPRESSION)
+
+and nothing else: no code is run. Emacs Lisp is an error, save for `(getenv "NAME")`. What `env` and
+`netrc` give, and what is computed from it, is a secret of the document's scope: no result shows it.
+
+Files are read below the document's folder only, unless the caller allows others.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import stat
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import attrs
+
+from orgrest.model import (
+    ExpansionError,
+    Headers,
+    Notice,
+    OrgrestError,
+    Request,
+    Source,
+    to_bytes,
+)
+from orgrest.syntax import (
+    TCHARS,
+    Body,
+    HeaderLine,
+    ParsedRequest,
+    Template,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+MAX_SIZE = 64 * 2**20
+"""The most characters that a completed URL, header or body may have, in its text parts."""
+MAX_DEPTH = 100
+"""How many variables may stand in each other's values."""
+
+_REFERENCE = re.compile(r"\{\{[ \t]*([^\s{}:=\"'(),]+)[ \t]*\}\}|:(?=[^\s:=])")
+_NAME_CHARACTER = re.compile(r"[\w-]")
+_PLAIN_NAME = re.compile(r"[^\W\d][\w-]*")
+_FUNCTIONS = 'env("NAME"), netrc("host"), uuid(), now("%Y-%m-%d"), base64(...), urlencode(...)'
+_LISP = {
+    "getenv": 'env("NAME")',
+    "format-time-string": 'now("%Y-%m-%d")',
+    "current-time-string": "now()",
+    "base64-encode-string": "base64(...)",
+    "url-hexify-string": "urlencode(...)",
+    "url-encode-url": "urlencode(...)",
+    "org-id-uuid": "uuid()",
+    "uuidgen-4": "uuid()",
+    "uuidgen-1": "uuid()",
+    "auth-source-pick-first-password": 'netrc("host")',
+}
+_GETENV = re.compile(r'\(\s*getenv\s+"((?:[^"\\]|\\.)*)"\s*\)')
+_TOKENS = re.compile(
+    r"""\s*(?:
+        (?P<string>"(?:[^"\\]|\\.)*")
+      | (?P<number>-?\d+(?:\.\d+)?(?![\w.]))
+      | (?P<name>[A-Za-z_][A-Za-z0-9_]*)
+      | (?P<variable>:[^\s:=(),]+|\{\{[^{}]*\}\})
+      | (?P<mark>[(),])
+      )""",
+    re.VERBOSE | re.DOTALL,
+)
+_ESCAPES = {"n": "\n", "t": "\t", "r": "\r"}
+_FIELD = re.compile(TCHARS)
+_BOUNDARY = re.compile(r';\s*boundary=(?:"([^"]*)"|([^;\s]+))', re.IGNORECASE)
+
+
+@attrs.define(eq=False)
+class _Shared:
+    """What all blocks of a document have in common."""
+
+    file: str | None
+    folder: Path
+    allow_read: Sequence[Path]
+    environ: Mapping[str, str]
+    env_file: Mapping[str, str]
+    netrc: Path | None
+    overrides: Mapping[str, str]
+    captures: dict[str, tuple[str, Source | None, int]] = attrs.field(factory=dict)
+    secrets: set[str] = attrs.field(factory=set)
+
+
+class Scope:
+    """What the variables of one document stand for; `block` narrows it to one block."""
+
+    def __init__(
+        self,
+        *,
+        file: str | None = None,
+        directory: Path | None = None,
+        allow_read: Iterable[Path] = (),
+        environ: Mapping[str, str] | None = None,
+        env_file: Mapping[str, str] | None = None,
+        netrc: Path | None = None,
+        overrides: Mapping[str, str] | None = None,
+    ) -> None:
+        """Start a document's scope.
+
+        `directory` is the document's folder: paths start there, and only files below it, and below
+        the folders of `allow_read`, are read. `environ` is what `env` reads, and `env_file` what it
+        reads next; `netrc` is the netrc file. `overrides` are variables that win over all others.
+        """
+        self.directory = directory if directory is not None else Path()
+        self._shared = _Shared(
+            file=file,
+            folder=self.directory,
+            allow_read=tuple(allow_read),
+            environ=environ or {},
+            env_file=env_file or {},
+            netrc=netrc,
+            overrides=overrides or {},
+        )
+        self._values: Mapping[str, str] = {}
+        self._literal: Mapping[str, str] = {}
+
+    def block(
+        self,
+        values: Mapping[str, str] | None = None,
+        literal: Mapping[str, str] | None = None,
+        directory: Path | None = None,
+    ) -> Scope:
+        """Return the scope of one block, with its `:var`s.
+
+        `values` may hold variables; `literal` ones are taken as they are. `directory` is the folder
+        where its paths start. Captures and secrets are those of the document.
+        """
+        inner = Scope.__new__(Scope)
+        inner.directory = self.directory if directory is None else directory
+        inner._shared = self._shared
+        inner._values = values or {}
+        inner._literal = literal or {}
+        return inner
+
+    @property
+    def secrets(self) -> frozenset[str]:
+        """The values that came from the environment, an env file or netrc so far."""
+        return frozenset(self._shared.secrets)
+
+    def capture(self, parsed: ParsedRequest, name: str, value: str) -> None:
+        """Set `name` for what stands further down in this block, and in the later blocks."""
+        self._shared.captures[name] = (value, parsed.source, parsed.span.start)
+
+    def names(self) -> frozenset[str]:
+        """Return the names of all variables that come from outside the request's own text."""
+        shared = self._shared
+        return frozenset().union(shared.overrides, shared.captures, self._values, self._literal)
+
+    def protect(self, result: str, *inputs: str) -> str:
+        """Return `result`, noted as a secret where an input holds one."""
+        if any(secret in given for given in inputs for secret in self._shared.secrets):
+            self._add_secret(result)
+        return result
+
+    def _add_secret(self, value: str) -> None:
+        if value.strip():
+            self._shared.secrets.add(value)
+
+    def env(self, name: str) -> str | None:
+        """Return the value of an environment variable or of the env file's; it is a secret now."""
+        value = self._shared.environ.get(name, self._shared.env_file.get(name))
+        if value is not None:
+            self._add_secret(value)
+        return value
+
+    def netrc(self, host: str, field: str) -> str:
+        """Return the `login`, `account` or `password` for `host`; a secret from now on.
+
+        Raises `OrgrestError` when there is none.
+        """
+        import netrc
+
+        path = self._shared.netrc
+        if path is None:
+            raise OrgrestError("there is no netrc file")
+        try:
+            found = netrc.netrc(str(path)).authenticators(host)
+        except OSError as error:
+            raise OrgrestError(f"cannot read {path}: {error.strerror}") from error
+        except (netrc.NetrcParseError, UnicodeError) as error:
+            reason = error.msg if isinstance(error, netrc.NetrcParseError) else "not UTF-8"
+            raise OrgrestError(f"cannot read {path}: {reason}") from error
+        if found is None:
+            raise OrgrestError(f"{path} has no entry for {host}")
+        fields = dict(zip(("login", "account", "password"), found, strict=True))
+        if field not in fields:
+            raise OrgrestError(f"netrc knows login, account and password, not {field}")
+        value = fields[field] or ""
+        self._add_secret(value)
+        return value
+
+    def read(self, path: str) -> bytes:
+        """Return the bytes of a file named in the document.
+
+        Raises `OrgrestError` when it is outside the folders that may be read, is no regular file,
+        or cannot be read.
+        """
+        if "\0" in path:
+            raise OrgrestError("the name of a file cannot hold a NUL")
+        try:
+            found = (self.directory / Path(path).expanduser()).resolve()
+            allowed = (self._shared.folder, *self._shared.allow_read)
+            if not any(found.is_relative_to(folder.resolve()) for folder in allowed):
+                raise OrgrestError(
+                    f"{path} is outside the document's folder: "
+                    f"--allow-read {found.parent} lets it be read"
+                )
+            if not stat.S_ISREG(found.stat().st_mode):
+                raise OrgrestError(f"{path} is not a regular file")
+            return found.read_bytes()
+        except OSError as error:
+            raise OrgrestError(f"cannot read {path}: {error.strerror or error}") from error
+        except RuntimeError as error:  # a loop of links, a ~user without a home
+            raise OrgrestError(f"cannot read {path}: {error}") from error
+
+
+def read_env_file(path: Path) -> dict[str, str]:
+    r"""Return the variables of an env file: `NAME=value` lines.
+
+    `export` before the name, `#` lines, and quotes around a value are understood; in double quotes
+    `\n`, `\t`, `\"`, `\\` too. Raises `OrgrestError` with the line that is none of these.
+    """
+    try:
+        text = path.read_text("utf-8-sig")
+    except OSError as error:
+        raise OrgrestError(f"cannot read the env file: {error.strerror}", file=str(path)) from error
+    except UnicodeError as error:
+        raise OrgrestError("the env file is not UTF-8", file=str(path)) from error
+    variables = {}
+    for number, line in enumerate(text.split("\n"), 1):
+        given = line.strip().removeprefix("export ").lstrip()
+        if not given or given.startswith("#"):
+            continue
+        name, equals, value = given.partition("=")
+        name, value = name.strip(), value.strip()
+        if not equals or not name or any(c.isspace() for c in name):
+            raise OrgrestError("not a NAME=value line", file=str(path), line=number)
+        if value[:1] in ("'", '"'):
+            match = re.fullmatch(r"""("(?:[^"\\]|\\.)*"|'[^']*')(?:\s+#.*|\s*)""", value)
+            if match is None:
+                raise OrgrestError("the quote never ends", file=str(path), line=number)
+            value = _unquote(match[1]) if value[0] == '"' else match[1][1:-1]
+        else:
+            value = re.sub(r"(?:^|\s+)#.*", "", value)
+        variables[name] = value
+    return variables
+
+
+def to_value(value: object) -> str:
+    """How a value out of an Org document stands in a request.
+
+    Strings as they are, None as nothing, everything else as JSON.
+    """
+    if value is None:
+        return ""
+    if isinstance(value, str):
+        return value
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _unquote(literal: str) -> str:
+    return re.sub(r"\\(.)", lambda m: _ESCAPES.get(m[1], m[1]), literal[1:-1], flags=re.DOTALL)
+
+
+def expand(parsed: ParsedRequest, scope: Scope) -> Request:
+    """Complete a request: every variable replaced, its files read.
+
+    Raises `RequestSyntaxError` for what is wrong in its text and `ExpansionError` for an undefined
+    `{{name}}`, variables that refer to themselves, an expression, a file, a value that cannot
+    stand where it is used: with file, line and column.
+    """
+    if parsed.problems:
+        raise parsed.problems[0]
+    return _Expansion(parsed, scope).request()
+
+
+class _Expansion:
+    """The completion of one request; values and expressions are computed once."""
+
+    def __init__(self, parsed: ParsedRequest, scope: Scope) -> None:
+        self._parsed = parsed
+        self._scope = scope
+        self._values: dict[str, str] = {}
+        self._open: list[str] = []
+        self._notices = list(parsed.notices)
+        outside = scope.names()
+        self._lengths = sorted(parsed.known.lengths | {len(name) for name in outside}, reverse=True)
+
+    def request(self) -> Request:
+        parsed = self._parsed
+        url = self._url()
+        headers = self._headers()
+        body = self._body(parsed.body, headers) if parsed.body is not None else None
+        place = parsed.source.position(parsed.span.start)
+        return Request(
+            method=parsed.method,
+            url=url,
+            headers=headers,
+            body=body,
+            captures=parsed.captures,
+            notices=tuple(self._notices),
+            secrets=self._scope.secrets,
+            file=parsed.source.file,
+            line=place.line,
+            column=place.column,
+        )
+
+    # ----------------------------------------------------------------------------- parts
+
+    def _url(self) -> str:
+        template = self._parsed.target
+        url = self.text(template).strip()
+        scheme, separator, rest = url.partition("://")
+        if not separator or scheme.lower() not in ("http", "https") or rest[:1] in "/?#":
+            raise self._error(
+                template.offset(0), f"not an absolute http or https URL: {_short(template.text)}"
+            )
+        self._warn_undefined(template, r"(?<=/):([^\W\d][\w-]*)(?=[/?#]|$)")
+        authority = re.split(r"[/?#]", rest, maxsplit=1)[0]
+        if "@" in authority:
+            from base64 import b64encode
+            from urllib.parse import unquote_to_bytes
+
+            userinfo = authority.rpartition("@")[0]
+            basic = b64encode(unquote_to_bytes(to_bytes(userinfo))).decode()
+            self._scope.protect(basic, userinfo)
+        return url
+
+    def _headers(self) -> Headers:
+        headers: list[tuple[str, str]] = []
+        for item in self._parsed.headers:
+            if isinstance(item, HeaderLine):
+                headers.append(self._header(item))
+            else:
+                offset = item.span.start
+                if self._find(item.name) is None:
+                    raise self._error(offset, f"no variable {item.name} to take headers from")
+                headers += self._header_block(self.value(item.name, offset), item.name, offset)
+        return tuple(headers)
+
+    def _header(self, line: HeaderLine) -> tuple[str, str]:
+        name = self.text(line.name)
+        value = self.text(line.value)
+        self._check_header(name, value, line.name.offset(0))
+        self._warn_undefined(line.value, r"^:([^\W\d][\w-]*)$")
+        return name, value
+
+    def _header_block(self, text: str, name: str, offset: int) -> list[tuple[str, str]]:
+        headers = []
+        for line in text.split("\n"):
+            if not line.strip():
+                continue
+            field, colon, value = line.partition(":")
+            field, value = field.strip(), value.strip()
+            if not colon:
+                raise self._error(
+                    offset, f"the variable {name} holds a line that is no header: {_short(line)}"
+                )
+            self._check_header(field, value, offset)
+            headers.append((field, value))
+        return headers
+
+    def _check_header(self, name: str, value: str, offset: int) -> None:
+        if not _FIELD.fullmatch(name):
+            raise self._error(offset, f"not a header name: {_short(name)!r}")
+        if any(c in value for c in "\r\n\0"):
+            raise self._error(offset, f"the value of {name} holds a line break or a NUL")
+
+    def _body(self, body: Body, headers: Headers) -> bytes | None:
+        if body.file is not None:
+            return self._read(body.file)
+        kind = next((v for n, v in headers if n.lower() == "content-type"), "")
+        if not kind.lower().lstrip().startswith("multipart/"):
+            return to_bytes(self.text(body.template))
+        pieces = []
+        at = 0
+        for start, end, path in body.parts:
+            pieces += [_crlf(self.text(body.template, at, start)), self._read(path)]
+            at = end
+        pieces.append(_crlf(self.text(body.template, at) + "\n"))
+        whole = b"".join(pieces)
+        self._check_boundary(kind, whole, body)
+        return whole
+
+    def _check_boundary(self, kind: str, body: bytes, where: Body) -> None:
+        match = _BOUNDARY.search(kind)
+        boundary = (match[1] or match[2]) if match else None
+        if boundary is None:
+            self._notice(where.span.start, "the multipart Content-Type names no boundary")
+        elif b"--" + to_bytes(boundary) not in body:
+            self._notice(where.span.start, f"the body has no line --{boundary}")
+        elif b"--" + to_bytes(boundary) + b"--" not in body:
+            self._notice(where.span.start, f"the body does not end with --{boundary}--")
+
+    def _read(self, path: Template) -> bytes:
+        try:
+            return self._scope.read(self.text(path))
+        except OrgrestError as error:
+            raise self._error(path.offset(0), error.reason) from error
+
+    # ------------------------------------------------------------------------- variables
+
+    def text(self, template: Template, start: int = 0, end: int | None = None) -> str:
+        """Return the template's text from `start` to `end` with its variables replaced."""
+        source = template.text
+        stop = len(source) if end is None else end
+        out: list[str] = []
+        size = 0
+        at = start
+        while match := _REFERENCE.search(source, at, stop):
+            name = match[1]
+            if name is None:
+                name = self._name_at(source, match.start() + 1, stop)
+                finish = match.end() if name is None else match.end() + len(name)
+            else:
+                finish = match.end()
+            if name is None:
+                out.append(source[at:finish])
+            else:
+                value = self.value(name, template.offset(match.start()))
+                out += [source[at : match.start()], value]
+                size += len(value)
+                if size > MAX_SIZE:
+                    raise self._error(
+                        template.offset(match.start()),
+                        f"the values of variables grow beyond {MAX_SIZE // 2**20} MiB here",
+                    )
+            at = finish
+        out.append(source[at:stop])
+        return "".join(out)
+
+    def _name_at(self, text: str, start: int, stop: int) -> str | None:
+        """Return the defined name that `:` at `start - 1` refers to, or None."""
+        for length in self._lengths:
+            end = start + length
+            if end > stop or (end < stop and _NAME_CHARACTER.match(text, end)):
+                continue
+            name = text[start:end]
+            if name[0].isdigit() and start > 1 and _NAME_CHARACTER.match(text, start - 2):
+                continue
+            if self._find(name) is not None:
+                return name
+        return None
+
+    def _find(self, name: str) -> Callable[[int], str] | None:
+        """Return how to compute the value of `name` (given where it is used), or None."""
+        shared = self._scope._shared
+        if name in shared.overrides:
+            return lambda _: shared.overrides[name]
+        definition = self._parsed.definition(name)
+        captured = shared.captures.get(name)
+        if captured is not None:
+            value, source, offset = captured
+            here = source is self._parsed.source
+            if definition is not None and here and offset >= definition.span.start:
+                return lambda _: value
+        if definition is not None:
+            found = definition
+            if found.operator == ":=":
+                return lambda _: self._expression(found.value)
+            return lambda _: self.text(found.value)
+        if captured is not None and captured[1] is self._parsed.source:
+            return lambda _: captured[0]
+        if name in self._scope._literal:
+            return lambda _: self._scope._literal[name]
+        if name in self._scope._values:
+            given = self._scope._values[name]
+            return lambda offset: self.text(_fixed(given, offset))
+        if captured is not None:
+            return lambda _: captured[0]
+        return None
+
+    def value(self, name: str, offset: int) -> str:
+        """Return the value of a defined variable that is used at `offset`."""
+        if name in self._values:
+            return self._values[name]
+        if name in self._open:
+            loop = " -> ".join([*self._open[self._open.index(name) :], name])
+            raise self._error(offset, f"the variable {name} refers to itself: {loop}")
+        if len(self._open) >= MAX_DEPTH:
+            raise self._error(offset, f"more than {MAX_DEPTH} variables inside each other")
+        compute = self._find(name)
+        if compute is None:
+            raise self._error(offset, f"the variable {name} is not defined")
+        self._open.append(name)
+        value = compute(offset)
+        self._open.pop()
+        self._values[name] = value
+        return value
+
+    def _expression(self, template: Template) -> str:
+        return _Expression(template, self).value()
+
+    def _warn_undefined(self, template: Template, pattern: str) -> None:
+        """Tell of undefined names where only a variable makes sense."""
+        for match in re.finditer(pattern, template.text):
+            if self._name_at(template.text, match.start(1), len(template.text)) is None:
+                self._notice(
+                    template.offset(match.start()),
+                    f"no variable {match[1]} is defined: sent as it is written",
+                )
+
+    def _notice(self, offset: int, reason: str) -> None:
+        source = self._parsed.source
+        place = source.position(offset)
+        self._notices.append(Notice(reason, source.file, place.line, place.column))
+
+    def _error(self, offset: int, reason: str) -> ExpansionError:
+        return ExpansionError.at(self._parsed.source, offset, reason)
+
+
+def _fixed(text: str, offset: int) -> Template:
+    """Return a template all of which stands at one place of the source."""
+    return Template(text, ((0, offset),))
+
+
+class _Expression:
+    """A recursive-descent reading of what stands behind `:=`."""
+
+    def __init__(self, template: Template, expansion: _Expansion) -> None:
+        self._template = template
+        self._expansion = expansion
+        self._scope = expansion._scope
+        self._at = 0
+
+    def value(self) -> str:
+        text = self._template.text.strip()
+        if match := _GETENV.fullmatch(text):
+            return self._env([_unquote(f'"{match[1]}"')], 0)
+        if text.startswith(("(", "'", "#")):
+            raise self._lisp(text)
+        value = self._term()
+        rest = self._template.text[self._at :].strip()
+        if rest:
+            raise self._error(self._at, f"not understood: {_short(rest)}")
+        return value
+
+    def _next(self) -> re.Match[str] | None:
+        match = _TOKENS.match(self._template.text, self._at)
+        if match is not None:
+            self._at = match.end()
+        return match
+
+    def _term(self, depth: int = 0) -> str:
+        start = self._at
+        token = self._next()
+        if token is None or token["mark"] or depth > MAX_DEPTH:
+            rest = self._template.text[start:].strip()
+            what = f"not understood: {_short(rest)}" if rest else "an expression is missing"
+            raise self._error(start, f"{what}. There are {_FUNCTIONS}")
+        if token["number"]:
+            return token["number"]
+        if token["string"]:
+            at = self._template.offset(token.start("string"))
+            return self._expansion.text(_fixed(_unquote(token["string"]), at))
+        if token["variable"]:
+            name = token["variable"].strip(":{} \t")
+            return self._expansion.value(name, self._template.offset(token.start("variable")))
+        return self._call(token["name"], token.start("name"), depth)
+
+    def _call(self, name: str, start: int, depth: int) -> str:
+        mark = self._next()
+        if mark is None or mark["mark"] != "(":
+            raise self._error(start, f"{name} is not a function call. There are {_FUNCTIONS}")
+        arguments: list[str] = []
+        closing = _TOKENS.match(self._template.text, self._at)
+        if closing is not None and closing["mark"] == ")":
+            self._at = closing.end()
+            return self._apply(name, arguments, start)
+        while True:
+            arguments.append(self._term(depth + 1))
+            mark = self._next()
+            if mark is not None and mark["mark"] == ")":
+                return self._apply(name, arguments, start)
+            if mark is None or mark["mark"] != ",":
+                raise self._error(self._at, f"a ) is missing behind the arguments of {name}")
+
+    def _apply(self, name: str, arguments: list[str], start: int) -> str:
+        functions: dict[str, tuple[Callable[[list[str], int], str], int, int]] = {
+            "env": (self._env, 1, 2),
+            "netrc": (self._netrc, 1, 2),
+            "uuid": (self._uuid, 0, 0),
+            "now": (self._now, 0, 1),
+            "base64": (self._base64, 1, 1),
+            "urlencode": (self._urlencode, 1, 1),
+        }
+        if name not in functions:
+            raise self._error(start, f"there is no function {name}. There are {_FUNCTIONS}")
+        function, least, most = functions[name]
+        if not least <= len(arguments) <= most:
+            count = str(most) if least == most else f"{least} to {most}"
+            raise self._error(start, f"{name} takes {count} arguments, not {len(arguments)}")
+        return function(arguments, start)
+
+    def _env(self, arguments: list[str], start: int) -> str:
+        value = self._scope.env(arguments[0])
+        if value is not None:
+            return value
+        if len(arguments) > 1:
+            return arguments[1]
+        raise self._error(
+            start,
+            f"the environment variable {arguments[0]} is not set; "
+            f'env("{arguments[0]}", "...") gives a default',
+        )
+
+    def _netrc(self, arguments: list[str], start: int) -> str:
+        field = arguments[1] if len(arguments) > 1 else "password"
+        try:
+            return self._scope.netrc(arguments[0], field)
+        except OrgrestError as error:
+            raise self._error(start, error.reason) from error
+
+    def _uuid(self, _arguments: list[str], _start: int) -> str:
+        from uuid import uuid4
+
+        return str(uuid4())
+
+    def _now(self, arguments: list[str], start: int) -> str:
+        from datetime import UTC, datetime
+
+        now = datetime.now(UTC)
+        if not arguments:
+            return now.strftime("%Y-%m-%dT%H:%M:%SZ")
+        try:
+            return now.strftime(arguments[0].replace("%s", str(int(now.timestamp()))))
+        except ValueError as error:
+            raise self._error(start, f"now: {error}") from error
+
+    def _base64(self, arguments: list[str], _start: int) -> str:
+        from base64 import b64encode
+
+        return self._scope.protect(b64encode(to_bytes(arguments[0])).decode(), arguments[0])
+
+    def _urlencode(self, arguments: list[str], _start: int) -> str:
+        from urllib.parse import quote
+
+        return self._scope.protect(quote(to_bytes(arguments[0]), safe=""), arguments[0])
+
+    def _lisp(self, text: str) -> ExpansionError:
+        match = re.match(r"\(\s*([^\s()]+)", text)
+        known = _LISP.get(match[1]) if match else None
+        instead = f"write {known} instead" if known else f"there are {_FUNCTIONS}"
+        return self._error(0, f"Emacs Lisp is not run: {instead}")
+
+    def _error(self, at: int, reason: str) -> ExpansionError:
+        return self._expansion._error(self._template.offset(at), reason)
+
+
+def _crlf(text: str) -> bytes:
+    return to_bytes(text.replace("\r\n", "\n").replace("\n", "\r\n"))
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 60 else f"{text[:57]}..."

@@ -1,0 +1,652 @@
+"""Documents evaluated against a real server: `orgrest.evaluate`."""
+
+from __future__ import annotations
+
+import os
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from servers import RawServer, by_path, echo, response
+
+from orgrest.evaluate import Evaluation, EvaluationError, Options, Outcome
+from orgrest.org import Document
+from orgrest.transport import Client
+from orgrest.variables import Scope
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+JSON = "Content-Type: application/json"
+TEXT = "Content-Type: text/plain"
+PNG = b"\x89PNG\r\n\x1a\n\x00\x00"
+
+
+@pytest.fixture(autouse=True)
+def _no_proxies(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in list(os.environ):
+        if name.lower().endswith("_proxy"):
+            monkeypatch.delenv(name)
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[RawServer]:
+    answers = {
+        "/json": response(b'{"a":1}', JSON),
+        "/rows": response(b'[["a",1],["b",2]]', JSON),
+        "/token": response(b"t0ken", TEXT),
+        "/lines": response(b"one\n\ntwo\n", TEXT),
+        "/orgish": response(b"* h\n#+begin_src restclient\nGET http://x/\n#+end_src\n", TEXT),
+        "/png": response(PNG, "Content-Type: image/png"),
+        "/404": response(b"no", TEXT, status="404 Not Found"),
+        "/empty": response(b"", TEXT),
+        "/echo": echo,
+    }
+    paths = by_path(answers)
+
+    def answer(connection: object, request: bytes) -> None:
+        path = request.split(b" ", 2)[1]
+        if path.startswith(b"/line?"):
+            text = path + b"\n" + request.partition(b"\r\n\r\n")[2]
+            connection.sendall(response(text, TEXT))  # type: ignore[attr-defined]  # a socket
+        else:
+            paths(connection, request)  # type: ignore[arg-type]  # a socket
+
+    with RawServer(answer) as running:
+        yield running
+
+
+class Run:
+    """A document evaluated: its new text, and the outcomes."""
+
+    def __init__(
+        self, server: RawServer, folder: Path, text: str, *, plain: bool = False, **options: object
+    ) -> None:
+        given = Options(**options)  # type: ignore[arg-type]  # options of several types
+        self.before = text.replace("HOST", server.url)
+        with Client() as client:
+            scope = Scope(file="notes.org", directory=folder, environ={"TOKEN": "s3cret-value"})
+            evaluation = Evaluation(
+                self.before,
+                file="notes.org",
+                scope=scope,
+                client=None if given.dry_run else client,
+                options=given,
+                plain=plain,
+            )
+            evaluation.plan()
+            self.outcomes: list[Outcome] = list(evaluation.run())
+            self.text = evaluation.text
+            self.notices = evaluation.notices
+
+    def results(self) -> list[str]:
+        """The texts below the results keywords."""
+        return [part.partition("\n")[2] for part in self.text.split("#+RESULTS")[1:]]
+
+    def reasons(self) -> list[str]:
+        return [str(one.reason) for one in self.outcomes if one.reason is not None]
+
+
+@pytest.fixture
+def run(server: RawServer, tmp_path: Path):  # type: ignore[no-untyped-def]  # a function of Run
+    def start(text: str, **options: object) -> Run:
+        server.requests.clear()
+        return Run(server, tmp_path, text, **options)  # type: ignore[arg-type]  # see Run
+
+    return start
+
+
+def block(path: str, line: str = ":results value", *more: str, name: str = "") -> str:
+    named = f"#+NAME: {name}\n" if name else ""
+    body = "".join(f"{text}\n" for text in more)
+    return f"{named}#+begin_src restclient {line}\nGET HOST{path}\n{body}#+end_src\n"
+
+
+class TestResults:
+    def test_the_default_is_the_block_that_ob_restclient_writes(self, run) -> None:
+        text = run(block("/json", "")).results()[0]
+        lines = text.splitlines()
+        assert lines[:4] == ["#+BEGIN_SRC js", "{", '  "a": 1', "}"]
+        assert lines[4].startswith("// GET http://127.0.0.1:")
+        assert lines[5:8] == [
+            "// HTTP/1.1 200 OK",
+            "// Content-Type: application/json",
+            "// Content-Length: 7",
+        ]
+        assert lines[8].startswith("// Request duration: 0.")
+        assert lines[9:] == ["#+END_SRC"]
+
+    @pytest.mark.parametrize(
+        ("line", "result"),
+        [
+            (":noheaders", '#+BEGIN_SRC js\n{\n  "a": 1\n}\n#+END_SRC\n'),
+            (":headers no", '#+BEGIN_SRC js\n{\n  "a": 1\n}\n#+END_SRC\n'),
+            (":results value", '{\n  "a": 1\n}\n'),
+            (":results value :jq .a", "1\n"),
+        ],
+    )
+    def test_only_what_is_asked_for_is_shown(self, run, line: str, result: str) -> None:
+        assert run(block("/json", line)).results() == [result]
+
+    def test_noheaders_no_shows_the_headers_and_only_shows_nothing_else(self, run) -> None:
+        assert "// HTTP/1.1 200 OK" in run(block("/json", ":noheaders no")).text
+        text = run(block("/json", ":headers only")).text
+        assert "// HTTP/1.1 200 OK" in text
+        assert '"a"' not in text
+
+    def test_silent_and_none_are_sent_but_leave_the_document_alone(self, run, server) -> None:
+        for word in ("silent", "none"):
+            done = run(block("/json", f":results {word}"))
+            assert done.text == done.before
+            assert len(server.requests) == 1
+
+    def test_errors_of_the_server_are_answers(self, run) -> None:
+        done = run(block("/404"))
+        assert done.results() == ["no\n"]
+        assert done.outcomes[0].exchanges[0].response.status == 404
+
+    def test_a_response_that_looks_like_org_is_put_into_an_example_and_told(self, run) -> None:
+        done = run(block("/orgish"))
+        assert done.results()[0].startswith("#+begin_example\n,* h\n,#+begin_src restclient\n")
+        assert done.outcomes[0].notes == (
+            "the response looks like Org markup and stands in an example block",
+        )
+        assert [b.language for b in Document(done.text).blocks] == ["restclient"]
+
+    def test_all_requests_of_a_block_run_when_asked_for(self, run, server) -> None:
+        more = ("#", "GET HOST/line?2")
+        assert run(block("/line?1", ":results value", *more)).results() == ["/line?1\n\n"]
+        assert len(server.requests) == 1
+        done = run(block("/line?1", ":results value :requests all", *more))
+        assert done.results() == [":results:\n/line?1\n\n/line?2\n\n:end:\n"]
+        again = Run(server, Path(), done.text)
+        assert again.text == done.text
+
+    def test_languages_http_and_rest_are_ours_too(self, run) -> None:
+        text = block("/json") + block("/json")
+        assert (
+            len(run(text.replace("restclient", "http", 1).replace("restclient", "rest")).results())
+            == 2
+        )
+
+    def test_a_restclient_document_leaves_blocks_of_other_tools_alone(self, run) -> None:
+        text = block("/json") + block("/json").replace("restclient", "http")
+        done = run(text)
+        assert len(done.results()) == 1
+        assert done.notices == (
+            "1 block in http left alone in a restclient document (--lang http takes them)",
+        )
+        assert len(run(text, languages=frozenset({"http", "restclient"})).results()) == 2
+
+
+class TestFiles:
+    def test_an_image_goes_to_a_file_named_like_its_block(self, run, tmp_path: Path) -> None:
+        done = run(block("/png", "", name="my logo"))
+        assert done.results() == ["[[file:my-logo.png]]\n"]
+        assert done.outcomes[0].files == ((tmp_path / "my-logo.png", PNG),)
+
+    def test_a_nameless_block_counts(self, run, tmp_path: Path) -> None:
+        done = run(block("/json") + block("/png", ""))
+        assert done.results()[1] == "[[file:notes-2.png]]\n"
+
+    def test_a_file_holds_the_body_alone(self, run, tmp_path: Path) -> None:
+        done = run(block("/json", ":results file :file out/a.json :file-desc A"))
+        assert done.results() == ["[[file:out/a.json][A]]\n"]
+        assert done.outcomes[0].files == ((tmp_path / "out" / "a.json", b'{\n  "a": 1\n}'),)
+
+    def test_graphics_links_to_a_file_without_writing_it(self, run) -> None:
+        done = run(block("/json", ":results file graphics :file a.png"))
+        assert done.outcomes[0].files == ()
+
+    @pytest.mark.parametrize("path", ["../x", "/etc/x", ".git/hooks/x", "a/../../x"])
+    def test_files_elsewhere_are_not_written(self, run, path: str) -> None:
+        done = run(block("/json", f":results file :file {path}"))
+        assert done.text == done.before
+        assert done.reasons() == [
+            (
+                f"notes.org:1: :file {path}: results are written below the document's folder only, "
+                "and not to hidden files"
+            )
+        ]
+
+    def test_the_document_is_no_place_for_a_result(self, run) -> None:
+        done = run(block("/json", ":results file :file notes.org"))
+        assert done.reasons() == ["notes.org:1: :file notes.org is the document itself"]
+
+
+class TestVariables:
+    @pytest.mark.parametrize(
+        ("value", "sent"),
+        [
+            ('"x y"', "x%20y"),
+            ("42", "42"),
+            ("1.50", "1.50"),
+            ("tbl", "[[1,%202]]"),
+            ("tbl[2,1]", "2"),
+            ("lst", "[%22one%22,%20%22two%22]"),
+            ("fixed", "17"),
+            ("para", "Some%20text."),
+            ('\'(1 "x")', "[1,%20%22x%22]"),
+            ("constant", "from-lisp"),
+            ("constant()", "from-lisp"),
+            ('joined(s="a")', "%3Ca%3E"),
+            ("shell", "7"),
+            ("token", "t0ken"),
+            ("token()", "t0ken"),
+            ('param(p="q")', "/line?p=q"),
+            ('(concat "a" "b")', "ab"),
+        ],
+    )
+    def test_a_variable_may_be_a_literal_or_something_in_the_document(
+        self, run, server, value: str, sent: str
+    ) -> None:
+        text = (
+            "#+NAME: tbl\n| a | b |\n|---+---|\n| 1 | 2 |\n\n#+NAME: lst\n- one\n- two\n\n"
+            "#+NAME: fixed\n: 17\n\n#+NAME: para\nSome text.\n\n"
+            '#+NAME: constant\n#+begin_src emacs-lisp\n"from-lisp"\n#+end_src\n\n'
+            '#+NAME: joined\n#+begin_src emacs-lisp\n(concat "<" s ">")\n#+end_src\n\n'
+            "#+NAME: shell\n#+begin_src sh\necho 7\n#+end_src\n\n#+RESULTS: shell\n: 7\n\n"
+            + block("/token", ":results silent", name="token")
+            + block("/line?p=:p", ':results silent :var p="d"', name="param")
+            + block("/line?x=:x", f":results value :var x={value}")
+        )
+        done = run(text)
+        assert done.reasons() == []
+        assert f"x={sent}" in server.requests[-1].decode().split("\r\n")[0].replace(
+            "%5B", "["
+        ).replace("%5D", "]")
+
+    @pytest.mark.parametrize(
+        ("value", "reason"),
+        [
+            ("nope", "no block, table, list or result is named nope in this document"),
+            ("py", "py is a block in python, which is not run here, and it has no result in"),
+            ("py()", "py is a block in python, which is not run here"),
+            ("me", "me refers to itself"),
+            ("tbl[7]", "tbl has no index [7]"),
+            ("(+ 1 2)", "Emacs Lisp is not run: (+ 1 2)"),
+        ],
+    )
+    def test_what_cannot_be_referred_to_is_told_and_nothing_is_sent(
+        self, run, server, value: str, reason: str
+    ) -> None:
+        text = "#+NAME: py\n#+begin_src python\n1\n#+end_src\n\n#+NAME: tbl\n| a |\n\n" + block(
+            "/json", f":var x={value}", name="me"
+        )
+        done = run(text)
+        assert done.reasons()[0].startswith(f"notes.org:10: {reason}")
+        assert server.requests == []
+        assert done.text == done.before
+
+    def test_a_block_that_others_need_is_sent_once(self, run, server) -> None:
+        text = block("/line?:t", ":results value :var t=token") + block("/token", name="token")
+        results = run(text + "\n" + text.partition("#+NAME")[0]).results()
+        assert [one.partition("\n")[0] for one in results] == [
+            "/line?t0ken",
+            "t0ken",
+            "/line?t0ken",
+        ]
+        assert [request.split(b" ")[1] for request in server.requests] == [
+            b"/token",
+            b"/line?t0ken",
+            b"/line?t0ken",
+        ]
+
+    def test_a_result_of_this_run_can_be_referred_to(self, run) -> None:
+        call = "#+NAME: c\n#+CALL: p(x=1)[:results replace value]\n\n"
+        text = block("/line?x=:x", ":results silent :var x=0", name="p") + call
+        done = run(text + block("/line?y=:y", ":results value :var y=c"))
+        assert done.results()[-1] == "/line?y=/line?x=1\n\n"
+
+    def test_captures_are_seen_by_later_blocks_only(self, run, server) -> None:
+        capture = "-> jq-set-var :v .a"
+        text = block("/line?v=:v") + block("/json", "", capture) + block("/line?v=:v")
+        run(text)
+        assert [request.split(b" ")[1] for request in server.requests] == [
+            b"/line?v=:v",
+            b"/json",
+            b"/line?v=1",
+        ]
+
+    def test_prologue_variables_and_epilogue_stand_in_this_order(self, run, server) -> None:
+        line = ':results value :prologue ":a = 1\\n:b = 2" :var a="3" :epilogue "end"'
+        text = block("/line?a=:a&b=:b", line, "", "body")
+        assert run(text).results() == ["/line?a=3&b=2\nbody\nend\n"]
+
+    def test_values_from_the_environment_are_never_shown(self, run, server) -> None:
+        text = (
+            block("/echo", "")
+            .replace("GET", ':t := env("TOKEN")\nGET')
+            .replace("/echo", "/echo\nAuthorization: Bearer :t")
+        )
+        done = run(text)
+        assert b"Bearer s3cret-value" in server.requests[0]
+        assert "s3cret" not in done.text
+        assert "Authorization: Bearer ***" in done.text
+
+
+class TestNoweb:
+    HEADERS = "#+NAME: heads\n#+begin_src http\nX-A: 1\nX-B: 2\n#+end_src\n\n"
+
+    def test_blocks_are_put_in_where_their_names_stand(self, run, server) -> None:
+        text = self.HEADERS + block("/json", ":noweb yes :eval no", "<<heads>>")
+        run(text.replace(":eval no", ""))
+        assert b"\r\nX-A: 1\r\nX-B: 2\r\n" in server.requests[0]
+
+    def test_what_stands_before_the_name_is_repeated(self, run) -> None:
+        text = self.HEADERS + block("/line?", ":results value :noweb yes", "", "> <<heads>>")
+        assert run(text, languages=frozenset({"restclient"})).results() == [
+            "/line?\n> X-A: 1\n> X-B: 2\n"
+        ]
+
+    def test_blocks_with_a_noweb_ref_are_joined(self, run) -> None:
+        part = "#+begin_src sh :noweb-ref r\n{}\n#+end_src\n"
+        text = (
+            part.format("a")
+            + part.format("b")
+            + block("/line?", ":results value :noweb yes", "", "<<r>>")
+        )
+        assert run(text).results() == ["/line?\na\nb\n"]
+
+    def test_without_noweb_the_name_is_text(self, run) -> None:
+        assert run(block("/line?", ":results value", "", "<<r>>")).results() == ["/line?\n<<r>>\n"]
+
+    @pytest.mark.parametrize(
+        ("text", "reason"),
+        [
+            ("<<nope>>", "notes.org:5: <<nope>>: no source block has this name"),
+            ("<<me>>", "notes.org:5: <<me>> contains itself"),
+        ],
+    )
+    def test_what_cannot_be_put_in_is_told(self, run, text: str, reason: str) -> None:
+        assert run(block("/json", ":noweb yes", "", text, name="me")).reasons() == [reason]
+
+
+class TestCallsAndInline:
+    def test_a_call_runs_a_block_with_its_arguments(self, run) -> None:
+        text = block("/line?x=:x", ":eval no :var x=0", name="p")
+        call = "#+CALL: p[:eval yes](x=1)[:results value drawer]\n"
+        done = run(text + call)
+        assert done.text == done.before + "\n#+RESULTS:\n:results:\n/line?x=1\n\n:end:\n"
+
+    def test_a_call_of_a_block_that_is_not_there_is_left_alone(self, run) -> None:
+        done = run("#+CALL: library(x=1)\n")
+        assert (done.outcomes, done.text) == ([], done.before)
+
+    def test_an_inline_block_shows_one_line_and_replaces_it(self, run, server) -> None:
+        text = "see src_restclient{GET HOST/token}, and call_p[:results replace](x=2).\n\n"
+        text += block("/line?x=:x", ":results silent :var x=0", name="p")
+        done = run(text)
+        assert (
+            "{GET HOST/token}".replace("HOST", server.url) + " {{{results(=t0ken=)}}}, and"
+            in done.text
+        )
+        assert "call_p[:results replace](x=2) {{{results(=/line?x=2=)}}}.\n" in done.text
+        assert Run(server, Path(), done.text).text == done.text
+
+    def test_an_inline_block_cannot_show_several_lines(self, run) -> None:
+        done = run("src_restclient{GET HOST/json}\n")
+        assert done.text == done.before
+        (reason,) = done.reasons()
+        assert reason == (
+            "notes.org:1: an inline block shows one line, the response has 3: "
+            "pick from it with :jq, or use a source block"
+        )
+
+    def test_post_hands_the_result_on(self, run) -> None:
+        post = '#+NAME: post\n#+begin_src emacs-lisp :var s=""\n(concat "<" s ">")\n#+end_src\n\n'
+        assert run(post + block("/token", ":results value :post post(s=*this*)")).results() == [
+            "<t0ken\n>\n"
+        ]
+
+    @pytest.mark.parametrize(
+        ("post", "reason"),
+        [
+            ("nope(x=*this*)", ":post: no source block is named nope"),
+            ("py(x=*this*)", ":post: python is not run here"),
+            ("42", ":post names a block: name(variable=*this*), not 42"),
+        ],
+    )
+    def test_post_runs_nothing_else(self, run, post: str, reason: str) -> None:
+        text = "#+NAME: py\n#+begin_src python\n1\n#+end_src\n\n"
+        done = run(text + block("/token", f":results value :post {post}"))
+        assert done.reasons()[0].startswith(f"notes.org:6: {reason}")
+
+
+class TestWhatRuns:
+    @pytest.mark.parametrize("value", ["no", "never", '"no"'])
+    def test_eval_no_skips(self, run, server, value: str) -> None:
+        assert run(block("/json", f":eval {value}")).outcomes[0].state == "skipped"
+        assert server.requests == []
+
+    @pytest.mark.parametrize("value", ["yes", "no-export", "never-export", "query-export", "NO"])
+    def test_other_values_of_eval_do_not(self, run, server, value: str) -> None:
+        assert run(block("/json", f":eval {value}")).outcomes[0].state == "done"
+
+    def test_eval_query_asks_on_a_terminal_and_skips_elsewhere(self, run, server) -> None:
+        text = block("/json", ":eval query", name="n")
+        done = run(text)
+        assert done.reasons() == ["notes.org:2: :eval query needs a terminal to ask on"]
+        assert done.outcomes[0].state == "skipped"
+        asked: list[str] = []
+        assert run(text, ask=lambda q: asked.append(q) or False).reasons() == [
+            "notes.org:2: not evaluated, as you said"
+        ]
+        assert asked == ["Evaluate the block n at notes.org:2?"]
+        assert run(text, ask=lambda _: True).outcomes[0].state == "done"
+
+    def test_comment_trees_and_results_do_not_run(self, run, server) -> None:
+        request = block("/json", "")
+        code = "#+begin_src sh :results code\nx\n#+end_src\n"
+        drawer = f"{block('/json', ':results drawer')}\n#+RESULTS:\n:results:\n{request}:end:\n"
+        done = run(f"* COMMENT c\n{request}* d\n{drawer}{code}")
+        assert [one.line for one in done.outcomes] == [6]
+
+    def test_a_result_of_type_code_is_no_request(self, run, server) -> None:
+        text = block("/line?GET%20http://x/", ":results value code")
+        done = run(text)
+        assert "#+begin_src restclient\n/line?" in done.text
+        body = done.text.replace("/line?GET%20http://x/\n\n#+end", "GET http://127.0.0.1:1/\n#+end")
+        assert len(Run(server, Path(), body).outcomes) == 1
+
+    def test_a_request_below_a_results_keyword_is_kept_and_runs(self, run, server) -> None:
+        text = block("/line?1", "") + "\n#+RESULTS:\n" + block("/line?2", "")
+        done = run(text)
+        assert len(server.requests) == 2
+        assert done.text.count("#+begin_src restclient") == 2
+
+    def test_names_and_lines_choose_blocks(self, run, server) -> None:
+        text = block("/line?1", name="a") + block("/line?2") + block("/line?3", name="b")
+        run(text, names=("b",), lines=(6,))
+        assert [request.split(b" ")[1] for request in server.requests] == [b"/line?2", b"/line?3"]
+
+    @pytest.mark.parametrize(
+        ("options", "reason"),
+        [
+            ({"names": ("x",)}, "notes.org: no request block is named x"),
+            ({"lines": (1,)}, "notes.org:1: no request block here"),
+            ({"lines": (99,)}, "notes.org:99: no request block here"),
+        ],
+    )
+    def test_a_choice_of_nothing_is_an_error(
+        self, run, options: dict[str, object], reason: str
+    ) -> None:
+        with pytest.raises(EvaluationError) as caught:
+            run("text\n\n" + block("/json"), **options)
+        assert str(caught.value) == reason
+
+    def test_a_dry_run_sends_nothing(self, run, server) -> None:
+        done = run(block("/json", ":var a=1"), dry_run=True)
+        assert done.outcomes[0].exchanges[0].request.url == f"{server.url}/json"
+        assert (server.requests, done.text) == ([], done.before)
+
+    def test_a_cached_block_is_sent_once(self, run, server) -> None:
+        done = run(block("/line?1", ":results value drawer :cache yes"))
+        assert done.text.count("#+RESULTS[") == 1
+        server.requests.clear()
+        again = Run(server, Path(), done.text)
+        assert (again.outcomes[0].state, server.requests) == ("cached", [])
+        changed = Run(server, Path(), done.text.replace("/line?1\n#+end", "/line?2\n#+end"))
+        assert changed.results()[0] == ":results:\n/line?2\n\n:end:\n"
+
+
+class TestErrors:
+    @pytest.mark.parametrize(
+        ("text", "reason"),
+        [
+            (block("/json", ':jq ".a'), 'argument :jq has a quote that is never closed: ".a'),
+            (block("/json", ":timeout soon"), ":timeout is a number of seconds, not soon"),
+            (block("/json", ":headers some"), ":headers is yes, no or only, not some"),
+            (
+                "#+begin_src restclient\ntext\n#+end_src\n",
+                "no request here: a request is a line like GET https://example.org/",
+            ),
+        ],
+    )
+    def test_they_name_file_line_and_what_to_do(self, run, text: str, reason: str) -> None:
+        done = run(text)
+        assert reason in done.reasons()[0]
+        assert done.reasons()[0].startswith(("notes.org:1:", "notes.org:2:1:"))
+        assert done.text == done.before
+
+    def test_a_failed_request_keeps_its_old_result_and_the_others_go_on(self, run) -> None:
+        old = "\n#+RESULTS:\n: OLD\n\n"
+        dead = block("/json").replace("HOST", "http://127.0.0.1:1") + old
+        done = run(dead + block("/json"))
+        assert [one.state for one in done.outcomes] == ["failed", "done"]
+        assert done.text.startswith(dead)
+        assert done.reasons()[0].startswith("notes.org:2:")
+
+    def test_a_position_in_an_indented_block_is_that_of_the_file(self, run) -> None:
+        text = "  #+begin_src http\n  GET HOST/json\n  A: {{nope}}\n  #+end_src\n"
+        assert run(text).reasons()[0].startswith("notes.org:3:6:")
+
+    def test_what_stands_open_above_is_not_closed_by_a_result(self, run) -> None:
+        done = run(f"#+begin_example\n\n{block('/orgish')}")
+        assert done.text == done.before
+        assert "line 1 opens a block or drawer that is never closed" in done.reasons()[0]
+
+    def test_two_blocks_of_one_name_write_to_the_first_result(self, run, server) -> None:
+        text = block("/line?1", ":results value drawer", name="n")
+        done = run(text + "\n" + text.replace("?1", "?2"))
+        assert done.results() == [
+            ":results:\n/line?2\n\n:end:\n\n" + text.replace("?1", "?2").replace("HOST", server.url)
+        ]
+
+
+class TestSeveralAtOnce:
+    def test_independent_requests_overlap_and_results_land_in_order(self, tmp_path: Path) -> None:
+        together = threading.Barrier(3, timeout=10)
+
+        def answer(connection, request: bytes) -> None:
+            together.wait()
+            connection.sendall(response(request.split(b" ")[1], TEXT))
+
+        with RawServer(answer) as server:
+            text = "".join(block(f"/line?{number}") + "\n" for number in range(3))
+            done = Run(server, tmp_path, text, jobs=3)
+        assert [one.strip().partition("\n")[0] for one in done.results()] == [
+            "/line?0",
+            "/line?1",
+            "/line?2",
+        ]
+
+    def test_what_depends_on_others_waits_for_them(self, run, server) -> None:
+        text = (
+            block("/token", ":results silent", name="token")
+            + block("/line?:t", ":results value :var t=token")
+            + block("/json", ":results silent", "-> jq-set-var :v .a")
+            + block("/line?v=:v")
+            + block("/line?w").replace("GET", "POST")
+            + block("/line?last")
+        )
+        done = run(text, jobs=4)
+        assert done.reasons() == []
+        paths = [request.split(b" ")[1] for request in server.requests]
+        assert paths == [
+            b"/token",
+            b"/line?t0ken",
+            b"/json",
+            b"/line?v=1",
+            b"/line?w",
+            b"/line?last",
+        ]
+
+    def test_errors_come_in_their_turn(self, run) -> None:
+        text = (
+            block("/json") + block("/json").replace("HOST", "http://127.0.0.1:1") + block("/json")
+        )
+        done = run(text, jobs=3)
+        assert [one.state for one in done.outcomes] == ["done", "failed", "done"]
+
+
+class TestRequestFiles:
+    TEXT = "### one\nGET HOST/line?1\n\n###\n:a = 2\nGET HOST/line?:a\n"
+
+    def test_every_request_is_sent_in_order(self, run) -> None:
+        done = run(self.TEXT, plain=True)
+        assert [one.exchanges[0].rendered.body.strip() for one in done.outcomes] == [
+            "/line?1",
+            "/line?2",
+        ]
+        assert [one.line for one in done.outcomes] == [2, 6]
+
+    def test_a_line_or_a_name_chooses_one(self, run) -> None:
+        assert [one.line for one in run(self.TEXT, plain=True, lines=(6,)).outcomes] == [6]
+        assert [one.line for one in run(self.TEXT, plain=True, names=("one",)).outcomes] == [2]
+
+    def test_what_is_wrong_between_requests_is_told_and_the_others_go_on(self, run) -> None:
+        done = run("GET HOST/json\n\n###\n:a = <<\nnever ends\n", plain=True)
+        assert [one.state for one in done.outcomes] == ["failed", "done"]
+        assert done.reasons()[0].startswith("notes.org:4:6: this << never ends")
+
+    def test_a_file_without_a_request_says_so(self, run) -> None:
+        assert run("text\n", plain=True).reasons()[0].startswith("notes.org:1:1: no request here")
+
+    @pytest.mark.parametrize("options", [{"lines": (99,)}, {"names": ("x",)}])
+    def test_a_choice_of_nothing_is_an_error(self, run, options: dict[str, object]) -> None:
+        with pytest.raises(EvaluationError):
+            run(self.TEXT, plain=True, **options)
+
+
+class TestTwice:
+    @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+    @given(
+        st.lists(
+            st.tuples(
+                st.sampled_from(["/json", "/lines", "/orgish", "/rows", "/empty", "/png", "/404"]),
+                st.sampled_from(
+                    [
+                        ":noheaders",
+                        ":results value",
+                        ":results value drawer",
+                        ":results value list",
+                        ":results table",
+                        ":results value pp",
+                        ":results value code",
+                        ":results value org",
+                        ":noheaders :wrap quote",
+                        ":results value :requests all",
+                        ":noheaders :cache yes",
+                    ]
+                ),
+                st.sampled_from(["", "n", "m"]),
+                st.sampled_from(["", "\n", "text\n", "\n\n* H\n", "\ntext\n", ": x\n", "- i\n"]),
+            ),
+            min_size=1,
+            max_size=4,
+        )
+    )
+    def test_a_second_run_against_the_same_server_changes_nothing(
+        self, server: RawServer, tmp_path: Path, pieces: list[tuple[str, str, str, str]]
+    ) -> None:
+        seen: set[str] = set()
+        text = ""
+        for path, line, name, after in pieces:
+            text += block(path, line, name="" if name in seen else name) + after
+            seen.add(name)
+        once = Run(server, tmp_path, text).text
+        assert Run(server, tmp_path, once).text == once
