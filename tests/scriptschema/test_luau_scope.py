@@ -321,6 +321,12 @@ CASES = {
         returns("unary { op: Minus expr { number { val: 5 } } }"),
         "return -5",
     ),
+    "a hole after a minus": (
+        "unset",
+        "body[0].return_.list[0].unary.expr",
+        returns("unary { op: Minus expr { } }"),
+        "return -0",
+    ),
     "empty text": (
         "interpolation",
         "body[0].return_.list[0].interpstring.parts[0]",
