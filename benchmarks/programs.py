@@ -89,9 +89,9 @@ def growth(sizes: Sequence[int], rounds: int) -> None:
         source = render(repaired.program)
         times = in_turns(
             {
-                "repair": lambda tree=tree: clock(lambda: repair(tree)),  # type: ignore[misc]
-                "render": lambda tree=repaired: clock(lambda: render(tree.program)),  # type: ignore[misc]
-                "parse": lambda text=source: clock(lambda: parse(text)),  # type: ignore[misc]
+                "repair": lambda tree=tree: clock(lambda: repair(tree)),
+                "render": lambda tree=repaired: clock(lambda: render(tree.program)),
+                "parse": lambda text=source: clock(lambda: parse(text)),
             },
             rounds,
         )
@@ -207,7 +207,7 @@ def executed(luau: object, tree: ModuleSet) -> int:
             node.body = [part for statement in node.body for part in (one_more(), statement)]
     body = render(counted.program, names=COUNTED)
     source = f"executed = 0 local print = print\npcall(function(...)\n{body}end)\nprint(executed)"
-    answer = luau.run(source, milliseconds=50)  # type: ignore[attr-defined]
+    answer = luau.run(source, milliseconds=50)
     last = answer.output.rpartition("\n")[2]
     return int(last) if answer.error is None and last.isdigit() else 0
 

@@ -233,14 +233,14 @@ class _Function:
     __slots__ = ("closures", "locals", "loop", "outer", "registers", "size", "upvalues", "vararg")
 
     def __init__(self, outer: _Function | None, vararg: bool) -> None:
-        self.outer = outer
+        self.outer: Any = outer
         self.vararg = vararg
         self.locals = 0
         self.registers = 0
         self.closures = 0
         self.size = 0
         self.upvalues: set[_Binding] = set()
-        self.loop: _Loop | None = None
+        self.loop: Any = None
 
 
 class _Loop:
@@ -440,18 +440,14 @@ class _Mender:
         self.declare_locals(node.args)
 
     def leave_function(self) -> None:
-        outer = self.function.outer
         self.close()
-        assert outer is not None  # noqa: S101
-        self.function = outer
+        self.function = self.function.outer
 
     def enter_loop(self) -> None:
         self.function.loop = _Loop(self.function.loop)
 
     def leave_loop(self) -> None:
-        loop = self.function.loop
-        assert loop is not None  # noqa: S101
-        self.function.loop = loop.outer
+        self.function.loop = self.function.loop.outer
 
     # References
 

@@ -142,7 +142,7 @@ def test_every_byte_of_a_string_is_in_the_source(data: bytes) -> None:
     text = quote(value)
     assert "\n" not in text
     assert text.isprintable()
-    [constant] = parse(f"return {text}").tree.program.body[0].return_.list  # type: ignore[union-attr]
+    [constant] = parse(f"return {text}").tree.program.body[0].return_.list
     assert constant == Expr(string=ExprConstantString(val=value))
 
 
@@ -158,7 +158,7 @@ def test_text_around_values_of_an_interpolated_string_stays_text(one: str, two: 
     parts = [*texts[:1], value, *texts[1:]]
     tree = Expr(interpstring=ExprInterpString(parts=parts))
     source = f"local v1 return {render(tree)}"
-    assert parse(source).tree.program.body[1].return_.list == [tree]  # type: ignore[union-attr]
+    assert parse(source).tree.program.body[1].return_.list == [tree]
 
 
 @given(st.sampled_from(list(MESSAGES.values())).flatmap(strategies.messages), st.booleans())

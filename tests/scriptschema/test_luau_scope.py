@@ -42,7 +42,7 @@ FUNCTION = "function { vararg: false %s body { %s } }"
 
 
 def unfolded(tree: Message, **options: object) -> str:
-    return " ".join(render(tree, **options).split())  # type: ignore[arg-type]
+    return " ".join(render(tree, **options).split())
 
 
 def fill(text: str, *parts: str) -> str:
@@ -410,9 +410,9 @@ def test_locals_of_the_module_are_not_seen_by_the_program() -> None:
 
 
 def test_bytes_that_are_utf_8_are_decoded() -> None:
-    tree = Expr(string=MESSAGES["ExprConstantString"](val="\udcc3\udca9\udcff"))  # type: ignore[arg-type]
+    tree = Expr(string=MESSAGES["ExprConstantString"](val="\udcc3\udca9\udcff"))
     assert [problem.rule for problem in check(tree)] == ["string"]
-    assert repair(tree).string.val == "é\udcff"  # type: ignore[union-attr]
+    assert repair(tree).string.val == "é\udcff"
 
 
 def test_a_global_that_a_local_hides_becomes_the_local() -> None:
@@ -421,7 +421,7 @@ def test_a_global_that_a_local_hides_becomes_the_local() -> None:
         StatBlock, "body { local { vars { name: 0 } } }" + returns("global { name { custom: 0 } }")
     )
     assert [problem.rule for problem in check(block, names=names)] == ["hidden"]
-    assert repair(block, names=names).body[1].return_.list[0].local.var.name == 0  # type: ignore[union-attr]
+    assert repair(block, names=names).body[1].return_.list[0].local.var.name == 0
     assert check(block) == []
 
 
