@@ -9,6 +9,7 @@ BENCHMARKS = {
     "codec": "benchmarks.codec",
     "generate": "benchmarks.generation",
     "distribution": "benchmarks.distribution",
+    "programs": "benchmarks.programs",
     "requests": "benchmarks.requests",
 }
 """The modules by name; each has `main(smoke: bool) -> None`."""

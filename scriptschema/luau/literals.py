@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 import re
-from fractions import Fraction
 from typing import Final
 
 from scriptschema.base import INT32_MAX
@@ -89,12 +88,11 @@ def number_expression(value: float) -> Expr:
         return _binary(ExprBinary.Op.Div, _whole(1), _whole(0))
     places = 1
     while places < 10 and value * 10**places <= INT32_MAX:
-        fraction = Fraction(round(value * 10**places), 10**places)
-        if fraction.numerator / fraction.denominator == value:
+        whole, power = round(value * 10**places), 10**places
+        if whole / power == value:
             # Both are exact, and a quotient is rounded as the reading of a constant is.
-            return _binary(
-                ExprBinary.Op.Div, _whole(fraction.numerator), _whole(fraction.denominator)
-            )
+            common = math.gcd(whole, power)
+            return _binary(ExprBinary.Op.Div, _whole(whole // common), _whole(power // common))
         places += 1
     numerator, denominator = value.as_integer_ratio()
     exponent = (numerator & -numerator).bit_length() - denominator.bit_length()

@@ -150,6 +150,8 @@ class Names:
 
         Raises ValueError for what is no such table.
         """
+        if not isinstance(tables, Mapping):
+            raise ValueError(f"names must be tables by name, not {type(tables).__name__}")
         known = [field.name for field in attrs.fields(cls) if field.init]
         for name, table in tables.items():
             if name not in known:
@@ -174,7 +176,7 @@ class Names:
             return cls.from_dict(
                 json.loads(data) if path.suffix == ".json" else tomllib.loads(data)
             )
-        except (ValueError, AttributeError) as error:
+        except ValueError as error:
             raise ValueError(f"{path}: {error}") from error
 
     def to_dict(self) -> dict[str, Any]:

@@ -271,7 +271,8 @@ class _Parser(ExpressionReader):
     def required_module(self, start: int) -> int | None:
         """The number in `require("./module0")`, if just that stands from token `start` to here."""
         if (
-            self.kinds[start : self.index] != ["name", "(", "string", ")"]
+            self.index - start != 4
+            or self.kinds[start : self.index] != ["name", "(", "string", ")"]
             or self.texts[start] != "require"
             or self.in_scope.get("require")
         ):

@@ -18,7 +18,7 @@ from scriptschema.luau.names import NameReader
 from scriptschema.messages import ExprGlobal, ExprLocal, Local
 
 MAX_NESTING: Final = 200_000
-"""How deep parts may stand in each other: a bound on memory, far above Luau's own."""
+"""How many readings may wait for another: a bound on memory, far above what Luau compiles."""
 
 
 @attrs.frozen
@@ -206,7 +206,7 @@ class TokenReader:
                 reading = waiting.pop()
             else:
                 if len(waiting) == MAX_NESTING:
-                    self.fail(f"less than {MAX_NESTING:,} levels of nesting")
+                    self.fail("less nesting")
                 waiting.append(reading)
                 reading = part
                 value = None

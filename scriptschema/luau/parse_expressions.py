@@ -351,7 +351,7 @@ class ExpressionReader(TypeReader):
             index = self.index
             self.advance()
             rettypes = yield self.results()
-            if self.kinds[index + 1 : self.index] == ["(", ")"]:
+            if self.index - index == 3 and self.kinds[index + 1] == "(":
                 self.lose(index, "result type `()`", "left out")
         self.open(*(["self"] if method else []))
         args = [self.declare(name) for name in names]

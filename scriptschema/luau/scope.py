@@ -98,7 +98,7 @@ RULES: Final[Mapping[str, str]] = {
     "require": "a require names a module that is there",
     "module": "a module returns one value",
     "locals": "a function has at most 200 local variables at a time",
-    "registers": "a function needs at most 250 registers",
+    "registers": "a function needs at most 245 registers",
     "upvalues": "a function uses at most 200 variables of the functions around it",
     "closures": "a function makes at most 32,767 functions",
     "size": "a function holds at most 2,000,000 messages",
@@ -117,7 +117,7 @@ DEEPEST: Final = 400
 
 _MAX_LOCALS: Final = 200
 _MAX_UPVALUES: Final = 200
-_MAX_REGISTERS: Final = 250  # Luau has 255; the count below may be a few short
+_MAX_REGISTERS: Final = 245  # Luau has 255; a single operation needs up to five by the way
 _MAX_CLOSURES: Final = 32767
 _MAX_SIZE: Final = 2_000_000  # far below what the longest jump, and the constants, allow
 
@@ -233,14 +233,14 @@ class _Function:
     __slots__ = ("closures", "locals", "loop", "outer", "registers", "size", "upvalues", "vararg")
 
     def __init__(self, outer: _Function | None, vararg: bool) -> None:
-        self.outer = outer
+        self.outer: Any = outer
         self.vararg = vararg
         self.locals = 0
         self.registers = 0
         self.closures = 0
         self.size = 0
         self.upvalues: set[_Binding] = set()
-        self.loop: _Loop | None = None
+        self.loop: Any = None
 
 
 class _Loop:
@@ -428,7 +428,7 @@ class _Mender:
 
     def room_for_locals(self) -> int:
         function = self.function
-        return min(_MAX_LOCALS - function.locals, _MAX_REGISTERS - 30 - function.registers)
+        return min(_MAX_LOCALS - function.locals, _MAX_REGISTERS - 25 - function.registers)
 
     def enter_function(self, method: bool, node: ExprFunction) -> None:
         self.function = _Function(self.function, node.vararg)
@@ -440,18 +440,14 @@ class _Mender:
         self.declare_locals(node.args)
 
     def leave_function(self) -> None:
-        outer = self.function.outer
         self.close()
-        assert outer is not None  # noqa: S101
-        self.function = outer
+        self.function = self.function.outer
 
     def enter_loop(self) -> None:
         self.function.loop = _Loop(self.function.loop)
 
     def leave_loop(self) -> None:
-        loop = self.function.loop
-        assert loop is not None  # noqa: S101
-        self.function.loop = loop.outer
+        self.function.loop = self.function.loop.outer
 
     # References
 
@@ -565,7 +561,7 @@ class _Mender:
         handler = _EXPRESSIONS.get(inner.__class__)
         if handler is None:
             return
-        if registers > _MAX_REGISTERS - 5:
+        if registers > _MAX_REGISTERS:
             self.note(path, "registers", f"more than {_MAX_REGISTERS} registers are needed")
             node.number = _filler()
         elif handler in (_Mender.local, _Mender.global_, _Mender.varargs):
@@ -595,7 +591,7 @@ class _Mender:
         path = Path(path, node.which)
         if handler in (_Mender.local, _Mender.global_):
             handler(self, node, path)
-        elif registers > _MAX_REGISTERS - 5:
+        elif registers > _MAX_REGISTERS:
             self.note(path, "registers", f"more than {_MAX_REGISTERS} registers are needed")
             self.simplify(node)
         else:
@@ -614,6 +610,7 @@ class _Mender:
     def shorten(self, node: Message, name: str, room: int, path: Path, rule: str) -> None:
         """Leave no more items in a list than there is room for."""
         items = getattr(node, name)
+        room = max(room, 0)
         if len(items) > room:
             self.note(path, rule, f"{name} has {len(items)} items, but there is room for {room}")
             setattr(node, name, items[:room])
@@ -726,7 +723,7 @@ class _Mender:
 
     def concatenated(self, node: ExprBinary, path: Path, registers: int) -> int:
         """How many operands a chain of concatenations has, of which no more are left than fit."""
-        room = _MAX_REGISTERS - 5 - registers
+        room = _MAX_REGISTERS - registers
         count = 2
         while True:
             inner: Any = node.right.alternative
@@ -779,7 +776,7 @@ class _Mender:
                 else:
                     parts.append(part)
                 texts += [text.val] if text.val else []
-            elif first + len(tasks) > _MAX_REGISTERS:
+            elif first + len(tasks) >= _MAX_REGISTERS:
                 self.note(here, "registers", "the string has more values than registers are left")
             else:
                 end_text()
@@ -996,7 +993,7 @@ class _Mender:
 
     def return_(self, node: StatReturn, path: Path, depth: int) -> None:
         registers = self.function.registers
-        self.shorten(node, "list", _MAX_REGISTERS - registers - 5, path, "registers")
+        self.shorten(node, "list", _MAX_REGISTERS - registers, path, "registers")
         self.push(*self.expressions(node.list, path, "list", depth + 1, registers))
 
     def call_statement(self, node: StatCall, path: Path, depth: int) -> None:
@@ -1013,7 +1010,7 @@ class _Mender:
         self.shorten(node, "vars", self.room_for_locals(), path, "locals")
         self.shorten(node, "types", len(node.vars), path, "types")
         registers = self.function.registers
-        room = max(_MAX_REGISTERS - registers - len(node.vars) - 5, len(node.vars))
+        room = max(_MAX_REGISTERS - registers - len(node.vars), len(node.vars))
         self.shorten(node, "values", room, path, "registers")
         self.push(
             *self.types_of(node.types, path, "types", depth + 1),
@@ -1038,7 +1035,7 @@ class _Mender:
         self.not_empty(node.values, Expr(table=ExprTable()), path, "values")
         self.shorten(node, "vars", self.room_for_locals(), path, "locals")
         registers = self.function.registers
-        self.shorten(node, "values", _MAX_REGISTERS - registers - 5, path, "registers")
+        self.shorten(node, "values", _MAX_REGISTERS - registers, path, "registers")
         self.push(
             *self.expressions(node.values, path, "values", depth + 1, registers),
             *self.loop_over(node.vars, node.body, path, depth),
@@ -1058,7 +1055,7 @@ class _Mender:
     def assign(self, node: StatAssign, path: Path, depth: int) -> None:
         self.not_empty(node.vars, LValue(), path, "vars")
         self.not_empty(node.values, Expr(number=_filler()), path, "values")
-        room = _MAX_REGISTERS - self.function.registers - 5
+        room = _MAX_REGISTERS - self.function.registers
         self.shorten(node, "vars", room // 3, path, "registers")
         self.shorten(node, "values", max(room - 3 * len(node.vars), 1), path, "registers")
         registers = self.function.registers

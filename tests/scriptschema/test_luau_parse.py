@@ -739,6 +739,43 @@ def test_columns_count_characters_not_bytes() -> None:
     assert error_of("x = 'é€' }".encode()).startswith("1:10: ")
 
 
+WORDS = (
+    "and break do else elseif end false for function if in local nil not or repeat return then "
+    "true until while type export continue const typeof read @ @[ :: -> ... .. ..= += //= // == ~= "
+    "<= >= < > = + - * / % ^ # ( ) { } [ ] ; : , . | & ? a b 1 0.5 0x 'c' \\ \" [[d]] ` {{ --[[ -- "
+    "\n"
+)
+
+
+def problem_of(source: str | bytes) -> ParseError | None:
+    """The error that reading ends with; any other one fails the test."""
+    try:
+        result = parse(source)
+    except ParseError as error:
+        return error
+    render(result.tree, names=result.names)
+    return None
+
+
+@given(st.lists(st.sampled_from(WORDS.split(" ")), max_size=30).map(" ".join))
+@example("x = `{")
+@example("@[a(")
+@example("type A<T...=(")
+def test_words_in_any_order_are_read_or_refused_with_a_place(source: str) -> None:
+    error = problem_of(source)
+    if error is not None:
+        lines = source.split("\n")
+        assert 1 <= error.line <= len(lines)
+        assert 1 <= error.column <= len(lines[error.line - 1]) + 1
+
+
+@given(st.binary())
+@example(b"\xff")
+@example(b"x = '\\\xff'")
+def test_bytes_of_any_kind_are_read_or_refused(source: bytes) -> None:
+    assert str(problem_of(source))
+
+
 # Size
 
 DEEP = 5_000
@@ -775,7 +812,7 @@ def test_depth_costs_no_recursion(before: str, middle: str, after: str) -> None:
 
 
 def test_nesting_without_end_is_an_error_before_memory_is_gone() -> None:
-    assert "expected less than 200,000 levels of nesting" in error_of("x = " + "{" * 300_000)
+    assert "expected less nesting, found `{`" in error_of("x = " + "{" * 300_000)
 
 
 # A second judge

@@ -1,0 +1,229 @@
+"""Programs: the cost of repair, render and parse, and how far programs get in the real Luau.
+
+The peer's figures stand beside ours: libprotobuf-mutator with the printer of Luau 677's own fuzzer,
+10,000 trees grown by mutation (mean 26 nodes) and by crossover as well (mean 230 nodes). What needs
+the real Luau is left out, and said to be, where it is not installed.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections import Counter
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import attrs
+
+from benchmarks.timing import clock, in_turns, noise, table
+from scriptschema.base import walk
+from scriptschema.generate import generate
+from scriptschema.luau.names import DEFAULT
+from scriptschema.luau.parse import parse
+from scriptschema.luau.render import render, render_module_set
+from scriptschema.luau.scope import check, repair
+from scriptschema.messages import (
+    Expr,
+    ExprConstantNumber,
+    ExprGlobal,
+    Local,
+    LValue,
+    ModuleSet,
+    Name,
+    Stat,
+    StatBlock,
+    StatCompoundAssign,
+)
+
+TESTS = Path(__file__).parent.parent / "tests" / "luau"
+COUNTED = attrs.evolve(DEFAULT, customs=(*DEFAULT.customs, "executed"))
+PEER = {26: {"compile": 0.93, "end": 0.33}, 230: {"compile": 0.77, "end": 0.15}}
+PEER_FAILURES = {
+    "attempt to call a nil value": 0.30,
+    "attempt to index nil": 0.20,
+    "attempt to iterate over a nil value": 0.12,
+    "invalid 'for'": 0.10,
+    "attempt to perform arithmetic on nil": 0.12,
+}
+
+
+def main(smoke: bool) -> None:
+    """Print the figures."""
+    trees = [generate(ModuleSet, seed=seed, size=200) for seed in range(5 if smoke else 200)]
+    speed(trees, rounds=2 if smoke else 7)
+    growth((100, 1000) if smoke else (100, 1000, 10_000, 100_000), rounds=1 if smoke else 5)
+    spread(20 if smoke else 2000)
+    real(20 if smoke else 1000)
+
+
+def speed(trees: Sequence[ModuleSet], rounds: int) -> None:
+    """Print what a node costs, and how much source is made and read in a second."""
+    repaired = [repair(tree) for tree in trees]
+    sources = [render(tree.program) for tree in repaired]
+    programs = [tree.program for tree in repaired]
+    nodes = {"all": count(trees), "programs": count(programs)}
+    megabytes = sum(len(source.encode()) for source in sources) / 1e6
+    tasks: dict[str, Callable[[], float]] = {
+        "repair": lambda: clock(lambda: [repair(tree) for tree in trees]),
+        "repair, of a valid tree": lambda: clock(lambda: [repair(tree) for tree in repaired]),
+        "check": lambda: clock(lambda: [check(tree) for tree in trees]),
+        "render": lambda: clock(lambda: [render(program) for program in programs]),
+        "parse": lambda: clock(lambda: [parse(source) for source in sources]),
+    }
+    times = in_turns(tasks, rounds)
+    rows = []
+    for name, took in times.items():
+        is_text = name in ("render", "parse")
+        each = took.best / nodes["programs" if is_text else "all"] * 1e6
+        rows.append((name, f"{each:.2f}", f"{megabytes / took.best:.2f}" if is_text else "-"))
+    table(("", "us a node", "MB of source a second"), rows, f"{len(trees)} trees")
+    noise(times)
+
+
+def growth(sizes: Sequence[int], rounds: int) -> None:
+    """Print what a node costs in small and in large trees."""
+    rows = []
+    for size in sizes:
+        tree = generate(ModuleSet, seed=size, size=size)
+        repaired = repair(tree)
+        source = render(repaired.program)
+        times = in_turns(
+            {
+                "repair": lambda tree=tree: clock(lambda: repair(tree)),
+                "render": lambda tree=repaired: clock(lambda: render(tree.program)),
+                "parse": lambda text=source: clock(lambda: parse(text)),
+            },
+            rounds,
+        )
+        nodes = count([tree])
+        each = [f"{took.best / nodes * 1e6:.2f}" for took in times.values()]
+        rows.append((f"{nodes:,} nodes", *each))
+    table(("growth, us a node", "repair", "render", "parse"), rows)
+
+
+def spread(trees: int) -> None:
+    """How the names spread over their tables."""
+    local_names: Counter[str] = Counter()
+    builtins = set()
+    for seed in range(trees):
+        for node, _ in walk(repair(generate(ModuleSet, seed=seed, size=26)).program):
+            if isinstance(node, Local):
+                local_names[DEFAULT.local(node.name)] += 1
+        source = render(repair(generate(ModuleSet, seed=seed, size=230)))
+        builtins |= {*re.findall(r"[A-Za-z_]\w*", source)} & {*DEFAULT.globals, *DEFAULT.members}
+    [(name, most)] = local_names.most_common(1)
+    known = len({*DEFAULT.globals, *DEFAULT.members})
+    table(
+        (f"names in {trees:,} trees", "ours", "peer"),
+        [
+            ("the most frequent local", f"{most / local_names.total():.0%} ({name})", "80% (l0)"),
+            ("builtin names that occur", f"{len(builtins) / known:.0%}", "about half"),
+        ],
+    )
+
+
+def real(trees: int) -> None:
+    """What the real Luau says."""
+    sys.path.append(str(TESTS))
+    from real_luau import RealLuau, what_is_missing
+
+    missing = what_is_missing()
+    if missing:
+        print(f"left out: what the real Luau says of programs ({missing})\n")
+        return
+    rows = []
+    failures: Counter[str] = Counter()
+    with RealLuau() as luau:
+        for size, swarm in ((26, False), (26, True), (230, False), (230, True)):
+            compiled = compiled_repaired = ended = late = small = statements = 0
+            for seed in range(trees):
+                tree = generate(ModuleSet, seed=seed, size=size, swarm=swarm)
+                repaired = repair(tree)
+                compiled += all(luau.compile(text) is None for text in texts(tree))
+                compiled_repaired += all(luau.compile(text) is None for text in texts(repaired))
+                small += count([repaired]) <= 3  # the program's, a block's and one statement's
+                sources = render_module_set(repaired)
+                answer = luau.run(sources.program, sources.module, milliseconds=50)
+                ended += answer.error is None
+                late += answer.timeout
+                failures[kind(answer.error)] += 1
+                statements += executed(luau, repaired)
+            peer = PEER[size]
+            shares = [
+                f"{part / trees:.0%}" for part in (compiled, compiled_repaired, ended, late, small)
+            ]
+            mean = f"{statements / trees:.0f}"
+            name = f"{size} nodes{', swarm' if swarm else ''}"
+            rows.append((name, *shares, mean, f"{peer['compile']:.0%}", f"{peer['end']:.0%}"))
+    table(
+        (
+            f"{trees:,} trees of each kind", "compile", "repaired", "end", "too late",
+            "tiny", "statements", "peer compiles", "peer ends",
+        ),
+        rows,
+    )  # fmt: skip
+    del failures[""]
+    total = failures.total() or 1
+    table(
+        ("failures", "ours", "peer"),
+        [
+            (
+                name,
+                f"{number / total:.0%}",
+                f"{PEER_FAILURES[name]:.0%}" if name in PEER_FAILURES else "",
+            )
+            for name, number in failures.most_common(12)
+        ],
+    )
+
+
+def texts(tree: ModuleSet) -> list[str]:
+    """The sources of a tree: of the module if there is one, and of the program."""
+    sources = render_module_set(tree)
+    return [text for text in (sources.module, sources.program) if text is not None]
+
+
+def kind(error: str | None) -> str:
+    """What went wrong, without where and with what."""
+    text = re.sub(r"^\w+:\d+: ", "", error or "")
+    text = re.sub(r"(?<=arithmetic) \(\w+\)", "", text)
+    text = re.sub(
+        r"attempt to perform arithmetic on .*\bnil\b.*",
+        "attempt to perform arithmetic on nil",
+        text,
+    )
+    text = re.sub(r"(attempt to index nil|invalid 'for').*", r"\1", text)
+    return re.sub(r"'[^']*'|#?\d+", "...", text) if not text.startswith("invalid 'for'") else text
+
+
+def executed(luau: object, tree: ModuleSet) -> int:
+    """How many statements the program executes: each is counted by one before it.
+
+    None are counted for a program that runs out of time.
+    """
+    counted = repair(tree)
+    for node, _ in [*walk(counted.program)]:
+        if isinstance(node, StatBlock):
+            node.body = [part for statement in node.body for part in (one_more(), statement)]
+    body = render(counted.program, names=COUNTED)
+    source = f"executed = 0 local print = print\npcall(function(...)\n{body}end)\nprint(executed)"
+    answer = luau.run(source, milliseconds=50)
+    last = answer.output.rpartition("\n")[2]
+    return int(last) if answer.error is None and last.isdigit() else 0
+
+
+def one_more() -> Stat:
+    """The statement that counts: `executed += 1`."""
+    name = Name(custom=len(COUNTED.customs) - 1)
+    return Stat(
+        compound_assign=StatCompoundAssign(
+            op=StatCompoundAssign.Op.Add,
+            var=LValue(global_=ExprGlobal(name=name)),
+            value=Expr(number=ExprConstantNumber(val=1)),
+        )
+    )
+
+
+def count(trees: Sequence[ModuleSet] | Sequence[StatBlock]) -> int:
+    """How many messages the trees hold."""
+    return sum(1 for tree in trees for _ in walk(tree))
