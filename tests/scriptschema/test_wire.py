@@ -241,6 +241,26 @@ def test_unknown_fields_are_dropped_or_refused_as_asked(
     assert str(caught.value) == text
 
 
+@pytest.mark.parametrize("cls", [Local, ExprGroup], ids=["a number", "a length"])
+def test_a_varint_without_end_is_given_up_at_once(cls: type[Message]) -> None:
+    # Collecting its bits first would take minutes: time grows with the square of their number.
+    data = (b"\x08" if cls is Local else b"\x0a") + b"\xff" * 2_000_000
+    with pytest.raises(wire.DecodeError, match="a varint of more than 10 bytes"):
+        wire.decode(cls, data)
+
+
+@pytest.mark.parametrize("data", [5, [8, 5], "\x08\x05", None])
+def test_what_is_no_bytes_is_not_decoded(data: object) -> None:
+    with pytest.raises(TypeError, match="a bytes-like object is required"):
+        wire.decode(Local, data)
+
+
+@pytest.mark.parametrize("cls", [Message, type("Mine", (Local,), {}), int, None])
+def test_only_the_schemas_messages_are_decoded(cls: type) -> None:
+    with pytest.raises(TypeError, match="not a message class: "):
+        wire.decode(cls, b"\x08\x05")
+
+
 def test_what_to_do_with_unknown_fields_is_checked() -> None:
     with pytest.raises(ValueError, match="unknown must be 'drop' or 'error', not 'keep'"):
         wire.decode(Local, b"\x08\x05", unknown="keep")
