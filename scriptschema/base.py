@@ -63,7 +63,16 @@ class _Missing:
 
 MISSING: Final = _Missing()
 
-_short = Repr()
+
+class _Short(Repr):
+    """Shows any value in an error; Python itself refuses to print integers of many digits."""
+
+    def repr_int(self, x: int, level: int) -> str:
+        bits = x.bit_length()
+        return super().repr_int(x, level) if bits < 1000 else f"of {bits} bits"
+
+
+_short = _Short()
 _short.maxstring = _short.maxother = 60
 
 
@@ -263,11 +272,11 @@ class Message(BaseMessage):
             if one is two:
                 continue
             cls = one.__class__
-            if cls is not two.__class__:
-                return False
             if issubclass(cls, Message):
+                if cls is not two.__class__:
+                    return False
                 pairs.extend((getattr(one, slot), getattr(two, slot)) for slot in cls._slots)
-            elif cls is list:
+            elif isinstance(one, list) and isinstance(two, list):
                 if len(one) != len(two):
                     return False
                 pairs.extend(zip(one, two, strict=True))
