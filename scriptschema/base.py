@@ -72,8 +72,8 @@ class _Short(Repr):
         return super().repr_int(x, level) if bits < 1000 else f"of {bits} bits"
 
 
-_short = _Short()
-_short.maxstring = _short.maxother = 60
+short = _Short()
+short.maxstring = short.maxother = 60
 
 
 @attrs.frozen
@@ -139,7 +139,7 @@ class FieldInfo:
         raise self._wrong(where, self.type_name, value)
 
     def _wrong(self, where: str, wanted: str, value: object) -> ValidationError:
-        got = "None" if value is None else f"{type(value).__qualname__} {_short.repr(value)}"
+        got = "None" if value is None else f"{type(value).__qualname__} {short.repr(value)}"
         return ValidationError(
             f"{self.message}.{self.name}{where} must be {wanted} "
             f"({self.rule}, tag {self.tag}), not {got}"
