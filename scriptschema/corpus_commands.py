@@ -139,8 +139,7 @@ def write_stream(recipe: Recipe, seeds: range, jobs: int, path: Path) -> None:
     except BrokenPipeError:
         raise  # click ends the program silently, as one expects before `| head`
     except OSError as error:
-        name = "standard output" if path == files.STANDARD else path
-        raise files.FileError(f"{name}: {files.reason_of(error)}") from None
+        raise files.FileError(f"{files.name_of(path)}: {files.reason_of(error)}") from None
 
 
 def write_folder(recipe: Recipe, seeds: range, jobs: int, folder: Path) -> None:
