@@ -144,7 +144,8 @@ def decode(
         data = bytes(memoryview(data))  # not what `bytes` takes beside: a number, a list
     try:
         message: MessageT = _decoders()[cls](data, 0, len(data), max_depth)
-    except (_Unusual, RecursionError, IndexError, KeyError):
+    except (_Unusual, RecursionError, IndexError, KeyError, TypeError):
+        # TypeError: near the recursion limit, Python cannot compare classes when one is assigned.
         return _decode_carefully(cls, data, max_depth, refuse_unknown=unknown == "error")
     return message
 

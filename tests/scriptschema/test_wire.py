@@ -5,6 +5,7 @@ That it agrees with protobuf's own runtimes is tested in `test_differential.py`.
 
 import io
 import pickle
+import sys
 import tracemalloc
 
 import plain
@@ -287,6 +288,21 @@ def test_any_depth_works_where_it_is_asked_for(groups: int) -> None:
     with pytest.raises(wire.DecodeError) as refused:
         wire.decode(Expr, data, max_depth=2 * groups - 1)
     assert len(str(refused.value)) < 700
+
+
+def test_the_callers_own_depth_does_not_matter_until_python_can_go_no_further() -> None:
+    tree = generate(seed=1, size=200)
+    data = wire.encode(tree)
+
+    def decode_below(frames: int) -> Message:
+        return decode_below(frames - 1) if frames else wire.decode(ModuleSet, data)
+
+    decoded = 0
+    with pytest.raises(RecursionError):  # noqa: PT012  # each depth until there is no room
+        for frames in range(sys.getrecursionlimit()):
+            assert decode_below(frames) is not None
+            decoded = frames
+    assert decoded > 500
 
 
 def test_deep_unknown_groups_end_in_an_error() -> None:
