@@ -25,7 +25,7 @@ from typing import Any, Final, TypeVar, cast, overload
 
 import attrs
 
-from scriptschema.base import FieldInfo, Message
+from scriptschema.base import FieldInfo, Message, short
 from scriptschema.choices import Choices, RandomChoices
 from scriptschema.messages import MESSAGES, ModuleSet
 
@@ -224,6 +224,14 @@ def grammar_of(weights: Weights | str | PathLike[str] | None) -> Grammar:
         return _grammar(())
     if not isinstance(weights, Mapping):
         weights = read_weights(Path(weights))
+    for message, inner in weights.items():
+        if not isinstance(inner, Mapping):
+            raise WeightsError(f"{message} must be a table of alternatives and weights")
+        for name, weight in inner.items():
+            # Sums of weights beyond these would no longer be right.
+            if not isinstance(weight, (int, float)) or not (weight == 0 or 1e-9 <= weight <= 1e9):
+                rule = "a weight is 0 or a number from 1e-9 to 1e9"
+                raise WeightsError(f"{message}.{name}: {rule}: {short.repr(weight)}")
     return _grammar(tuple((m, tuple(inner.items())) for m, inner in weights.items()))
 
 
@@ -234,9 +242,6 @@ def read_weights(path: Path) -> Weights:
             table = tomllib.load(file)
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise WeightsError(f"{path}: {error}") from None
-    for message, inner in table.items():
-        if not isinstance(inner, dict):
-            raise WeightsError(f"{path}: {message} must be a table of alternatives and weights")
     return table
 
 
@@ -253,8 +258,6 @@ def _grammar(changes: tuple[tuple[str, tuple[tuple[str, float], ...]], ...]) -> 
                 raise WeightsError(
                     f"{message} has no alternative {name!r}; it has {', '.join([*names, UNSET])}"
                 )
-            if not isinstance(weight, (int, float)) or not 0 <= weight < inf:
-                raise WeightsError(f"{message}.{name}: a weight is a number from 0 on: {weight!r}")
             weights[message][name] = weight  # type: ignore[assignment]
     return Grammar(weights)
 
@@ -520,7 +523,8 @@ class Builder:
                     value = self.items(step, part if step.share else spare, depth - 1)
                 elif kind == "optional":
                     value = None
-                    if part >= step.cost and step.height < depth and choices.below(2):
+                    able = part >= step.cost and step.height < depth
+                    if (able or not self.fills) and choices.below(2) and able:
                         value = self.build(step.type, part, depth - 1)
                 else:
                     alternative = self.alternative(step, part, depth - 1)
@@ -540,17 +544,18 @@ class Builder:
     def items(self, step: _Step, budget: int, depth: int) -> list[Any]:
         """Build the items of a list from `budget` nodes."""
         most = budget // step.cost if step.height <= depth else 0
-        if most <= 0:
-            return []
         items: list[Any] = []
         if not self.fills:
-            # One question before each item, so that taking an item out is a small change.
-            while len(items) < most and self.choices.pick(step.more[min(len(items), 4)]):
+            # One question before each item, so that taking an item out is a small change; asked
+            # whatever the budget, so that what it leaves means the same with a larger one.
+            while self.choices.pick(step.more[min(len(items), 4)]) and len(items) < most:
                 part = max(budget // 3, step.cost)
                 items.append(self.build(step.type, part, depth))
                 budget -= part
                 most = len(items) + budget // step.cost
             return items
+        if most <= 0:
+            return []
         if step.share and budget > 8 * step.cost:
             # A wide list rather than few large items: about as many as each has nodes.
             count = 1 + self.choices.part(2 * isqrt(most), 1, 2)
