@@ -300,7 +300,10 @@ class Evaluation:
                 continue
             result = self._document.result(block)
             if result is not None and result.end > result.start:
-                keeps = self._keeps_source(self._arguments_or_none(block))
+                arguments = self._arguments_or_none(block)
+                if arguments and {"append", "prepend"} & set(arguments.results):
+                    continue  # nothing is replaced
+                keeps = self._keeps_source(arguments)
                 edit = self._document.place(block, "", keep_source=keeps)
                 if edit.end > result.start:
                     spans.append((result.start, edit.end))
