@@ -77,7 +77,7 @@ _VERBATIM_BLOCKS = frozenset({"src", "example", "export", "comment", "verse"})
 _PLAIN_CONTAINERS = frozenset({"quote", "center"})
 # What Org takes for an old result, and so removes, when it stands directly below a results keyword.
 _REMOVABLE = frozenset(
-    {"src", "example", "export", "special", "fixed", "drawer", "table", "list", "latex", "link"}
+    {"src", "example", "export", "special", "fixed", "drawer", "table", "list", "latex"}
 )
 
 
@@ -948,6 +948,8 @@ class _Reader:
 
     def removable(self, at: int, limit: int) -> tuple[str, int]:
         """Tell the type of the element at a line, and the line after it if Org would remove it."""
+        if _LINK_LINE.match(self.lines[at]):
+            return "link", at + 1
         kind, end = self.extent(at, limit)
         return (kind, end) if kind in _REMOVABLE else ("", at)
 
@@ -963,8 +965,6 @@ class _Reader:
     def extent(self, at: int, limit: int) -> tuple[str, int]:
         """Give the type of the element at a line, and the line after it."""
         lines = self.lines
-        if _LINK_LINE.match(lines[at]):
-            return "link", at + 1
         while at + 1 < limit and _affiliated(lines[at]) and lines[at + 1].strip(" \t"):
             at += 1
         text = lines[at].lstrip(" \t")
