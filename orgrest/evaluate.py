@@ -199,8 +199,10 @@ class Evaluation:
 
     def _next(self) -> Outcome:
         """Finish the first of the tasks that wait."""
-        step = self._waiting.pop(0)
-        return self._finish(step) if isinstance(step, _Task) else step
+        step = self._waiting[0]
+        outcome = self._finish(step) if isinstance(step, _Task) else step
+        del self._waiting[0]
+        return outcome
 
     def _keep_answered(self) -> None:
         """Place what was answered already, when the run is broken off."""
