@@ -199,8 +199,10 @@ class Evaluation:
 
     def _next(self) -> Outcome:
         """Finish the first of the tasks that wait."""
-        step = self._waiting.pop(0)
-        return self._finish(step) if isinstance(step, _Task) else step
+        step = self._waiting[0]
+        outcome = self._finish(step) if isinstance(step, _Task) else step
+        del self._waiting[0]
+        return outcome
 
     def _keep_answered(self) -> None:
         """Place what was answered already, when the run is broken off."""
@@ -300,7 +302,10 @@ class Evaluation:
                 continue
             result = self._document.result(block)
             if result is not None and result.end > result.start:
-                keeps = self._keeps_source(self._arguments_or_none(block))
+                arguments = self._arguments_or_none(block)
+                if arguments and {"append", "prepend"} & set(arguments.results):
+                    continue  # nothing is replaced
+                keeps = self._keeps_source(arguments)
                 edit = self._document.place(block, "", keep_source=keeps)
                 if edit.end > result.start:
                     spans.append((result.start, edit.end))

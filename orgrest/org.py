@@ -77,7 +77,7 @@ _VERBATIM_BLOCKS = frozenset({"src", "example", "export", "comment", "verse"})
 _PLAIN_CONTAINERS = frozenset({"quote", "center"})
 # What Org takes for an old result, and so removes, when it stands directly below a results keyword.
 _REMOVABLE = frozenset(
-    {"src", "example", "export", "special", "fixed", "drawer", "table", "list", "latex", "link"}
+    {"src", "example", "export", "special", "fixed", "drawer", "table", "list", "latex"}
 )
 
 
@@ -280,6 +280,11 @@ class Document:
         self._by_name: dict[str, Block] = {}
         self._reader = _Reader(self)
         self._reader.read()
+        self._requests = [
+            block.start
+            for block in self.blocks
+            if block.kind == "block" and block.language in REQUEST_LANGUAGES
+        ]
         for block in self.blocks:
             if block.name and block.kind == "block":
                 self._by_name.setdefault(block.name.lower(), block)
@@ -435,16 +440,14 @@ class Document:
         if result is None:
             return self._new(block, text, digest)
         start, end = result.start, result.end
-        if start <= block.start < end or (
-            keep_source and result.kind == "src" and self._is_request(result)
-        ):
+        if start <= block.start < end or (keep_source and self._holds_request(result)):
             end = start
         head = "" if self.lines[result.keyword + 1 :] else "\n"
         if digest is not None and result.hash != digest:
             return self._renew(block, result, text, digest, keeps=end < result.end)
         new = indent(text, result.column)
         if mode == "append":
-            return Edit(end, end, head + new)
+            return Edit(result.end, result.end, head + new)
         if mode == "prepend":
             return Edit(start, start, head + new)
         if prose:
@@ -543,8 +546,16 @@ class Document:
             blanks -= 1
         return self.offset(line)
 
-    def _is_request(self, result: Result) -> bool:
-        """Tell whether what stands below a results keyword is a block that somebody wrote."""
+    def _holds_request(self, result: Result) -> bool:
+        """Tell whether below a results keyword stands a request block that somebody wrote.
+
+        It may be in a list that runs on from the result's.
+        """
+        if result.kind == "list":
+            at = bisect_left(self._requests, result.start)
+            return at < len(self._requests) and self._requests[at] < result.end
+        if result.kind != "src":
+            return False
         line = result.keyword + 1
         while _affiliated(self.lines[line]):
             line += 1
@@ -937,6 +948,8 @@ class _Reader:
 
     def removable(self, at: int, limit: int) -> tuple[str, int]:
         """Tell the type of the element at a line, and the line after it if Org would remove it."""
+        if _LINK_LINE.match(self.lines[at]):
+            return "link", at + 1
         kind, end = self.extent(at, limit)
         return (kind, end) if kind in _REMOVABLE else ("", at)
 
@@ -952,8 +965,6 @@ class _Reader:
     def extent(self, at: int, limit: int) -> tuple[str, int]:
         """Give the type of the element at a line, and the line after it."""
         lines = self.lines
-        if _LINK_LINE.match(lines[at]):
-            return "link", at + 1
         while at + 1 < limit and _affiliated(lines[at]) and lines[at + 1].strip(" \t"):
             at += 1
         text = lines[at].lstrip(" \t")

@@ -424,6 +424,7 @@ class TestProcess:
             deadline = time.monotonic() + 20
             while not silent.requests and time.monotonic() < deadline:
                 time.sleep(0.01)
+            time.sleep(0.5)  # for the other answer, under way at the same time
             process.send_signal(signal.SIGINT)
             _, err = process.communicate(timeout=20)
         assert process.returncode == 130

@@ -243,15 +243,24 @@ def response_of_nothing() -> object:
 def differs_on_purpose(text: str) -> bool:
     """Tell whether Emacs does something to `text` that orgrest does not, knowingly.
 
-    A block below a results keyword is deleted; what was never closed gets closed by a result.
+    A block below a results keyword, or in a list that runs on from one, is deleted; what was never
+    closed gets closed by a result.
     Blocks of one name share a result: Emacs rereads parts of the document from a stale cache then.
     """
     document = Document(text)
     names = [block.name for block in document.blocks if block.name]
+    results = [document.result(block) for block in document.blocks]
     return (
         len(set(names)) < len(names)
-        or any(block.result is not None for block in document.blocks)
-        or any(document.closes(document.place(block, RESULT)) for block in document.blocks)
+        or any(
+            result.start <= block.start < result.end
+            for result in results
+            for block in document.blocks
+            if result is not None and block.language == "restclient"
+        )
+        or any(
+            document.closes(document.place(block, RESULT + ":end:\n")) for block in document.blocks
+        )
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -360,6 +361,16 @@ class TestNoweb:
         )
         assert run(text).results() == ["/line?\na\nb\n"]
 
+    def test_a_name_with_arguments_stands_for_the_answer(self, run) -> None:
+        text = block("/line?:p", ':results silent :var p="d"', name="p")
+        text += block("/line?", ":results value :noweb yes", "", "<<p(p=1)>>")
+        assert run(text).results() == ["/line?\n/line?1\n"]
+
+    def test_blocks_that_cannot_be_read_are_no_part_of_it(self, run) -> None:
+        text = '#+begin_src sh :noweb-ref r :a "b\nx\n#+end_src\n'
+        done = run(text + block("/json", ":noweb yes", "", "<<r>>"))
+        assert done.reasons()[0].endswith("<<r>>: no source block has this name")
+
     def test_without_noweb_the_name_is_text(self, run) -> None:
         assert run(block("/line?", ":results value", "", "<<r>>")).results() == ["/line?\n<<r>>\n"]
 
@@ -507,6 +518,11 @@ class TestErrors:
         ("text", "reason"),
         [
             (block("/json", ':jq ".a'), 'argument :jq has a quote that is never closed: ".a'),
+            (
+                block("/json", ":results value :post (f)"),
+                ":post holds Emacs Lisp, which is not run",
+            ),
+            (block("/json", ":wrap (f)"), ":wrap holds Emacs Lisp, which is not run"),
             (block("/json", ":timeout soon"), ":timeout is a number of seconds, not soon"),
             (block("/json", ":headers some"), ":headers is yes, no or only, not some"),
             (
@@ -583,6 +599,26 @@ class TestSeveralAtOnce:
             b"/line?w",
             b"/line?last",
         ]
+
+    def test_what_was_answered_is_kept_when_the_run_is_broken_off(
+        self, server: RawServer, tmp_path: Path
+    ) -> None:
+        text = block("/json").replace("HOST", server.url) * 4
+        with Client() as client:
+            evaluation = Evaluation(
+                text,
+                file="x.org",
+                scope=Scope(file="x.org", directory=tmp_path),
+                client=client,
+                options=Options(jobs=1 + 1),
+            )
+            evaluation.plan()
+            outcomes = evaluation.run()
+            next(outcomes)
+            while not all(step.response.done() for step in evaluation._waiting):
+                time.sleep(0.001)
+            outcomes.close()
+        assert evaluation.text.count("#+RESULTS") >= 3
 
     def test_errors_come_in_their_turn(self, run) -> None:
         text = (

@@ -297,6 +297,12 @@ class TestOldResult:
         text = f"{BLOCK}\n#+RESULTS:\n{BLOCK}"
         assert placed(text, "R\n") == f"{BLOCK}\n#+RESULTS:\nR\n{BLOCK}"
 
+    def test_a_list_that_runs_on_into_a_request_is_not_deleted(self) -> None:
+        mine = "- mine\n  #+begin_src http\n  GET http://x\n  #+end_src\n"
+        text = f"{BLOCK}\n#+RESULTS:\n- a\n{mine}"
+        assert placed(text, "R\n") == f"{BLOCK}\n#+RESULTS:\nR\n- a\n{mine}"
+        assert placed(text, "- b\n", mode="append") == f"{text}- b\n"
+
     def test_appending_and_prepending_keep_the_old_result(self) -> None:
         text = f"{BLOCK}\n#+RESULTS:\n: OLD\n\ntext\n"
         assert placed(text, ": R\n", mode="append") == text.replace(": OLD\n", ": OLD\n: R\n")
