@@ -19,14 +19,14 @@ from scriptschema.generate import generate
 from scriptschema.interop import MissingExtra
 from scriptschema.messages import Expr, ModuleSet, StatBlock, Type
 
-DRAWING = Path("distribution.svg")
+DRAWING = Path("build") / "distribution.svg"
 
 DEFAULT = "RandomChoices, size 200"
 """What the detailed table is about."""
 
 
 def main(smoke: bool) -> None:
-    """Print the tables and draw them into `distribution.svg`."""
+    """Print the tables and draw them."""
     targets(smoke)
     count = 20 if smoke else 1000
     found = CorpusStats()
@@ -52,6 +52,7 @@ def main(smoke: bool) -> None:
         print(f"\nnot drawn: {error}\n")
         return
     if not smoke:
+        DRAWING.parent.mkdir(exist_ok=True)
         DRAWING.write_bytes(drawing)
         print(f"\ndrawn: {DRAWING}\n")
 

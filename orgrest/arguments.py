@@ -116,16 +116,17 @@ def split(text: str, first: str, then: str) -> list[str]:
     quotes; one that is never closed is an ordinary character.
     """
     parts: list[str] = []
+    closing = _closing(text)
     start = at = 0
     while at < len(text):
         here = text[at]
-        if here in "([" and (end := _closing(text, at)) is not None:
-            at = end
+        if at in closing:
+            at = closing[at]
         elif here == '"' and (at == 0 or text[at - 1] != "\\"):
-            close = re.compile(r'[^\\]"').search(text, at + 1)
             if text[at + 1 : at + 2] == '"':
                 at += 2
             else:
+                close = _UNESCAPED_QUOTE.search(text, at + 1)
                 at = close.end() if close else at + 1
         elif here in first and (not then or text[at + 1 : at + 2] in tuple(then)):
             parts.append(text[start:at])
@@ -137,18 +138,17 @@ def split(text: str, first: str, then: str) -> list[str]:
     return parts
 
 
-def _closing(text: str, at: int) -> int | None:
-    """Find the end of the bracket that opens at `at`."""
-    stack: list[str] = []
-    for index in range(at, len(text)):
-        here = text[index]
+def _closing(text: str) -> dict[int, int]:
+    """Give, for each bracket that is closed, where it opens and what follows its end."""
+    stack: list[tuple[str, int]] = []
+    closing: dict[int, int] = {}
+    for match in re.finditer(r"[][()]", text):
+        here = match[0]
         if here in "([":
-            stack.append(here)
-        elif here in ")]" and stack and stack[-1] == {")": "(", "]": "["}[here]:
-            stack.pop()
-            if not stack:
-                return index + 1
-    return None
+            stack.append((here, match.start()))
+        elif stack and stack[-1][0] == {")": "(", "]": "["}[here]:
+            closing[stack.pop()[1]] = match.end()
+    return closing
 
 
 @lru_cache(maxsize=4096)
@@ -203,6 +203,7 @@ def _read(text: str, name: str) -> str | Lisp:
     return text
 
 
+_UNESCAPED_QUOTE = re.compile(r'[^\\]"')
 _REFERENCE = re.compile(r"([^\s\[\]()\"]+)(\[[^\]]*\])?(\(.*\))?(\[[^\]]*\])?$", re.DOTALL)
 
 

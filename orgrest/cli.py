@@ -229,7 +229,9 @@ def evaluate(
         for given in paths:
             status = max(status, _Run(given, settings, client).run())
     except KeyboardInterrupt:
-        status = 130
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(130)  # now: requests that are still under way must not be waited for
     finally:
         if client is not None:
             client.close()

@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 
+MAX_NOWEB = 4 * 2**20
+
 _NOWEB = re.compile(r"<<([^ \t\n<>](?:[^\n<>]*[^ \t\n<>])?)>>")
 _DEFINITION = re.compile(r":([^\s:=]+)[ \t]*:?=")
 
@@ -136,6 +138,7 @@ class Evaluation:
         self._placed: set[str] = set()
         self._memory: dict[str, Outcome] = {}
         self._active: list[str] = []
+        self._grown = 0
         self._todo: list[org.Block] = []
         self._parsed: list[syntax.ParsedRequest] = []
         self._problems: tuple[OrgrestError, ...] = ()
@@ -177,26 +180,33 @@ class Evaluation:
         from concurrent.futures import ThreadPoolExecutor
 
         waiting = self._waiting
-
-        def drain() -> Iterator[Outcome]:
+        pool = ThreadPoolExecutor(self._options.jobs)
+        try:
+            for step in tasks:
+                free = isinstance(step, _Task) and self._independent(step)
+                if isinstance(step, _Task) and free:
+                    step.response = pool.submit(self._send, step)
+                waiting.append(step)
+                while len(waiting) > (2 * self._options.jobs if free else 0):
+                    yield self._next()
             while waiting:
-                step = waiting.pop(0)
-                yield self._finish(step) if isinstance(step, _Task) else step
+                yield self._next()
+        except BaseException:
+            self._keep_answered()
+            raise
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
 
-        with ThreadPoolExecutor(self._options.jobs) as pool:
-            try:
-                for step in tasks:
-                    if isinstance(step, _Task) and self._independent(step):
-                        step.response = pool.submit(self._send, step)
-                        waiting.append(step)
-                        continue
-                    waiting.append(step)
-                    if isinstance(step, _Task):
-                        yield from drain()
-                yield from drain()
-            except BaseException:
-                pool.shutdown(wait=False, cancel_futures=True)
-                raise
+    def _next(self) -> Outcome:
+        """Finish the first of the tasks that wait."""
+        step = self._waiting.pop(0)
+        return self._finish(step) if isinstance(step, _Task) else step
+
+    def _keep_answered(self) -> None:
+        """Place what was answered already, when the run is broken off."""
+        for step in self._waiting:
+            if isinstance(step, _Task) and step.response is not None and step.response.done():
+                self._finish(step)
 
     def _independent(self, task: _Task) -> bool:
         """Tell whether a task can be sent while others are under way."""
@@ -394,6 +404,7 @@ class Evaluation:
         body = self._document.body(target)
         text, places = body.text, list(body.places)
         if arguments.flag("noweb") and arguments.get("noweb") != "tangle":
+            self._grown = 0
             text, places = self._noweb(text, places, [])
         digest = None
         if arguments.flag("cache"):
@@ -474,6 +485,13 @@ class Evaluation:
                 new += [prefix + more if more else more for more in inner[1:]]
                 at = match.end()
             new[-1] += line[at:]
+            self._grown += sum(map(len, new))
+            if self._grown > MAX_NOWEB:
+                raise EvaluationError(
+                    f"<<...>> make this block longer than {MAX_NOWEB} characters",
+                    file=self._file,
+                    line=place[0],
+                )
             lines += new
             where += [place] * len(new)
         return "\n".join(lines), where
@@ -486,6 +504,8 @@ class Evaluation:
                 return self._resolve(reference, header.Arguments())
         if name in within:
             raise EvaluationError(f"<<{name}>> contains itself", file=self._file, line=line)
+        if len(within) >= lisp.MAX_DEPTH:
+            raise EvaluationError(f"<<{name}>> is nested too deep", file=self._file, line=line)
         found = self._document.block_named(name)
         blocks = [found] if found is not None else self._with_noweb_ref(name)
         if not blocks:
@@ -551,6 +571,8 @@ class Evaluation:
         name = reference.name.lower()
         if name in self._active:
             raise EvaluationError(f"{reference.name} refers to itself")
+        if len(self._active) >= lisp.MAX_DEPTH:
+            raise EvaluationError(f"{reference.name}: references go deeper than {lisp.MAX_DEPTH}")
         if block.language not in org.REQUEST_LANGUAGES:
             if block.language in ("emacs-lisp", "elisp"):
                 given = dict(
@@ -690,9 +712,9 @@ class Evaluation:
         files: list[tuple[Path, bytes]] = []
         values: list[str] = []
         blocks: list[str] = []
-        for one in shown_all:
+        for exchange, one in zip(outcome.exchanges, shown_all, strict=True):
             if one.data is not None or "file" in words:
-                link, file = self._file_result(block, arguments, one, len(files))
+                link, file = self._file_result(block, arguments, exchange, len(files))
                 files += file
                 values.append(link)
                 blocks.append(link)
@@ -758,7 +780,7 @@ class Evaluation:
         self,
         block: org.Block,
         arguments: header.Arguments,
-        rendered: results.Rendered,
+        exchange: Exchange,
         number: int,
     ) -> tuple[str, list[tuple[Path, bytes]]]:
         """Give the link to a result that goes into a file, and the file."""
@@ -771,7 +793,8 @@ class Evaluation:
             if number:
                 path = path.with_stem(f"{path.stem}-{number + 1}")
         else:
-            extension = arguments.get("file-ext") or (rendered.extension or ".txt")
+            found = exchange.rendered.extension if exchange.rendered else ""
+            extension = arguments.get("file-ext") or found or ".txt"
             path = folder / arguments.get("output-dir")
             path /= self._file_name(block, number) + "." + extension.removeprefix(".")
         target = path.resolve()
@@ -790,10 +813,7 @@ class Evaluation:
             link = f"{link}][{arguments.get('file-desc') or shown}"
         files: list[tuple[Path, bytes]] = []
         if not {"link", "graphics"} & set(words):
-            content = rendered.data
-            if content is None:
-                content = rendered.body.encode("utf-8", "surrogateescape")
-            files.append((target, content))
+            files.append((target, _content(exchange, arguments)))
         return f"[[{link}]]\n", files
 
     def _file_name(self, block: org.Block, number: int) -> str:
@@ -862,6 +882,16 @@ class Evaluation:
         if found is None:
             raise EvaluationError("a result that was put in before took this block's place")
         return found
+
+
+def _content(exchange: Exchange, arguments: header.Arguments) -> bytes:
+    """Give what a file result holds: the body as it came, secrets hidden; or what jq made of it."""
+    if arguments.get("jq"):
+        text = exchange.rendered.body if exchange.rendered else ""
+    else:
+        body = exchange.response.body if exchange.response else b""
+        text = results.mask(body.decode("utf-8", "surrogateescape"), exchange.request.secrets)
+    return text.encode("utf-8", "surrogateescape")
 
 
 def _within(spans: Sequence[tuple[int, int]], offset: int) -> bool:

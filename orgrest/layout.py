@@ -26,9 +26,10 @@ if TYPE_CHECKING:
 
     from orgrest.arguments import Arguments
 
+_MAX_CELLS = 1_000_000  # a table with more, or one that alignment would blow up, is left as it is
 _EXAMPLE_FROM = 10  # lines; fewer become `: ` lines
 _NUMBER = re.compile(
-    r"[<>]?[-+^.0-9]*[0-9][-+^.0-9eEdDx()%:]*|[<>]?[-+]?0[xX][0-9a-fA-F.]+|nan|[-+u]?inf"
+    r"[<>]?[-+^.]*+[0-9][-+^.0-9eEdDx()%:]*|[<>]?[-+]?0[xX][0-9a-fA-F.]+|nan|[-+u]?inf"
 )
 _RULE = re.compile(r"\|[-+]+\|?$")
 
@@ -176,6 +177,8 @@ def _json_rows(data: object) -> list[list[str] | None]:
     objects = [item for item in items if isinstance(item, dict)]
     if objects and len(objects) == len(items):
         keys = list(dict.fromkeys(key for item in objects for key in item))
+        if len(keys) * len(objects) > _MAX_CELLS:
+            raise ValueError("a table of mostly empty cells")
         rows: list[list[str] | None] = [[_cell(key) for key in keys], None]
         rows += ([_json_cell(item.get(key, "")) for key in keys] for item in objects)
         return rows
@@ -225,6 +228,8 @@ def align(rows: Sequence[list[str] | None]) -> str:
     full = [None if row is None else row + [""] * (count - len(row)) for row in rows]
     columns = list(zip(*(row for row in full if row is not None), strict=True))
     widths = [max(1, *(_width(cell) for cell in cells)) for cells in columns]
+    if sum(widths) * len(full) > 50 * _MAX_CELLS:
+        widths = [0] * len(widths)
     pads = [_padding(cells) for cells in columns]
     lines: list[str] = []
     for row in full:

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 STRING = re.compile(r'"((?:[^"\\]|\\.)*)"', re.DOTALL)
 NUMBER = re.compile(r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
 
+MAX_DEPTH = 50
+
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "f": "\f", "e": "\x1b", "s": " "}
 _TOKEN = re.compile(r'\s*(?:(\()|(\))|("(?:[^"\\]|\\.)*")|([^\s()"]+))', re.DOTALL)
 _FUNCTIONS = frozenset({"concat", "identity"})
@@ -64,6 +66,8 @@ def literal(text: str, at: int = 0) -> tuple[Literal, int]:
             stack.pop()
             at += 1
         elif text[at] == "(":
+            if len(stack) >= MAX_DEPTH:
+                raise ArgumentError(f"this Lisp list is nested deeper than {MAX_DEPTH}")
             inner: list[Literal] = []
             stack[-1].append(inner)
             stack.append(inner)

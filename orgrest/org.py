@@ -32,7 +32,7 @@ _KEYWORD = re.compile(r"[ \t]*#\+([^\s:\[]+)(?:\[(.*)\])?:[ \t]*(.*)")
 _END = re.compile(r"#\+end_(\S+)[ \t]*$", re.IGNORECASE)
 _DYNAMIC_END = re.compile(r"#\+end:?[ \t]*$", re.IGNORECASE)
 _DRAWER = re.compile(r":([\w-]+):[ \t]*$")
-_PROPERTY = re.compile(r"[ \t]*:(\S+):(?:[ \t]+(.*?))?[ \t]*$")
+_PROPERTY = re.compile(r"[ \t]*:(\S+):(?:[ \t](.*))?$")
 _SRC = re.compile(
     r"#\+begin_src(?:[ \t]+(\S+))?"
     r"((?:[ \t]+(?:-(?:l[ \t]+\".+?\"|[ikr])|[-+]n(?:[ \t]*[0-9]+)?)(?=[ \t]|$))*)(.*)$",
@@ -51,9 +51,10 @@ _SEPARATE = re.compile(
     r"|\[fn:|\\begin\{"
 )
 _FIXED = re.compile(r":(?: |$)")
-_CALL = re.compile(r"[ \t]*#\+call:[ \t]*([^()\[\]\n]+?)(\[[^\]\[\n]*\])?(?=\()", re.IGNORECASE)
+_CALL = re.compile(r"[ \t]*#\+call:[ \t]+([^()\[\]\n]+?)(\[[^\]\[\n]*\])?(?=\()", re.IGNORECASE)
 _INLINE = re.compile(r"(?<!\w)(?:src_([^\s\[{]+)|call_([^\s()\[\]{}]+))(?=[\[({])")
-_VERBATIM = re.compile(r"(?:^|(?<=[\s\-('\"{]))([=~])(?:\S|\S.*?\S)\1(?=$|[\s\-.,:!?;'\")}\[\\])")
+_VERBATIM_OPENS = re.compile(r"(?:^|(?<=[\s\-('\"{]))[=~](?=\S)")
+_VERBATIM_CLOSES = re.compile(r"(?<=\S)[=~](?=$|[\s\-.,:!?;'\")}\[\\])")
 _INLINE_RESULT = re.compile(r"[ \t]*\{\{\{results\(.*?\)\}\}\}")
 _HASH = re.compile(r"(?:\(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\)[ \t]*)?([0-9a-f]+)$", re.IGNORECASE)
 _STRUCTURE = re.compile(r"^([ \t]*)(?=,*(?:\*|#\+))", re.MULTILINE)
@@ -105,6 +106,17 @@ def indentation(width: int) -> str:
     return "\t" * (width // 8) + " " * (width % 8)
 
 
+def _blanks(line: str, width: int) -> str:
+    """Give the blanks of a line up to a column; a tab that reaches beyond it becomes blanks."""
+    at = 0
+    for index, blank in enumerate(line):
+        after = at + 8 - at % 8 if blank == "\t" else at + 1
+        if after > width:
+            return line[:index] + " " * (width - at)
+        at = after
+    return ""
+
+
 def indent(text: str, width: int) -> str:
     """Move the lines of `text` to the right; blank lines become empty. Nothing happens for 0."""
     if width == 0:
@@ -142,7 +154,10 @@ def apply(text: str, edits: Iterable[Edit]) -> str:
 
 @attrs.frozen(eq=False)
 class Heading:
-    """A heading, or (level 0) what stands before the first one; `properties` by upper-case key."""
+    """A heading, or (level 0) what stands before the first one; `properties` by upper-case key.
+
+    `comment` tells whether it, or one above it, is a COMMENT.
+    """
 
     level: int
     line: int
@@ -173,7 +188,7 @@ class Region:
 
 @attrs.frozen
 class Call:
-    """The parts of ``NAME[inside](arguments)[end]``."""
+    """The parts of ``NAME[inside](arguments) end``; inline, the end stands in brackets, too."""
 
     name: str
     inside: str
@@ -213,7 +228,7 @@ class Block:
     @property
     def commented(self) -> bool:
         """Whether a heading above is a COMMENT."""
-        return any(heading.comment for heading in self.heading.path())
+        return self.heading.comment
 
 
 @attrs.frozen
@@ -324,14 +339,14 @@ class Document:
         raw = self.lines[block.first : block.last]
         width = 0
         if "-i" not in block.switches.split():
-            width = min((column(line) for line in raw if line.strip(" \t")), default=0)
+            width = min((column(line) for line in raw if line.strip(" \t")), default=1)
         lines: list[str] = []
         places: list[tuple[int, int]] = []
         for number, line in enumerate(raw, block.first + 1):
             text = line
             if width:
                 rest = line.lstrip(" \t")
-                text = " " * (column(line) - width) + rest if rest else ""
+                text = _blanks(line, column(line) - width) + rest if rest else ""
             text = unescape(text)
             lines.append(text)
             places.append((number, len(line) - len(text)))
@@ -775,7 +790,7 @@ class _Reader:
         stars, _, title = self.lines[at].partition(" ")
         level = len(stars)
         parent = next(h for h in before.path() if h.level < level)
-        comment = bool(self.comment.match(title.lstrip(" \t")))
+        comment = parent.comment or bool(self.comment.match(title.lstrip(" \t")))
         return Heading(level, at, comment, parent, self._properties(at + 1))
 
     def _properties(self, at: int, *, top: bool = False) -> dict[str, str]:
@@ -796,7 +811,7 @@ class _Reader:
             if match[1].upper() == "END":
                 return found
             key = match[1].upper()
-            value = match[2] or ""
+            value = (match[2] or "").strip(" \t")
             if key.endswith("+") and key in found:
                 value = f"{found[key]} {value}"
             found[key] = value
@@ -856,11 +871,8 @@ class _Reader:
         match = _CALL.match(line)
         if match is None:
             return
-        close = _balanced(line, match.end())
+        close = _closing_brackets(line).get(match.end())
         if close is None:
-            return
-        rest = line[close:].strip(" \t")
-        if rest and not (rest[0] == "[" and rest[-1] == "]"):
             return
         name, headers, _ = self._keywords(above) if above else (None, (), None)
         document = self.document
@@ -879,7 +891,7 @@ class _Reader:
                     match[1].strip(" \t"),
                     (match[2] or "")[1:-1],
                     line[match.end() + 1 : close - 1],
-                    rest[1:-1],
+                    line[close:].strip(" \t"),
                 ),
             )
         )
@@ -887,28 +899,24 @@ class _Reader:
     def _inline(self, at: int, heading: Heading, region: Region) -> None:
         line = self.lines[at]
         document = self.document
-        hidden = [match.span() for match in _VERBATIM.finditer(line)]
-        hidden += [match.span() for match in _INLINE_RESULT.finditer(line)]
+        hidden = sorted([*_verbatim(line), *_inline_results(line)])
+        closing = _closing_brackets(line)
         done = 0
         for match in _INLINE.finditer(line):
             start, here = match.start(), match.end()
-            if start < done or any(a <= start < b for a, b in hidden):
+            at_hidden = bisect_right(hidden, (start, len(line))) - 1
+            if start < done or (at_hidden >= 0 and start < hidden[at_hidden][1]):
                 continue
             inside = ""
-            if line[here] == "[":
-                close = _balanced(line, here)
-                if close is None:
-                    continue
-                inside, here = line[here + 1 : close - 1], close
+            if line[here] == "[" and here in closing:
+                inside, here = line[here + 1 : closing[here] - 1], closing[here]
             opening = "{" if match[1] else "("
-            if line[here : here + 1] != opening or (close := _balanced(line, here)) is None:
+            if line[here : here + 1] != opening or here not in closing:
                 continue
-            body, here = line[here + 1 : close - 1], close
+            body, here = line[here + 1 : closing[here] - 1], closing[here]
             final = ""
-            if not match[1] and line[here : here + 1] == "[":
-                close = _balanced(line, here)
-                if close is not None:
-                    final, here = line[here + 1 : close - 1], close
+            if not match[1] and line[here : here + 1] == "[" and here in closing:
+                final, here = line[here + 1 : closing[here] - 1], closing[here]
             document.blocks.append(
                 Block(
                     kind="inline" if match[1] else "inline call",
@@ -1014,16 +1022,42 @@ class _Reader:
         return end
 
 
-def _balanced(line: str, at: int) -> int | None:
-    """Find the end of the bracket that opens at `at`; None where it does not close in the line."""
-    opening = line[at]
-    closing = {"(": ")", "[": "]", "{": "}"}[opening]
-    depth = 0
-    for index in range(at, len(line)):
-        if line[index] == opening:
-            depth += 1
-        elif line[index] == closing:
-            depth -= 1
-            if depth == 0:
-                return index + 1
-    return None
+def _verbatim(line: str) -> Iterator[tuple[int, int]]:
+    """Find the spans of ``=verbatim=`` and ``~code~``."""
+    closes: dict[str, list[int]] = {"=": [], "~": []}
+    for match in _VERBATIM_CLOSES.finditer(line):
+        closes[match[0]].append(match.start())
+    done = 0
+    for match in _VERBATIM_OPENS.finditer(line):
+        found = closes[match[0]]
+        at = bisect_right(found, match.start() + 1)
+        if match.start() >= done and at < len(found):
+            done = found[at] + 1
+            yield match.start(), done
+
+
+def _inline_results(line: str) -> Iterator[tuple[int, int]]:
+    """Find the spans of ``{{{results(...)}}}``."""
+    at = 0
+    while (start := line.find("{{{results(", at)) >= 0:
+        end = line.find(")}}}", start)
+        if end < 0:
+            return
+        at = end + 4
+        yield start, at
+
+
+def _closing_brackets(line: str) -> dict[int, int]:
+    """Give, for each bracket that is closed, where it opens and what follows its end.
+
+    Brackets of one kind do not look at those of another.
+    """
+    opened: dict[str, list[int]] = {")": [], "]": [], "}": []}
+    closing: dict[int, int] = {}
+    for match in re.finditer(r"[][(){}]", line):
+        here = match[0]
+        if here in "([{":
+            opened[{"(": ")", "[": "]", "{": "}"}[here]].append(match.start())
+        elif opened[here]:
+            closing[opened[here].pop()] = match.end()
+    return closing

@@ -501,12 +501,14 @@ class Client:
     def _read(self, raw: urllib3.BaseHTTPResponse, url: _Url, cookies: Cookies) -> Response:
         original = cast("http.client.HTTPResponse", cast("Any", raw)._original_response)
         cookies.store(url.text, original)
-        body = raw.read(self._limit + 1)
+        try:
+            body = raw.read(self._limit + 1)
+        except ValueError as error:  # http.client's word for a chunk of negative size
+            raw.close()
+            raise TransportError(_DAMAGED_CHUNKS) from error
         truncated = len(body) > self._limit
         if truncated:
             raw.close()
-        else:
-            raw.release_conn()
         return Response(
             status=raw.status,
             reason=_text(original.reason),
@@ -636,10 +638,13 @@ class Client:
         return None
 
 
+_DAMAGED_CHUNKS = "the response ends inside a chunk, or its chunks are damaged"
+
+
 def _explain_incomplete(error: http.client.IncompleteRead) -> str:
     got = error.partial if isinstance(error.partial, int) else len(error.partial)
     if error.expected is None or isinstance(error, urllib3.exceptions.InvalidChunkLength):
-        return "the response ends inside a chunk, or its chunks are damaged"
+        return _DAMAGED_CHUNKS
     return f"the connection was closed after {got} of {got + error.expected} announced bytes"
 
 

@@ -63,8 +63,17 @@ class _Missing:
 
 MISSING: Final = _Missing()
 
-_short = Repr()
-_short.maxstring = _short.maxother = 60
+
+class _Short(Repr):
+    """Shows any value in an error; Python itself refuses to print integers of many digits."""
+
+    def repr_int(self, x: int, level: int) -> str:
+        bits = x.bit_length()
+        return super().repr_int(x, level) if bits < 1000 else f"of {bits} bits"
+
+
+short = _Short()
+short.maxstring = short.maxother = 60
 
 
 @attrs.frozen
@@ -130,7 +139,7 @@ class FieldInfo:
         raise self._wrong(where, self.type_name, value)
 
     def _wrong(self, where: str, wanted: str, value: object) -> ValidationError:
-        got = "None" if value is None else f"{type(value).__qualname__} {_short.repr(value)}"
+        got = "None" if value is None else f"{type(value).__qualname__} {short.repr(value)}"
         return ValidationError(
             f"{self.message}.{self.name}{where} must be {wanted} "
             f"({self.rule}, tag {self.tag}), not {got}"
@@ -263,11 +272,11 @@ class Message(BaseMessage):
             if one is two:
                 continue
             cls = one.__class__
-            if cls is not two.__class__:
-                return False
             if issubclass(cls, Message):
+                if cls is not two.__class__:
+                    return False
                 pairs.extend((getattr(one, slot), getattr(two, slot)) for slot in cls._slots)
-            elif cls is list:
+            elif isinstance(one, list) and isinstance(two, list):
                 if len(one) != len(two):
                     return False
                 pairs.extend(zip(one, two, strict=True))

@@ -26,7 +26,25 @@ from scriptschema.console import (
 from scriptschema.luau import commands as luau_commands
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+class _Commands(click.Group):
+    """Reports what no command does: that standard output cannot be written to."""
+
+    def invoke(self, context: click.Context) -> Any:
+        from scriptschema.files import FileError
+
+        try:
+            return super().invoke(context)
+        except BrokenPipeError:
+            raise  # click ends the program silently
+        except (FileError, OSError) as error:
+            report(error)
+            sys.exit(1)
+
+
+@click.group(
+    cls=_Commands,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
 @click.version_option(package_name="scriptschema")
 def main() -> None:
     """Luau programs as protobuf trees, for fuzzing and property tests."""

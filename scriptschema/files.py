@@ -166,10 +166,11 @@ def reason_of(error: Exception) -> str:
 
 @attrs.frozen
 class Input:
-    """A file to read, and where it lies below the folder that was named, if one was."""
+    """A file to read, and where it lies below the folder that was named (`in_folder`)."""
 
     path: Path
     relative: Path
+    in_folder: bool = False
 
 
 def expand(paths: Iterable[Path]) -> list[Input]:
@@ -180,8 +181,10 @@ def expand(paths: Iterable[Path]) -> list[Input]:
     found = []
     for path in paths:
         if path != STANDARD and path.is_dir():
-            inside = sorted(p for p in path.rglob("[!.]*") if p.is_file())
-            found += [Input(p, p.relative_to(path)) for p in inside]
+            for inside in sorted(p for p in path.rglob("*") if p.is_file()):
+                relative = inside.relative_to(path)
+                if not any(part.startswith(".") for part in relative.parts):
+                    found.append(Input(inside, relative, in_folder=True))
         else:
             found.append(Input(path, Path(path.name)))
     return found
@@ -203,8 +206,11 @@ def write(path: Path, data: bytes) -> None:
             file.write(data)
     except FileExistsError as error:
         raise FileError(f"{path}: {error.filename} is no folder") from None
+    except BrokenPipeError:
+        raise  # click ends the program silently, as one expects before `| head`
     except OSError as error:
-        raise FileError(f"{path}: {reason_of(error)}") from None
+        name = "standard output" if path == STANDARD else path
+        raise FileError(f"{name}: {reason_of(error)}") from None
 
 
 @contextlib.contextmanager
@@ -241,15 +247,17 @@ def _umask() -> int:
 def outputs(inputs: Sequence[Input], output: str | None, ending: str) -> list[Path]:
     """Where each input's result goes: `output`, or files below it with the ending `ending`.
 
-    `output` is a folder where it exists as one or ends in a slash, or where there are several
-    inputs; None and `-` are standard output. Raises FileError where that cannot be.
+    `output` is a folder where it exists as one or ends in a slash, where there are several inputs,
+    or where a folder was named as the input; None and `-` are standard output. Raises FileError
+    where that cannot be.
     """
     if output is None or output == "-":
         if len(inputs) > 1:
             raise FileError("several inputs need a folder to write to: name one with -o")
         return [STANDARD for _ in inputs]
     folder = Path(output)
-    if len(inputs) == 1 and not folder.is_dir() and not output.endswith("/"):
+    single = len(inputs) == 1 and not inputs[0].in_folder
+    if single and not folder.is_dir() and not output.endswith("/"):
         return [folder]
     if folder.exists() and not folder.is_dir():
         raise FileError(f"{output}: several inputs need a folder to write to, and this is a file")

@@ -25,7 +25,7 @@ from typing import Any, Final, TypeVar, cast, overload
 
 import attrs
 
-from scriptschema.base import FieldInfo, Message
+from scriptschema.base import FieldInfo, Message, short
 from scriptschema.choices import Choices, RandomChoices
 from scriptschema.messages import MESSAGES, ModuleSet
 
@@ -70,9 +70,9 @@ WEIGHTS: Final[Mapping[str, Mapping[str, int]]] = MappingProxyType(
         "TableItem": {UNSET: 4, "key_name": 4, "key_expr": 2},
         "ExprIfElse": {UNSET: 1, "else": 12, "elseif": 3},
         "Stat": {
-            "break": 3,
-            "continue": 3,
-            "return": 6,
+            "break": 2,
+            "continue": 2,
+            "return": 2,
             "block": 3,
             "call": 14,
             "local": 16,
@@ -132,13 +132,19 @@ _NAMES: Final = (40, 38, 14, 5, 3)
 _GENERICS: Final = (85, 10, 5)
 _ITEMS: Final = (22, 30, 20, 10, 6, 4, 3, 2, 1, 1, 1)
 _STATEMENTS: Final = (8, 14, 14, 12, 10, 8, 7, 6, 5, 4, 3, 2, 2, 1, 1, 1, 1, 1)
-_AT_LEAST_ONE_NAME: Final = (3, 75, 14, 5, 3)
+_AT_LEAST_ONE: Final = (3, 75, 14, 5, 3)
+
+# What is no program without an item: such a list seldom stays empty where the size is aimed at.
+_WANTED: Final = frozenset(
+    {
+        *("StatLocal.vars", "StatAssign.vars", "StatAssign.values", "StatForIn.vars"),
+        *("StatForIn.values", "ExprInterpString.parts"),
+    }
+)
 
 _LENGTHS: Final = {
     "StatBlock.body": _STATEMENTS,
-    "StatLocal.vars": _AT_LEAST_ONE_NAME,
-    "StatForIn.vars": _AT_LEAST_ONE_NAME,
-    "StatAssign.vars": _AT_LEAST_ONE_NAME,
+    **dict.fromkeys(_WANTED, _AT_LEAST_ONE),
     **dict.fromkeys((f"{m}.generics" for m in MESSAGES if m != "TypeLiteral"), _GENERICS),
     **dict.fromkeys((f"{m}.genericpacks" for m in MESSAGES), _GENERICS),
 }
@@ -224,6 +230,14 @@ def grammar_of(weights: Weights | str | PathLike[str] | None) -> Grammar:
         return _grammar(())
     if not isinstance(weights, Mapping):
         weights = read_weights(Path(weights))
+    for message, inner in weights.items():
+        if not isinstance(inner, Mapping):
+            raise WeightsError(f"{message} must be a table of alternatives and weights")
+        for name, weight in inner.items():
+            # Sums of weights beyond these would no longer be right.
+            if not isinstance(weight, (int, float)) or not (weight == 0 or 1e-9 <= weight <= 1e9):
+                rule = "a weight is 0 or a number from 1e-9 to 1e9"
+                raise WeightsError(f"{message}.{name}: {rule}: {short.repr(weight)}")
     return _grammar(tuple((m, tuple(inner.items())) for m, inner in weights.items()))
 
 
@@ -234,9 +248,6 @@ def read_weights(path: Path) -> Weights:
             table = tomllib.load(file)
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise WeightsError(f"{path}: {error}") from None
-    for message, inner in table.items():
-        if not isinstance(inner, dict):
-            raise WeightsError(f"{path}: {message} must be a table of alternatives and weights")
     return table
 
 
@@ -253,19 +264,21 @@ def _grammar(changes: tuple[tuple[str, tuple[tuple[str, float], ...]], ...]) -> 
                 raise WeightsError(
                     f"{message} has no alternative {name!r}; it has {', '.join([*names, UNSET])}"
                 )
-            if not isinstance(weight, (int, float)) or not 0 <= weight < inf:
-                raise WeightsError(f"{message}.{name}: a weight is a number from 0 on: {weight!r}")
             weights[message][name] = weight  # type: ignore[assignment]
     return Grammar(weights)
 
 
 @attrs.frozen
 class _Alternative:
-    """An alternative of a oneof; `field` None leaves the oneof unset. Sizes count it alone."""
+    """An alternative of a oneof; `field` None leaves the oneof unset. Sizes count it alone.
+
+    `cost` is what it needs at least, `with_wanted` what it needs to be of use: see `_WANTED`.
+    """
 
     field: FieldInfo | None
     weight: float
     cost: float
+    with_wanted: float
     height: float
     grows: bool
 
@@ -280,6 +293,7 @@ class _Step:
     cost: int = 0
     height: int = 0
     share: int = 0
+    wanted: int = 0
     lengths: tuple[int, ...] = ()
     more: tuple[tuple[int, int], ...] = ()
     members: tuple[Any, ...] = ()
@@ -351,12 +365,19 @@ class Grammar:
                 steps.append(self._oneof(cls))
         return steps
 
+    def _with_wanted(self, cls: type[Any]) -> int:
+        if cls not in self.costs:
+            return 0
+        lists = [f for f in cls.FIELDS.values() if f"{cls.__name__}.{f.name}" in _WANTED]
+        return self.costs[cls] + sum(self.costs[field.type] for field in lists)
+
     def _oneof(self, cls: type[Message]) -> _Step:
         alternatives = [
             _Alternative(
                 field,
                 self.weight(field),
                 self.costs.get(field.type, 0),
+                self._with_wanted(field.type),
                 self.heights.get(field.type, -1),
                 _grows(field),
             )
@@ -365,7 +386,7 @@ class Grammar:
         ]
         unset = self.weights[cls.__name__].get(UNSET)
         if unset:
-            alternatives.append(_Alternative(None, unset, 0, -1, grows=False))
+            alternatives.append(_Alternative(None, unset, 0, 0, -1, grows=False))
         # The simplest first.
         alternatives.sort(key=lambda a: (a.cost, a.grows, a.field.tag if a.field else 0))
         share = max(_SHARES.get(f"{cls.__name__}.{_schema_name(a.field)}", 1) for a in alternatives)
@@ -410,6 +431,7 @@ def _step(cls: type[Message], name: str, cost: int, height: int) -> _Step:
         cost,
         height,
         _SHARES.get(f"{cls.__name__}.{field.schema_name}", 1) if _grows(field) else 0,
+        cost if f"{cls.__name__}.{name}" in _WANTED else 0,
         tuple(accumulate(_lengths(field))),
         _more(_lengths(field)),
         members,
@@ -490,10 +512,14 @@ class Builder:
         message = cls._unchecked()
         plan = self.plans[cls]
         spare = budget - 1
-        shares = 0
+        shares = wanted = 0
         for step in plan:
             spare -= step.cost if step.kind == "required" else 0
             shares += step.share
+            wanted += step.wanted
+        if not self.fills or wanted > spare:
+            wanted = 0
+        spare -= wanted
         for step in plan:
             kind = step.kind
             value: Any
@@ -517,10 +543,13 @@ class Builder:
                     value = self.build(step.type, step.cost + part, depth - 1)
                     before += step.cost
                 elif kind == "repeated":
-                    value = self.items(step, part if step.share else spare, depth - 1)
+                    kept = step.wanted if wanted else 0
+                    value = self.items(step, kept + (part if step.share else spare), depth - 1)
+                    before += kept
                 elif kind == "optional":
                     value = None
-                    if part >= step.cost and step.height < depth and choices.below(2):
+                    able = part >= step.cost and step.height < depth
+                    if (able or not self.fills) and choices.below(2) and able:
                         value = self.build(step.type, part, depth - 1)
                 else:
                     alternative = self.alternative(step, part, depth - 1)
@@ -540,17 +569,18 @@ class Builder:
     def items(self, step: _Step, budget: int, depth: int) -> list[Any]:
         """Build the items of a list from `budget` nodes."""
         most = budget // step.cost if step.height <= depth else 0
-        if most <= 0:
-            return []
         items: list[Any] = []
         if not self.fills:
-            # One question before each item, so that taking an item out is a small change.
-            while len(items) < most and self.choices.pick(step.more[min(len(items), 4)]):
+            # One question before each item, so that taking an item out is a small change; asked
+            # whatever the budget, so that what it leaves means the same with a larger one.
+            while self.choices.pick(step.more[min(len(items), 4)]) and len(items) < most:
                 part = max(budget // 3, step.cost)
                 items.append(self.build(step.type, part, depth))
                 budget -= part
                 most = len(items) + budget // step.cost
             return items
+        if most <= 0:
+            return []
         if step.share and budget > 8 * step.cost:
             # A wide list rather than few large items: about as many as each has nodes.
             count = 1 + self.choices.part(2 * isqrt(most), 1, 2)
@@ -560,7 +590,9 @@ class Builder:
         while count:
             part = budget
             if count > 1:
-                part = min(budget - (count - 1) * step.cost, self.choices.part(budget, 1, count))
+                # With a few nodes for each, so that not many are mere fillers.
+                part = self.choices.part(budget, 1, count)
+                part = max(min(part, budget - (count - 1) * step.cost), min(budget // count, 3))
             before = self.made
             items.append(self.build(step.type, max(part, step.cost), depth))
             budget -= self.made - before
@@ -591,7 +623,11 @@ def _table(
     where there is much.
     """
     able = [a for a in alternatives if a.height <= depth]
-    cheap = [a for a in able if a.cost <= budget] or [min(able, key=lambda a: a.cost)]
+    cheap = (
+        [a for a in able if a.with_wanted <= budget]
+        or [a for a in able if a.cost <= budget]
+        or [min(able, key=lambda a: a.cost)]
+    )
     if budget >= 12:
         cheap = [a for a in cheap if a.grows] or cheap
     rare = 1 if budget < 4 else 4

@@ -219,37 +219,38 @@ def from_text(cls: type[MessageT], text: str | bytes, *, unknown: Unknown = "err
     except text_format.ParseError as error:
         reason = re.sub(r"^\d+:\d+ : ", "", str(error))
         where = f"line {error.GetLine()}: " if error.GetLine() else ""
-        raise FormatError(f"{where}{reason}") from None
+        raise FormatError(f"{where}{wire.clipped(reason)}") from None
     except RecursionError:
         raise FormatError(f"messages nest more than {wire.MAX_DEPTH} deep") from None
     return _complete(cls, message)
 
 
-_LITERAL: Final = re.compile(rb"#[^\n]*|\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'")
+# The closing quote may be missing: else each quote in what is not closed would be tried in turn.
+_LITERAL: Final = re.compile(
+    rb"#[^\n]*|\"(?:[^\"\\\n]++|\\.)*+(?P<closing>\")?|'(?:[^'\\\n]++|\\.)*+(?P<single>')?"
+)
 _ESCAPE: Final = re.compile(
     rb"\\(?:([0-7]{1,3})|[xX]([0-9a-fA-F]{1,2})"
-    rb"|u([0-9a-fA-F]{4})|U(00(?:10|0[0-9a-fA-F])[0-9a-fA-F]{4})|([abfnrtv\\?'\"])|(.?))"
+    rb"|u([dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|[0-9a-fA-F]{4})|U(00(?:10|0[0-9a-fA-F])[0-9a-fA-F]{4})|([abfnrtv\\?'\"])|(.?))"
 )
 _SIMPLE: Final = dict(zip(b"abfnrtv\\?'\"", b"\a\b\f\n\r\t\v\\?'\"", strict=True))
 
 
 def _plain_literal(match: re.Match[bytes]) -> bytes:
-    """Write a string literal with octal escapes only; leave one that the C++ parser refuses.
-
-    The Python parser refuses that too: what is left has an escape that it does not know either.
-    """
+    """Write a string literal with octal escapes only; raise FormatError for one that is none."""
     literal = match.group()
     if literal.startswith(b"#"):
         return b""
+    if not match.lastgroup:
+        raise FormatError(f"line {_line(match)}: a string literal is not closed")
     out = bytearray()
     position = 1
     for escape in _ESCAPE.finditer(literal, 1, len(literal) - 1):
         out += literal[position : escape.start()]
         octal, hexadecimal, short, long, simple, other = escape.groups()
         if other is not None:
-            line = match.string.count(b"\n", 0, match.start()) + 1
             shown = escape.group().decode("ascii", "backslashreplace")
-            raise FormatError(f"line {line}: {shown} is no escape of a string literal")
+            raise FormatError(f"line {_line(match)}: {shown} is no escape of a string literal")
         if octal:
             out.append(int(octal, 8) & 255)
         elif hexadecimal:
@@ -257,10 +258,18 @@ def _plain_literal(match: re.Match[bytes]) -> bytes:
         elif simple:
             out.append(_SIMPLE[simple[0]])
         else:
-            out += chr(int(short or long, 16)).encode("utf-8", "surrogatepass")
+            # Two halves of UTF-16 that follow each other are one character.
+            units = "".join(chr(int(digits, 16)) for digits in (short or long).split(b"\\u"))
+            text = units.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
+            out += text.encode("utf-8", "surrogatepass")
         position = escape.end()
     out += literal[position:-1]
     return b'"%s"' % b"".join(b"\\%03o" % byte for byte in out)
+
+
+def _line(match: re.Match[bytes]) -> int:
+    """The line at which a match starts."""
+    return match.string.count(b"\n", 0, match.start()) + 1
 
 
 # JSON
@@ -314,7 +323,7 @@ def from_json(cls: type[MessageT], text: str | bytes, *, unknown: Unknown = "err
     except (json_format.ParseError, ValueError) as error:
         # The library repeats itself once for each level.
         reason = re.sub(r"^(Failed to parse (\w+) field: )+", r"\1", str(error))
-        raise FormatError(reason.rstrip(".")) from None
+        raise FormatError(wire.clipped(reason.rstrip("."))) from None
     return _complete(cls, message)
 
 

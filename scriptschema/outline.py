@@ -6,6 +6,8 @@ set; numbers, strings and the like stand on the line of their message.
 
 from __future__ import annotations
 
+import io
+import sys
 from collections.abc import Iterator
 from enum import IntEnum
 
@@ -68,17 +70,25 @@ def _others(message: Message) -> bool:
     return any(field.oneof is None for field in message.FIELDS.values())
 
 
+_PLAIN = str.maketrans("├└│─", "|`|-")
+"""Branches for terminals whose encoding has no lines."""
+
+
 def print_outline(lines: Iterator[Line], size: int) -> None:
     """Print the lines and, last, the totals; in colour on a terminal. `size` is in bytes."""
     from rich.console import Console
     from rich.text import Text
 
     console = Console(soft_wrap=True, highlight=False)
+    unicode = console.encoding.startswith("utf")
+    if not unicode and isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
     nodes = depth = 0
     for line in lines:
         nodes += line.nodes
         depth = max(depth, line.depth)
-        text = Text(line.branches, style="dim")
+        branches = line.branches if unicode else line.branches.translate(_PLAIN)
+        text = Text(branches, style="dim")
         if line.step:
             text.append(f"{line.step} ", style="cyan not dim")
         text.append(line.name, style="bold not dim")

@@ -69,7 +69,7 @@ class EncodeError(WireError):
         self.reason = reason
 
     def __str__(self) -> str:
-        return f"{_clipped(self.path)}: {self.reason}" if self.path else self.reason
+        return f"{clipped(self.path)}: {self.reason}" if self.path else self.reason
 
 
 class DecodeError(WireError):
@@ -82,13 +82,13 @@ class DecodeError(WireError):
         self.reason = reason
 
     def __str__(self) -> str:
-        where = f", {_clipped(self.path)}" if self.path else ""
+        where = f", {clipped(self.path)}" if self.path else ""
         return f"byte {self.offset}{where}: {self.reason}"
 
 
-def _clipped(path: str) -> str:
-    """The path without its middle where it is very long."""
-    return path if len(path) <= 500 else f"{path[:240]} ... {path[-240:]}"
+def clipped(text: str) -> str:
+    """The text, a path or a reason, without its middle where it is very long."""
+    return text if len(text) <= 500 else f"{text[:240]} ... {text[-240:]}"
 
 
 def encode(message: Message, *, max_depth: int = MAX_DEPTH) -> bytes:
@@ -138,12 +138,14 @@ def decode(
     """
     if unknown not in ("drop", "error"):
         raise ValueError(f"unknown must be 'drop' or 'error', not {unknown!r}")
-    if not (isinstance(cls, type) and issubclass(cls, Message)):
+    if cls not in _REQUIRED:
         raise TypeError(f"not a message class: {getattr(cls, '__qualname__', cls)}")
-    data = bytes(data)
+    if data.__class__ is not bytes:
+        data = bytes(memoryview(data))  # not what `bytes` takes beside: a number, a list
     try:
         message: MessageT = _decoders()[cls](data, 0, len(data), max_depth)
-    except (_Unusual, RecursionError, IndexError, KeyError):
+    except (_Unusual, RecursionError, IndexError, KeyError, TypeError):
+        # TypeError: near the recursion limit, Python cannot compare classes when one is assigned.
         return _decode_carefully(cls, data, max_depth, refuse_unknown=unknown == "error")
     return message
 
@@ -517,8 +519,10 @@ def _read_size(b: bytes, p: int) -> tuple[int, int]:
     while b[p] > 127:
         p += 1
         shift += 7
+        if shift > 28:
+            raise _Unusual
         n |= (b[p] & 127) << shift
-    if n > INT32_MAX or shift > 28:
+    if n > INT32_MAX:
         raise _Unusual
     return n, p + 1
 
@@ -530,9 +534,9 @@ def _read_int32(b: bytes, p: int) -> tuple[int, int]:
     while b[p] > 127:
         p += 1
         shift += 7
+        if shift > 63:
+            raise _Unusual
         n |= (b[p] & 127) << shift
-    if shift > 63:
-        raise _Unusual
     return _int32(n), p + 1
 
 

@@ -194,7 +194,7 @@ class TestPrecedence:
         assert "a" not in first(text)
 
     def test_a_call_adds_its_own_arguments_to_those_of_the_block(self) -> None:
-        text = f"#+NAME: n\n{block(':a 1 :b 1 :var x=1')}#+CALL: n[:a 2](x=2)[:b 3]\n"
+        text = f"#+NAME: n\n{block(':a 1 :b 1 :var x=1')}#+CALL: n[:a 2](x=2) :b 3\n"
         document = Document(text)
         target, call = document.blocks
         assert call.call is not None

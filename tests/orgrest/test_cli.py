@@ -416,10 +416,11 @@ def start(*arguments: str) -> subprocess.Popen[str]:
 
 
 class TestProcess:
-    def test_ctrl_c_keeps_what_is_done(self, notes, tmp_path: Path) -> None:
+    @pytest.mark.parametrize("jobs", ["1", "4"])
+    def test_ctrl_c_keeps_what_is_done(self, notes, tmp_path: Path, jobs: str) -> None:
         with RawServer(lambda *_: time.sleep(30)) as silent:
             path = notes(BLOCK + "\n" + BLOCK.replace("HOST", silent.url))
-            process = start("notes.org")
+            process = start("notes.org", "-j", jobs)
             deadline = time.monotonic() + 20
             while not silent.requests and time.monotonic() < deadline:
                 time.sleep(0.01)

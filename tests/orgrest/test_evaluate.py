@@ -195,7 +195,16 @@ class TestFiles:
     def test_a_file_holds_the_body_alone(self, run, tmp_path: Path) -> None:
         done = run(block("/json", ":results file :file out/a.json :file-desc A"))
         assert done.results() == ["[[file:out/a.json][A]]\n"]
-        assert done.outcomes[0].files == ((tmp_path / "out" / "a.json", b'{\n  "a": 1\n}'),)
+        assert done.outcomes[0].files == ((tmp_path / "out" / "a.json", b'{"a":1}'),)
+
+    def test_a_file_holds_what_jq_makes_of_the_body(self, run, tmp_path: Path) -> None:
+        done = run(block("/json", ":results file :file a.json :jq .a"))
+        assert done.outcomes[0].files == ((tmp_path / "a.json", b"1"),)
+
+    def test_a_file_holds_no_secrets(self, run) -> None:
+        text = block("/echo", ":results file :file a.txt", "X-A: :t")
+        done = run(text.replace("GET", ':t := env("TOKEN")\nGET'))
+        assert b"X-A: ***" in done.outcomes[0].files[0][1]
 
     def test_graphics_links_to_a_file_without_writing_it(self, run) -> None:
         done = run(block("/json", ":results file graphics :file a.png"))
@@ -296,7 +305,7 @@ class TestVariables:
         ]
 
     def test_a_result_of_this_run_can_be_referred_to(self, run) -> None:
-        call = "#+NAME: c\n#+CALL: p(x=1)[:results replace value]\n\n"
+        call = "#+NAME: c\n#+CALL: p(x=1) :results replace value\n\n"
         text = block("/line?x=:x", ":results silent :var x=0", name="p") + call
         done = run(text + block("/line?y=:y", ":results value :var y=c"))
         assert done.results()[-1] == "/line?y=/line?x=1\n\n"
@@ -368,7 +377,7 @@ class TestNoweb:
 class TestCallsAndInline:
     def test_a_call_runs_a_block_with_its_arguments(self, run) -> None:
         text = block("/line?x=:x", ":eval no :var x=0", name="p")
-        call = "#+CALL: p[:eval yes](x=1)[:results value drawer]\n"
+        call = "#+CALL: p[:eval yes](x=1) :results value drawer\n"
         done = run(text + call)
         assert done.text == done.before + "\n#+RESULTS:\n:results:\n/line?x=1\n\n:end:\n"
 

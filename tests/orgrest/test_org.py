@@ -114,10 +114,10 @@ class TestKeywordsAbove:
 
 class TestCallsAndInlineBlocks:
     def test_a_call_is_read_with_its_parts(self) -> None:
-        (block,) = Document("#+CALL: name[:a b](x=f(1), y=2)[:results value]\n").blocks
+        (block,) = Document("#+CALL: name[:a b](x=f(1), y=2) :results value\n").blocks
         assert block.call == org.Call("name", ":a b", "x=f(1), y=2", ":results value")
 
-    @pytest.mark.parametrize("line", ["#+CALL: name", "#+CALL: name(", "#+CALL: f() words"])
+    @pytest.mark.parametrize("line", ["#+CALL: name", "#+CALL: name(", "#+CALL:f()"])
     def test_what_is_no_call_is_none(self, line: str) -> None:
         assert Document(line + "\n").blocks == []
 

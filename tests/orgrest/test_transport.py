@@ -16,10 +16,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 import trustme
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from servers import Proxy, RawServer, Socks, by_path, closing, echo, httpbin, response
 
 from orgrest import transport
 from orgrest.model import Headers, OrgrestError, Request, TransportError
+from orgrest.results import render
 from orgrest.transport import Client, wire_headers
 
 if TYPE_CHECKING:
@@ -314,6 +317,18 @@ def test_content_codings_are_undone(client: Client, coding: str) -> None:
         assert client.send(Request(GET, server.url)).body == b"plain"
 
 
+def test_a_coded_body_in_chunks_is_put_together(client: Client) -> None:
+    body = gzip.compress(b"plain")
+    chunks = b"".join(b"3;x=y\r\n%s\r\n" % body[i : i + 3] for i in range(0, len(body) - 3, 3))
+    rest = body[(len(body) - 1) // 3 * 3 :]
+    framed = chunks + b"%x\r\n%s\r\n0\r\nX-Trailer: 1\r\n\r\n" % (len(rest), rest)
+    lines = ("Content-Encoding: gzip", "Transfer-Encoding: chunked")
+    with RawServer(response(framed, *lines, length=False)) as server:
+        assert client.send(Request(GET, server.url)).body == b"plain"
+        assert client.send(Request(GET, server.url)).body == b"plain"
+    assert server.connections == 1
+
+
 @pytest.mark.parametrize(("coding", "package"), [("br", "brotli"), ("zstd", "backports.zstd")])
 def test_an_optional_content_coding_is_undone_or_named(
     client: Client, coding: str, package: str
@@ -513,6 +528,10 @@ def reset(connection: socket.socket, _: bytes) -> None:
             "the connection was closed after 2 of 5 announced bytes",
         ),
         (
+            closing(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n-10\r\nab"),
+            "the response ends inside a chunk, or its chunks are damaged",
+        ),
+        (
             closing(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\nab"),
             "the response ends inside a chunk, or its chunks are damaged",
         ),
@@ -529,6 +548,37 @@ def reset(connection: socket.socket, _: bytes) -> None:
 def test_each_fault_of_a_server_has_its_words(client: Client, answer: object, reason: str) -> None:
     with RawServer(answer) as server:  # type: ignore[arg-type]
         assert failure(client, Request(GET, server.url)).startswith(reason)
+
+
+PIECES = st.sampled_from(
+    [
+        *(b"HTTP/1.1 200 OK\r\n", b"HTTP/1.1 ", b"302 Found", b"103 E", b"101 S", b"204 N", b"999"),
+        *(b"\r\n", b"\n", b"\r", b"\r\n\r\n", b"Location: ", b"/x", b"//", b"http://[", b"\x00"),
+        *(b"Content-Length: ", b"5", b"-1", b"9" * 25, b"Transfer-Encoding: chunked\r\n", b"\xff"),
+        *(b"Content-Encoding: gzip\r\n", b"Content-Encoding: zstd, x\r\n", b"5\r\nhello\r\n", b":"),
+        *(b"0\r\n\r\n", b"-10\r\n", b"5;=\r\n", b"Set-Cookie: a=b; Domain=.; Max-Age=x\r\n"),
+        *(
+            gzip.compress(b"abc"),
+            b"Connection: keep-alive\r\n",
+            b"Content-Type: text/html; charset=",
+        ),
+    ]
+)
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.lists(PIECES, max_size=10), st.sampled_from(["GET", "HEAD", "POST"]))
+def test_whatever_a_server_sends_is_an_answer_or_an_error_of_ours(
+    pieces: list[bytes], method: str
+) -> None:
+    with RawServer(closing(b"".join(pieces))) as server, Client(total_timeout=2) as client:
+        request = Request(method, f"{server.url}/p")
+        try:
+            answer = client.send(request, cookies=client.new_cookies())
+        except TransportError as error:
+            assert error.reason  # noqa: PT017  (either outcome is right)
+        else:
+            render(request, answer).block().encode()
 
 
 def test_after_a_fault_the_client_goes_on(client: Client) -> None:

@@ -95,6 +95,43 @@ def test_a_folder_stands_for_all_files_below_it(tmp_path: Path) -> None:
     assert made == ["out/0a1b.textproto", "out/deep/2c3d.textproto"]
 
 
+def test_a_folder_of_one_file_becomes_a_folder_and_hidden_ones_are_left_out(tmp_path: Path) -> None:
+    corpus = tmp_path / "corpus"
+    for name in ("one", ".git/two", ".three"):
+        (corpus / name).parent.mkdir(parents=True, exist_ok=True)
+        (corpus / name).write_bytes(b"\x12\x00")
+    ok("convert", corpus, "--from", "binary", "--to", "text", "-o", tmp_path / "out")
+    assert [p.name for p in (tmp_path / "out").rglob("*")] == ["one.textproto"]
+
+
+@pytest.mark.parametrize(
+    "arguments", [["schema"], ["show", EXAMPLE], ["convert", EXAMPLE, "--to", "json"]]
+)
+def test_a_full_disk_behind_standard_output_is_an_error_in_words(arguments: list[object]) -> None:
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "scriptschema", *map(str, arguments)],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            check=False,
+        )
+    assert done.returncode == 1
+    assert done.stderr.startswith(b"error: ")
+    assert done.stderr.endswith(b"No space left on device\n")
+    assert done.stderr.count(b"\n") == 1
+
+
+def test_show_draws_plain_lines_where_the_encoding_has_no_others() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "scriptschema", "show", EXAMPLE],
+        env={**os.environ, "PYTHONIOENCODING": "ascii"},
+        capture_output=True,
+        check=True,
+    )
+    assert b"`-- " in done.stdout
+    assert done.stdout.isascii()
+
+
 def test_unknown_fields_are_an_error_unless_they_are_to_be_dropped(tmp_path: Path) -> None:
     path = tmp_path / "local.pb"
     path.write_bytes(bytes.fromhex("08051005"))

@@ -187,7 +187,7 @@ def test_a_seed_means_the_same_tree_in_every_process_and_always() -> None:
     assert len(outputs) == 1
 
 
-PINNED = "0238546afc5a3a288aa03c18cbcf0d82e3b1ee61f2d00f51340744dd17427191"
+PINNED = "99c8a7a320651170f3cca5eb717bee80a07917ece67b5ecf8ba20700efb91236"
 
 
 def test_a_random_object_can_be_the_source() -> None:
@@ -230,10 +230,21 @@ def test_weights_come_from_a_toml_file_too(tmp_path: FilePath) -> None:
         ({"ExprCall": {"func": 1}}, "ExprCall has no alternatives to weigh"),
         ({"Expr": {"nul": 1}}, "Expr has no alternative 'nul'; it has group, nil, bool"),
         ({"Stat": {"while_": 1}}, "Stat has no alternative 'while_'"),
-        ({"Expr": {"nil": -1}}, "Expr.nil: a weight is a number from 0 on: -1"),
-        ({"Expr": {"nil": "x"}}, "Expr.nil: a weight is a number from 0 on: 'x'"),
-        ({"Expr": {"nil": float("inf")}}, "Expr.nil: a weight is a number from 0 on: inf"),
-        ({"Expr": {"nil": float("nan")}}, "Expr.nil: a weight is a number from 0 on: nan"),
+        ({"Expr": {"nil": -1}}, "Expr.nil: a weight is 0 or a number from 1e-9 to 1e9: -1"),
+        ({"Expr": {"nil": "x"}}, "Expr.nil: a weight is 0 or a number from 1e-9 to 1e9: 'x'"),
+        (
+            {"Expr": {"nil": float("inf")}},
+            "Expr.nil: a weight is 0 or a number from 1e-9 to 1e9: inf",
+        ),
+        ({"Expr": [1]}, "Expr must be a table of alternatives and weights"),
+        ({"Expr": {"nil": 10**5000}}, "Expr.nil: a weight is 0 or a number from 1e-9 to 1e9"),
+        ({"Expr": {"nil": 1e308}}, "Expr.nil: a weight is 0 or a number from 1e-9 to 1e9: 1e+308"),
+        ({"Expr": {"nil": 5e-324}}, "Expr.nil: a weight is 0 or a number from 1e-9 to 1e9: 5e-324"),
+        ({"Expr": {"nil": [1]}}, "Expr.nil: a weight is 0 or a number from 1e-9 to 1e9: [1]"),
+        (
+            {"Expr": {"nil": float("nan")}},
+            "Expr.nil: a weight is 0 or a number from 1e-9 to 1e9: nan",
+        ),
         (
             {"Expr": dict.fromkeys(WEIGHTS["Expr"], 0) | {"group": 1}},
             "the weights leave no finite Expr",

@@ -302,6 +302,21 @@ def test_weights_that_cannot_be_read_are_told(tmp_path: Path) -> None:
     assert str(weights) in done.stderr.decode()
 
 
+@pytest.mark.skipif(not Path("/proc/self/mem").exists(), reason="a file that fails is Linux's")
+def test_weights_whose_reading_fails_are_told() -> None:
+    done = run("generate", "--weights", "/proc/self/mem")
+    assert done.returncode == 2
+    assert b"/proc/self/mem: Input/output error" in done.stderr
+
+
+def test_a_folder_in_a_tree_s_place_is_told(tmp_path: Path) -> None:
+    (tmp_path / "1.pb").mkdir()
+    done = run("generate", "-n", 2, "-o", tmp_path)
+    assert done.returncode == 1
+    assert done.stderr.decode() == f"error: {tmp_path}/1.pb: Is a directory\n"
+    assert [path.name for path in tmp_path.iterdir()] == ["1.pb"]
+
+
 def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     done = run("generate", "-n", 2, "-o", tmp_path / "file" / "folder")
@@ -330,6 +345,24 @@ def test_a_terminal_sees_progress_with_rate_and_time_left(tmp_path: Path) -> Non
 
 
 # The workers' part, in this process
+
+
+def test_an_interrupt_waits_until_a_file_is_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    done = []
+
+    def write() -> None:
+        with bulk.interrupts_later():
+            signal.raise_signal(signal.SIGINT)
+            done.append("written")
+        done.append("not reached")
+
+    with pytest.raises(KeyboardInterrupt):
+        write()
+    assert done == ["written"]
+    monkeypatch.setattr(bulk, "_SIGNAL_MASKS", False)  # as on Windows, which has no such thing
+    with bulk.interrupts_later():
+        done.append("again")
+    assert done == ["written", "again"]
 
 
 def test_bulk_makes_the_same_in_processes_and_ahead_of_nobody(tmp_path: Path) -> None:

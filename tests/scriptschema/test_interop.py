@@ -136,6 +136,7 @@ LITERALS = [
     (rb'"\1\12\123\1234\377"', b"\1\12\123\1234\377"),
     (rb'"\x4\x41\x414\XfFg"', b"\x04\x41\x414\xffg"),
     (rb'"\u00e9\U0001F600\ud83d"', "é\U0001f600".encode() + b"\xed\xa0\xbd"),
+    (rb'"\ud83d\uDE00\ude00\ud83d"', "\U0001f600".encode() + b"\xed\xb8\x80\xed\xa0\xbd"),
     (b'"\xc3\xa9\xff\x80"', b"\xc3\xa9\xff\x80"),
     (b"'a\"b' \"c'd\"", b"a\"bc'd"),
     (b'"a#b" # "comment" \xff\n', b"a#b"),
@@ -157,7 +158,11 @@ def test_any_bytes_in_a_string_survive_raw_in_text(data: bytes) -> None:
 
 
 BAD_TEXT = [
-    (ExprConstantString, 'val: "a\nb"', "line 1: 'val: \"a': String missing ending quote"),
+    (ExprConstantString, 'val: "a\nb"', "line 1: a string literal is not closed"),
+    (ExprConstantString, "\nval: 'a\\'", "line 2: a string literal is not closed"),
+    # Each quote must not be taken for the start of another literal: that would take hours.
+    (ExprConstantString, 'val: "' + '\\"' * 300_000, "line 1: a string literal is not closed"),
+    (ExprConstantString, "val: " + "x" * 100_000, "line 1: 'val: xxx"),
     (ExprConstantString, r'val: "\q"', r"line 1: \q is no escape of a string literal"),
     (ExprConstantString, '\n\nval: "\\U00110000"', "line 3: \\U is no escape"),
     (ExprConstantString, b'val: "\\\xff"', "line 1: \\\\xff is no escape"),
@@ -191,6 +196,7 @@ BAD_JSON = [
     (Local, '{"name": 1, "name": 2}', "duplicate key"),
     (Local, '{"nmae": 1}', 'no field named "nmae"'),
     (Local, "null", "Failed to parse JSON"),
+    (Local, '{"' + "n" * 100_000 + '": 1}', "no field named"),
     (Local, b'{"name": "\xff"}', "'utf-8' codec can't decode byte 0xff"),
     (ExprConstantString, r'{"val": "\ud800"}', "surrogate"),
     (Expr, '{"group":{"expr":' * 60 + "{}" + "}}" * 60, "too deep"),

@@ -214,6 +214,16 @@ def test_an_integer_of_another_kind_is_an_int32() -> None:
     assert messages.TypePrimitive(kind=Kind.NUMBER).kind == 4
 
 
+def test_a_number_is_equal_whatever_its_class() -> None:
+    assert Local(name=ExprBinary.Op.Sub) == Local(name=1)
+    assert Local(name=ExprBinary.Op.Sub) != Local(name=2)
+
+
+def test_a_number_that_python_does_not_print_is_refused_in_words() -> None:
+    with pytest.raises(ValidationError, match=r"tag 1\), not int of 16610 bits"):
+        Local(name=10**5000)
+
+
 def test_unknown_names_are_refused_and_known_ones_told() -> None:
     with pytest.raises(TypeError, match="unexpected keyword argument 'nmae'"):
         Local(nmae=1)

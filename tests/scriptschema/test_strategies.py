@@ -1,5 +1,6 @@
 """Strategies: found without import, shrinking to the smallest tree, within Hypothesis's limits."""
 
+import random
 import subprocess
 import sys
 
@@ -164,6 +165,23 @@ def test_examples_shrink_to_the_smallest_tree(name: str) -> None:
         settings=settings(max_examples=2000, database=None, derandomize=True),
     )
     assert found == smallest
+
+
+# Seeds with which it once stopped early: at blocks with statements that could not be taken out,
+# since what follows one meant another tree with a larger budget; at a byte that could not become
+# a character.
+@pytest.mark.parametrize(
+    ("name", "seed"),
+    [
+        ("two returns", 0),
+        ("two returns", 4),
+        *(("a string that is not ASCII", n) for n in range(10)),
+    ],
+)
+def test_where_the_search_starts_does_not_change_the_smallest_tree(name: str, seed: int) -> None:
+    strategy, predicate, smallest = SMALLEST[name]
+    options = settings(max_examples=2000, database=None)
+    assert find(strategy, predicate, settings=options, random=random.Random(seed)) == smallest
 
 
 @settings(deadline=None)

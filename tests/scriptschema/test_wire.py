@@ -5,6 +5,7 @@ That it agrees with protobuf's own runtimes is tested in `test_differential.py`.
 
 import io
 import pickle
+import sys
 import tracemalloc
 
 import plain
@@ -241,6 +242,26 @@ def test_unknown_fields_are_dropped_or_refused_as_asked(
     assert str(caught.value) == text
 
 
+@pytest.mark.parametrize("cls", [Local, ExprGroup], ids=["a number", "a length"])
+def test_a_varint_without_end_is_given_up_at_once(cls: type[Message]) -> None:
+    # Collecting its bits first would take minutes: time grows with the square of their number.
+    data = (b"\x08" if cls is Local else b"\x0a") + b"\xff" * 2_000_000
+    with pytest.raises(wire.DecodeError, match="a varint of more than 10 bytes"):
+        wire.decode(cls, data)
+
+
+@pytest.mark.parametrize("data", [5, [8, 5], "\x08\x05", None])
+def test_what_is_no_bytes_is_not_decoded(data: object) -> None:
+    with pytest.raises(TypeError, match="a bytes-like object is required"):
+        wire.decode(Local, data)
+
+
+@pytest.mark.parametrize("cls", [Message, type("Mine", (Local,), {}), int, None])
+def test_only_the_schemas_messages_are_decoded(cls: type) -> None:
+    with pytest.raises(TypeError, match="not a message class: "):
+        wire.decode(cls, b"\x08\x05")
+
+
 def test_what_to_do_with_unknown_fields_is_checked() -> None:
     with pytest.raises(ValueError, match="unknown must be 'drop' or 'error', not 'keep'"):
         wire.decode(Local, b"\x08\x05", unknown="keep")
@@ -267,6 +288,21 @@ def test_any_depth_works_where_it_is_asked_for(groups: int) -> None:
     with pytest.raises(wire.DecodeError) as refused:
         wire.decode(Expr, data, max_depth=2 * groups - 1)
     assert len(str(refused.value)) < 700
+
+
+def test_the_callers_own_depth_does_not_matter_until_python_can_go_no_further() -> None:
+    tree = generate(seed=1, size=200)
+    data = wire.encode(tree)
+
+    def decode_below(frames: int) -> Message:
+        return decode_below(frames - 1) if frames else wire.decode(ModuleSet, data)
+
+    decoded = 0
+    with pytest.raises(RecursionError):  # noqa: PT012  # each depth until there is no room
+        for frames in range(sys.getrecursionlimit()):
+            assert decode_below(frames) is not None
+            decoded = frames
+    assert decoded > 500
 
 
 def test_deep_unknown_groups_end_in_an_error() -> None:
