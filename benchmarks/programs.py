@@ -53,7 +53,7 @@ def main(smoke: bool) -> None:
     speed(trees, rounds=2 if smoke else 7)
     growth((100, 1000) if smoke else (100, 1000, 10_000, 100_000), rounds=1 if smoke else 5)
     spread(20 if smoke else 2000)
-    real(20 if smoke else 1000)
+    real(20 if smoke else 300)
 
 
 def speed(trees: Sequence[ModuleSet], rounds: int) -> None:

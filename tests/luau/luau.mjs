@@ -38,6 +38,7 @@ return function() return concat(lines, "\\n") end, function(required) module = r
 // worker is given up after so many runs or characters of source.
 const RUNS = 20
 const CHARACTERS = 1_000_000
+const HUNG = 60_000 // milliseconds for what is done with a source before it runs
 
 async function work() {
     const { LuauState } = await import('luau-web')
@@ -81,13 +82,18 @@ function start() {
         stderr: true,
         resourceLimits: { stackSizeMb: 32 }, // for Luau's own limit of 1,000 levels
     })
-    const handle = { worker, settle: null, started: null, timer: null, runs: 0, characters: 0 }
+    const handle = { worker, ended: false, runs: 0, characters: 0 }
     handle.ready = new Promise((resolve) => (handle.settle = resolve))
     worker.on('message', (message) => {
         if (message === 'started') handle.started()
         else handle.settle(message)
     })
-    worker.on('error', (error) => handle.settle({ crash: String(error?.message ?? error) }))
+    const end = (crash) => {
+        handle.ended = true
+        handle.settle({ crash })
+    }
+    worker.on('error', (error) => end(String(error?.message ?? error)))
+    worker.on('exit', (code) => end(`the worker ended with ${code}`))
     return handle
 }
 
@@ -101,21 +107,36 @@ async function serve() {
         spare = start()
     }
 
-    async function answer(request) {
+    async function ask(request) {
         current.runs += 'milliseconds' in request ? 1 : 0
         current.characters += request.source.length + (request.module ?? '').length
         if (current.runs > RUNS || current.characters > CHARACTERS) replace()
         await current.ready
+        if (current.ended) replace()
+        await current.ready
+        let timer
+        const limit = (milliseconds) => {
+            clearTimeout(timer)
+            timer = setTimeout(() => current.settle({ timeout: true }), milliseconds)
+        }
         const outcome = await new Promise((resolve) => {
-            const late = () => resolve({ crash: 'ran out of time', timeout: true })
             current.settle = resolve
-            current.started = () => (current.timer = setTimeout(late, request.milliseconds))
+            current.started = () => limit(request.milliseconds)
+            limit(HUNG)
             current.worker.postMessage(request)
         })
-        clearTimeout(current.timer)
-        if (outcome.crash === undefined) return outcome
-        replace()
-        return { error: outcome.crash, output: '', timeout: outcome.timeout ?? false }
+        clearTimeout(timer)
+        if (outcome.timeout || outcome.crash !== undefined) replace()
+        return outcome
+    }
+
+    async function answer(request) {
+        let outcome = await ask(request)
+        // A worker may have died of what was before: what fails again in a new one is the source's.
+        if (outcome.crash !== undefined) outcome = await ask(request)
+        if (outcome.timeout) return { error: 'ran out of time', output: '', timeout: true }
+        if (outcome.crash !== undefined) return { error: outcome.crash, output: '', timeout: false }
+        return outcome
     }
 
     for await (const line of createInterface({ input: process.stdin })) {
