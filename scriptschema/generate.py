@@ -33,6 +33,9 @@ DEFAULT_SIZE: Final = 200
 MAX_DEPTH: Final = 100
 """As deep as protobuf's C++ and upb runtimes read."""
 
+DEEPEST: Final = 200
+"""No tree is deeper, whatever is asked for: building one takes a call for each level."""
+
 UNSET: Final = "unset"
 """The name, in weights, of leaving a oneof without any alternative."""
 
@@ -199,18 +202,22 @@ def generate(
 
     `size` is the aimed number of nodes (messages), from 1 on; with a source that does not fill
     (bytes, Hypothesis) it is the limit, but for what a message cannot do without. No tree is deeper
-    than `max_depth` levels below `cls`.
+    than `max_depth` levels below `cls`, nor than `DEEPEST`.
 
     `weights` changes `WEIGHTS`: a mapping from messages to alternatives to weights, or the path of
     a TOML file with a table for each message. `swarm` turns a random subset of the alternatives off
     for this tree (Groce et al., "Swarm Testing", ISSTA 2012).
 
-    Raises WeightsError, and ValueError for a size or a depth in which there is no tree.
+    Raises WeightsError, ValueError for a size or a depth in which there is no tree, and TypeError
+    for a class that is no message.
     """
     if seed is not None and choices is not None:
         raise ValueError("give a seed or choices, not both")
     if size < 1:
         raise ValueError(f"size must be at least 1, not {size}")
+    if cls not in _PARTS:
+        raise TypeError(f"not a message class: {getattr(cls, '__qualname__', cls)}")
+    max_depth = min(max_depth, DEEPEST)
     grammar = grammar_of(weights)
     source = choices or RandomChoices(random.Random() if seed is None else seed)  # noqa: S311
     if swarm:

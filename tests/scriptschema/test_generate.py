@@ -301,5 +301,17 @@ def test_sizes_and_depths_without_a_tree_are_refused(options: dict, text: str) -
         generate(seed=1, **options)
 
 
+def test_a_spine_ends_where_the_stack_would() -> None:
+    weights = {"Expr": dict.fromkeys(WEIGHTS["Expr"], 0) | {"group": 1000, "nil": 1}}
+    tree = generate(Expr, seed=1, size=100_000, max_depth=100_000, weights=weights)
+    assert 100 < depth(tree) <= 200
+
+
+@pytest.mark.parametrize("cls", ["Expr", Message, int])
+def test_what_is_no_message_class_is_refused(cls: object) -> None:
+    with pytest.raises(TypeError, match=r"not a message class: (Expr|Message|int)"):
+        generate(cls, seed=1)
+
+
 def test_a_leaf_has_its_own_least_depth() -> None:
     assert generate(messages.Local, seed=1, max_depth=0) is not None
