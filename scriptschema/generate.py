@@ -73,9 +73,9 @@ WEIGHTS: Final[Mapping[str, Mapping[str, int]]] = MappingProxyType(
         "TableItem": {UNSET: 4, "key_name": 4, "key_expr": 2},
         "ExprIfElse": {UNSET: 1, "else": 12, "elseif": 3},
         "Stat": {
-            "break": 2,
-            "continue": 2,
-            "return": 2,
+            "break": 3,
+            "continue": 3,
+            "return": 6,
             "block": 3,
             "call": 14,
             "local": 16,
