@@ -31,7 +31,7 @@ from hypothesis.strategies import DrawFn, SearchStrategy
 
 from scriptschema import wire
 from scriptschema.base import INT32_MAX, INT32_MIN, Message
-from scriptschema.choices import INTEGERS, SMALL
+from scriptschema.choices import INTEGERS, SMALL, WORDS, BytesChoices
 from scriptschema.generate import MAX_DEPTH, Builder, Grammar, Weights, grammar_of
 from scriptschema.messages import Expr, ModuleSet, Stat, StatBlock, Type
 
@@ -46,7 +46,8 @@ MAX_SIZE: Final = 3000
 
 MessageT = TypeVar("MessageT", bound=Message)
 
-_BYTE: Final = st.integers(0, 255)
+_CHUNK_SIZE: Final = 12
+_CHUNK: Final = st.binary(min_size=_CHUNK_SIZE, max_size=_CHUNK_SIZE)
 _INT32: Final = st.integers(INT32_MIN, INT32_MAX)
 _STRING: Final = st.one_of(
     st.text(max_size=20),
@@ -59,25 +60,34 @@ def _below(n: int) -> SearchStrategy[int]:
     return st.integers(0, n - 1)
 
 
-class _DrawnChoices:
-    """Choices by Hypothesis; see `choices.Choices`."""
+class _DrawnChoices(BytesChoices):
+    """Choices by bytes that Hypothesis is asked for in chunks; see `choices.Choices`.
 
-    fills = False
+    `end` is where the bytes end of which none has been used.
+    """
 
     def __init__(self, draw: DrawFn) -> None:
+        super().__init__(b"")
         self.draw = draw
+        self.end = 0
 
-    def below(self, n: int) -> int:
-        return self.draw(_below(n))
+    def _refill(self) -> None:
+        self.data, self.position, self.end = self.draw(_CHUNK), 0, _CHUNK_SIZE
 
-    def pick(self, cumulative: Sequence[float]) -> int:
-        return bisect(cumulative, self.draw(_BYTE) * cumulative[-1] / 256)
+    def _byte(self) -> int:
+        if self.position == self.end:
+            self._refill()
+        self.position += 1
+        return self.data[self.position - 1]
 
-    def part(self, whole: int, share: int, shares: int) -> int:
-        return whole * share // shares
+    def last_byte(self) -> int:
+        if self.position == self.end:
+            self._refill()
+        self.end -= 1
+        return self.data[self.end]
 
     def int32(self) -> int:
-        value = self.draw(_BYTE)
+        value = self._byte()
         if value < 224:
             return value % SMALL
         if value < 254:
@@ -85,6 +95,9 @@ class _DrawnChoices:
         return self.draw(_INT32)
 
     def string(self) -> str:
+        value = self._byte()
+        if value < 128:
+            return WORDS[value % len(WORDS)] if value else ""
         return self.draw(_STRING)
 
 
@@ -106,10 +119,15 @@ class _DrawnBuilder(Builder):
         return self.choices.draw(strategy)
 
     def build_by(self, draw: DrawFn, cls: type[Message], budget: int, depth: int) -> Any:
-        self.choices.draw, outer = draw, self.choices.draw
+        choices = self.choices
+        outer = choices.draw, choices.data, choices.position, choices.end
+        choices.draw, choices.position = draw, choices.end
         message = super().build(cls, budget, depth)
-        self.choices.draw = outer
+        choices.draw, choices.data, choices.position, choices.end = outer
         return message
+
+    def goes_on(self, weights: tuple[int, int]) -> bool:
+        return self.choices.last_byte() * weights[1] >= weights[0] * 256
 
 
 _asked = threading.local()
