@@ -18,7 +18,6 @@ from scriptschema.generate import generate
 from scriptschema.messages import ENUMS, MESSAGES, ModuleSet
 
 SIZE = 200
-HYPOTHESIS_SIZE = 100
 
 
 def main(smoke: bool) -> None:
@@ -36,7 +35,7 @@ def main(smoke: bool) -> None:
         "RandomChoices, swarm": lambda: timed(
             lambda: [generate(seed=i, size=SIZE, swarm=True) for i in seeds]
         ),
-        "Hypothesis": lambda: drawn(strategies.module_sets(size=HYPOTHESIS_SIZE), examples),
+        "Hypothesis": lambda: drawn(strategies.module_sets(), examples),
         "Hypothesis, idiomatic": lambda: drawn(IDIOMATIC[ModuleSet], examples),
     }
     nodes: dict[str, int] = {}
@@ -59,7 +58,7 @@ def main(smoke: bool) -> None:
         for name, taken in times.items()
     ]
     header = ("source", "nodes", "us a node", "nodes a second", "time, RandomChoices = 1")
-    table(header, rows, f"trees of {SIZE} nodes (Hypothesis: up to {HYPOTHESIS_SIZE})")
+    table(header, rows, f"trees of {SIZE} nodes (Hypothesis: up to {strategies.DEFAULT_SIZE})")
     made = memory(lambda: [generate(seed=i, size=SIZE) for i in seeds])
     count = sum(1 for i in seeds for _ in walk(generate(seed=i, size=SIZE)))
     print(f"memory of generated trees: {made / count:.0f} bytes a node\n")

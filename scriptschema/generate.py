@@ -580,7 +580,7 @@ class Builder:
         if not self.fills:
             # One question before each item, so that taking an item out is a small change; asked
             # whatever the budget, so that what it leaves means the same with a larger one.
-            while self.choices.pick(step.more[min(len(items), 4)]) and len(items) < most:
+            while self.goes_on(step.more[min(len(items), 4)]) and len(items) < most:
                 part = max(budget // 3, step.cost)
                 items.append(self.build(step.type, part, depth))
                 budget -= part
@@ -605,6 +605,10 @@ class Builder:
             budget -= self.made - before
             count -= 1
         return items
+
+    def goes_on(self, weights: tuple[int, int]) -> bool:
+        """Choose whether a list has another item, by the weights of ending it and of going on."""
+        return self.choices.pick(weights) > 0
 
     def alternative(self, step: _Step, budget: int, depth: int) -> _Alternative:
         """Choose an alternative that `budget` and `depth` allow."""

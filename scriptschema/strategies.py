@@ -6,9 +6,12 @@
     @given(strategies.exprs())
     def test_printer(expr): ...
 
-The third source of choice: the generator of `generate.py` asks Hypothesis, by plain integers inside
-one strategy, which is many times faster than a strategy for each message and shrinks as well: every
-integer shrinks towards 0, and 0 is the simplest choice everywhere.
+The third source of choice: the generator of `generate.py` reads bytes that Hypothesis is asked for.
+What a draw costs hardly depends on what is drawn, so there is one draw for each expression,
+statement and type: a chunk of bytes for the choices in it. That is many times faster than a
+strategy for each message, and shrinks as well: every byte shrinks towards 0, and 0 is the simplest
+choice everywhere; a chunk stands at the start of what it decides, so that leaving chunks out leaves
+out items, and puts an inner tree into an outer one's place.
 
 `st.from_type(messages.Expr)` finds these strategies without any import: see `hypothesis_plugin.py`.
 This is the only module that imports hypothesis.
@@ -19,8 +22,6 @@ Source: the Hypothesis manual, "Strategies reference" and "Extension entry point
 from __future__ import annotations
 
 import threading
-from bisect import bisect
-from collections.abc import Sequence
 from functools import cache
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -31,14 +32,14 @@ from hypothesis.strategies import DrawFn, SearchStrategy
 
 from scriptschema import wire
 from scriptschema.base import INT32_MAX, INT32_MIN, Message
-from scriptschema.choices import INTEGERS, SMALL
+from scriptschema.choices import INTEGERS, SMALL, WORDS, BytesChoices
 from scriptschema.generate import MAX_DEPTH, Builder, Grammar, Weights, grammar_of
 from scriptschema.messages import Expr, ModuleSet, Stat, StatBlock, Type
 
 if TYPE_CHECKING:
     from scriptschema.luau.names import Names
 
-DEFAULT_SIZE: Final = 100
+DEFAULT_SIZE: Final = 200
 """The most nodes of a tree; see `messages`."""
 
 MAX_SIZE: Final = 3000
@@ -46,7 +47,9 @@ MAX_SIZE: Final = 3000
 
 MessageT = TypeVar("MessageT", bound=Message)
 
-_BYTE: Final = st.integers(0, 255)
+# As many as most expressions, statements and types read; those that read more draw another chunk.
+_CHUNK_SIZE: Final = 12
+_CHUNK: Final = st.binary(min_size=_CHUNK_SIZE, max_size=_CHUNK_SIZE)
 _INT32: Final = st.integers(INT32_MIN, INT32_MAX)
 # Bytes are drawn as text too: then a string of them can shrink to a text.
 _STRING: Final = st.one_of(
@@ -62,25 +65,34 @@ def _below(n: int) -> SearchStrategy[int]:
     return st.integers(0, n - 1)
 
 
-class _DrawnChoices:
-    """Choices by Hypothesis; see `choices.Choices`."""
+class _DrawnChoices(BytesChoices):
+    """Choices by chunks of bytes that Hypothesis draws; see `choices.Choices`.
 
-    fills = False
+    A chunk is read from both ends, up to `end` from the back: whether lists go on stands there, so
+    that the other choices stay what they are when a list gets shorter.
+    """
 
     def __init__(self, draw: DrawFn) -> None:
+        super().__init__(b"")
         self.draw = draw
+        self.end = 0
 
-    def below(self, n: int) -> int:
-        return self.draw(_below(n))
+    def _byte(self) -> int:
+        self._refill()
+        self.position += 1
+        return self.data[self.position - 1]
 
-    def pick(self, cumulative: Sequence[float]) -> int:
-        return bisect(cumulative, self.draw(_BYTE) * cumulative[-1] / 256)
+    def last_byte(self) -> int:
+        self._refill()
+        self.end -= 1
+        return self.data[self.end]
 
-    def part(self, whole: int, share: int, shares: int) -> int:
-        return whole * share // shares
+    def _refill(self) -> None:
+        if self.position == self.end:
+            self.data, self.position, self.end = self.draw(_CHUNK), 0, _CHUNK_SIZE
 
     def int32(self) -> int:
-        value = self.draw(_BYTE)
+        value = self._byte()
         if value < 224:
             return value % SMALL
         if value < 254:
@@ -88,11 +100,14 @@ class _DrawnChoices:
         return self.draw(_INT32)
 
     def string(self) -> str:
+        value = self._byte()
+        if value < 128:  # Without a draw, which costs as much as the rest of an expression.
+            return WORDS[value % len(WORDS)] if value else ""
         return self.draw(_STRING)
 
 
 class _DrawnBuilder(Builder):
-    """Builds by draws, and draws expressions, statements and types as such.
+    """Builds by draws, and draws expressions, statements and types as such, each with own chunks.
 
     Hypothesis then knows where one starts and ends, and can put an inner one into an outer one's
     place when it shrinks. For each there is one strategy, since making them costs more than drawing
@@ -109,10 +124,15 @@ class _DrawnBuilder(Builder):
         return self.choices.draw(strategy)
 
     def build_by(self, draw: DrawFn, cls: type[Message], budget: int, depth: int) -> Any:
-        self.choices.draw, outer = draw, self.choices.draw
+        choices = self.choices
+        outer = choices.draw, choices.data, choices.position, choices.end
+        choices.draw, choices.position = draw, choices.end  # Nothing left: the next draws a chunk.
         message = super().build(cls, budget, depth)
-        self.choices.draw = outer
+        choices.draw, choices.data, choices.position, choices.end = outer
         return message
+
+    def goes_on(self, weights: tuple[int, int]) -> bool:
+        return self.choices.last_byte() * weights[1] / 256 >= weights[0]
 
 
 _asked = threading.local()
