@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -49,6 +50,11 @@ def message_class(name: str) -> type[Message]:
 def report(error: Exception) -> None:
     """Print an error to standard error."""
     click.secho(f"error: {error}", err=True, fg="red")
+    try:
+        sys.stdout.flush()
+    except OSError:
+        # Python would try again at its end, and turn the exit status into 120.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def refuse_terminal() -> None:
