@@ -32,7 +32,6 @@ Files are read below the document's folder only, unless the caller allows others
 
 from __future__ import annotations
 
-import json
 import re
 import stat
 from pathlib import Path
@@ -275,18 +274,6 @@ def read_env_file(path: Path) -> dict[str, str]:
             value = re.sub(r"(?:^|\s+)#.*", "", value)
         variables[name] = value
     return variables
-
-
-def to_value(value: object) -> str:
-    """How a value out of an Org document stands in a request.
-
-    Strings as they are, None as nothing, everything else as JSON.
-    """
-    if value is None:
-        return ""
-    if isinstance(value, str):
-        return value
-    return json.dumps(value, ensure_ascii=False)
 
 
 def _unquote(literal: str) -> str:

@@ -424,7 +424,7 @@ def walk(tree: Message) -> Iterator[tuple[Message, Path]]:
                     stack.append((child[index], Path(path, slot, index)))
             else:
                 name = message.which if slot == "alternative" else slot
-                stack.append((child, Path(path, name, None)))  # type: ignore[arg-type]
+                stack.append((child, Path(path, name or "", None)))
 
 
 MessageT = TypeVar("MessageT", bound=Message)
@@ -447,6 +447,7 @@ def message(cls: type[MessageT]) -> type[MessageT]:
             slots.append(name)
     slots += ["which", "alternative"] if oneof else []
     namespace |= {"__slots__": tuple(slots), "_slots": tuple(slots), "ONEOF": oneof}
+    # mypy does not follow a call of a metaclass.
     made: type[MessageT] = type(cls)(cls.__name__, cls.__bases__, namespace)  # type: ignore[misc]
     return attrs.define(
         made, these=attributes, slots=False, init=False, repr=False, eq=False, kw_only=True,
@@ -476,11 +477,12 @@ def complete(module: types.ModuleType) -> dict[str, type[Message]]:
         cls.FIELDS = types.MappingProxyType({field.name: field for field in fields})
         cls.__doc__ = inspect.cleandoc(cls.__doc__ or "") + _describe(fields)
         cls._child_slots = _child_slots(fields)
+        # mypy knows none of the three names that a class is given or read here.
         cls.__init__ = _compile_init(cls)  # type: ignore[method-assign]
-        cls.__signature__ = _signature(cls, hints)  # type: ignore[attr-defined]
+        signature = cls.__signature__ = _signature(cls, hints)  # type: ignore[attr-defined]
         for attribute in cls.__attrs_attrs__:  # type: ignore[attr-defined]
             # As attrs.resolve_types does, which cannot find the names of the base classes' hints.
-            hint = cls.__signature__.parameters[attribute.name].annotation  # type: ignore[attr-defined]
+            hint = signature.parameters[attribute.name].annotation
             object.__setattr__(attribute, "type", hint)
         cls._unchecked = type(
             cls.__name__,

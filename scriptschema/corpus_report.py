@@ -10,7 +10,8 @@ from io import BytesIO
 from math import ceil
 from typing import Any, Final, cast
 
-from scriptschema.corpus_stats import PERCENTILES, UNSET, CorpusStats, percentile, total
+from scriptschema.corpus_stats import PERCENTILES, CorpusStats, percentile, total
+from scriptschema.generate import UNSET
 from scriptschema.interop import MissingExtra
 from scriptschema.messages import MESSAGES
 

@@ -16,11 +16,11 @@ import attrs
 
 from scriptschema import wire
 from scriptschema.base import Message, Path, walk
+from scriptschema.generate import UNSET
 from scriptschema.messages import MESSAGES
 
 PERCENTILES: Final = (0, 10, 50, 90, 99, 100)
 
-UNSET: Final = "unset"
 """What a oneof holds that no alternative is set of."""
 
 

@@ -219,6 +219,7 @@ def generate(
         raise TypeError(f"not a message class: {getattr(cls, '__qualname__', cls)}")
     max_depth = min(max_depth, DEEPEST)
     grammar = grammar_of(weights)
+    # Nothing here is a secret that a weak random number would tell.
     source = choices or RandomChoices(random.Random() if seed is None else seed)  # noqa: S311
     if swarm:
         grammar = grammar.swarm(source)
@@ -260,7 +261,7 @@ def read_weights(path: Path) -> Weights:
 
 @lru_cache(maxsize=64)
 def _grammar(changes: tuple[tuple[str, tuple[tuple[str, float], ...]], ...]) -> Grammar:
-    weights = {message: dict(inner) for message, inner in WEIGHTS.items()}
+    weights: dict[str, dict[str, float]] = {m: {**inner} for m, inner in WEIGHTS.items()}
     for message, inner in changes:
         if message not in weights:
             known = ", ".join(weights)
@@ -271,7 +272,7 @@ def _grammar(changes: tuple[tuple[str, tuple[tuple[str, float], ...]], ...]) -> 
                 raise WeightsError(
                     f"{message} has no alternative {name!r}; it has {', '.join([*names, UNSET])}"
                 )
-            weights[message][name] = weight  # type: ignore[assignment]
+            weights[message][name] = weight
     return Grammar(weights)
 
 

@@ -315,9 +315,9 @@ def _foreign(draw: DrawFn, data: bytes) -> tuple[bytes, str]:
     number = draw(st.sampled_from([0, 1, 2, 3, 5, 15, 16, 17, 99, 2**29 - 1, 2**29]))
     field = draw(st.sampled_from(_FOREIGN))
     tag, rest = field[0], field[1:]
-    new = _varint(number << 3 | tag) + rest
+    new = wire.varint_bytes(number << 3 | tag) + rest
     if tag == wire.GROUP:
-        new += _varint(number << 3 | wire.END_GROUP)
+        new += wire.varint_bytes(number << 3 | wire.END_GROUP)
     return data[:at] + new + data[at:], f"foreign field {new.hex()} at {at}"
 
 
@@ -342,7 +342,7 @@ def _nest(draw: DrawFn, data: bytes) -> tuple[bytes, str]:
     """The whole as field 1 of field 1 of ...: as deep as runtimes go, and deeper."""
     levels = draw(st.sampled_from([1, 2, 50, 97, 98, 99, 100, 101, 150]))
     for _ in range(levels):
-        data = b"\x0a" + _varint(len(data)) + data
+        data = b"\x0a" + wire.varint_bytes(len(data)) + data
     return data, f"nested {levels} times in field 1"
 
 
@@ -354,14 +354,6 @@ def _lengthen(draw: DrawFn, data: bytes) -> tuple[bytes, str]:
     more = draw(st.integers(1, 10))
     new = bytes([data[at] | 128, *[128] * (more - 1), 0])
     return data[:at] + new + data[at + 1 :], f"byte {at} lengthened by {more}"
-
-
-def _varint(value: int) -> bytes:
-    out = bytearray()
-    while value > 127:
-        out.append(value & 127 | 128)
-        value >>= 7
-    return bytes([*out, value])
 
 
 _FAULTS: Final = (

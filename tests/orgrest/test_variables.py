@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from orgrest.model import ExpansionError, OrgrestError, Request, RequestSyntaxError, Source
 from orgrest.requests import parse
-from orgrest.variables import Scope, expand, read_env_file, to_value
+from orgrest.variables import Scope, expand, read_env_file
 
 
 def complete(text: str, scope: Scope | None = None, index: int = 0) -> Request:
@@ -591,20 +591,6 @@ def test_a_multipart_body_that_does_not_fit_its_boundary_is_told(
 ) -> None:
     text = f"POST http://h/\nContent-Type: {kind}\n\n{content}"
     assert notices(text) == [f"f.http:4:1: {reason}"]
-
-
-# ------------------------------------------------------------------------------------------- values
-
-
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [
-        *(("a b", "a b"), (42, "42"), (1.5, "1.5"), (None, ""), ([], "[]"), (True, "true")),
-        ([["a", 1], ["é", None]], '[["a", 1], ["é", null]]'),
-    ],
-)
-def test_values_of_a_document_stand_as_text_or_json(value: object, text: str) -> None:
-    assert to_value(value) == text
 
 
 # ------------------------------------------------------------------------------------- any document
