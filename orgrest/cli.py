@@ -12,6 +12,7 @@ from __future__ import annotations
 import os
 import sys
 import time
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -38,6 +39,13 @@ Other commands (orgrest COMMAND --help):
 """
 
 
+# Where each of them is defined, under its name.
+_MODULES = {
+    "demo": "orgrest.cli",
+    "curl": "orgrest.cli",
+}
+
+
 @attrs.frozen
 class _Settings:
     """The options of one run."""
@@ -57,12 +65,10 @@ class _Settings:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit."""
     given = list(sys.argv[1:] if arguments is None else arguments)
-    command: click.Command = evaluate
-    if given[:1] == ["demo"]:
-        command, given = demo, given[1:]
-    elif given[:1] == ["curl"]:
-        command, given = curl, given[1:]
-    name = "orgrest" if command is evaluate else f"orgrest {command.name}"
+    command, name = evaluate, "orgrest"
+    if given and given[0] in _MODULES:
+        command = getattr(import_module(_MODULES[given[0]]), given[0])
+        name = f"orgrest {given.pop(0)}"
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
