@@ -7,8 +7,10 @@ JSON (RFC 8259) is indented by two blanks; the order of keys, duplicate keys and
 numbers stay. Strings lose the escapes that they do not need. Several values one after the other are
 laid out one by one; what follows the last is kept.
 
-XML is indented by two blanks. An element that holds text, or says xml:space="preserve", is kept as
-it is, for blanks count there. Nothing is resolved: no entity, no doctype.
+XML is indented by two blanks. An element that holds text stays together: blanks count there. Where
+it stands on one line, that is broken as restclient and Emacs's nxml-mode break it, before a tag that
+follows another. One that says xml:space="preserve" is kept as it is. Nothing is resolved: no entity,
+no doctype.
 """
 
 from __future__ import annotations
@@ -56,6 +58,10 @@ _XML = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
+_PRESERVE = re.compile(r"xml:space\s*=\s*[\"']preserve")
+# What restclient lets stand between two tags that it puts on two lines. The t is a slip of its
+# (it writes "\\t" where a tab is meant), but documents are full of results that were made so.
+_BETWEEN_TAGS = re.compile(r"[ \\t]*+")
 
 
 class _NotUnderstoodError(Exception):
@@ -179,9 +185,11 @@ def _xml(text: str) -> str:
             depth -= 1
         piece = token[0]
         opens = token["open"] and not token["rest"].endswith("/")
-        if opens and (index in verbatim or ends[index] == index + 1):
+        if opens and index in verbatim:
             last = ends[index]
             piece = text[token.start() : tokens[last].end()]
+            if "\n" not in piece and not _PRESERVE.search(piece):
+                piece = _broken(tokens[index : last + 1], depth)
             index = last
         lines.append("  " * depth + piece)
         size += len(lines[-1])
@@ -213,8 +221,62 @@ def _xml_structure(tokens: list[re.Match[str]]) -> tuple[set[int], dict[int, int
             roots += not opened
             if not token["rest"].endswith("/"):
                 opened.append(index)
-                if re.search(r"xml:space\s*=\s*[\"']preserve", token["rest"]):
+                if _PRESERVE.search(token["rest"]):
                     verbatim.add(index)
     if opened or roots != 1:
         raise _NotUnderstoodError
     return verbatim, ends
+
+
+def _broken(tokens: list[re.Match[str]], depth: int) -> str:
+    """Break the tokens of an element with text before tags that follow one; indent the lines.
+
+    The rules are those of Emacs 28's `nxml-compute-indent`: a line that ends with the end tag of an
+    element that begins a line stands below that one; another by what stands on it and above it.
+    """
+    lines: list[list[re.Match[str]]] = [[]]
+    for index, token in enumerate(tokens):
+        after = index - 1
+        if after > 0 and tokens[after]["text"] and _BETWEEN_TAGS.fullmatch(tokens[after][0]):
+            after -= 1
+        if index and token["text"] is None and tokens[after]["text"] is None:
+            lines.append([])
+        lines[-1].append(token)
+    opened: list[tuple[int, bool]] = []  # for each open element: its line, and if it begins it
+    widths: list[int] = []
+    for number, line in enumerate(lines):
+        closed = (number, False)
+        for token in line:
+            if token["close"]:
+                closed = opened.pop()
+            elif token["open"] and not token["rest"].endswith("/"):
+                opened.append((number, token is line[0]))
+        last = next(token for token in reversed(line) if token[0].strip(" "))
+        if not number:
+            widths.append(2 * depth)
+        elif last["close"] and closed[0] < number and closed[1]:
+            widths.append(widths[closed[0]])
+        else:
+            above, here = _context(lines[number - 1]), _context(line)
+            shift = (here != "end") if above == "start" else -(here == "end")
+            widths.append(max(widths[-1] + 2 * shift, 0))
+    texts = ("".join(token[0] for token in line) for line in lines)
+    return "\n".join(" " * width + text for width, text in zip(widths, texts, strict=True)).lstrip(
+        " "
+    )
+
+
+def _context(line: list[re.Match[str]]) -> str:
+    """What the tokens of a line are, taken together: `nxml-merge-indent-context-type`."""
+    context = ""
+    for token in line:
+        if token["close"]:
+            context = "end" if context in ("", "end", "comment") else "mixed"
+        elif token["open"] and not token["rest"].endswith("/"):
+            context = "start" if context in ("", "start", "comment") else "mixed"
+        elif token["comment"]:
+            context = context or "comment"
+            context = "mixed" if context == "markup" else context
+        elif token[0].strip(" \t"):
+            context = "mixed" if context else "markup"
+    return context

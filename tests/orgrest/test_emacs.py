@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import re
 import shutil
 import subprocess
 from typing import TYPE_CHECKING
@@ -20,6 +21,7 @@ from servers import RawServer, response
 from orgrest import arguments, org
 from orgrest.evaluate import Evaluation, Options
 from orgrest.org import Document
+from orgrest.pretty import xml_text
 from orgrest.transport import Client
 from orgrest.variables import Scope
 
@@ -351,6 +353,52 @@ def test_no_response_changes_what_org_sees_outside_its_result(tmp_path: Path) ->
         ours = [value for language, value in new.own if language == "restclient"]
         assert ours == [value for _, value in old.own], text
         assert None not in new.results[: len(old.results)], text
+
+
+# What restclient does to an XML response, on each line of a file.
+INDENT = r"""
+(require 'nxml-mode)
+(dolist (line (with-temp-buffer
+                (insert-file-contents (car command-line-args-left))
+                (split-string (buffer-string) "\n" t)))
+  (with-temp-buffer
+    (insert line)
+    (nxml-mode)
+    (setq indent-tabs-mode nil)
+    (goto-char (point-min))
+    (while (search-forward-regexp ">[ \\t]*<" nil t) (backward-char) (insert "\n"))
+    (indent-region (point-min) (point-max))
+    (princ (concat (buffer-string) "\0"))))
+"""
+
+
+def test_xml_stands_as_restclient_and_nxml_mode_lay_it_out(tmp_path: Path) -> None:
+    chance = random.Random(7)
+
+    def element(depth: int) -> str:
+        name = chance.choice("abc")
+        if depth == 6 or chance.random() < 0.2:
+            return chance.choice([f"<{name}/>", f"<{name}></{name}>"])
+        texts = ["t", "x", "foo bar", " y", "1 ", "<!-- c -->"]
+        inner = [
+            element(depth + 1) if chance.random() < 0.7 else chance.choice(texts)
+            for _ in range(chance.randrange(5))
+        ]
+        return f"<{name}>{''.join(inner)}</{name}>"
+
+    documents = [f"<r><s/>{element(0)}{element(0)}</r>" for _ in range(100)]
+    (tmp_path / "in.xml").write_text("\n".join(documents))
+    (tmp_path / "indent.el").write_text(INDENT)
+    done = subprocess.run(
+        ["emacs", "-Q", "--batch", "-l", tmp_path / "indent.el", tmp_path / "in.xml"],
+        env={**os.environ, "HOME": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    theirs = done.stdout.split("\0")[:-1]
+    for document, laid_out in zip(documents, theirs, strict=True):
+        assert xml_text(document) == re.sub(" +$", "", laid_out, flags=re.MULTILINE)
 
 
 def test_a_cached_block_has_the_hash_that_org_gives_it(tmp_path: Path) -> None:
