@@ -372,6 +372,7 @@ def of_call(block: Block, call: Call, target: Block, inherited: Inherited) -> Ar
     sources.append(tuple((":var", text) for text in call_arguments(call.arguments)))
     sources.append(parse(call.end))
     if block.kind == "inline call":
+        sources = [pairs for pairs in sources if pairs is not _LANGUAGE_DEFAULTS]
         sources.append(((":results", "value"),))
     return merge(tuple(sources))
 

@@ -711,7 +711,7 @@ class Evaluation:
         rendered = [exchange.rendered for exchange in outcome.exchanges]
         shown_all = [one for one in rendered if one is not None]
         if block.kind in ("inline", "inline call"):
-            text = self._inline_text(shown_all)
+            text = self._inline_text(arguments, shown_all, task.language)
             change = self._put(block, lambda block: self._document.place_inline(block, text))
             return attrs.evolve(outcome, change=change)
         files: list[tuple[Path, bytes]] = []
@@ -772,14 +772,19 @@ class Evaluation:
         text = lisp.understand(self._document.body(block).text, given)
         return [text if text.endswith("\n") or not text else text + "\n"]
 
-    def _inline_text(self, rendered: Sequence[results.Rendered]) -> str:
+    def _inline_text(
+        self, arguments: header.Arguments, rendered: Sequence[results.Rendered], language: str
+    ) -> str:
         text = "".join(one.body for one in rendered).rstrip("\n")
-        if "\n" in text or ")}}}" in text:
+        shown = layout.inline(arguments, text, language)
+        if shown is None:
+            lines = text.count("\n") + 1
+            what = f"the response has {lines}" if lines > 1 else "the response would end it"
             raise EvaluationError(
-                f"an inline block shows one line, the response has {text.count(chr(10)) + 1}: "
-                "pick from it with :jq, or use a source block"
+                f"an inline block shows one line, {what}: pick from it with :jq, or use a "
+                "source block"
             )
-        return f"={text.replace(',', chr(92) + ',')}=" if text else ""
+        return shown
 
     def _file_result(
         self,

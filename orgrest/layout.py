@@ -98,6 +98,35 @@ def show(
     return Shown(_fixed(text))
 
 
+def inline(arguments: Arguments, text: str, language: str) -> str | None:
+    """Write the response of an inline block, as it stands in ``{{{results(...)}}}``.
+
+    None where it is more than one line, or would end what it stands in. ``raw`` stands in the
+    macro, too (in Emacs it does not, and is never found again).
+    """
+    words = set(arguments.results)
+    opening, closing = "=", "="
+    if "wrap" in arguments:
+        kind, *rest = (arguments.get("wrap") or "results").split()
+        if kind.lower() == "export":
+            opening, closing = f"@@{rest[0] if rest else 'none'}:", "@@"
+        elif kind.lower() == "src":
+            switches = f"[{' '.join(rest[1:])}]" if rest[1:] else ""
+            opening, closing = f"src_{rest[0] if rest else 'none'}{switches}{{", "}"
+        elif kind.lower() != "example":
+            opening, closing = "", ""
+    elif words & {"html", "latex"}:
+        opening, closing = f"@@{'html' if 'html' in words else 'latex'}:", "@@"
+    elif words & {"org", "code"}:
+        opening, closing = "src_org{" if "org" in words else f"src_{language}[]{{", "}"
+    elif words & {"raw", "drawer", "wrap", "file"}:
+        opening, closing = "", ""
+    if "\n" in text or ")}}}" in text or (closing in ("@@", "}") and closing in text):
+        return None
+    escaped = re.sub(r"(\\*),", r"\1\1\\,", text)  # what `org-macro-escape-arguments` does
+    return f"{opening}{escaped}{closing}" if text else ""
+
+
 def _delimited(arguments: Arguments) -> bool:
     """Tell whether the result is one element, whose end Org finds again."""
     return "wrap" in arguments or bool(

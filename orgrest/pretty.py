@@ -7,10 +7,9 @@ JSON (RFC 8259) is indented by two blanks; the order of keys, duplicate keys and
 numbers stay. Strings lose the escapes that they do not need. Several values one after the other are
 laid out one by one; what follows the last is kept.
 
-XML is indented by two blanks. An element that holds text stays together: blanks count there. Where
-it stands on one line, that is broken as restclient and Emacs's nxml-mode break it, before a tag that
-follows another. One that says xml:space="preserve" is kept as it is. Nothing is resolved: no entity,
-no doctype.
+XML is indented by two blanks. An element that holds text is broken, where it stands on one line,
+before a tag that follows another and nowhere else, as restclient and Emacs's nxml-mode do. One that
+says xml:space="preserve" is kept as it is. Nothing is resolved: no entity, no doctype.
 """
 
 from __future__ import annotations

@@ -217,15 +217,17 @@ class Writer:
         return text
 
 
-def place_all(text: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Evaluate `text` with orgrest, where every response is shown as RESULT."""
+def place_all(
+    text: str, folder: Path, monkeypatch: pytest.MonkeyPatch, result: str = RESULT
+) -> str:
+    """Evaluate `text` with orgrest, where every response is shown as `result`."""
 
     class Fixed:
-        body, head, language, data, extension, notes = "", (), "js", None, "", ()
-        value = text = RESULT
+        body, head, language, data, extension, notes = result, (), "js", None, "", ()
+        value = text = result
 
         def block(self) -> str:
-            return RESULT
+            return result
 
     monkeypatch.setattr("orgrest.results.render", lambda *_, **__: Fixed())
     monkeypatch.setattr(Evaluation, "_send", lambda *_: response_of_nothing())
@@ -293,6 +295,24 @@ def test_babel_places_results_as_orgrest_does(
     emacs(tmp_path, PLACE.replace("TEXT", json.dumps(RESULT)), *files)
     for file, text in zip(files, texts, strict=True):
         assert place_all(text, tmp_path, monkeypatch) == file.read_text(), text
+
+
+def test_babel_writes_inline_results_as_orgrest_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    result = "a, b \\\\, c"
+    # (With ob-restclient's own raw, Emacs piles the results up and escapes nothing.)
+    kinds = ["pp", "html", "latex", "org", "code", "drawer"]
+    wraps = ["", " foo bar", " example", " export html", " export", " src", " src a", " src a b c"]
+    kinds += [f"pp :wrap{wrap}" for wrap in wraps]
+    given = (f":results value {kind}" for kind in kinds)
+    text = "".join(f"- see src_restclient[{words}]{{GET http://h/}}, then\n" for words in given)
+    file = tmp_path / "inline"
+    file.write_text(text)
+    emacs(tmp_path, PLACE.replace("TEXT", json.dumps(result)), file)
+    ours = place_all(text, tmp_path, monkeypatch, result)
+    assert ours == file.read_text()
+    assert place_all(ours, tmp_path, monkeypatch, result) == ours
 
 
 HOSTILE = [

@@ -416,6 +416,14 @@ class TestCallsAndInline:
             "pick from it with :jq, or use a source block"
         )
 
+    @pytest.mark.parametrize("words", [":results html", ":results org", ":wrap src a"])
+    def test_no_response_ends_what_an_inline_result_stands_in(self, run, words: str) -> None:
+        jq = ':jq "[\\"a @@ } b\\"]|.[0]"'
+        done = run(f"src_restclient[{words} {jq}]{{GET HOST/json}}\n")
+        assert done.text == done.before
+        (reason,) = done.reasons()
+        assert "the response would end it" in reason
+
     def test_post_hands_the_result_on(self, run) -> None:
         post = '#+NAME: post\n#+begin_src emacs-lisp :var s=""\n(concat "<" s ">")\n#+end_src\n\n'
         assert run(post + block("/token", ":results value :post post(s=*this*)")).results() == [
