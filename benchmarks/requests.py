@@ -74,6 +74,12 @@ class Measured:
     megabytes: float
 
 
+def surroundings(**more: str) -> dict[str, str]:
+    """Give the environment of the contenders: Python keeps its bytecode, as it does by default."""
+    inherited = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+    return {**inherited, "NO_PROXY": "127.0.0.1", **more}
+
+
 def measure(command: list[str], runs: int, environment: dict[str, str]) -> Measured:
     """Run a command several times and give its best time and its memory."""
     seconds, memory = float("inf"), 0
@@ -120,13 +126,15 @@ def contenders(folder: Path, url: str, count: int) -> dict[str, list[str]]:
     if shutil.which("emacs"):
         found["Emacs, url-retrieve"] = ["emacs", "--batch", "-Q", "-l", str(loop)]
     if shutil.which("httpyac"):
-        found["httpyac"] = ["httpyac", "send", "--all", "--silent", str(plain)]
+        # It refuses files outside the folder where it runs.
+        inside = f"cd '{folder}' && exec httpyac send --all --silent {plain.name}"
+        found["httpyac"] = ["sh", "-c", inside]
     return found
 
 
 def compare(folder: Path, url: str, count: int, runs: int) -> None:
     """Print how the contenders send so many requests."""
-    environment = {**os.environ, "COUNT": str(count), "URL": url, "NO_PROXY": "127.0.0.1"}
+    environment = surroundings(COUNT=str(count), URL=url)
     commands = contenders(folder, url, count)
     measured = {name: measure(command, runs, environment) for name, command in commands.items()}
     plain = measured["plain urllib3"].seconds
@@ -145,7 +153,7 @@ def compare(folder: Path, url: str, count: int, runs: int) -> None:
 
 def overhead(folder: Path, url: str, counts: tuple[int, int], runs: int) -> None:
     """Print what one more request costs, without start-up."""
-    environment = {**os.environ, "NO_PROXY": "127.0.0.1"}
+    environment = surroundings()
     each: dict[str, float] = {}
     for name in ("plain urllib3", "orgrest"):
         few, many = (
