@@ -33,13 +33,20 @@ class Region:
     where the region stands in the file.
     """
 
-    def __init__(self, source: Source, starts: list[int], span: Span) -> None:
-        """Make a region out of its text and the offsets in the file where its lines start."""
+    def __init__(
+        self, source: Source, starts: list[int], span: Span, removed: list[int] | None = None
+    ) -> None:
+        """Make a region out of its text and the offsets in the file where its lines start.
+
+        `removed` says how many characters were taken away at the left of each line (fewer than none
+        where blanks stand for a part of a tab).
+        """
         self.source = source
         self.span = span
         self.block: org.Block | None = None
         self.base = 0
         self._starts = starts
+        self._removed = removed or [0] * len(starts)
         self._lines = [0]
         for line in source.text.split("\n"):
             self._lines.append(self._lines[-1] + len(line) + 1)
@@ -52,7 +59,7 @@ class Region:
     def to_file(self, offset: int) -> int:
         """Return the offset in the file of the character at `offset` of the region's text."""
         line = min(bisect_right(self._lines, offset) - 1, len(self._starts) - 1)
-        return self._starts[line] + offset - self._lines[line]
+        return self._starts[line] + max(offset - self._lines[line] + self._removed[line], 0)
 
     def from_file(self, offset: int) -> int:
         """Return the offset in the region's text of a character of the file.
@@ -60,16 +67,8 @@ class Region:
         What was taken away at the left of a line counts as that line's start.
         """
         line = max(bisect_right(self._starts, offset) - 1, 0)
-        if line + 1 < len(self._starts) and offset >= self._ends(line) + 1:
-            return self._lines[line + 1]
-        within = min(max(offset - self._starts[line], 0), self._length(line))
-        return self._lines[line] + within
-
-    def _length(self, line: int) -> int:
-        return self._lines[line + 1] - self._lines[line] - 1
-
-    def _ends(self, line: int) -> int:
-        return self._starts[line] + self._length(line)
+        within = max(offset - self._starts[line] - self._removed[line], 0)
+        return self._lines[line] + min(within, self._lines[line + 1] - self._lines[line] - 1)
 
     def to_file_span(self, span: Span) -> Span:
         """Return the span in the file of a span of the region's text."""
@@ -177,11 +176,14 @@ def _of_block(
 ) -> Region:
     body = document.body(block)
     places = tuple((number + line, removed) for number, removed in body.places)
-    starts = [base + document.offset(number - 1) + removed for number, removed in body.places]
+    starts = [base + document.offset(number - 1) for number, _ in body.places]
     end = base + document.offset(block.last)
     begin = base + document.offset(block.first)
     region = Region(
-        Source(body.text, file=file, places=places), starts or [begin], Span(begin, end)
+        Source(body.text, file=file, places=places),
+        starts or [begin],
+        Span(begin, end),
+        [removed for _, removed in body.places],
     )
     region.block, region.base = block, base
     return region
