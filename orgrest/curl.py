@@ -8,6 +8,7 @@ error, because what it changes would be lost.
 
 from __future__ import annotations
 
+import re
 import shlex
 from urllib.parse import quote
 
@@ -135,7 +136,8 @@ class _Found:
     url: str = ""
     headers: list[tuple[str, str]] = attrs.field(factory=list)
     data: list[str] = attrs.field(factory=list)
-    forms: list[str] = attrs.field(factory=list)
+    files: list[str] = attrs.field(factory=list)
+    forms: list[tuple[str, bool]] = attrs.field(factory=list)
     query: bool = False
     user: str = ""
     json: bool = False
@@ -231,9 +233,12 @@ def _option(word: str, rest: list[str], found: _Found) -> None:
     elif word in ("-u", "--user"):
         found.user = value
     elif word in ("-F", "--form", "--form-string"):
-        found.forms.append(value)
+        found.forms.append((value, word == "--form-string"))
     elif word in _DATA:
-        found.data.append(_datum(word, value))
+        if value.startswith("@") and word not in ("--data-raw", "--data-urlencode"):
+            found.files.append(value[1:])
+        else:
+            found.data.append(_datum(word, value))
         found.json |= word == "--json"
     elif word not in _IGNORED:
         raise CurlError(f"{word} is not understood: leave it out, or write the request yourself")
@@ -245,14 +250,14 @@ def _datum(word: str, value: str) -> str:
         if not equals:
             return quote(value, safe="")
         return f"{name}={quote(text, safe='')}" if name else quote(text, safe="")
-    if value.startswith("@") and word != "--data-raw":
-        return f"< {value[1:]}"
     return value
 
 
 def _write(found: _Found) -> str:
     url = found.url if "://" in found.url else f"http://{found.url}"
     body = ("" if found.json else "&").join(found.data) if found.data else None
+    if found.files and (found.data or found.files[1:] or found.query):
+        raise CurlError(f"@{found.files[0]} stands beside other data: a body is one file, or text")
     if found.query and body is not None:
         url += ("&" if "?" in url else "?") + body
         body = None
@@ -266,13 +271,14 @@ def _write(found: _Found) -> str:
         for name in ("Content-Type", "Accept"):
             if not found.has(name):
                 found.headers.append((name, "application/json"))
-    elif body is not None and not found.has("Content-Type"):
+    elif (body is not None or found.files) and not found.has("Content-Type"):
         found.headers.append(("Content-Type", "application/x-www-form-urlencoded"))
-    method = found.method or ("GET" if body is None else "POST")
+    method = found.method or ("GET" if body is None and not found.files else "POST")
     lines = [f"{method} {url}", *(f"{name}: {value}" for name, value in found.headers)]
-    if body is not None:
-        is_file = len(found.data) == 1 and body.startswith("< ") and not found.forms
-        lines += ["", body if is_file or found.forms else quote_body(body)]
+    if found.files:
+        lines += ["", f"< {found.files[0]}"]
+    elif body is not None:
+        lines += ["", quote_body(body)]
     return "\n".join(lines)
 
 
@@ -282,16 +288,18 @@ def _form(found: _Found) -> str:
     if not found.has("Content-Type"):
         found.headers.append(("Content-Type", f"multipart/form-data; boundary={boundary}"))
     lines: list[str] = []
-    for part in found.forms:
+    for part, literal in found.forms:
         name, _, value = part.partition("=")
         head = f'Content-Disposition: form-data; name="{name}"'
-        if value[:1] in ("@", "<"):
+        if value[:1] in ("@", "<") and not literal:
             path, *more = value[1:].split(";")
             if value[0] == "@":
                 head += f'; filename="{path.rsplit("/", 1)[-1]}"'
             lines += [f"--{boundary}", head]
             lines += (f"Content-Type: {text[5:]}" for text in more if text.startswith("type="))
             lines += ["", f"< {path}"]
+        elif re.search(r"^[ \t]*<[ \t]", value, re.MULTILINE):
+            raise CurlError(f"a line of {name} that begins with < would be read as a file")
         else:
             lines += [f"--{boundary}", head, "", value]
     return "\n".join([*lines, f"--{boundary}--"])

@@ -127,11 +127,19 @@ class TestFromCurl:
             ("curl http://x/ -H", "-H has no value"),
             ("curl http://x/ --ntlm x", "--ntlm is not understood"),
             ("curl 'http://x/", "no shell command: No closing quotation"),
+            ("curl http://x/ -d @a -d b", "@a stands beside other data"),
+            ("curl http://x/ --form-string 'a=< b'", "a line of a that begins with <"),
         ],
     )
     def test_what_is_not_understood_is_told(self, command: str, message: str) -> None:
         with pytest.raises(CurlError, match=message):
             to_request(command)
+
+
+@pytest.mark.parametrize("data", ["< /etc/hostname", "a\n< /etc/hostname", "<<X"])
+def test_data_that_looks_like_a_file_is_sent_as_it_is(data: str) -> None:
+    request = completed(to_request(f"curl http://x/ --data-raw '{data}'"))
+    assert request.body == data.encode()
 
 
 names = st.sampled_from(["X-A", "x-b", "Content-Type"])
