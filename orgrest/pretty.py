@@ -188,7 +188,7 @@ def _xml(text: str) -> str:
             last = ends[index]
             piece = text[token.start() : tokens[last].end()]
             if "\n" not in piece and not _PRESERVE.search(piece):
-                piece = _broken(tokens[index : last + 1], depth)
+                piece = _broken(tokens[index : last + 1], depth, _GROWTH * len(text) + 2**16)
             index = last
         lines.append("  " * depth + piece)
         size += len(lines[-1])
@@ -227,7 +227,7 @@ def _xml_structure(tokens: list[re.Match[str]]) -> tuple[set[int], dict[int, int
     return verbatim, ends
 
 
-def _broken(tokens: list[re.Match[str]], depth: int) -> str:
+def _broken(tokens: list[re.Match[str]], depth: int, budget: int) -> str:
     """Break the tokens of an element with text before tags that follow one; indent the lines.
 
     The rules are those of Emacs 28's `nxml-compute-indent`: a line that ends with the end tag of an
@@ -259,6 +259,9 @@ def _broken(tokens: list[re.Match[str]], depth: int) -> str:
             above, here = _context(lines[number - 1]), _context(line)
             shift = (here != "end") if above == "start" else -(here == "end")
             widths.append(max(widths[-1] + 2 * shift, 0))
+        budget -= widths[-1]
+        if len(opened) > MAX_DEPTH or budget < 0:
+            raise _NotUnderstoodError
     texts = ("".join(token[0] for token in line) for line in lines)
     return "\n".join(" " * width + text for width, text in zip(widths, texts, strict=True)).lstrip(
         " "
