@@ -178,7 +178,8 @@ class _Above:
         self.definitions: list[_Definition] = []
         self._text = "\n" + text
         self._line = line
-        self._request = -1  # where the line of the open request ends
+        self._indent = 0  # of the open request
+        self._request = -1  # where its line ends
         self._body = -1  # where its body starts, if that was looked for
         at = 0
         while match := _LINES.search(self._text, at, line):
@@ -194,6 +195,12 @@ class _Above:
         """Whether there is more than the URL above the line."""
         return _MORE_THAN_URL.search(self._text, self._request, self._line) is not None
 
+    def comments(self, line: str) -> bool:
+        """Whether `line` would be a comment: further to the right, a body may hold a `#`."""
+        text = line.lstrip(" \t")
+        indented = self.state == "body" and len(line) - len(text) > self._indent
+        return text.startswith("#") and not indented and self.state != "here"
+
     def _read(self, match: re.Match[str]) -> int:
         """Take in a line; return where what it begins ends, if that is further down."""
         if match["comment"] is not None:
@@ -202,13 +209,14 @@ class _Above:
         elif match["method"] is not None:
             if self._request < 0:
                 self._request, self._body = match.end(), -1
+                self._indent = len(match["indent"])
         elif match["name"] is not None:
             if self._request < 0:
                 return self._define(match)
         elif match["hook"] is not None:
             self._capture(match)
         elif self._request >= 0 and self._body_start() == match.start():
-            return self._here_end(match["word"], match)
+            return self._here_end(match["word"], match) or match.end()
         return match.end()
 
     def _body_start(self) -> int:
@@ -220,7 +228,9 @@ class _Above:
 
     def _ends(self, comment: re.Match[str]) -> bool:
         """Whether a comment ends the open request: not every one among the headers does."""
-        if comment.start() >= self._body_start() or comment["comment"].startswith("###"):
+        if comment.start() >= self._body_start():
+            return len(comment["indent"]) <= self._indent
+        if comment["comment"].startswith("###"):
             return True
         match = _COMMENTS.match(self._text, comment.start(), self._line + 1)
         if match is None:
@@ -238,7 +248,8 @@ class _Above:
     def _define(self, match: re.Match[str]) -> int:
         value, note, end = match["value"].rstrip(_BLANKS), "", match.end()
         if here := requests.HERE.fullmatch(value):
-            value, note, end = "", "several lines", self._here_end(here[1], match)
+            value, note = "", "several lines"
+            end = self._here_end(here[1], match) or len(self._text)
         computed = match["operator"] == ":="
         self.definitions.append(
             _Definition(match["name"], match.start(), value, note, computed=computed)
@@ -253,12 +264,12 @@ class _Above:
             note = f"what jq {found[2]} picks from the response"
             self.definitions.append(_Definition(found[1], match.start(), note=note))
 
-    def _here_end(self, word: str | None, match: re.Match[str]) -> int:
+    def _here_end(self, word: str | None, match: re.Match[str]) -> int | None:
         """Find the end of the here-document that a line opens."""
         end = rf"{word}[ \t\r]*(?=\n|\Z)" if word else "#.*"
         blanks = rf"[ \t]{{0,{len(match['indent'])}}}"
         found = re.compile(rf"\n{blanks}{end}").search(self._text, match.end())
-        return found.end() if found else len(self._text)
+        return found.end() if found else None
 
 
 # ------------------------------------------------------------------------------------- the place
@@ -266,11 +277,11 @@ class _Above:
 _TOKEN = re.compile(TCHARS)
 _REQUEST_LINE = re.compile(rf"({TCHARS})[ \t]+(.*)")
 _HEADER_LINE = re.compile(rf"({TCHARS}):[ \t]*(.*)")
-_HOOK_LINE = re.compile(r"(?:->[ \t]*(?=\S)|(?=->?$))(\S*)")
+_HOOK_LINE = re.compile(r"(?:->(?:[ \t]+|(?=\S))|(?=->?$))(\S*)")
 _FILE_LINE = re.compile(r"<[ \t]+(.*)")
 _VARIABLE = re.compile(r"(\{\{[ \t]*|:)([^\s:={}\"'(),/?#&<>\[\]]*)$")
 _SCHEME = re.compile(r"(?i:\b(?:https?|wss?|ftp|file))$")
-_NO_VARIABLE = re.compile(r"[\w\-\"'\])}]$")
+_BEHIND_WORD = re.compile(r"[\w\-\"'\])}]$")
 _STRING = re.compile(r"\"(?:[^\"\\]|\\.)*\"")
 _FUNCTION = re.compile(r"(?:^|[(,]|(?<![\w\")])[ \t])[ \t]*([A-Za-z_][A-Za-z0-9_]*|)$")
 _ENV = re.compile(r"\benv[ \t]*\([ \t]*\"([^\"]*)$")
@@ -342,11 +353,9 @@ class _Place:
             return
         if self.document == "org" and self.region is None:
             yield from self._org()
-        elif self.above.state == "here":
-            yield from self._body(self.before)
-        elif not (self.before + self.after).lstrip(_BLANKS).startswith("#"):
+        elif not self.above.comments(self.before + self.after):
             text = self.before.lstrip(_BLANKS)
-            if self.above.state == "body":
+            if self.above.state in ("body", "here"):
                 yield from self._body(text)
             elif self.above.state == "head":
                 yield from self._head(text)
@@ -403,10 +412,11 @@ class _Place:
             yield self._here("query", name[1], rest=r"[^\s?&=#]*")
 
     def _head(self, text: str) -> Iterator[Context]:
+        line = (self.before + self.after).lstrip(_BLANKS)
         if text[:1] in ("?", "&") and not self.above.headers:
             yield from self._variable(text)
             yield from self._query(text)
-        elif text[:1] in ("[", "<") or re.match(r"\{(?!\{)", text):
+        elif line[:1] in ("[", "<") or re.match(r"\{(?!\{)", line):
             yield from self._body(text)
         elif text.startswith("-") and (hook := _HOOK_LINE.fullmatch(text)):
             yield self._here("hook", hook[1])
@@ -431,18 +441,23 @@ class _Place:
         kind: Kind = "value"
         if header.parameters and ";" in text:
             kind, text = "parameter", text.rpartition(";")[2].lstrip(_BLANKS)
-        yield self._here(kind, text, header.name, rest=r"[^\s,;]*")
+        yield self._here(kind, text, header.name, rest=r"[^\s,;=]*")
 
     def _body(self, text: str) -> Iterator[Context]:
-        variable = next(self._variable(text), None)
-        # In a body a colon is one of JSON's, or of a time of day, unless a name is begun.
-        left = text[: -len(variable.subject)] if variable and not variable.prefix else ""
-        opens_string = left.endswith('"') and len(re.findall(r'(?<!\\)"', left)) % 2
-        if variable and (variable.subject != ":" or opens_string or not _NO_VARIABLE.search(left)):
-            yield variable
         if file := _FILE_LINE.fullmatch(text):
+            yield from self._variable(text)
             folder, slash, name = file[1].rpartition("/")
             yield self._here("file", name, folder + slash)
+            return
+        variable = next(self._variable(text), None)
+        if variable is None:
+            return
+        # A colon behind a word or a string is one of JSON's, or of a time of day, until a name is
+        # begun behind it; behind a quote that opens a string it is not.
+        left = text.removesuffix(":")
+        opened = left.endswith('"') and len(re.findall(r'(?<!\\)"', left)) % 2
+        if variable.prefix or variable.subject != ":" or opened or not _BEHIND_WORD.search(left):
+            yield variable
 
     def _expression(self, text: str) -> Iterator[Context]:
         if text.startswith(("(", "'", "`")):
@@ -596,12 +611,9 @@ def _headers(_: _Place, here: Context) -> Iterator[_Offer]:
     lower = here.prefix != "" and here.prefix == here.prefix.lower()
     for canonical, header in registry.headers().items():
         name = canonical.lower() if lower else canonical
-        rank = 3 if header.used == "response" else _rank(header)
-        note = " Of responses." if header.used == "response" else ""
-        about = f"{header.description}{note}\n\n{header.source}"
-        yield _Offer(
-            name, about if not header.obsolete else f"Obsolete. {about}", f"{name}: ", rank
-        )
+        response = header.used == "response"
+        about = ("For responses. " if response else "") + _about(header)
+        yield _Offer(name, about, f"{name}: ", 3 if response else _rank(header))
 
 
 def _values(_: _Place, here: Context) -> Iterator[_Offer]:
