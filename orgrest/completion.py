@@ -180,7 +180,8 @@ class _Above:
         self._line = line
         self._indent = 0  # of the open request
         self._request = -1  # where its line ends
-        self._body = -1  # where its body starts, if that was looked for
+        self._body = -1  # where its body starts, if that is known
+        self._searched = 0  # how far that was looked for
         at = 0
         while match := _LINES.search(self._text, at, line):
             at = self._read(match)
@@ -188,7 +189,7 @@ class _Above:
                 self.state = "here"
                 return
         if self._request >= 0:
-            self.state = "head" if self._body_start() > line else "body"
+            self.state = "body" if self._in_body(line) else "head"
 
     @property
     def headers(self) -> bool:
@@ -208,27 +209,31 @@ class _Above:
                 self._request = -1
         elif match["method"] is not None:
             if self._request < 0:
-                self._request, self._body = match.end(), -1
+                self._request = self._searched = match.end()
+                self._body = -1
                 self._indent = len(match["indent"])
         elif match["name"] is not None:
             if self._request < 0:
                 return self._define(match)
         elif match["hook"] is not None:
             self._capture(match)
-        elif self._request >= 0 and self._body_start() == match.start():
+        elif self._request >= 0 and (
+            not self._in_body(match.start()) or self._body == match.start()
+        ):  # the first line of a body
             return self._here_end(match["word"], match) or match.end()
         return match.end()
 
-    def _body_start(self) -> int:
-        """Find where the body of the open request starts; below the line if it does not yet."""
+    def _in_body(self, line: int) -> bool:
+        """Whether the line that starts at `line` belongs to the body of the open request."""
         if self._body < 0:
-            match = _HEAD_END.search(self._text, self._request, self._line + 1)
-            self._body = match.end() if match else self._line + 1
-        return self._body
+            match = _HEAD_END.search(self._text, self._searched, line + 1)
+            self._body = match.end() if match else -1
+            self._searched = line
+        return 0 <= self._body <= line
 
     def _ends(self, comment: re.Match[str]) -> bool:
         """Whether a comment ends the open request: not every one among the headers does."""
-        if comment.start() >= self._body_start():
+        if self._in_body(comment.start()):
             return len(comment["indent"]) <= self._indent
         if comment["comment"].startswith("###"):
             return True
@@ -257,7 +262,7 @@ class _Above:
         return end
 
     def _capture(self, match: re.Match[str]) -> None:
-        if self._request < 0 or match.start() >= self._body_start():
+        if self._request < 0 or self._in_body(match.start()):
             return
         found = requests.SET_VAR.fullmatch((match["rest"] or "").rstrip(_BLANKS))
         if found and match["hook"] == "jq-set-var":
@@ -575,6 +580,7 @@ _KEYWORD_LINE = re.compile(r"\n[ \t]*#\+(?!(?i:begin_|end_))")
 _SECRET = re.compile(
     rf"\b(?:{'|'.join(name for name, one in variables.FUNCTIONS.items() if one.secret)}|getenv)\b"
 )
+_NAME = re.compile(r"[^\s:={}]+")
 _MAX_SHOWN = 60
 
 
@@ -713,13 +719,13 @@ def _variables(place: _Place, here: Context) -> Iterator[_Offer]:
         known = {one.name: one for one in _from_outside(place, place.region)}
     for one in place.above.definitions:
         known[one.name] = one
-    secrets = _Secrets(known)
+    secrets = _secrets(known)
     fitting = [one for one in known.values() if _fits(one.name, here.prefix)]
     fitting.sort(key=lambda one: one.offset)
     inside = [one for one in fitting if one.offset >= 0]
     lines = dict(zip(inside, place.lines(one.offset for one in inside), strict=True))
     for one in fitting:
-        value = MASK if secrets.hide(one.name) else one.value or one.note
+        value = MASK if one.name in secrets else one.value or one.note
         if len(value) > _MAX_SHOWN:
             value = value[: _MAX_SHOWN - 3] + "..."
         where = f"line {lines[one]}" if one in lines else "set outside of the block"
@@ -727,33 +733,24 @@ def _variables(place: _Place, here: Context) -> Iterator[_Offer]:
         yield _Offer(one.name, f"{value}\n\n{where}", insert)
 
 
-class _Secrets:
-    """Tells which of the `known` variables hold what comes from the environment or netrc."""
-
-    def __init__(self, known: Mapping[str, _Definition]) -> None:
-        self._known = known
-        self._found: dict[str, bool] = {}
-
-    def hide(self, name: str) -> bool:
-        """Return whether a variable must not be shown."""
-        found = self._found.get(name)
-        if found is None:
-            self._found[name] = False  # what refers to itself ends here
-            found = self._found[name] = self._hides(self._known[name])
-        return found
-
-    def _hides(self, one: _Definition) -> bool:
-        if one.computed and _SECRET.search(one.value):
-            return True
-        return any(self.hide(name) for name in self._names(one.value))
-
-    def _names(self, value: str) -> Iterator[str]:
-        """Yield the variables that a value may refer to."""
-        for match in variables.REFERENCE.finditer(value):
-            word = match[1] or re.split(r"[\s:={}]", value[match.end() :], maxsplit=1)[0]
-            for end in range(1, len(word) + 1):
-                if word[:end] in self._known:
-                    yield word[:end]
+def _secrets(known: Mapping[str, _Definition]) -> set[str]:
+    """Return the names of variables that hold what comes from the environment or netrc."""
+    lengths = sorted({len(name) for name in known})
+    users: dict[str, list[str]] = {}  # of each variable: those whose values refer to it
+    for one in known.values():
+        for match in variables.REFERENCE.finditer(one.value):
+            text = match[1] or _NAME.findall(one.value[match.end() : match.end() + lengths[-1]])[0]
+            for name in (text[:length] for length in lengths if length <= len(text)):
+                if name in known:
+                    users.setdefault(name, []).append(one.name)
+    todo = [one.name for one in known.values() if one.computed and _SECRET.search(one.value)]
+    found: set[str] = set()
+    while todo:
+        name = todo.pop()
+        if name not in found:
+            found.add(name)
+            todo += users.get(name, [])
+    return found
 
 
 def _from_outside(place: _Place, region: regions.Region) -> Iterator[_Definition]:
