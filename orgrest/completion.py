@@ -151,16 +151,22 @@ _MORE_THAN_URL = re.compile(r"\n[ \t]*[^?&#\s]")
 
 @attrs.frozen
 class _Definition:
-    """A variable that is set at an offset of the request text, or (-1) outside of it.
+    """A variable that is set: to `value`, or to what `note` says.
 
-    `value` says to what, or else `note`; `computed` tells that the value is an expression.
+    `offset` is where in the request text, or else `where` says it. `computed` tells that the value
+    is an expression.
     """
 
     name: str
     offset: int
     value: str = ""
     note: str = ""
+    where: str = ""
     computed: bool = False
+
+
+def _picked(expression: str) -> str:
+    return f"what jq {expression.rstrip(_BLANKS)} picks from the response"
 
 
 class _Above:
@@ -266,8 +272,8 @@ class _Above:
             return
         found = requests.SET_VAR.fullmatch((match["rest"] or "").rstrip(_BLANKS))
         if found and match["hook"] == "jq-set-var":
-            note = f"what jq {found[2]} picks from the response"
-            self.definitions.append(_Definition(found[1], match.start(), note=note))
+            one = _Definition(found[1], match.start(), note=_picked(found[2]))
+            self.definitions.append(one)
 
     def _here_end(self, word: str | None, match: re.Match[str]) -> int | None:
         """Find the end of the here-document that a line opens."""
@@ -293,7 +299,7 @@ _ENV = re.compile(r"\benv[ \t]*\([ \t]*\"([^\"]*)$")
 _BEGIN = re.compile(r"[ \t]*#\+begin_src[ \t]+(\S*)(?:(?<=\S)([ \t].*))?", re.IGNORECASE)
 _HEADER_KEYWORD = re.compile(r"[ \t]*#\+headers?:([ \t].*)", re.IGNORECASE)
 _BLOCK_BELOW = re.compile(
-    r"(?:\n[ \t]*#\+(?!begin_).*)*\n[ \t]*#\+begin_src[ \t]+(\S+)", re.IGNORECASE
+    r"[ \t\r]*(?:\n[ \t]*#\+(?!begin_).*)*\n[ \t]*#\+begin_src[ \t]+(\S+)", re.IGNORECASE
 )
 _PROPERTY = re.compile(
     r"[ \t]*(?:#\+property:[ \t]+header-args(?::([^\s:+]+))?\+?"
@@ -467,15 +473,14 @@ class _Place:
     def _expression(self, text: str) -> Iterator[Context]:
         if text.startswith(("(", "'", "`")):
             return  # Lisp
-        outside = _STRING.sub(lambda string: '"' * len(string[0]), text)
-        if re.search(r'"(?!")', _STRING.sub("", text)):  # a string that is being typed
+        if '"' in _STRING.sub("", text):  # a string that is being typed
             if name := _ENV.search(text):
                 yield self._here("environment", name[1])
             else:
                 yield from self._variable(text)
             return
         yield from self._variable(text)
-        if name := _FUNCTION.search(outside):
+        if name := _FUNCTION.search(text):
             yield self._here("function", name[1], rest=r"[A-Za-z0-9_]*")
 
     def _variable(self, text: str) -> Iterator[Context]:
@@ -501,7 +506,7 @@ class _Place:
             elif begin[1] in org.REQUEST_LANGUAGES:
                 yield from self._arguments(begin[2])
         elif keyword := _HEADER_KEYWORD.fullmatch(before):
-            below = _BLOCK_BELOW.match(self.text, self.offset + self.text[self.offset :].find("\n"))
+            below = _BLOCK_BELOW.match(self.text, self.start + len(before + self.after))
             if below is None or below[1] in org.REQUEST_LANGUAGES:
                 yield from self._arguments(keyword[1])
         elif given := _PROPERTY.fullmatch(before):
@@ -515,23 +520,28 @@ class _Place:
         """The header argument that is being typed at the end of `text`."""
         if len(re.findall(r'(?<!\\)"', text)) % 2:
             return
-        *_, given = (None, *_GIVEN.finditer(text))
         name = _ARGUMENT.search(text)
-        if name and (given is None or name[1]):
+        if name and name[1]:
             yield self._here("argument", name[1], rest=r"[\w-]*")
-        if given is None or (name and name[1]):
             return
-        value = text[given.end() :]
-        if given[1] == "var":
-            if reference := _REFERENCE.search(value):
+        *_, given = (None, *_GIVEN.finditer(text))
+        value = text[given.end() :] if given else ""
+        if given:
+            yield from self._argument_value(given[1], value)
+        last = value.rstrip(_BLANKS)[-1:]
+        if name and (not given or last not in ("", "=")):
+            yield self._here("argument", "")
+
+    def _argument_value(self, name: str, text: str) -> Iterator[Context]:
+        if name == "var":
+            if reference := _REFERENCE.search(text):
                 yield self._here("reference", reference[1])
-        elif given[1] == "post":
-            if re.fullmatch(r"[^\s()\[\]\"]*", value):
-                yield self._here("reference", value)
-        elif given[1] == "results":
-            yield self._here("argument value", re.split(r"[ \t]", value)[-1], given[1], r"\S*")
+        elif name == "post":
+            if re.fullmatch(r"[^\s()\[\]\"]*", text):
+                yield self._here("reference", text)
         else:
-            yield self._here("argument value", value, given[1], r"\S*")
+            prefix = re.split(r"[ \t]", text)[-1] if name == "results" else text
+            yield self._here("argument value", prefix, name, r"\S*")
 
     # ------------------------------------------------------------------------- the document
 
@@ -722,13 +732,13 @@ def _variables(place: _Place, here: Context) -> Iterator[_Offer]:
     secrets = _secrets(known)
     fitting = [one for one in known.values() if _fits(one.name, here.prefix)]
     fitting.sort(key=lambda one: one.offset)
-    inside = [one for one in fitting if one.offset >= 0]
+    inside = [one for one in fitting if not one.where]
     lines = dict(zip(inside, place.lines(one.offset for one in inside), strict=True))
     for one in fitting:
         value = MASK if one.name in secrets else one.value or one.note
         if len(value) > _MAX_SHOWN:
             value = value[: _MAX_SHOWN - 3] + "..."
-        where = f"line {lines[one]}" if one in lines else "set outside of the block"
+        where = one.where or f"line {lines[one]}"
         insert = f"{one.name}}}}}" if here.subject == "{{" else one.name
         yield _Offer(one.name, f"{value}\n\n{where}", insert)
 
@@ -755,12 +765,15 @@ def _secrets(known: Mapping[str, _Definition]) -> set[str]:
 
 def _from_outside(place: _Place, region: regions.Region) -> Iterator[_Definition]:
     """Yield the variables that blocks above and header arguments set, the weaker ones first."""
+    line, at = 1, 0
     for match in _EARLIER_CAPTURE.finditer(place.lined, 0, region.span.start):
-        yield _Definition(match[1], -1, note=f"what jq {match[2].rstrip(_BLANKS)} picks")
+        line, at = line + place.text.count("\n", at, match.start()), match.start()
+        yield _Definition(match[1], -1, note=_picked(match[2]), where=f"line {line}")
     try:
         given = _header_arguments(place, region).variables
         for name, assignment in given.items():
-            yield _Definition(name, -1, *_shown(arguments.value(assignment)[1]))
+            value, note = _shown(arguments.value(assignment)[1])
+            yield _Definition(name, -1, value, note, "header argument :var")
     except ArgumentError:
         return  # evaluation tells of it
 

@@ -384,9 +384,9 @@ def test_header_arguments_and_earlier_blocks_give_variables_in_org() -> None:
         "  :own = 3\n  GET http://x/:@@\n#+end_src\n"
     )
     told = {one.label: one.documentation for one in offered(text, "org")}
-    outside = "set outside of the block"
+    outside = "header argument :var"
     assert told == {
-        "captured": f"what jq .a picks\n\n{outside}",
+        "captured": "what jq .a picks from the response\n\nline 8",
         "global": f"1\n\n{outside}",
         "header": f"the result of login\n\n{outside}",
         "line": f"a b\n\n{outside}",
@@ -503,7 +503,8 @@ def test_the_hook_is_offered_among_headers(typed: str, line: str) -> None:
         ("#+begin_src restclient :headers @@", ["yes", "no", "only"]),
         ("#+begin_src restclient :results raw re@@", ["replace"]),
         ("#+begin_src restclient :results raw :follow n@@", ["no"]),
-        ("#+begin_src restclient :jq .a @@", []),
+        ("#+begin_src restclient :jq .a@@", []),
+        ("#+begin_src restclient :results @@ :cache yes", list(KNOWN["results"].values)),
         ("#+begin_src restclient :none @@", []),
         ('#+begin_src restclient :prologue ":re@@', []),
         ("#+HEADER: :ev@@", [":eval"]),
@@ -534,6 +535,8 @@ def test_org_lines_outside_of_requests(marked: str, expected: list[str]) -> None
 def test_all_header_arguments_are_offered_org_only_ones_last() -> None:
     found = labels("#+begin_src restclient @@", "org")
     assert sorted(found) == sorted(f":{name}" for name in KNOWN)
+    assert labels("#+begin_src restclient :cache yes @@", "org") == found
+    assert labels("#+begin_src restclient :results raw @@", "org")[-len(found) :] == found
     assert found.index(":wrap") < found.index(":comments")
     assert about("#+begin_src rest :exp@@", ":exports", "org") == (
         "What Org exports. Of Org; nothing changes here."
@@ -750,7 +753,7 @@ def test_variables_of_a_block_are_those_of_its_header_arguments(text: str) -> No
     found = {
         one.label
         for one in complete(document.text, place)
-        if one.kind == "variable" and not one.documentation.startswith("what jq")
+        if one.kind == "variable" and one.documentation.endswith("header argument :var")
     }
     assert found == set(expected)
 
