@@ -56,8 +56,9 @@ MASK = "***"
 
 @attrs.frozen
 class Context:
-    """What is written at a place: `prefix` is its text up to the place, `span` all of it.
+    """What is written at a place: `prefix` is its text up to the place.
 
+    `span` is where that stands, with what belongs to it behind the place (but for a URL).
     `subject` is what it belongs to: the header of a value or parameter, the header argument of a
     value, the folder of a file, the opening (``:`` or ``{{``) of a variable.
     """
@@ -458,7 +459,7 @@ class _Place:
         if file := _FILE_LINE.fullmatch(text):
             yield from self._variable(text)
             folder, slash, name = file[1].rpartition("/")
-            yield self._here("file", name, folder + slash)
+            yield self._here("file", name, folder + slash, r"[^\s/]*")
             return
         variable = next(self._variable(text), None)
         if variable is None:
@@ -475,7 +476,7 @@ class _Place:
             return  # Lisp
         if '"' in _STRING.sub("", text):  # a string that is being typed
             if name := _ENV.search(text):
-                yield self._here("environment", name[1])
+                yield self._here("environment", name[1], rest=r"\w*")
             else:
                 yield from self._variable(text)
             return
@@ -493,7 +494,7 @@ class _Place:
             self.after.startswith("//") or (not name and _SCHEME.search(text[: match.start()]))
         ):
             return
-        yield self._here("variable", name, opening)
+        yield self._here("variable", name, opening, r"[\w-]*")
 
     # ---------------------------------------------------------------------------------- Org
 
@@ -535,10 +536,10 @@ class _Place:
     def _argument_value(self, name: str, text: str) -> Iterator[Context]:
         if name == "var":
             if reference := _REFERENCE.search(text):
-                yield self._here("reference", reference[1])
+                yield self._here("reference", reference[1], rest=r"[^\s()\[\]\"]*")
         elif name == "post":
             if re.fullmatch(r"[^\s()\[\]\"]*", text):
-                yield self._here("reference", text)
+                yield self._here("reference", text, rest=r"[^\s()\[\]\"]*")
         else:
             prefix = re.split(r"[ \t]", text)[-1] if name == "results" else text
             yield self._here("argument value", prefix, name, r"\S*")

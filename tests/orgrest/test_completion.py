@@ -334,6 +334,7 @@ def test_a_reference_in_braces_is_closed_once() -> None:
     assert applied(":id = 1\nGET http://x/{{i@@}}", "id").endswith("/{{id}}")
     assert applied(":id = 1\nGET http://x/{{ i@@ }}/a", "id").endswith("/{{ id}}/a")
     assert applied(":id = 1\nGET http://x/:i@@/a", "id").endswith("/:id/a")
+    assert applied(":id = 1\nGET http://x/:i@@x/a", "id").endswith("/:id/a")
 
 
 def test_a_variable_shows_its_value_and_line() -> None:
