@@ -266,7 +266,7 @@ class Evaluation:
         inside = self._result_spans(found)
         found = [block for block in found if not _within(inside, block.start)]
         if not (options.names or options.lines):
-            return [block for block in found if not block.commented]
+            return [block for block in found if not block.commented and not self._is_answer(block)]
         self._complain_of_names({block.name for block in found})
         wanted = [block for block in found if block.name in options.names]
         for line in options.lines:
@@ -294,6 +294,15 @@ class Evaluation:
         target = self._document.block_named(block.call.name)
         return target is not None and target.language in self._languages
 
+    def _is_answer(self, block: org.Block) -> bool:
+        """Tell whether a block stands where an answer does, and so may be a server's."""
+        if block.kind != "block" or block.result is None:
+            return False
+        line = block.line + 1
+        notice = f"line {line}: a request right below #+RESULTS: may be an answer, and is not sent"
+        self.notices += (f"{notice} (--line {line} sends it)",)
+        return True
+
     def _result_spans(self, blocks: Sequence[org.Block]) -> list[tuple[int, int]]:
         """Find the old results, where blocks are no requests of the user's."""
         spans: list[tuple[int, int]] = []
@@ -305,23 +314,10 @@ class Evaluation:
                 arguments = self._arguments_or_none(block)
                 if arguments and {"append", "prepend"} & set(arguments.results):
                     continue  # nothing is replaced
-                keeps = self._keeps_source(arguments)
-                edit = self._document.place(block, "", keep_source=keeps)
+                edit = self._document.place(block, "")
                 if edit.end > result.start:
                     spans.append((result.start, edit.end))
         return sorted(spans)
-
-    def _keeps_source(self, arguments: header.Arguments | None) -> bool:
-        """Tell whether a request block below a results keyword is somebody's own.
-
-        It is none where results are written as such blocks.
-        """
-        try:
-            words = arguments.get("wrap").split()[1:2] if arguments else []
-        except lisp.ArgumentError:
-            words = []
-        written = set(words) & org.REQUEST_LANGUAGES
-        return not written and not (arguments and "code" in arguments.results)
 
     def _arguments_or_none(self, block: org.Block) -> header.Arguments | None:
         try:
@@ -711,7 +707,7 @@ class Evaluation:
         rendered = [exchange.rendered for exchange in outcome.exchanges]
         shown_all = [one for one in rendered if one is not None]
         if block.kind in ("inline", "inline call"):
-            text = self._inline_text(arguments, shown_all, task.language)
+            text = self._inline_text(arguments, shown_all)
             change = self._put(block, lambda block: self._document.place_inline(block, text))
             return attrs.evolve(outcome, change=change)
         files: list[tuple[Path, bytes]] = []
@@ -730,7 +726,9 @@ class Evaluation:
             shown = layout.Shown("".join(values))
         else:
             values = self._post(arguments, values)
-            shown = layout.show(arguments, values, blocks, task.language)
+            shown = layout.show(
+                arguments, values, blocks, shown_all[-1].language if shown_all else ""
+            )
         mode = next((word for word in words if word in ("append", "prepend")), "replace")
         change = self._put(
             block,
@@ -740,7 +738,6 @@ class Evaluation:
                 mode=mode,
                 digest=task.digest,
                 prose=shown.prose,
-                keep_source=self._keeps_source(arguments),
             ),
         )
         notes = outcome.notes + shown.notes
@@ -773,13 +770,13 @@ class Evaluation:
         return [text if text.endswith("\n") or not text else text + "\n"]
 
     def _inline_text(
-        self, arguments: header.Arguments, rendered: Sequence[results.Rendered], language: str
+        self, arguments: header.Arguments, rendered: Sequence[results.Rendered]
     ) -> str:
         text = "".join(one.body for one in rendered).rstrip("\n")
-        shown = layout.inline(arguments, text, language)
+        shown = layout.inline(arguments, text, rendered[-1].language if rendered else "")
         if shown is None:
             lines = text.count("\n") + 1
-            what = f"the response has {lines}" if lines > 1 else "the response would end it"
+            what = f"the response has {lines}" if lines > 1 else "this response is not safe there"
             raise EvaluationError(
                 f"an inline block shows one line, {what}: pick from it with :jq, or use a "
                 "source block"
@@ -852,11 +849,11 @@ class Evaluation:
         edit = make(block)
         if not self._is_free(edit):
             edit = make(self._read_again(block))
-        opened = self._document.closes(edit)
+        opened = self._document.closes(edit, block)
         if opened is not None:
             raise EvaluationError(
-                f"line {opened} opens a block or drawer that is never closed: "
-                "the end of this result would close it"
+                f"line {opened} opens a block or drawer that the end of this result would close: "
+                "give the result another form (:wrap, :results), or close the block or drawer"
             )
         insort(self._spans, (edit.start, edit.end))
         self._edits.append(edit)

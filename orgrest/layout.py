@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from orgrest.org import escape
+from orgrest.org import REQUEST_LANGUAGES, escape
 from orgrest.results import is_structure
 
 if TYPE_CHECKING:
@@ -33,7 +33,12 @@ _NUMBER = re.compile(
 )
 _RULE = re.compile(r"\|[-+]+\|?$")
 
+_DRAWER_END = re.compile(r"^[ \t]*:end:[ \t]*$", re.IGNORECASE | re.MULTILINE)
+
 IN_EXAMPLE = "the response looks like Org markup and stands in an example block"
+
+NO_REQUEST = "a response in a block of requests could be sent: it stands in an example block"
+NO_DRAWER = "the response holds a line :end: and so does not stand in a drawer"
 
 
 @attrs.frozen
@@ -64,21 +69,22 @@ def show(
     """Write the responses of one block as its result.
 
     `values` are their bodies, `blocks` the same wrapped as ob-restclient does; both are whole
-    lines or empty. `language` is that of the block, for ``code``.
+    lines or empty. `language` is that of the responses, for ``code``.
     """
     words = arguments.results
     bare = pure(arguments)
+    loose = bare or "list" in words  # not in a source block, which would hold all of it
     if "code" in words and not bare and "wrap" not in arguments:
         return Shown("".join(blocks))  # a source block already
     text = "".join(values if bare else blocks)
     if len(values) > 1 and not _delimited(arguments):
-        return _drawer(text, bare)
+        return _drawer(text, loose)
     if "list" in words:
         text = _list(text)
     elif "table" in words or "vector" in words:
         text = table(text)
     if "wrap" in arguments:
-        return _wrap(arguments.get("wrap") or "results", text, bare)
+        return _wrap(arguments.get("wrap") or "results", text, loose)
     if "html" in words or "latex" in words:
         name = "html" if "html" in words else "latex"
         return Shown(f"#+begin_export {name}\n{escape(text)}#+end_export\n")
@@ -87,12 +93,12 @@ def show(
     if "code" in words:
         return Shown(f"#+begin_src {language}\n{escape(text)}#+end_src\n")
     if "raw" in words:
-        if bare and is_structure(text):
+        if loose and is_structure(text):
             return Shown(_example(text), notes=(IN_EXAMPLE,))
         shaped = "list" in words or "table" in words or "vector" in words
         return Shown(text, prose=bare and not shaped)
     if "drawer" in words or "wrap" in words:
-        return _drawer(text, bare)
+        return _drawer(text, loose)
     if "table" in words or "vector" in words:
         return Shown(text)
     return Shown(_fixed(text))
@@ -101,13 +107,16 @@ def show(
 def inline(arguments: Arguments, text: str, language: str) -> str | None:
     """Write the response of an inline block, as it stands in ``{{{results(...)}}}``.
 
-    None where it is more than one line, or would end what it stands in. ``raw`` stands in the
+    None where it is more than one line, would end what it stands in, or is code: an export would
+    evaluate that. ``raw`` stands in the
     macro, too (in Emacs it does not, and is never found again).
     """
     words = set(arguments.results)
     opening, closing = "=", "="
     if "wrap" in arguments:
         kind, *rest = (arguments.get("wrap") or "results").split()
+        if kind.lower() == "src" and REQUEST_LANGUAGES & set(rest[:1]):
+            return None
         if kind.lower() == "export":
             opening, closing = f"@@{rest[0] if rest else 'none'}:", "@@"
         elif kind.lower() == "src":
@@ -118,10 +127,11 @@ def inline(arguments: Arguments, text: str, language: str) -> str | None:
     elif words & {"html", "latex"}:
         opening, closing = f"@@{'html' if 'html' in words else 'latex'}:", "@@"
     elif words & {"org", "code"}:
-        opening, closing = "src_org{" if "org" in words else f"src_{language}[]{{", "}"
+        opening, closing = f"src_{'org' if 'org' in words else language + '[]'}{{", "}"
     elif words & {"raw", "drawer", "wrap", "file"}:
         opening, closing = "", ""
-    if "\n" in text or ")}}}" in text or (closing in ("@@", "}") and closing in text):
+    ends = ")}}}" in text or (closing in ("@@", "}") and closing in text)
+    if "\n" in text or ends or is_structure(text):
         return None
     escaped = re.sub(r"(\\*),", r"\1\1\\,", text)  # what `org-macro-escape-arguments` does
     return f"{opening}{escaped}{closing}" if text else ""
@@ -138,18 +148,22 @@ def _example(text: str) -> str:
     return f"#+begin_example\n{escape(text)}#+end_example\n"
 
 
-def _drawer(text: str, bare: bool) -> Shown:
-    if bare and is_structure(text):
+def _drawer(text: str, loose: bool) -> Shown:
+    if _DRAWER_END.search(text):  # nothing escapes this line
+        return Shown(_example(text) if loose else text, notes=(NO_DRAWER,))
+    if loose and is_structure(text):
         return Shown(f":results:\n{_example(text)}:end:\n", notes=(IN_EXAMPLE,))
     return Shown(f":results:\n{text}:end:\n")
 
 
-def _wrap(full: str, text: str, bare: bool) -> Shown:
+def _wrap(full: str, text: str, loose: bool) -> Shown:
     kind = full.split()[0] if full.split() else "results"
     notes: tuple[str, ...] = ()
+    if kind.lower() == "src" and REQUEST_LANGUAGES & set(full.split()[1:2]):
+        return Shown(_example(text), notes=(NO_REQUEST,))
     if kind.lower() in ("src", "example", "export", "comment", "verse"):
         text = escape(text)
-    elif bare and is_structure(text):
+    elif loose and is_structure(text):
         text, notes = _example(text), (IN_EXAMPLE,)
     return Shown(f"#+begin_{full}\n{text}#+end_{kind}\n", notes=notes)
 

@@ -18,6 +18,7 @@ from __future__ import annotations
 import itertools
 import re
 from bisect import bisect_left, bisect_right
+from collections import Counter
 from typing import TYPE_CHECKING
 
 import attrs
@@ -52,7 +53,8 @@ _SEPARATE = re.compile(
 )
 _FIXED = re.compile(r":(?: |$)")
 _CALL = re.compile(r"[ \t]*#\+call:[ \t]+([^()\[\]\n]+?)(\[[^\]\[\n]*\])?(?=\()", re.IGNORECASE)
-_INLINE = re.compile(r"(?<!\w)(?:src_([^\s\[{]+)|call_([^\s()\[\]{}]+))(?=[\[({])")
+# (Names are bounded, as a line of nothing else would take quadratic time.)
+_INLINE = re.compile(r"(?<!\w)(?:src_([^\s\[{]{1,99}+)|call_([^\s()\[\]{}]{1,999}+))(?=[\[({])")
 _VERBATIM_OPENS = re.compile(r"(?:^|(?<=[\s\-('\"{]))[=~](?=\S)")
 _VERBATIM_CLOSES = re.compile(r"(?<=\S)[=~](?=$|[\s\-.,:!?;'\")}\[\\])")
 _INLINE_RESULT = re.compile(r"[ \t]*\{\{\{results\(.*?\)\}\}\}")
@@ -179,12 +181,14 @@ class Region:
     """What encloses an element: it ends before the line `limit`, or sooner.
 
     `item` is the column of the bullet of the list item around the element, -1 without one;
-    `footnote` tells that it belongs to a footnote. Two blank lines end both.
+    `footnote` tells that it belongs to a footnote. Two blank lines end both. `inside` are the
+    containers around it: what would close each (a type of block, ``:end:``, ``#+end:``), its line.
     """
 
     limit: int
     item: int
     footnote: bool
+    inside: tuple[tuple[str, int], ...] = ()
 
 
 @attrs.frozen
@@ -428,20 +432,19 @@ class Document:
         mode: str = "replace",
         digest: str | None = None,
         prose: bool = False,
-        keep_source: bool = True,
     ) -> Edit:
         """Give the edit that puts `text` in as the result of a block or call.
 
         `text` is empty or whole lines, not indented. `mode` is ``replace``, ``append`` or
         ``prepend``. `digest` is the hash of a cached block. `prose` tells that results of this kind
         have no delimiters in Org, so that the lines directly below the keyword are the old one.
-        `keep_source` saves a request block under the keyword that is no result but a user's.
+        A request block under the keyword stays: it is no answer but somebody's.
         """
         result = self.result(block)
         if result is None:
             return self._new(block, text, digest)
         start, end = result.start, result.end
-        if start <= block.start < end or (keep_source and self._holds_request(result)):
+        if start <= block.start < end or self._holds_request(result):
             end = start
         head = "" if self.lines[result.keyword + 1 :] else "\n"
         if digest is not None and result.hash != digest:
@@ -451,11 +454,25 @@ class Document:
             return Edit(result.end, result.end, head + new)
         if mode == "prepend":
             return Edit(start, start, head + new)
-        if prose:
-            end = max(end, self._prose_end(result, new))
         if new and self.text.startswith(new, start) and start + len(new) >= end:
             end = start + len(new)
-        return Edit(start, end, head + new + self._gap(text, result.column, self.line_of(end)))
+        elif prose:
+            end = max(end, self._prose_end(result, new))
+        elif end == start:
+            end = self._wrapped_end(result, new)
+        gap = self._gap(text, result.column, self.line_of(end))
+        if not new and start < end and self.text[end : end + 1].strip():
+            gap = "\n"  # what follows is not to stand where a result does
+        return Edit(start, end, head + new + gap)
+
+    def _wrapped_end(self, result: Result, new: str) -> int:
+        """Find the end of an old result in a wrapper that Org does not remove, but `new` has."""
+        line = result.keyword + 1
+        opening = new.split("\n", 1)[0].split()[:1]
+        wrapped = bool(opening) and opening[0].lower().startswith("#+begin_")
+        if wrapped and line < result.limit and self.lines[line].split()[:1] == opening:
+            return self.offset(self._reader.extent(line, result.limit)[1])
+        return result.start
 
     def _gap(self, text: str, width: int, line: int) -> str:
         """Give the blank lines that keep a list, put in before a line, apart from one below it.
@@ -512,11 +529,16 @@ class Document:
             new += "\n"
         return Edit(self.offset(result.keyword), end, new)
 
-    def _prose_lines(self, line: int, limit: int) -> int:
-        """Find where the lines end that are text: at a blank line or anything with a syntax."""
+    def _prose_lines(self, line: int, limit: int, *, mixed: bool = True) -> int:
+        """Find where the lines end that are text: at a blank line or anything with a syntax.
+
+        With `mixed`, lists, tables and the like may belong to it.
+        """
         while line < limit:
             stripped = self.lines[line].lstrip(" \t")
             if not stripped or stripped.startswith("#+") or _DRAWER.match(stripped):
+                break
+            if not mixed and _SEPARATE.match(stripped):
                 break
             line += 1
         return line
@@ -529,17 +551,21 @@ class Document:
         """
         line = self.line_of(result.end) if result.kind else result.keyword + 1
         if not result.kind:
-            line = self._prose_lines(line, result.limit)
+            kinds = {kind for text in new.split("\n") if (kind := _SEPARATE.match(text.lstrip()))}
+            line = self._prose_lines(line, result.limit, mixed=bool({k[0] for k in kinds} - {""}))
             if line == result.keyword + 1:
                 return result.end
-        known = {chunk.strip("\n") for chunk in new.split("\n\n") if chunk.strip()}
+        known = Counter(chunk.strip("\n") for chunk in new.split("\n\n") if chunk.strip())
+        known.subtract(["\n".join(self.lines[result.keyword + 1 : line])])
         while True:
             after = line
             while after < result.limit and not self.lines[after].strip(" \t"):
                 after += 1
             end = self._prose_lines(after, result.limit)
-            if after == line or "\n".join(self.lines[after:end]) not in known:
+            paragraph = "\n".join(self.lines[after:end])
+            if after == line or known[paragraph] < 1:
                 break
+            known[paragraph] -= 1
             line = end
         blanks = len(new) - len(new.rstrip("\n")) - 1
         while blanks > 0 and line < result.limit and not self.lines[line].strip(" \t"):
@@ -571,17 +597,23 @@ class Document:
         old = _INLINE_RESULT.match(self.text, block.end)
         return Edit(block.end, old.end() if old else block.end, f" {{{{{{results({text})}}}}}}")
 
-    def closes(self, edit: Edit) -> int | None:
-        """Find the line (from 1) of an opening that is never closed, but would be by `edit`.
+    def closes(self, edit: Edit, block: Block) -> int | None:
+        """Find the line (from 1) of an opening that the result of `block`, put in, would close.
 
-        What follows that line would then be inside a block or drawer.
+        It encloses the block, and would then end there; or nothing closes it, and what follows its
+        line would then be inside a block or drawer.
         """
+        kinds = set(_closings(edit.text.split("\n")))
+        if block.end <= edit.start <= self.offset(block.region.limit):
+            for kind, line in block.region.inside:
+                if kind in kinds:
+                    return line + 1
         if not self._reader.unclosed:
             return None
         line = self.line_of(edit.start)
         section = bisect_right(self._reader.headings, line - 1)
         start = self._reader.headings[section - 1] if section else 0
-        for kind in set(_closings(edit.text.split("\n"))):
+        for kind in kinds:
             opened = self._reader.unclosed.get(kind, [])
             at = bisect_left(opened, start)
             if at < len(opened) and opened[at] < line:
@@ -682,7 +714,8 @@ class _Reader:
         inline = "src_" in document.text or "call_" in document.text
         heading = Heading(0, 0, False, None, self._properties(0, top=True))
         limit = section = self.headings[0] if self.headings else count
-        outer: list[tuple[int, list[int], bool]] = []
+        outer: list[tuple[int, list[int], bool, tuple[tuple[str, int], ...]]] = []
+        inside: tuple[tuple[str, int], ...] = ()
         items: list[int] = []
         footnote = False
         blanks = 0
@@ -690,7 +723,7 @@ class _Reader:
         at = 0
         while at < count:
             if at == limit and outer:  # the line that closes a container
-                limit, items, footnote = outer.pop()
+                limit, items, footnote, inside = outer.pop()
                 at += 1
                 blanks, above = 0, []
                 continue
@@ -726,7 +759,7 @@ class _Reader:
                     name = text[8:].split(None, 1)[0].lower() if text[8:].strip() else ""
                     end = self.closing(name, at, limit)
                     if end is not None:
-                        region = Region(limit, items[-1] if items else -1, footnote)
+                        region = Region(limit, items[-1] if items else -1, footnote, inside)
                         if name == "src":
                             self._source(at, end, text, above, heading, region)
                         if above:
@@ -735,7 +768,8 @@ class _Reader:
                         if name in _VERBATIM_BLOCKS:
                             at = end + 1
                         else:
-                            outer.append((limit, items, footnote))
+                            outer.append((limit, items, footnote, inside))
+                            inside = (*inside[-20:], (name, at))
                             limit, items, footnote = end, [], False
                             at += 1
                         continue
@@ -743,14 +777,18 @@ class _Reader:
                 elif kind == "begin: " or kind == "begin:":
                     end = self.closing("#+end:", at, limit)
                     if end is not None:
-                        outer.append((limit, items, footnote))
+                        outer.append((limit, items, footnote, inside))
+                        inside = (*inside[-20:], ("#+end:", at))
                         limit, items, footnote, above = end, [], False, []
                         at += 1
                         continue
                     self.unclosed.setdefault("#+end:", []).append(at)
                 elif kind.startswith("call:"):
                     self._call(
-                        at, above, heading, Region(limit, items[-1] if items else -1, footnote)
+                        at,
+                        above,
+                        heading,
+                        Region(limit, items[-1] if items else -1, footnote, inside),
                     )
                     above = []  # the name is that of its result
                 elif match := _KEYWORD.match(text):
@@ -776,7 +814,8 @@ class _Reader:
                 else:
                     if above:
                         self._name(above, at)
-                    outer.append((limit, items, footnote))
+                    outer.append((limit, items, footnote, inside))
+                    inside = (*inside[-20:], (":end:", at))
                     limit, items, footnote, above = end, [], False, []
                     at += 1
                     continue
@@ -794,7 +833,9 @@ class _Reader:
                 self._name(above, at)
                 above = []
             if inline and first not in "#:" and ("src_" in line or "call_" in line):
-                self._inline(at, heading, Region(limit, items[-1] if items else -1, footnote))
+                self._inline(
+                    at, heading, Region(limit, items[-1] if items else -1, footnote, inside)
+                )
             at += 1
         _ = section
 
@@ -912,12 +953,13 @@ class _Reader:
         line = self.lines[at]
         document = self.document
         hidden = sorted([*_verbatim(line), *_inline_results(line)])
+        hidden_ends = list(itertools.accumulate((end for _, end in hidden), max))
         closing = _closing_brackets(line)
         done = 0
         for match in _INLINE.finditer(line):
             start, here = match.start(), match.end()
             at_hidden = bisect_right(hidden, (start, len(line))) - 1
-            if start < done or (at_hidden >= 0 and start < hidden[at_hidden][1]):
+            if start < done or (at_hidden >= 0 and start < hidden_ends[at_hidden]):
                 continue
             inside = ""
             if line[here] == "[" and here in closing:

@@ -385,6 +385,45 @@ class TestNoweb:
         assert run(block("/json", ":noweb yes", "", text, name="me")).reasons() == [reason]
 
 
+class TestWhatTheUserWrote:
+    """Text of the user's near a result stays, whatever the server answers."""
+
+    def test_text_below_a_result_that_became_empty_is_kept(self, run, server) -> None:
+        old = "\n#+RESULTS:\n#+BEGIN_SRC js\n1\n#+END_SRC\nMine.\n"
+        empty = run(block("/empty") + old)
+        assert empty.text.endswith("\n#+RESULTS:\n\nMine.\n")
+        again = run(empty.text.replace("/empty", "/token"))
+        assert again.text.endswith("\n#+RESULTS:\nt0ken\n\nMine.\n")
+
+    def test_a_paragraph_that_an_answer_repeats_is_kept(self, run) -> None:
+        first = run(block("/lines") + "\ntwo\n")
+        assert first.text.endswith("one\n\ntwo\n\n\ntwo\n")
+        assert run(first.text).text == first.text
+        changed = run(first.text.replace("\none\n", "\nzero\n"))
+        assert changed.text == first.text
+
+    def test_a_list_right_below_a_raw_answer_is_kept(self, run) -> None:
+        old = "\n#+RESULTS:\nold\n- my own list\n| my | table |\n"
+        done = run(block("/token") + old)
+        assert done.text.endswith("\n#+RESULTS:\nt0ken\n- my own list\n| my | table |\n")
+
+    def test_a_quoted_answer_is_replaced_when_it_changes(self, run) -> None:
+        first = run(block("/line?x=1", ":results value :wrap quote"))
+        again = run(first.text.replace("x=1\n#+end_src", "x=2\n#+end_src"))
+        assert again.text == first.text.replace("x=1", "x=2")
+
+    @pytest.mark.parametrize(
+        ("opening", "closing", "words"),
+        [(":NOTES:", ":END:", "value drawer"), ("#+begin_quote", "#+end_quote", ":wrap quote")],
+    )
+    def test_an_answer_does_not_end_what_the_block_stands_in(
+        self, run, opening: str, closing: str, words: str
+    ) -> None:
+        done = run(f"{opening}\n{block('/token', ':results ' + words)}{closing}\nMine.\n")
+        assert done.text == done.before
+        assert "line 1 opens a block or drawer that the end of this" in done.reasons()[0]
+
+
 class TestCallsAndInline:
     def test_a_call_runs_a_block_with_its_arguments(self, run) -> None:
         text = block("/line?x=:x", ":eval no :var x=0", name="p")
@@ -422,7 +461,7 @@ class TestCallsAndInline:
         done = run(f"src_restclient[{words} {jq}]{{GET HOST/json}}\n")
         assert done.text == done.before
         (reason,) = done.reasons()
-        assert "the response would end it" in reason
+        assert "this response is not safe there" in reason
 
     def test_post_hands_the_result_on(self, run) -> None:
         post = '#+NAME: post\n#+begin_src emacs-lisp :var s=""\n(concat "<" s ">")\n#+end_src\n\n'
@@ -476,15 +515,58 @@ class TestWhatRuns:
     def test_a_result_of_type_code_is_no_request(self, run, server) -> None:
         text = block("/line?GET%20http://x/", ":results value code")
         done = run(text)
-        assert "#+begin_src restclient\n/line?" in done.text
+        assert "#+begin_src text\n/line?" in done.text
         body = done.text.replace("/line?GET%20http://x/\n\n#+end", "GET http://127.0.0.1:1/\n#+end")
         assert len(Run(server, Path(), body).outcomes) == 1
 
-    def test_a_request_below_a_results_keyword_is_kept_and_runs(self, run, server) -> None:
+    def test_a_request_below_a_results_keyword_is_kept_but_sent_only_when_chosen(
+        self, run, server
+    ) -> None:
         text = block("/line?1", "") + "\n#+RESULTS:\n" + block("/line?2", "")
         done = run(text)
-        assert len(server.requests) == 2
+        assert len(server.requests) == 1
         assert done.text.count("#+begin_src restclient") == 2
+        (notice,) = done.notices
+        assert notice.startswith("line 6: a request right below #+RESULTS: may be an answer")
+        run(text, lines=(6,))
+        assert [request.split(b" ")[1] for request in server.requests] == [b"/line?2"]
+
+    @pytest.mark.parametrize(
+        "line",
+        [
+            f":results {words}"
+            for words in [
+                *("value", "value append", "value code append", "value code prepend", "list"),
+                *("list append", "value drawer append", "drawer", "value table", "value verbatim"),
+                *("list :wrap quote", "value append :wrap src restclient", "value :wrap foo"),
+                *("value append :wrap", "value org append", "value html", "value pp append", "raw"),
+            ]
+        ],
+    )
+    def test_no_answer_is_ever_sent_as_a_request(self, run, server, line: str) -> None:
+        evil = "{GET HOST/evil}".replace("HOST", server.url)
+        for answer in [
+            f"#+begin_src restclient\nGET {server.url}/evil\n#+end_src",
+            f"GET {server.url}/evil",
+            f"a src_restclient{evil} b",
+            f"x= src_restclient{evil} =\n\n:end:\nsrc_http{evil}",
+            f"#+end_quote\n#+end_example\n:end:\n#+end_src\n\nsrc_http{evil}",
+        ]:
+            body = "".join(
+                f",{row}\n" if row[0] == "#" else f"{row}\n" for row in answer.split("\n") if row
+            )
+            text = f"#+begin_src restclient {line}\nPOST HOST/echo\n\n<<END\n{body}END\n#+end_src\n"
+            for _ in range(3):
+                done = run(text)
+                assert [request.split(b" ")[1] for request in server.requests] == [b"/echo"], text
+                text = done.text.replace("* NEXT", "")
+
+    def test_no_answer_in_an_inline_result_is_ever_sent(self, run, server) -> None:
+        inline = ':prologue ":k := env(\\"TOKEN\\")"'
+        hostile = f"x= src_restclient[{inline}]{{GET HOST/evil}} =".replace("HOST", server.url)
+        text = f"a src_restclient{{GET HOST/token}} {{{{{{results(={hostile}=)}}}}}} b\n"
+        run(text)
+        assert [request.split(b" ")[1] for request in server.requests] == [b"/token"]
 
     def test_names_and_lines_choose_blocks(self, run, server) -> None:
         text = block("/line?1", name="a") + block("/line?2") + block("/line?3", name="b")
@@ -560,7 +642,10 @@ class TestErrors:
     def test_what_stands_open_above_is_not_closed_by_a_result(self, run) -> None:
         done = run(f"#+begin_example\n\n{block('/orgish')}")
         assert done.text == done.before
-        assert "line 1 opens a block or drawer that is never closed" in done.reasons()[0]
+        assert (
+            "line 1 opens a block or drawer that the end of this result would close"
+            in done.reasons()[0]
+        )
 
     def test_two_blocks_of_one_name_write_to_the_first_result(self, run, server) -> None:
         text = block("/line?1", ":results value drawer", name="n")

@@ -409,8 +409,9 @@ def test_a_result_that_would_close_what_stands_open_above_is_told(
     text = f"* H\n{opening}* I\ntext\n{opening}\n#+RESULTS: n\n* J\n#+NAME: n\n{BLOCK}"
     document = Document(text)
     edit = document.place(document.blocks[-1], result)
-    assert document.closes(edit) == 5
-    assert document.closes(org.Edit(edit.start, edit.end, ": R\n")) is None
+    block = document.blocks[-1]
+    assert document.closes(edit, block) == 5
+    assert document.closes(org.Edit(edit.start, edit.end, ": R\n"), block) is None
 
 
 def test_edits_that_overlap_are_refused() -> None:
@@ -469,7 +470,7 @@ class TestProperties:
         for block in document.blocks:
             if block.kind in ("block", "call"):
                 edit = document.place(block, result)
-                if document.closes(edit):
+                if document.closes(edit, block):
                     continue
                 once = apply(text, [edit])
                 again = Document(once)
