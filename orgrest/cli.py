@@ -554,7 +554,7 @@ def _without_volatile(text: str, names: Iterable[str]) -> str:
 
     headers = "|".join(re.escape(name) for name in ("Date", *names))
     return re.sub(
-        rf"^([ \t]*(?:[:,|-] ?)?(?://|<!--|/\*|#|;;)?[ \t]*)"
+        rf"^([ \t]*+(?:[:,|-] ?)?(?://|<!--|/\*|#|;;)?[ \t]*+)"
         rf"(?:(?:{headers}): .*|Request duration: [0-9.]+s(?: -->| \*/)?)$",
         r"\1",
         text,

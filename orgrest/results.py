@@ -41,6 +41,8 @@ MASK = "***"
 _INVISIBLE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]"
 )
+# GNU Emacs manual, "Specifying File Variables".
+_LOCAL_VARIABLES = re.compile(r"(local variables):", re.IGNORECASE)
 _STRUCTURE = re.compile(
     r"^(?:\*+[ \t]|[ \t]*(?:#\+\S|:[\w-]+:[ \t]*$|\[fn:|\\begin\{)|%%\()"
     r"|<%%\(|(?:src|call)_[^\s\[({]{1,99}[\[({]|\{\{\{",
@@ -104,8 +106,11 @@ _EXTENSIONS = {
 
 
 def visible(text: str, *, one_line: bool = False) -> str:
-    r"""`text` with control characters as `\x1b`; tabs stay, and newlines unless `one_line`."""
-    shown = _INVISIBLE.sub(_show_character, text)
+    r"""`text` with control characters as `\x1b`; tabs stay, and newlines unless `one_line`.
+
+    The marks of file-local variables lose their colon: Emacs would obey a document that ends so.
+    """
+    shown = _LOCAL_VARIABLES.sub(r"\1\\x3a", _INVISIBLE.sub(_show_character, text))
     return shown.replace("\n", "\\x0a") if one_line else shown
 
 
@@ -129,6 +134,24 @@ def mask(text: str, secrets: Collection[str]) -> str:
     return text
 
 
+# What may stay as it is in a percent-encoded text: nothing; paths; `encodeURIComponent`;
+# `encodeURI` and what is sent as a request target.
+_QUOTED_SAFE = (
+    "",
+    "/",
+    "!'()*~",
+    "!'()*~;/?:@&=+$,#",
+    "!$&'()*+,-./:;=?@_~",
+    "!$&'()*+,-./:;=?@_~%",
+)
+_PERCENT = re.compile(r"%[0-9A-F]{2}")
+_JSON_IN_HTML = re.compile(r"[<>&']")
+
+
+def _json_unit(match: re.Match[str]) -> str:
+    return f"\\u{ord(match[0]):04x}"
+
+
 @lru_cache(maxsize=64)
 def _spellings(secrets: frozenset[str]) -> tuple[str, ...]:
     """How secrets may look in what a server sends back, the longest first."""
@@ -142,18 +165,28 @@ def _spellings(secrets: frozenset[str]) -> tuple[str, ...]:
         data = to_bytes(secret)
         lines = [line for line in secret.splitlines() if len(line.strip()) >= 8]
         for text in {secret, secret.strip(), secret.replace("\r\n", "\n"), *lines}:
-            escaped = {text, quote(to_bytes(text), safe=""), quote(to_bytes(text))}
-            escaped |= {quote_plus(to_bytes(text)), visible(text), visible(text, one_line=True)}
-            escaped |= {e.lower() for e in escaped if "%" in e and "%" not in text}
-            escaped |= {json.dumps(text)[1:-1], json.dumps(text, ensure_ascii=False)[1:-1]}
-            escaped |= {html.escape(text), html.escape(text, quote=False)}
-            escaped |= {text.encode("ascii", "xmlcharrefreplace").decode()}
+            quoted = {quote(to_bytes(text), safe=safe) for safe in _QUOTED_SAFE}
+            quoted.add(quote_plus(to_bytes(text)))
+            lower = {_PERCENT.sub(lambda match: match[0].lower(), one) for one in quoted}
+            escaped = {text, visible(text), visible(text, one_line=True)} | quoted | lower
+            dumped = {json.dumps(text)[1:-1], json.dumps(text, ensure_ascii=False)[1:-1]}
+            dumped |= {one.replace("/", "\\/") for one in dumped}
+            escaped |= dumped | {_JSON_IN_HTML.sub(_json_unit, one) for one in dumped}
+            entities = {html.escape(text), html.escape(text, quote=False)}
+            entities |= {one.replace("&#x27;", "&#39;") for one in entities}
+            entities |= {one.replace("&quot;", "&#34;") for one in entities}
+            escaped |= entities | {text.encode("ascii", "xmlcharrefreplace").decode()}
             found |= escaped
-        found |= {b64encode(data).decode(), urlsafe_b64encode(data).decode()}
-        found |= {
-            b64encode(data).decode().rstrip("="),
-            urlsafe_b64encode(data).decode().rstrip("="),
-        }
+        encoded = {b64encode(data).decode(), urlsafe_b64encode(data).decode()}
+        encoded |= {one.rstrip("=") for one in encoded}
+        for width in (64, 76):  # PEM's and MIME's lines
+            for end in ("\n", "\r\n"):
+                encoded |= {
+                    end.join(one[i : i + width] for i in range(0, len(one), width))
+                    for one in encoded
+                    if end not in one
+                }
+        found |= encoded
     spellings = {text for text in found if text.strip() and text.strip("*")}
     return tuple(sorted(spellings, key=lambda text: (-len(text), text)))
 

@@ -585,6 +585,29 @@ def test_a_secret_is_masked_in_every_spelling(shown: str) -> None:
     assert masked.strip('"') in ("before *** after", 'before "***" after')
 
 
+@pytest.mark.parametrize(
+    ("secret", "shown"),
+    [
+        ("p@ss wo,rd", "p@ss%20wo,rd"),  # a request target
+        ("Sec/RETkey", "Sec%2fRETkey"),
+        ("(a b)*'c!", "(a%20b)*'c!"),  # JavaScript's encodeURIComponent
+        ('it\'s "x"', "it&#39;s &#34;x&#34;"),  # Flask, Go
+        ("a/b<c>", "a\\/b<c>"),  # PHP's JSON
+        ("a/b<c>", "a/b\\u003cc\\u003e"),  # Go's JSON
+        ("s" * 80, base64.encodebytes(b"s" * 80).decode().rstrip("\n")),
+    ],
+)
+def test_a_secret_is_masked_as_other_programs_write_it(secret: str, shown: str) -> None:
+    assert mask(f"before {shown} after", {secret}) == "before *** after"
+
+
+def test_an_answer_does_not_become_file_local_variables_of_emacs() -> None:
+    body = "x\n# Local Variables:\n# eval: (shell-command)\n# End:\n"
+    shown = render(GET, answer(body, headers=(("X", "LOCAL variables:"),))).block()
+    assert "# Local Variables\\x3a\n" in shown
+    assert "local variables:" not in shown.lower()
+
+
 def test_a_secret_is_masked_in_url_headers_reason_redirects_and_body() -> None:
     request = Request("GET", "http://h/s3cret", secrets=frozenset({"s3cret"}))
     response = answer(
