@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import click
 
-from orgrest.files import File, FileChangedError, FileError, decode, write
+from orgrest.files import File, FileChangedError, FileError, decode, write_result
 from orgrest.model import OrgrestError
 
 if TYPE_CHECKING:
@@ -255,14 +255,11 @@ def _complain(text: str) -> None:
 def _scope(file: str, folder: Path, settings: _Settings) -> Scope:
     from orgrest.variables import Scope
 
-    netrc = Path(os.environ.get("NETRC") or Path.home() / ".netrc")
-    return Scope(
-        file=file,
-        directory=folder,
+    return Scope.of_user(
+        file,
+        folder,
         allow_read=settings.allow_read,
-        environ=os.environ,
         env_file=settings.env_file,
-        netrc=netrc if netrc.is_file() else None,
         overrides=settings.variables,
     )
 
@@ -378,9 +375,8 @@ class _Run:
             return
         for path, content in outcome.files:
             try:
-                path.parent.mkdir(parents=True, exist_ok=True)
-                write(path, content)
-            except (FileError, OSError) as error:
+                write_result(path, content)
+            except FileError as error:
                 _complain(str(error))
                 self.status = 1
         if self.file is None or outcome.change is None:
