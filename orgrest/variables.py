@@ -58,7 +58,7 @@ from orgrest.syntax import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 MAX_SIZE = 64 * 2**20
 """The most characters that a completed URL, header or body may have, in its text parts."""
