@@ -52,7 +52,9 @@ from orgrest.model import (
 from orgrest.syntax import (
     TCHARS,
     Body,
+    Definition,
     HeaderLine,
+    HeaderVariable,
     ParsedRequest,
     Template,
 )
@@ -131,8 +133,8 @@ class Scope:
 
         `directory` is the document's folder: paths start there, and only files below it, and below
         the folders of `allow_read`, are read. `environ` is what `env` reads, and `env_file` what it
-        reads next; `netrc` is the netrc file. `overrides` are variables that win over all others; `remembered`
-        are captures of earlier runs, over which all others win.
+        reads next; `netrc` is the netrc file. `overrides` are variables that win over all others;
+        `remembered` are captures of earlier runs, over which all others win.
         """
         self.directory = directory if directory is not None else Path()
         self._shared = _Shared(
@@ -334,7 +336,7 @@ def expand(parsed: ParsedRequest, scope: Scope) -> Request:
 
 @attrs.frozen
 class Reference:
-    """Where a text refers to a variable: `start` to `end` are replaced, `at` is the name's place."""
+    """Where a text refers to a variable: `start` to `end` are replaced, the name starts `at`."""
 
     name: str
     start: int
@@ -379,6 +381,8 @@ def _defined_at(
 class _Expansion:
     """The completion of one request; values and expressions are computed once."""
 
+    _most = MAX_SIZE
+
     def __init__(self, parsed: ParsedRequest, scope: Scope) -> None:
         self._parsed = parsed
         self._scope = scope
@@ -412,11 +416,15 @@ class _Expansion:
     def _url(self) -> str:
         template = self._parsed.target
         url = self.text(template).strip()
+        self._check_url(url, template)
+        self._warn_undefined(template, r"(?<=/):([^\W\d][\w-]*)(?=[/?#]|$)")
+        return url
+
+    def _check_url(self, url: str, template: Template) -> None:
         scheme, separator, rest = url.partition("://")
         if not separator or scheme.lower() not in ("http", "https") or rest[:1] in "/?#":
             reason = f"not an absolute http or https URL: {_short(template.text)}"
             raise self._error(template.offset(0), reason, "bad-url")
-        self._warn_undefined(template, r"(?<=/):([^\W\d][\w-]*)(?=[/?#]|$)")
         authority = re.split(r"[/?#]", rest, maxsplit=1)[0]
         if "@" in authority:
             from base64 import b64encode
@@ -425,27 +433,26 @@ class _Expansion:
             userinfo = authority.rpartition("@")[0]
             basic = b64encode(unquote_to_bytes(to_bytes(userinfo))).decode()
             self._scope.protect(basic, userinfo)
-        return url
 
     def _headers(self) -> Headers:
         headers: list[tuple[str, str]] = []
         for item in self._parsed.headers:
-            if isinstance(item, HeaderLine):
-                headers.append(self._header(item))
-            else:
-                offset = item.span.start
-                if self._find(item.name) is None:
-                    reason = f"no variable {item.name} to take headers from"
-                    raise self._error(offset, reason, "undefined-variable")
-                headers += self._header_block(self.value(item.name, offset), item.name, offset)
+            headers += self._header(item)
         return tuple(headers)
 
-    def _header(self, line: HeaderLine) -> tuple[str, str]:
-        name = self.text(line.name)
-        value = self.text(line.value)
-        self._check_header(name, value, line.name.offset(0))
-        self._warn_undefined(line.value, r"^:([^\W\d][\w-]*)$")
-        return name, value
+    def _header(self, item: HeaderLine | HeaderVariable) -> Iterable[tuple[str, str]]:
+        """Return the header of a line, or those that a variable holds."""
+        if isinstance(item, HeaderVariable):
+            offset = item.span.start
+            if self._find(item.name) is None:
+                reason = f"no variable {item.name} to take headers from"
+                raise self._error(offset, reason, "undefined-variable")
+            return self._header_block(self.value(item.name, offset), item.name, offset)
+        name = self.text(item.name)
+        value = self.text(item.value)
+        self._check_header(name, value, item.name.offset(0))
+        self._warn_undefined(item.value, r"^:([^\W\d][\w-]*)$")
+        return [(name, value)]
 
     def _header_block(self, text: str, name: str, offset: int) -> list[tuple[str, str]]:
         headers = []
@@ -523,8 +530,8 @@ class _Expansion:
             value = self._used(found.name, offset)
             yield value, found.start
             size += len(value)
-            if size > MAX_SIZE:
-                reason = f"the values of variables grow beyond {MAX_SIZE // 2**20} MiB here"
+            if size > self._most:
+                reason = f"the values of variables grow beyond {self._most // 2**20} MiB here"
                 raise self._error(offset, reason, "too-large")
             at = found.end
         yield source[at:stop], at
@@ -747,6 +754,132 @@ class _Expression:
 
     def _error(self, at: int, reason: str, code: str) -> ExpansionError:
         return self._expansion._error(self._template.offset(at), reason, code)
+
+
+UNKNOWN = "\ue000"
+"""What `check` puts in for a value that only a run would give: a private-use character."""
+
+
+@attrs.frozen
+class Checked:
+    """What is known of a request before it is sent; `UNKNOWN` stands for what is not.
+
+    `body` is its text in pieces, each with the index in the body's template that it stands for.
+    `problems` would keep the request from being sent, `notices` would not.
+    """
+
+    url: str
+    headers: Headers
+    body: tuple[tuple[str, int], ...]
+    problems: tuple[OrgrestError, ...]
+    notices: tuple[Notice, ...]
+
+
+def check(parsed: ParsedRequest, scope: Scope, definitions: Iterable[Definition] = ()) -> Checked:
+    """Complete a request as far as that is possible, and tell all that is wrong with it.
+
+    `definitions` are looked at, whether the request uses them or not. Files are not read: whether
+    they could be is told.
+    """
+    return _Check(parsed, scope).checked(definitions)
+
+
+def value_of(name: str, parsed: ParsedRequest, scope: Scope) -> str | None:
+    """Return the value that a request gives a variable, None where it is not defined.
+
+    What only a run would give is `UNKNOWN`, as is what cannot be computed.
+    """
+    return _Check(parsed, scope).value_of(name)
+
+
+class _Check(_Expansion):
+    """A completion that goes on behind what is wrong."""
+
+    _most = 2**20
+
+    def __init__(self, parsed: ParsedRequest, scope: Scope) -> None:
+        super().__init__(parsed, scope)
+        self._problems = list(parsed.problems)
+
+    def value_of(self, name: str) -> str | None:
+        """Return the value of a variable as far as it is known; None where it is not defined."""
+        return self._used(name, 0) if self._is_defined(name) else None
+
+    def checked(self, definitions: Iterable[Definition]) -> Checked:
+        for definition in definitions:
+            self._used(definition.name, definition.span.start)
+        url = self._url()
+        headers = self._headers()
+        body: tuple[tuple[str, int], ...] = ()
+        where = self._parsed.body
+        if where is not None:
+            kind = next((value for name, value in headers if name.lower() == "content-type"), "")
+            if where.file is None and not kind.lower().startswith("multipart/"):
+                body = tuple(self.pieces(where.template))
+            else:
+                self._body(where, headers)
+        return Checked(url, headers, body, tuple(self._problems), tuple(self._notices))
+
+    def _used(self, name: str, offset: int) -> str:
+        try:
+            return self.value(name, offset)
+        except ExpansionError as error:
+            self._problems.append(error)
+            return UNKNOWN
+
+    def pieces(
+        self, template: Template, start: int = 0, end: int | None = None
+    ) -> Iterator[tuple[str, int]]:
+        try:
+            yield from super().pieces(template, start, end)
+        except ExpansionError:  # too large, which takes a run to be sure of
+            yield UNKNOWN, start
+
+    def _check_url(self, url: str, template: Template) -> None:
+        if UNKNOWN in url:
+            return
+        try:
+            super()._check_url(url, template)
+        except ExpansionError as error:
+            self._problems.append(error)
+
+    def _header(self, item: HeaderLine | HeaderVariable) -> Iterable[tuple[str, str]]:
+        try:
+            return super()._header(item)
+        except ExpansionError as error:
+            self._problems.append(error)
+            return []
+
+    def _check_header(self, name: str, value: str, offset: int) -> None:
+        super()._check_header(name.replace(UNKNOWN, "x"), value, offset)
+
+    def _header_block(self, text: str, name: str, offset: int) -> list[tuple[str, str]]:
+        return [] if UNKNOWN in text else super()._header_block(text, name, offset)
+
+    def _read(self, path: Template) -> bytes:
+        name = self.text(path)
+        try:
+            if UNKNOWN not in name:
+                self._scope.locate(name)
+        except OrgrestError as error:
+            problem = self._error(path.offset(0), error.reason, "unreadable-file")
+            self._problems.append(problem)
+        return b""
+
+    def _check_boundary(self, kind: str, body: bytes, where: Body) -> None:
+        if UNKNOWN not in kind:
+            super()._check_boundary(kind, body, where)
+
+
+def without_lisp(function: str, argument: str | None) -> str | None:
+    """Return the expression that does what a call of Emacs Lisp would, None where none is known.
+
+    `argument` is the call's only one, a string in quotes, or None.
+    """
+    name = _LISP.get(function, "").partition("(")[0]
+    if argument is not None:
+        return f"{name}({argument})" if name not in ("", "uuid") else None
+    return f"{name}()" if name in ("uuid", "now") else None
 
 
 def _crlf(text: str) -> bytes:
