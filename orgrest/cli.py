@@ -36,6 +36,7 @@ _COMMANDS = """\b
 Other commands (orgrest COMMAND --help):
   demo  evaluate the tour against a server on this machine
   curl  print a request as a curl command, or turn one into a block
+  lsp   serve an editor as a language server
 """
 
 
@@ -43,6 +44,7 @@ Other commands (orgrest COMMAND --help):
 _MODULES = {
     "demo": "orgrest.cli",
     "curl": "orgrest.cli",
+    "lsp": "orgrest.editor_commands",
 }
 
 
