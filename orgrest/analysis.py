@@ -26,6 +26,7 @@ from orgrest.model import Notice, OrgrestError, Span
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
 
 Severity: TypeAlias = Literal["error", "warning", "hint"]
 
@@ -81,16 +82,17 @@ class _Problem:
 class Part:
     """A region as it is read: its requests, its block's arguments, its variables' scope.
 
-    `earlier` are the names that earlier blocks capture; `outer` is what the block gives its
-    requests, to be compared.
+    `earlier` are the names that earlier blocks capture; `values`, `literal` and `directory` what
+    the block gives its requests (see `variables.Scope.block`).
     """
 
     def __init__(self, region: regions.Region, parsed: syntax.Document) -> None:
         self.region = region
         self.parsed = parsed
         self.arguments = header.Arguments()
-        self.scope = variables.Scope()
-        self.outer: object = ()
+        self.values: dict[str, str] = {}
+        self.literal: dict[str, str] = {}
+        self.directory: Path | None = None
         self.earlier: frozenset[str] = frozenset()
 
     @cached_property
@@ -102,7 +104,11 @@ class Part:
     def names(self) -> frozenset[str]:
         """All names of variables that may be used in the region."""
         own = (item.name for item in self.parsed.items if isinstance(item, syntax.Definition))
-        return frozenset(own) | self.captures | self.earlier | self.scope.names()
+        return frozenset(own).union(self.captures, self.earlier, self.values, self.literal)
+
+    def scope(self, document: variables.Scope) -> variables.Scope:
+        """Return the region's scope within the document's."""
+        return document.block(self.values, self.literal, self.directory)
 
     def request_at(self, offset: int) -> syntax.ParsedRequest | None:
         """Return the request around an offset of the region's text, or else None."""
@@ -127,8 +133,8 @@ class Analysis:
         """
         self.text = text
         self.kind = kind
-        self.scope = scope()
-        self._remembered = self.scope.captured
+        self._new_scope = scope
+        self.remembered = scope().captured
         self._parsed: dict[str, syntax.Document] = {}
         self._known: dict[object, tuple[_Problem, ...]] = {}
         self._before = before
@@ -153,7 +159,6 @@ class Analysis:
         parsed = self._parsed.get(text) or (self._before and self._before._parsed.get(text))
         part = Part(region, parsed or region.parsed)
         self._parsed[text] = part.parsed
-        part.scope = self.scope
         if region.block is not None and self._inherited is not None:
             try:
                 part.arguments = header.of_block(region.block, self._inherited)
@@ -164,9 +169,8 @@ class Analysis:
         return part
 
     def _open_scope(self, part: Part, block: org.Block) -> None:
-        """Give a block its scope, with the `:var`s whose values stand in the document."""
-        values: dict[str, str] = {}
-        literal: dict[str, str] = {}
+        """Give a block its `:var`s, with the values of those that stand in the document."""
+        values, literal = part.values, part.literal
         for name, assignment in part.arguments.variables.items():
             literal[name] = variables.UNKNOWN
             try:
@@ -186,12 +190,9 @@ class Analysis:
                 self._check_reference(block, name, value.name)
             else:
                 literal[name] = data.to_text(value)
-        directory = self.scope.directory
         given = part.arguments.values.get("dir")
         if isinstance(given, str) and given:
-            directory = directory / given
-        part.scope = self.scope.block(values, literal, directory)
-        part.outer = (tuple(values.items()), tuple(literal.items()), directory)
+            part.directory = self._new_scope().directory / given
 
     def _check_reference(self, block: org.Block, name: str, target: str) -> None:
         document = self.document
@@ -221,9 +222,9 @@ class Analysis:
     def argument_span(self, block: org.Block, variable: str) -> Span | None:
         """Return where a block's own lines set a `:var`, None where they do not."""
         for text, start in self.argument_texts(block):
-            for name, at, end in assignments(text):
-                if name == variable:
-                    return Span(start + at, start + end)
+            for one in assignments(text):
+                if one.name == variable:
+                    return Span(start + one.start, start + one.end)
         return None
 
     def _line_span(self, line: int) -> Span:
@@ -239,16 +240,32 @@ class Analysis:
     def diagnostics(self) -> tuple[Diagnostic, ...]:
         """All problems, in the order of the text."""
         found = list(self._outer)
+        scope = self._new_scope()
         if self.document is not None:
             found += self._call_problems(self.document)
         for part in self.parts:
             found += self._argument_problems(part)
-            for problem in self._problems(part):
+            for problem in self._problems(part, part.scope(scope)):
                 found.append(self._placed(part.region, problem))
         self._before = None
         return tuple(sorted(found, key=lambda one: (one.span.start, one.span.end)))
 
-    def _problems(self, part: Part) -> Iterator[_Problem]:
+    def scope_of(self, part: Part, request: syntax.ParsedRequest) -> variables.Scope:
+        """Return the scope of a request, with what the ones above it capture, as far as known."""
+        document = self._new_scope()
+        for one in self.parts:
+            for above in one.parsed.requests:
+                if one is part and above.span.start >= request.span.start:
+                    return part.scope(document)
+                self._capture(above, document)
+        return part.scope(document)
+
+    def _capture(self, request: syntax.ParsedRequest, scope: variables.Scope) -> None:
+        for capture in request.captures:
+            value = self.remembered.get(capture.name, variables.UNKNOWN)
+            scope.capture(request, capture.name, value)
+
+    def _problems(self, part: Part, scope: variables.Scope) -> Iterator[_Problem]:
         """Yield the problems of a region, offsets counted from its start."""
         parsed = part.parsed
         text = part.region.source.text
@@ -258,30 +275,30 @@ class Analysis:
         for problem in _segment_problems(text, parsed.problems, (), 0, part.names):
             if not loose:
                 yield problem
-        known = hash((part.outer, part.earlier))
+        outer = (tuple(part.values.items()), tuple(part.literal.items()), part.directory)
+        known = hash((outer, part.earlier))
         start = 0
         definitions: list[syntax.Definition] = []
         for item in parsed.items:
             if isinstance(item, syntax.Definition):
                 definitions.append(item)
             elif isinstance(item, syntax.ParsedRequest):
-                for problem in self._segment(part, item, start, definitions, known):
+                for problem in self._segment(part, scope, item, start, definitions, known):
                     if not (loose and _excusable(problem, text, start)):
                         yield attrs.evolve(
                             problem, start=problem.start + start, end=problem.end + start
                         )
                 for one in definitions:
                     known = hash((known, one.name, one.operator, one.value.text))
-                for capture in item.captures:
-                    known = hash((known, capture.name))
-                    value = self._remembered.get(capture.name, variables.UNKNOWN)
-                    part.scope.capture(item, capture.name, value)
+                known = hash((known, *(capture.name for capture in item.captures)))
+                self._capture(item, scope)
                 definitions = []
                 start = item.span.end
 
     def _segment(
         self,
         part: Part,
+        scope: variables.Scope,
         request: syntax.ParsedRequest,
         start: int,
         definitions: Sequence[syntax.Definition],
@@ -294,12 +311,12 @@ class Analysis:
         if found is None and self._before is not None:
             found = self._before._known.get(key)
         if found is None:
-            checked = variables.check(request, part.scope, definitions)
+            checked = variables.check(request, scope, definitions)
             problems = [
                 *_segment_problems(text, checked.problems, checked.notices, start, part.names),
                 *_request_problems(text, request, checked, start),
             ]
-            secrets = part.scope.secrets
+            secrets = scope.secrets
             found = tuple(
                 dict.fromkeys(
                     attrs.evolve(one, message=results.mask(one.message, secrets))
@@ -368,6 +385,7 @@ class Analysis:
 
 
 _KNOWN: frozenset[str] = getattr(header, "KNOWN", frozenset())
+_VAR = re.compile(r":?var[ \t]+")
 _HEADER_LINE = re.compile(r"[ \t]*#\+(\w+)(?:\[.*?\])?:[ \t]*(.*)")
 
 
@@ -385,22 +403,38 @@ def argument_names(text: str) -> Iterator[tuple[str, int]]:
         at += len(piece)
 
 
-def assignments(text: str) -> Iterator[tuple[str, int, int]]:
-    """Yield the variables that header arguments set with ``:var``: name, start and end of it."""
+@attrs.frozen
+class Assignment:
+    """A variable that ``:var`` sets: name and value as they are written, and their places."""
+
+    name: str
+    start: int
+    end: int
+    value: str
+    value_start: int
+
+
+def assignments(text: str) -> Iterator[Assignment]:
+    """Yield the variables that header arguments set with ``:var``."""
     at = 0
     for number, piece in enumerate(header.split(text, " \t", ":")):
         start = at + 2 * (number > 0)
         at = start + len(piece)
-        name, blank, rest = piece.partition(" ")
-        if not blank or name.lstrip(" \t:") != "var":
+        match = _VAR.match(piece)
+        if match is None:
             continue
-        word_at = start + len(name) + 1
-        words = header.split(rest, " \t", "")
+        words = header.split(piece[match.end() :], " \t", "")
+        word_at = match.end()
         for index, word in enumerate(words):
-            variable, equals, _ = word.partition("=")
+            name, equals, _ = word.partition("=")
             following = next((w for w in words[index + 1 :] if w), "")
-            if variable and (equals or following.startswith("=")):
-                yield variable, word_at, word_at + len(variable)
+            if name and (equals or following.startswith("=")):
+                value_at = piece.index("=", word_at) + 1
+                value_at += len(piece[value_at:]) - len(piece[value_at:].lstrip(" \t"))
+                yield Assignment(
+                    name, start + word_at, start + word_at + len(name),
+                    piece[value_at:], start + value_at,
+                )  # fmt: skip
             word_at += len(word) + 1
 
 
@@ -466,7 +500,7 @@ def _fix(
         return "Put ### between the requests", _Change(line, line, "###\n", lines=True)
     if code == "undefined-variable":
         name = found.strip(":{} \t")
-        for close in get_close_matches(name, names, 1):
+        for close in get_close_matches(name, names - {name}, 1):
             at = start + found.find(name)
             return f"Replace with {close}", _Change(at, at + len(name), close)
     if code == "lisp" and (match := _LISP_CALL.match(text, start)):

@@ -19,7 +19,7 @@ def lsp(tcp: str | None) -> None:
     On standard input and output, or with --tcp for the first client that connects there. Whoever
     can connect can read files beside the documents and send requests.
     """
-    from orgrest.server import serve_stdio, serve_tcp
+    from orgrest.lsp import serve_stdio, serve_tcp
 
     if tcp is None:
         sys.exit(serve_stdio())
