@@ -75,8 +75,6 @@ class _Problem:
     severity: Severity
     code: str
     message: str
-    title: str = ""
-    change: _Change | None = None
 
 
 class Part:
@@ -246,7 +244,7 @@ class Analysis:
         for part in self.parts:
             found += self._argument_problems(part)
             for problem in self._problems(part, part.scope(scope)):
-                found.append(self._placed(part.region, problem))
+                found.append(self._placed(part, problem))
         self._before = None
         return tuple(sorted(found, key=lambda one: (one.span.start, one.span.end)))
 
@@ -272,7 +270,7 @@ class Analysis:
         loose = part.arguments.values.get("prologue") or (
             part.arguments.values.get("noweb") not in (None, "no", "tangle") and _NOWEB.search(text)
         )
-        for problem in _segment_problems(text, parsed.problems, (), 0, part.names):
+        for problem in _segment_problems(text, parsed.problems, (), 0):
             if not loose:
                 yield problem
         outer = (tuple(part.values.items()), tuple(part.literal.items()), part.directory)
@@ -313,7 +311,7 @@ class Analysis:
         if found is None:
             checked = variables.check(request, scope, definitions)
             problems = [
-                *_segment_problems(text, checked.problems, checked.notices, start, part.names),
+                *_segment_problems(text, checked.problems, checked.notices, start),
                 *_request_problems(text, request, checked, start),
             ]
             secrets = scope.secrets
@@ -328,11 +326,13 @@ class Analysis:
             self._known[key] = found  # else the files may come and go
         return found
 
-    def _placed(self, region: regions.Region, problem: _Problem) -> Diagnostic:
+    def _placed(self, part: Part, problem: _Problem) -> Diagnostic:
+        """Return a region's problem as one of the file, with what would put it right."""
+        region = part.region
         start, end = region.to_file(problem.start), region.to_file(problem.end)
-        fixes: tuple[Fix, ...] = ()
-        if problem.change is not None:
-            fixes = (Fix(problem.title, (self._edit(region, problem.change),)),)
+        text = region.source.text
+        title, change = _fix(text, problem.code, problem.start, problem.end, part.names)
+        fixes = (Fix(title, (self._edit(region, change),)),) if change is not None else ()
         return Diagnostic(
             Span(start, max(start, end)), problem.severity, problem.code, problem.message, fixes
         )
@@ -374,17 +374,16 @@ class Analysis:
             return
         for text, start in self.argument_texts(part.region.block):
             for name, at in argument_names(text):
-                if name[1:].lower() in _KNOWN:
+                if name[1:].lower() in header.KNOWN:
                     continue
                 span = Span(start + at, start + at + len(name))
                 message = f"no header argument {name} is known: it has no effect"
-                known = [f":{one}" for one in _KNOWN]
+                known = [f":{one}" for one in header.KNOWN]
                 yield Diagnostic(
                     span, "warning", "unknown-argument", message, _renaming(name, known, span)
                 )
 
 
-_KNOWN: frozenset[str] = getattr(header, "KNOWN", frozenset())
 _VAR = re.compile(r":?var[ \t]+")
 _HEADER_LINE = re.compile(r"[ \t]*#\+(\w+)(?:\[.*?\])?:[ \t]*(.*)")
 
@@ -463,7 +462,6 @@ def _segment_problems(
     problems: Sequence[OrgrestError],
     notices: Sequence[Notice],
     start: int,
-    names: frozenset[str],
 ) -> Iterator[_Problem]:
     """Turn what parsing and expanding say into problems; what stands above `start` is not ours."""
     both: tuple[OrgrestError | Notice, ...] = (*problems, *notices)
@@ -474,8 +472,7 @@ def _segment_problems(
         if isinstance(one, OrgrestError) and one.code not in _WARNINGS:
             severity = "error"
         at, end = _extent(text, one.offset)
-        title, change = _fix(text, one.code, at, end, names)
-        yield _Problem(at - start, end - start, severity, one.code, one.reason, title, change)
+        yield _Problem(at - start, end - start, severity, one.code, one.reason)
 
 
 def _extent(text: str, offset: int) -> tuple[int, int]:
@@ -498,6 +495,10 @@ def _fix(
         return "Put an empty line before the body", _Change(line, line, "\n", lines=True)
     if code == "no-separator":
         return "Put ### between the requests", _Change(line, line, "###\n", lines=True)
+    if code == "unknown-method":
+        return f"Replace with {found.upper()}", _Change(start, end, found.upper())
+    if code == "repeated-header":
+        return "Remove this line", _Change(start, end, "", lines=True)
     if code == "undefined-variable":
         name = found.strip(":{} \t")
         for close in get_close_matches(name, names - {name}, 1):
@@ -520,84 +521,60 @@ def _request_problems(
     text: str, request: syntax.ParsedRequest, checked: variables.Checked, start: int
 ) -> Iterator[_Problem]:
     """Yield what is odd in a request that says what it means."""
-    at, end = request.method_span.start, request.method_span.end
+
+    def problem(at: int, end: int, severity: Severity, code: str, message: str) -> _Problem:
+        return _Problem(at - start, end - start, severity, code, message)
+
+    span = request.method_span
     upper = request.method.upper()
     if request.method != upper and registry.method(request.method) is None:
         if registry.method(upper) is not None:
             message = f"methods are case-sensitive: {request.method} is not {upper}"
-            yield _Problem(
-                at - start, end - start, "warning", "unknown-method", message,
-                f"Replace with {upper}", _Change(at, end, upper),
-            )  # fmt: skip
+            yield problem(span.start, span.end, "warning", "unknown-method", message)
     elif upper in ("GET", "HEAD") and request.body is not None:
         message = f"a {upper} request has no body by rights: many servers ignore or refuse it"
-        body_at, body_end = _extent(text, request.body.span.start)
-        yield _Problem(body_at - start, body_end - start, "warning", "unexpected-body", message)
-    yield from _repeated_headers(request, start)
-    yield from _lisp_that_is_read(request, start)
-    yield from _json_problems(request, checked, start)
-
-
-def _repeated_headers(request: syntax.ParsedRequest, start: int) -> Iterator[_Problem]:
+        at, end = _extent(text, request.body.span.start)
+        yield problem(at, end, "warning", "unexpected-body", message)
     seen: set[str] = set()
     for item in request.headers:
-        if not isinstance(item, syntax.HeaderLine):
-            continue
-        name = item.name.text.lower()
-        entry = registry.header(name)
-        if name in seen and entry is not None and entry.single:
-            at, end = item.span.start, item.span.end
-            at = item.name.offset(0)
-            message = f"{entry.name} stands here a second time, and may stand in a request once"
-            yield _Problem(
-                at - start, end - start, "warning", "repeated-header", message,
-                "Remove this line", _Change(at, end, "", lines=True),
-            )  # fmt: skip
-        seen.add(name)
-
-
-def _lisp_that_is_read(request: syntax.ParsedRequest, start: int) -> Iterator[_Problem]:
-    """Yield the `(getenv "X")` of definitions: the one call in Lisp that is understood."""
+        if isinstance(item, syntax.HeaderLine):
+            name = item.name.text.lower()
+            entry = registry.header(name)
+            if name in seen and entry is not None and entry.single:
+                message = f"{entry.name} stands here a second time; a request may have one"
+                at = item.name.offset(0)
+                yield problem(at, item.span.end, "warning", "repeated-header", message)
+            seen.add(name)
     for definition in request.known.between(start, request.span.start):
-        if definition.operator == ":=" and (match := _LISP_CALL.match(definition.value.text)):
-            instead = variables.without_lisp(match[1], match[2])
-            if match[1] == "getenv" and instead:
-                at = definition.value.offset(0)
-                end = at + len(match[0])
-                yield _Problem(
-                    at - start, end - start, "hint", "lisp", f"{instead} is the same without Lisp",
-                    f"Replace with {instead}", _Change(at, end, instead),
-                )  # fmt: skip
+        match = _LISP_CALL.match(definition.value.text)
+        if definition.operator == ":=" and match and match[1] == "getenv" and match[2]:
+            at = definition.value.offset(0)
+            message = f"{variables.without_lisp(match[1], match[2])} is the same without Lisp"
+            yield problem(at, at + len(match[0]), "hint", "lisp", message)
+    if request.body is not None:
+        for at, end, reason in _json_problems(request.body, checked):
+            end = end if end > at else _extent(text, at)[1]
+            if end <= at:
+                at = text.rfind("\n", 0, at) + 1
+            yield problem(at, end, "warning", "bad-json", f"this is not JSON: {reason}")
 
 
-def _json_problems(
-    request: syntax.ParsedRequest, checked: variables.Checked, start: int
-) -> Iterator[_Problem]:
+def _json_problems(body: syntax.Body, checked: variables.Checked) -> Iterator[tuple[int, int, str]]:
     """Yield where a JSON body cannot be read, with the values of its variables put in."""
     kind = next((value for name, value in checked.headers if name.lower() == "content-type"), "")
     kind = kind.partition(";")[0].strip().lower()
-    if not checked.body or not (kind == "application/json" or kind.endswith("+json")):
-        return
     text = "".join(piece for piece, _ in checked.body)
-    if not text.strip():
+    if not text.strip() or not (kind == "application/json" or kind.endswith("+json")):
         return
     try:
         json.loads(text.replace(variables.UNKNOWN, "0"))
     except json.JSONDecodeError as error:
-        at = error.pos
-        if variables.UNKNOWN in text[max(at - 1, 0) : at + 2]:
-            return  # it depends on what comes back
-        reason = error.msg[:1].lower() + error.msg[1:]
+        around = text[: error.pos].rstrip()[-1:] + text[error.pos : error.pos + 1]
+        if variables.UNKNOWN not in around:  # else it depends on what comes back
+            at = body.template.offset(_template_index(checked.body, error.pos))
+            yield at, at, error.msg[:1].lower() + error.msg[1:]
     except (ValueError, RecursionError):
         return
-    else:
-        return
-    where = request.body.template.offset(_template_index(checked.body, at)) if request.body else 0
-    line_end = request.source.text.find("\n", where)
-    end = len(request.source.text) if line_end < 0 else line_end
-    yield _Problem(
-        where - start, max(end, where) - start, "warning", "bad-json", f"this is not JSON: {reason}"
-    )
 
 
 def _template_index(pieces: Sequence[tuple[str, int]], at: int) -> int:

@@ -19,7 +19,14 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import click
 
-from orgrest.files import File, FileChangedError, FileError, decode, write_result
+from orgrest.files import (
+    REQUEST_SUFFIXES,
+    File,
+    FileChangedError,
+    FileError,
+    decode,
+    write_result,
+)
 from orgrest.model import OrgrestError
 
 if TYPE_CHECKING:
@@ -28,15 +35,15 @@ if TYPE_CHECKING:
     from orgrest.evaluate import Evaluation, Exchange, Options, Outcome
     from orgrest.variables import Scope
 
-REQUEST_SUFFIXES = frozenset({".http", ".rest"})
 SAVE_EVERY = 2.0  # seconds between saves when --save is not given
 MANY = 20  # requests from which on there is a progress bar
 
 _COMMANDS = """\b
 Other commands (orgrest COMMAND --help):
-  demo  evaluate the tour against a server on this machine
-  curl  print a request as a curl command, or turn one into a block
-  lsp   serve an editor as a language server
+  demo      evaluate the tour against a server on this machine
+  curl      print a request as a curl command, or turn one into a block
+  complete  print what can be put in at a place of a document, for editors
+  lsp       serve an editor as a language server
 """
 
 
@@ -45,6 +52,7 @@ _MODULES = {
     "demo": "orgrest.cli",
     "curl": "orgrest.cli",
     "lsp": "orgrest.editor_commands",
+    "complete": "orgrest.editor_commands",
 }
 
 

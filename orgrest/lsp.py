@@ -24,7 +24,9 @@ from pygls.exceptions import JsonRpcException
 from pygls.io_ import run_async
 
 from orgrest import org, outline
+from orgrest.completion import complete
 from orgrest.evaluate import Options
+from orgrest.files import entries
 from orgrest.hover import hover
 from orgrest.model import OrgrestError, Span
 from orgrest.names import Names, Occurrence
@@ -109,6 +111,20 @@ _COMMANDS = {
 # --------------------------------------------------------------------------------------- features
 
 _TRIGGERS = ':{/? &=<+("'
+_COMPLETIONS = {
+    "method": types.CompletionItemKind.Method,
+    "url": types.CompletionItemKind.Value,
+    "query": types.CompletionItemKind.Field,
+    "version": types.CompletionItemKind.Constant,
+    "header": types.CompletionItemKind.Property,
+    "value": types.CompletionItemKind.Value,
+    "parameter": types.CompletionItemKind.Field,
+    "variable": types.CompletionItemKind.Variable,
+    "function": types.CompletionItemKind.Function,
+    "environment": types.CompletionItemKind.Constant,
+    "file": types.CompletionItemKind.File,
+    "hook": types.CompletionItemKind.Keyword,
+}
 _SYMBOLS = {
     "block": types.SymbolKind.Module,
     "request": types.SymbolKind.Method,
@@ -118,8 +134,6 @@ _SYMBOLS = {
 
 def _complete(server: Server, params: types.CompletionParams) -> types.CompletionList | None:
     """Offer what can be typed at a place; in the loop, because typing waits for it."""
-    from orgrest.completion import complete
-
     document = server.document(params.text_document.uri)
     if document is None:
         return None
@@ -128,11 +142,13 @@ def _complete(server: Server, params: types.CompletionParams) -> types.Completio
         text.text,
         text.offset(to_place(params.position)),
         document=document.kind,
+        files=functools.partial(entries, server.folder(document)),
         environ=os.environ,
     )
     items = [
         types.CompletionItem(
             one.label,
+            kind=_COMPLETIONS[one.kind],
             documentation=one.documentation,
             text_edit=types.TextEdit(to_range(text, one.span), text.with_line_ends(one.insert)),
         )

@@ -205,12 +205,12 @@ def _request(
     item: syntax.ParsedRequest, text: str, inside: _Inside
 ) -> Iterator[tuple[int, int, TokenType]]:
     yield item.method_span.start, item.method_span.end, "method"
-    yield from inside(item.target, "string")
     top = item.body.span.start if item.body else item.span.end
     below: list[tuple[int, int, TokenType]] = [
         (match.start(1), match.end(1), "comment")
         for match in _COMMENT.finditer(text, item.span.start, top)
     ]
+    below += inside(item.target, "string")
     for line in item.headers:
         if isinstance(line, syntax.HeaderVariable):
             start = (

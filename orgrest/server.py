@@ -34,7 +34,7 @@ from pygls.uris import to_fs_path
 from orgrest import org
 from orgrest.analysis import Analysis, Diagnostic
 from orgrest.evaluate import EvaluationError, Options, Outcome
-from orgrest.files import FileError, write_result
+from orgrest.files import REQUEST_SUFFIXES, FileError, write_result
 from orgrest.model import OrgrestError, Source, Span
 from orgrest.names import Names
 from orgrest.positions import Change, Place, Text
@@ -56,7 +56,7 @@ TRIES = 5
 """How often a result is offered to a client whose text moves on meanwhile."""
 
 _KINDS: dict[str, Kind] = {"org": "org", "http": "http", "rest": "http", "restclient": "http"}
-_SUFFIXES: dict[str, Kind] = {".org": "org", ".http": "http", ".rest": "http"}
+_SUFFIXES: dict[str, Kind] = {".org": "org", **dict.fromkeys(REQUEST_SUFFIXES, "http")}
 _LANGUAGES = {"js": ("javascript", ".js"), "nxml": ("xml", ".xml"), "text": ("plaintext", ".txt")}
 _SEVERITIES = {
     "error": types.DiagnosticSeverity.Error,
@@ -198,8 +198,11 @@ class Server(LanguageServer):
 
     def scope(self, document: Document) -> Scope:
         """Return the scope of a document: files only in its folder."""
-        folder = document.path.parent if document.path else self.scratch()
-        return Scope.of_user(document.name, folder, remembered=document.captured)
+        return Scope.of_user(document.name, self.folder(document), remembered=document.captured)
+
+    def folder(self, document: Document) -> Path:
+        """Return the folder of a document; one that is in none gets one with nothing in it."""
+        return document.path.parent if document.path else self.scratch()
 
     async def analysis(self, document: Document) -> tuple[Analysis, Text]:
         """Return what is known of a document, and the text that it was found in."""
