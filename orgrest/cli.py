@@ -25,7 +25,7 @@ from orgrest.files import (
     FileChangedError,
     FileError,
     decode,
-    write,
+    write_result,
 )
 from orgrest.model import OrgrestError
 
@@ -43,6 +43,7 @@ Other commands (orgrest COMMAND --help):
   demo      evaluate the tour against a server on this machine
   curl      print a request as a curl command, or turn one into a block
   complete  print what can be put in at a place of a document, for editors
+  lsp       serve an editor as a language server
 """
 
 
@@ -50,6 +51,7 @@ Other commands (orgrest COMMAND --help):
 _MODULES = {
     "demo": "orgrest.cli",
     "curl": "orgrest.cli",
+    "lsp": "orgrest.editor_commands",
     "complete": "orgrest.editor_commands",
 }
 
@@ -263,14 +265,11 @@ def _complain(text: str) -> None:
 def _scope(file: str, folder: Path, settings: _Settings) -> Scope:
     from orgrest.variables import Scope
 
-    netrc = Path(os.environ.get("NETRC") or Path.home() / ".netrc")
-    return Scope(
-        file=file,
-        directory=folder,
+    return Scope.of_user(
+        file,
+        folder,
         allow_read=settings.allow_read,
-        environ=os.environ,
         env_file=settings.env_file,
-        netrc=netrc if netrc.is_file() else None,
         overrides=settings.variables,
     )
 
@@ -386,9 +385,8 @@ class _Run:
             return
         for path, content in outcome.files:
             try:
-                path.parent.mkdir(parents=True, exist_ok=True)
-                write(path, content)
-            except (FileError, OSError) as error:
+                write_result(path, content)
+            except FileError as error:
                 _complain(str(error))
                 self.status = 1
         if self.file is None or outcome.change is None:

@@ -82,7 +82,11 @@ def regions(text: str, kind: Kind, file: str | None = None) -> list[Region]:
     """
     if kind == "http":
         return [_whole(text, file)]
-    document = org.Document(text)
+    return of_document(org.Document(text), file)
+
+
+def of_document(document: org.Document, file: str | None = None) -> list[Region]:
+    """Return the regions of an Org document, in order."""
     return [
         _of_block(document, block, file, 0, 0)
         for block in document.blocks
