@@ -109,7 +109,7 @@ class Outcome:
 
     `reason` says why it failed or was skipped. `files` are to be written: (path, content). `change`
     is the text that the result replaced, and the result, and `placing` how that was done; None
-    where nothing was placed.
+    where nothing was placed. `secrets` must not be shown, in whatever of this is told.
     """
 
     line: int
@@ -121,6 +121,7 @@ class Outcome:
     files: tuple[tuple[Path, bytes], ...] = ()
     change: tuple[str, str] | None = None
     placing: Placing | None = None
+    secrets: frozenset[str] = attrs.field(default=frozenset(), repr=False)
 
 
 @attrs.define(eq=False)
@@ -175,6 +176,8 @@ class Evaluation:
         self._memory: dict[str, Outcome] = {}
         self._active: list[str] = []
         self._grown = 0
+        self._noweb_texts: dict[str, str] = {}
+        self._noweb_refs: dict[str, list[org.Block]] | None = None
         self._todo: list[org.Block] = []
         self._origins: dict[org.Block, int] = {}  # of blocks that an edit has moved
         self._parsed: list[syntax.ParsedRequest] = []
@@ -205,6 +208,10 @@ class Evaluation:
 
     def run(self) -> Iterator[Outcome]:
         """Evaluate what `plan` chose, in order; yield an outcome for each block."""
+        for outcome in self._outcomes():
+            yield attrs.evolve(outcome, secrets=self._scope.secrets)
+
+    def _outcomes(self) -> Iterator[Outcome]:
         tasks = self._requests() if self._plain else self._blocks()
         if self._options.jobs <= 1 or self._options.dry_run:
             for step in tasks:
@@ -484,7 +491,10 @@ class Evaluation:
             parsed = parsed[:1]
         directory = self._scope.directory
         if arguments.get("dir"):
-            directory = directory / Path(arguments.get("dir")).expanduser()
+            try:
+                directory = directory / Path(arguments.get("dir")).expanduser()
+            except RuntimeError as error:  # a ~user without a home
+                raise EvaluationError(f":dir {arguments.get('dir')}: {error}") from error
         scope = self._scope.block(values=values, literal=literal, directory=directory)
         return _Task(
             block,
@@ -531,19 +541,20 @@ class Evaluation:
             for match in _NOWEB.finditer(line):
                 before = line[at : match.start()]
                 new[-1] += before
-                inner = self._noweb_text(match[1], place[0], within).split("\n")
+                text = self._noweb_text(match[1], place[0], within)
                 prefix = line[: match.start()]
+                self._grown += len(text) + text.count("\n") * len(prefix)
+                if self._grown > MAX_NOWEB:
+                    raise EvaluationError(
+                        f"<<...>> make this block longer than {MAX_NOWEB} characters",
+                        file=self._file,
+                        line=place[0],
+                    )
+                inner = text.split("\n")
                 new[-1] += inner[0]
                 new += [prefix + more if more else more for more in inner[1:]]
                 at = match.end()
             new[-1] += line[at:]
-            self._grown += sum(map(len, new))
-            if self._grown > MAX_NOWEB:
-                raise EvaluationError(
-                    f"<<...>> make this block longer than {MAX_NOWEB} characters",
-                    file=self._file,
-                    line=place[0],
-                )
             lines += new
             where += [place] * len(new)
         return "\n".join(lines), where
@@ -558,6 +569,8 @@ class Evaluation:
             raise EvaluationError(f"<<{name}>> contains itself", file=self._file, line=line)
         if len(within) >= lisp.MAX_DEPTH:
             raise EvaluationError(f"<<{name}>> is nested too deep", file=self._file, line=line)
+        if name in self._noweb_texts:
+            return self._noweb_texts[name]
         found = self._document.block_named(name)
         blocks = [found] if found is not None else self._with_noweb_ref(name)
         if not blocks:
@@ -568,18 +581,17 @@ class Evaluation:
         for block in blocks:
             body = self._document.body(block)
             texts.append(self._noweb(body.text, list(body.places), [*within, name])[0])
-        return "\n".join(texts)
+        return self._noweb_texts.setdefault(name, "\n".join(texts))
 
     def _with_noweb_ref(self, name: str) -> list[org.Block]:
-        found: list[org.Block] = []
-        for block in self._document.blocks:
-            if block.kind == "block":
-                try:
-                    if header.of_block(block, self._inherited).get("noweb-ref") == name:
-                        found.append(block)
-                except lisp.ArgumentError:
-                    continue
-        return found
+        if self._noweb_refs is None:
+            self._noweb_refs = {}
+            for block in self._document.blocks:
+                if block.kind == "block":
+                    with contextlib.suppress(lisp.ArgumentError):
+                        given = header.of_block(block, self._inherited).get("noweb-ref")
+                        self._noweb_refs.setdefault(given, []).append(block)
+        return self._noweb_refs.get(name, [])
 
     # references
 
@@ -854,7 +866,10 @@ class Evaluation:
             extension = arguments.get("file-ext") or found or ".txt"
             path = folder / arguments.get("output-dir")
             path /= self._file_name(block, number) + "." + extension.removeprefix(".")
-        target = path.resolve()
+        try:
+            target = path.resolve()
+        except (OSError, RuntimeError, ValueError) as error:  # a loop of links, a NUL
+            raise EvaluationError(f":file {given}: {error}") from error
         if not target.is_relative_to(folder.resolve()) or any(
             part.startswith(".") for part in target.relative_to(folder.resolve()).parts
         ):
@@ -885,7 +900,7 @@ class Evaluation:
             for one in self._document.blocks
             if self._is_ours(one) and not one.name and one.result is None
         ]
-        return next(i for i, one in enumerate(ours, 1) if one is block)
+        return next((i for i, one in enumerate(ours, 1) if one is block), len(ours) + 1)
 
     # edits
 

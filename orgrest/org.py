@@ -360,7 +360,7 @@ class Document:
             text = unescape(text)
             lines.append(text)
             places.append((number, len(line) - len(text)))
-        return Body("\n".join(lines), tuple(places))
+        return Body("\n".join(lines), tuple(places) or ((block.first + 1, 0),))
 
     def _inline_column(self, block: Block) -> int:
         at = self.text.find(block.inline, block.start)

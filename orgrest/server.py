@@ -358,10 +358,9 @@ class Server(LanguageServer):
         self, document: Document, snapshot: Text, changes: list[Change], outcome: Outcome
     ) -> dict[str, Any]:
         """Put an outcome where it belongs, and tell about it in JSON."""
-        secrets = frozenset(s for e in outcome.exchanges for s in e.request.secrets)
 
         def safe(text: str) -> str:
-            return visible(mask(text, secrets))
+            return visible(mask(text, outcome.secrets))
 
         start = Source(snapshot.text).offset(outcome.line)
         result: dict[str, Any] = {

@@ -63,7 +63,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 MAX_SIZE = 64 * 2**20
-"""The most characters that a completed URL, header or body may have, in its text parts."""
+"""The most characters that the values of variables may come to in a request."""
 MAX_DEPTH = 100
 """How many variables may stand in each other's values."""
 
@@ -305,7 +305,10 @@ class Scope:
                 raise OrgrestError(f"{path} is not a regular file")
         except OSError as error:
             raise OrgrestError(f"cannot read {path}: {error.strerror or error}") from error
-        except RuntimeError as error:  # a loop of links, a ~user without a home
+        except (
+            RuntimeError,
+            ValueError,
+        ) as error:  # a loop of links, a ~user without a home, a NUL
             raise OrgrestError(f"cannot read {path}: {error}") from error
         return found
 
@@ -412,6 +415,7 @@ class _Expansion:
         self._scope = scope
         self._values: dict[str, str] = {}
         self._open: list[str] = []
+        self._size = 0  # of the values put in so far, in the whole request
         self._notices = list(parsed.notices)
         outside = scope.names()
         self._lengths = sorted(parsed.known.lengths | {len(name) for name in outside}, reverse=True)
@@ -546,17 +550,16 @@ class _Expansion:
         """Yield what `text` is made of, each piece with the index in the template it stands for."""
         source = template.text
         stop = len(source) if end is None else end
-        size = 0
         at = start
         for found in references(source, start, stop, self._lengths, self._is_defined):
             yield source[at : found.start], at
             offset = template.offset(found.start)
             value = self._used(found.name, offset)
-            yield value, found.start
-            size += len(value)
-            if size > self._most:
+            self._size += len(value)
+            if self._size > self._most:
                 reason = f"the values of variables grow beyond {self._most // 2**20} MiB here"
                 raise self._error(offset, reason, "too-large")
+            yield value, found.start
             at = found.end
         yield source[at:stop], at
 

@@ -655,6 +655,58 @@ class TestErrors:
         ]
 
 
+class TestHostileDocuments:
+    """Whatever a document holds, it ends with a reason, and soon."""
+
+    @pytest.mark.parametrize(
+        ("text", "reason"),
+        [
+            ("#+begin_src restclient :noweb yes\n#+end_src\n", "no request here"),
+            ("#+name: a\n#+begin_src sh\n#+end_src\n" + block("/<<a>>", ":noweb yes"), None),
+            (block("/json", ":dir ~nosuchuser/x"), ":dir ~nosuchuser/x: "),
+            (block("/json", ":results value file :file a\0b"), ":file a\0b: "),
+            (block("/json", ":results value file :file-ext a\0b"), "embedded null"),
+            (block("/json", ":dir a\0b", "", "< c"), "cannot read c: "),
+            (block("/json", ":results value file :file loop/x"), ":file loop/x: "),
+            ("\n#+RESULTS:\n" + block("/png"), None),
+            (block("/png", "", name="n") + "\n#+RESULTS: n\n" + block("/png"), None),
+        ],
+    )
+    def test_odd_blocks_do_not_break_the_run(self, run, tmp_path, text, reason) -> None:
+        (tmp_path / "loop").symlink_to("loop")
+        done = run(text + block("/token"))
+        assert done.text.endswith("\n#+RESULTS:\nt0ken\n")
+        if reason is not None:
+            assert reason in done.reasons()[0]
+
+    def test_noweb_that_doubles_without_growing_ends(self, run) -> None:
+        links = [
+            f"#+name: a{i}\n#+begin_src sh\n<<a{i + 1}>><<a{i + 1}>>\n#+end_src\n"
+            for i in range(40)
+        ]
+        last = "#+name: a40\n#+begin_src sh\n\n#+end_src\n"
+        done = run("".join(links) + last + block("/json", ":noweb yes", "", "<<a0>>"))
+        assert done.reasons() == []
+
+    def test_noweb_that_repeats_a_long_prefix_is_refused_before_it_is_built(self, run) -> None:
+        many = "#+name: a\n#+begin_src sh\n" + "x\n" * 20_000 + "#+end_src\n"
+        done = run(many + block("/json", ":noweb yes", "", "y" * 200_000 + "<<a>>"))
+        assert "make this block longer than" in done.reasons()[0]
+
+    def test_variables_that_grow_in_many_headers_are_refused(self, run) -> None:
+        values = [":a0 = " + "x" * 1000, *(f":a{i + 1} = {f':a{i} ' * 10}" for i in range(4))]
+        headers = [f"X-{i}: :a4" for i in range(300)]
+        text = "\n".join([*values, "GET HOST/json", *headers])
+        done = run(f"#+begin_src http\n{text}\n#+end_src\n")
+        assert "the values of variables grow beyond 64 MiB" in done.reasons()[0]
+
+    def test_a_secret_in_a_reason_is_known_to_who_shows_it(self, run) -> None:
+        done = run(block("/json", "", "", "< ../{{k}}").replace("GET", ':k := env("TOKEN")\nGET', 1))
+        (outcome,) = done.outcomes
+        assert outcome.state == "failed"
+        assert outcome.secrets == {"s3cret-value"}
+
+
 class TestSeveralAtOnce:
     def test_independent_requests_overlap_and_results_land_in_order(self, tmp_path: Path) -> None:
         together = threading.Barrier(3, timeout=10)
