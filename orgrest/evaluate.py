@@ -175,6 +175,60 @@ class Evaluation:
             return
         yield from self._run_together(tasks)
 
+    def babel(
+        self,
+        line: int,
+        text: str,
+        arguments: header.Arguments,
+        values: Mapping[str, str],
+        literal: Mapping[str, str],
+    ) -> tuple[layout.Returned, Outcome]:
+        """Evaluate a block that Org itself has read, for Org to place the result.
+
+        It stands at `line` (from 1). `text` is its body with all references expanded, `arguments`
+        are its header arguments, `values` and `literal` its ``:var``s as in `Scope.block`. Gives
+        what Babel's function returns. Raises OrgrestError where the evaluation fails.
+        """
+        block = self._document.block_at(line)
+        if block is None:
+            raise EvaluationError("no request block here", file=self._file, line=line)
+        self._languages = org.REQUEST_LANGUAGES
+        target = block.call and self._document.block_named(block.call.name)
+        body = self._document.body(target or block)
+        places = [(block.line + 1, 0)] * (text.count("\n") + 1)
+        if body.text.rstrip("\n") == text.rstrip("\n"):
+            places = [*body.places, *places][: len(places)]
+        try:
+            task = self._task(block, arguments, text, places, values, literal)
+            outcome = self._exchange(task)
+            return self._returned(block, arguments, outcome)
+        except lisp.ArgumentError as error:
+            raise EvaluationError(str(error), file=self._file, line=line) from error
+        except OrgrestError as error:
+            raise self._located(error, line) from None
+
+    def _returned(
+        self, block: org.Block, arguments: header.Arguments, outcome: Outcome
+    ) -> tuple[layout.Returned, Outcome]:
+        words = arguments.results
+        rendered = [exchange.rendered for exchange in outcome.exchanges]
+        shown = [one for one in rendered if one is not None]
+        if {"silent", "none"} & set(words):  # another block wants the value
+            return (shown[-1].body if shown else None), outcome
+        if block.kind in ("inline", "inline call"):
+            text = self._inline_text(shown)
+            return (f"{{{{{{results({text})}}}}}}" if "raw" in words else text), outcome
+        values, blocks, files = self._shown(block, arguments, outcome)
+        outcome = attrs.evolve(outcome, files=tuple(files))
+        if "file" in words:  # Org makes the link, with the path of :file where there is one
+            path = values[0].removeprefix("[[file:").partition("]")[0]
+            return None if arguments.get("file") else path, outcome
+        if files:
+            return "".join(values), outcome
+        texts = [one.text for one in shown]
+        made, notes = layout.returned(arguments, values, blocks, texts)
+        return made, attrs.evolve(outcome, notes=outcome.notes + notes)
+
     def _run_together(self, tasks: Iterator[_Task | Outcome]) -> Iterator[Outcome]:
         """Evaluate with several requests on their way; the outcomes come in order."""
         from concurrent.futures import ThreadPoolExecutor
@@ -364,9 +418,12 @@ class Evaluation:
         return task
 
     def _failed(self, line: int, name: str | None, error: OrgrestError) -> Outcome:
+        return Outcome(line, name, "failed", reason=self._located(error, line))
+
+    def _located(self, error: OrgrestError, line: int) -> OrgrestError:
         if error.line is None:
             error.file, error.line = self._file, line
-        return Outcome(line, name, "failed", reason=error)
+        return error
 
     def _skips(self, block: org.Block, arguments: header.Arguments) -> Outcome | None:
         wanted = arguments.get("eval")
@@ -414,6 +471,20 @@ class Evaluation:
         digest = None
         if arguments.flag("cache"):
             digest = self._digest(arguments, text, shown)
+        task = self._task(block, arguments, text, places, values, literal)
+        task.language, task.digest = target.language, digest
+        return task
+
+    def _task(
+        self,
+        block: org.Block,
+        arguments: header.Arguments,
+        text: str,
+        places: list[tuple[int, int]],
+        values: Mapping[str, str],
+        literal: Mapping[str, str],
+    ) -> _Task:
+        """Read the requests in the body of a block, with what stands around it."""
         first = (block.line + 1, 0)
         prologue = arguments.get("prologue")
         if prologue:
@@ -439,16 +510,7 @@ class Evaluation:
         if arguments.get("dir"):
             directory = directory / Path(arguments.get("dir")).expanduser()
         scope = self._scope.block(values=values, literal=literal, directory=directory)
-        return _Task(
-            block,
-            block.line + 1,
-            block.name,
-            arguments,
-            tuple(parsed),
-            scope,
-            target.language,
-            digest,
-        )
+        return _Task(block, block.line + 1, block.name, arguments, tuple(parsed), scope)
 
     def _digest(
         self, arguments: header.Arguments, text: str, shown: Sequence[tuple[str, object]]
@@ -714,18 +776,7 @@ class Evaluation:
             text = self._inline_text(shown_all)
             change = self._put(block, lambda block: self._document.place_inline(block, text))
             return attrs.evolve(outcome, change=change)
-        files: list[tuple[Path, bytes]] = []
-        values: list[str] = []
-        blocks: list[str] = []
-        for exchange, one in zip(outcome.exchanges, shown_all, strict=True):
-            if one.data is not None or "file" in words:
-                link, file = self._file_result(block, arguments, exchange, len(files))
-                files += file
-                values.append(link)
-                blocks.append(link)
-            else:
-                values.append(one.value)
-                blocks.append(one.block())
+        values, blocks, files = self._shown(block, arguments, outcome)
         if files or "file" in words:
             shown = layout.Shown("".join(values))
         else:
@@ -745,6 +796,27 @@ class Evaluation:
         )
         notes = outcome.notes + shown.notes
         return attrs.evolve(outcome, notes=notes, files=tuple(files), change=change)
+
+    def _shown(
+        self, block: org.Block, arguments: header.Arguments, outcome: Outcome
+    ) -> tuple[list[str], list[str], list[tuple[Path, bytes]]]:
+        """Give each response bare and wrapped, or as a link, and the files of the links."""
+        values: list[str] = []
+        blocks: list[str] = []
+        files: list[tuple[Path, bytes]] = []
+        for exchange in outcome.exchanges:
+            one = exchange.rendered
+            if one is None:
+                continue
+            if one.data is not None or "file" in arguments.results:
+                link, file = self._file_result(block, arguments, exchange, len(files))
+                files += file
+                values.append(link)
+                blocks.append(link)
+            else:
+                values.append(one.value)
+                blocks.append(one.block())
+        return values, blocks, files
 
     def _post(self, arguments: header.Arguments, values: list[str]) -> list[str]:
         """Hand the result to the block that ``:post`` names."""

@@ -14,10 +14,11 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import attrs
 
+from orgrest.lisp import ArgumentError
 from orgrest.org import escape
 from orgrest.results import is_structure
 
@@ -32,6 +33,9 @@ _NUMBER = re.compile(
     r"[<>]?[-+^.]*+[0-9][-+^.0-9eEdDx()%:]*|[<>]?[-+]?0[xX][0-9a-fA-F.]+|nan|[-+u]?inf"
 )
 _RULE = re.compile(r"\|[-+]+\|?$")
+
+Returned: TypeAlias = "str | list[str] | list[list[str] | None] | None"
+"""What a function of Babel returns: text, the items of a list, the rows of a table, nothing."""
 
 IN_EXAMPLE = "the response looks like Org markup and stands in an example block"
 
@@ -96,6 +100,35 @@ def show(
     if "table" in words or "vector" in words:
         return Shown(text)
     return Shown(_fixed(text))
+
+
+def returned(
+    arguments: Arguments, values: Sequence[str], blocks: Sequence[str], texts: Sequence[str]
+) -> tuple[Returned, tuple[str, ...]]:
+    """Give what Babel's function returns so that Org itself writes what `show` writes; and notes.
+
+    `texts` are the responses with their heads as comments; the rest is as in `show`. Raises
+    ArgumentError for a list or table that Org would read as more than that.
+    """
+    words = arguments.results
+    bare = pure(arguments)
+    shown = show(arguments, values, blocks, "")
+    if len(values) > 1 and not _delimited(arguments):
+        return shown.text, shown.notes
+    if "code" in words and not bare and "wrap" not in arguments:
+        return "".join(texts), ()  # the source block is Org's
+    text = "".join(values if bare else blocks)
+    shape = next((word for word in ("list", "table", "vector") if word in words), None)
+    if shape and shown.notes:
+        raise ArgumentError(
+            f"the response looks like Org markup, which would be live in a {shape}: "
+            "write :results value drawer"
+        )
+    if shape == "list":
+        return [line.strip() for line in text.split("\n") if line.strip()] or None, ()
+    if shape:
+        return _rows(text) or None, ()
+    return _example(text) if shown.notes else text, shown.notes
 
 
 def _delimited(arguments: Arguments) -> bool:

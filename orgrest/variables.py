@@ -244,6 +244,12 @@ class Scope:
             raise OrgrestError(f"cannot read {path}: {error}") from error
 
 
+def netrc_file(environ: Mapping[str, str]) -> Path | None:
+    """Return the user's netrc file, the one that `NETRC` names or `~/.netrc`; None without one."""
+    path = Path(environ.get("NETRC") or Path.home() / ".netrc")
+    return path if path.is_file() else None
+
+
 def read_env_file(path: Path) -> dict[str, str]:
     r"""Return the variables of an env file: `NAME=value` lines.
 
