@@ -65,7 +65,8 @@ def babel() -> None:
     are written in the document, which may hold variables, and "literal" ones.
 
     Prints a JSON object: "result", what Babel's function is to return (a text, a list of items,
-    rows in which null is a rule, or null), and "notes"; or, with status 1, "error".
+    rows in which null is a rule, or null), "notes", and in "old", unless it is null, from where to
+    where an old result stands that Org would not remove; or, with status 1, "error".
     """
     from orgrest import arguments as header
     from orgrest import data
@@ -90,21 +91,21 @@ def babel() -> None:
             evaluation = Evaluation(
                 call["document"], file=call["file"], scope=scope, client=client, options=Options()
             )
-            result, outcome = evaluation.babel(
+            reply = evaluation.babel(
                 call["line"],
                 call["body"],
                 arguments,
                 {name: data.to_text(value) for name, value in call["values"].items()},
                 {name: data.to_text(value) for name, value in call["literal"].items()},
             )
-        for path, content in outcome.files:
+        for path, content in reply.outcome.files:
             path.parent.mkdir(parents=True, exist_ok=True)
             write(path, content)
     except (OrgrestError, OSError) as error:
         click.echo(json.dumps({"error": _safe(str(error), scope.secrets)}))
         sys.exit(1)
-    notes = [_safe(note, scope.secrets) for note in outcome.notes]
-    click.echo(json.dumps({"result": result, "notes": notes}))
+    notes = [_safe(note, scope.secrets) for note in reply.outcome.notes]
+    click.echo(json.dumps({"result": reply.value, "notes": notes, "old": reply.old}))
 
 
 def _read_call(text: bytes) -> dict[str, Any]:

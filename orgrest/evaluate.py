@@ -90,6 +90,18 @@ class Outcome:
     change: tuple[str, str] | None = None
 
 
+@attrs.frozen
+class Reply:
+    """What Babel gets to know of a block: the value that its function returns, and the outcome.
+
+    `old` is where an old result stands that Org would leave there (from, to), None without one.
+    """
+
+    value: layout.Returned
+    outcome: Outcome
+    old: tuple[int, int] | None = None
+
+
 @attrs.define(eq=False)
 class _Task:
     """A block on its way: read, and perhaps sent."""
@@ -182,12 +194,12 @@ class Evaluation:
         arguments: header.Arguments,
         values: Mapping[str, str],
         literal: Mapping[str, str],
-    ) -> tuple[layout.Returned, Outcome]:
+    ) -> Reply:
         """Evaluate a block that Org itself has read, for Org to place the result.
 
         It stands at `line` (from 1). `text` is its body with all references expanded, `arguments`
-        are its header arguments, `values` and `literal` its ``:var``s as in `Scope.block`. Gives
-        what Babel's function returns. Raises OrgrestError where the evaluation fails.
+        are its header arguments, `values` and `literal` its ``:var``s as in `Scope.block`.
+        Raises OrgrestError where the evaluation fails.
         """
         block = self._document.block_at(line)
         if block is None:
@@ -207,27 +219,29 @@ class Evaluation:
         except OrgrestError as error:
             raise self._located(error, line) from None
 
-    def _returned(
-        self, block: org.Block, arguments: header.Arguments, outcome: Outcome
-    ) -> tuple[layout.Returned, Outcome]:
+    def _returned(self, block: org.Block, arguments: header.Arguments, outcome: Outcome) -> Reply:
         words = arguments.results
         rendered = [exchange.rendered for exchange in outcome.exchanges]
         shown = [one for one in rendered if one is not None]
         if {"silent", "none"} & set(words):  # another block wants the value
-            return (shown[-1].body if shown else None), outcome
+            return Reply(shown[-1].body if shown else None, outcome)
         if block.kind in ("inline", "inline call"):
             text = self._inline_text(shown)
-            return (f"{{{{{{results({text})}}}}}}" if "raw" in words else text), outcome
+            return Reply(f"{{{{{{results({text})}}}}}}" if "raw" in words else text, outcome)
         values, blocks, files = self._shown(block, arguments, outcome)
         outcome = attrs.evolve(outcome, files=tuple(files))
         if "file" in words:  # Org makes the link, with the path of :file where there is one
             path = values[0].removeprefix("[[file:").partition("]")[0]
-            return None if arguments.get("file") else path, outcome
+            return Reply(None if arguments.get("file") else path, outcome)
         if files:
-            return "".join(values), outcome
-        texts = [one.text for one in shown]
-        made, notes = layout.returned(arguments, values, blocks, texts)
-        return made, attrs.evolve(outcome, notes=outcome.notes + notes)
+            return Reply("".join(values), outcome)
+        made, notes, prose = layout.returned(arguments, values, blocks, [one.text for one in shown])
+        old = None
+        result = self._document.result(block) if prose else None
+        if result is not None and not {"append", "prepend"} & set(words):
+            edit = self._document.place(block, str(made), prose=True)
+            old = (result.start, edit.end)
+        return Reply(made, attrs.evolve(outcome, notes=outcome.notes + notes), old)
 
     def _run_together(self, tasks: Iterator[_Task | Outcome]) -> Iterator[Outcome]:
         """Evaluate with several requests on their way; the outcomes come in order."""

@@ -104,19 +104,20 @@ def show(
 
 def returned(
     arguments: Arguments, values: Sequence[str], blocks: Sequence[str], texts: Sequence[str]
-) -> tuple[Returned, tuple[str, ...]]:
-    """Give what Babel's function returns so that Org itself writes what `show` writes; and notes.
+) -> tuple[Returned, tuple[str, ...], bool]:
+    """Give what Babel's function returns so that Org itself writes what `show` writes.
 
-    `texts` are the responses with their heads as comments; the rest is as in `show`. Raises
-    ArgumentError for a list or table that Org would read as more than that.
+    With it come the notes and whether it is prose, as in `Shown`. `texts` are the responses with
+    their heads as comments; the rest is as in `show`. Raises ArgumentError for a list or table
+    that Org would read as more than that.
     """
     words = arguments.results
     bare = pure(arguments)
     shown = show(arguments, values, blocks, "")
     if len(values) > 1 and not _delimited(arguments):
-        return shown.text, shown.notes
+        return shown.text, shown.notes, False
     if "code" in words and not bare and "wrap" not in arguments:
-        return "".join(texts), ()  # the source block is Org's
+        return "".join(texts), (), False  # the source block is Org's
     text = "".join(values if bare else blocks)
     shape = next((word for word in ("list", "table", "vector") if word in words), None)
     if shape and shown.notes:
@@ -125,10 +126,10 @@ def returned(
             "write :results value drawer"
         )
     if shape == "list":
-        return [line.strip() for line in text.split("\n") if line.strip()] or None, ()
+        return [line.strip() for line in text.split("\n") if line.strip()] or "", (), False
     if shape:
-        return _rows(text) or None, ()
-    return _example(text) if shown.notes else text, shown.notes
+        return _rows(text) or None, (), False
+    return _example(text) if shown.notes else text, shown.notes, shown.prose
 
 
 def _delimited(arguments: Arguments) -> bool:

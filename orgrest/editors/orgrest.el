@@ -10,7 +10,7 @@
 ;;; Commentary:
 
 ;; Emacs's side of orgrest, which does the work: it reads the requests, completes and sends them and
-;; lays the answers out.  "python -m orgrest emacs" prints the line for the init file.
+;; lays the answers out.  Its command `emacs' prints the line for the init file.
 ;;
 ;; Org: C-c C-c in a source block in restclient, http or rest evaluates it as any other; variables,
 ;; named blocks, calls and :results are Org's.  The functions that Babel calls for these languages
@@ -33,9 +33,6 @@
 (declare-function org-babel--get-vars "ob-core" (params))
 (declare-function org-babel-get-src-block-info "ob-core" (&optional no-eval datum))
 (declare-function org-babel-lob-get-info "ob-lob" (&optional datum &rest _))
-(declare-function org-babel-result-end "ob-core" ())
-(declare-function org-babel-where-is-src-block-result "ob-core" (&optional insert info hash))
-(declare-function org-element-at-point "org-element" (&optional epom cached-only))
 (defvar eglot-server-programs)
 (defvar lsp-language-id-configuration)
 (defvar org-src-lang-modes)
@@ -56,7 +53,7 @@
 ;;; Running orgrest
 
 (defun orgrest--environment ()
-  "Give the environment in which orgrest runs: it is to speak UTF-8."
+  "Give the environment for orgrest, which is to speak UTF-8."
   (cons "PYTHONUTF8=1" process-environment))
 
 (defun orgrest--text ()
@@ -66,22 +63,25 @@
     (buffer-substring-no-properties (point-min) (point-max))))
 
 (defun orgrest--directory ()
-  "Give the folder of the buffer's file; orgrest cannot read remote ones."
-  (if (file-remote-p default-directory) temporary-file-directory default-directory))
+  "Give the folder of the buffer's file, whatever folder Org has gone to.
+Where there is none, or it is on another machine, give one for temporary files."
+  (let ((folder (if buffer-file-name (file-name-directory buffer-file-name) default-directory)))
+    (if (and (not (file-remote-p folder)) (file-directory-p folder))
+        (expand-file-name folder)
+      temporary-file-directory)))
 
 (defun orgrest--file ()
-  "Give the name of the buffer's file, or one that it could have."
-  (let ((name (cond (buffer-file-name (file-name-nondirectory buffer-file-name))
-                    ((derived-mode-p 'org-mode) "buffer.org")
-                    (t "buffer.http"))))
-    (expand-file-name name (orgrest--directory))))
+  "Give the name of the buffer's file without its folder, or one like it."
+  (cond (buffer-file-name (file-name-nondirectory buffer-file-name))
+        ((derived-mode-p 'org-mode) "buffer.org")
+        (t "buffer.http")))
 
 (defun orgrest--call (input &rest arguments)
   "Run orgrest with ARGUMENTS on the text INPUT and wait for it.
 Give (STATUS OUTPUT ERRORS), STATUS a number or the name of a signal."
   (let ((errors (make-temp-file "orgrest"))
         (command (append orgrest-command arguments))
-        (default-directory temporary-file-directory)
+        (default-directory (orgrest--directory))
         (process-environment (orgrest--environment))
         (coding-system-for-read 'utf-8-unix)
         (coding-system-for-write 'utf-8-unix))
@@ -169,16 +169,17 @@ It is BODY with the header arguments PARAMS."
     (let ((answer (orgrest--evaluate
                    `((document . ,(orgrest--text))
                      (file . ,(orgrest--file))
-                     (directory . ,(expand-file-name (orgrest--document-directory)))
+                     (directory . ,(orgrest--directory))
                      (line . ,(line-number-at-pos nil t))
                      (body . ,body)
                      (arguments . ,(orgrest--object (nreverse arguments)))
                      (results . ,(vconcat results))
                      (values . ,(orgrest--object (nreverse values)))
                      (literal . ,(orgrest--object (nreverse literal)))))))
-      (when (and (member "raw" results)
-                 (not (seq-intersection results '("silent" "none" "append" "prepend"))))
-        (orgrest--remove-prose))
+      (pcase (alist-get 'old answer)    ; bare text, whose end Org would not find
+        (`(,start ,end) (save-restriction
+                          (widen)
+                          (delete-region (1+ start) (1+ end)))))
       (dolist (note (alist-get 'notes answer))
         (message "orgrest: %s" note))
       (let ((result (alist-get 'result answer)))
@@ -194,13 +195,6 @@ It is BODY with the header arguments PARAMS."
             ((and answer (eql status 0)) answer)
             (t (user-error "%s" (orgrest--plain errors)))))))
 
-(defun orgrest--document-directory ()
-  "Give the folder of the document; Org may have gone to that of a :dir."
-  (let ((default-directory (if buffer-file-name
-                               (file-name-directory buffer-file-name)
-                             default-directory)))
-    (orgrest--directory)))
-
 (defun orgrest--argument (value)
   "Give VALUE, that of a header argument, as text; nil where there is none."
   (if (or (null value) (stringp value)) value (format "%s" value)))
@@ -213,7 +207,7 @@ It is BODY with the header arguments PARAMS."
         (t (format "%s" value))))
 
 (defun orgrest--written-variables ()
-  "Give the names of the variables whose values the document holds, in quotes.
+  "Give the names of the variables whose values stand quoted in the document.
 These may hold variables; what another block gave is never looked through."
   (let ((info (or (org-babel-get-src-block-info 'light) (org-babel-lob-get-info)))
         names)
@@ -222,20 +216,6 @@ These may hold variables; what another block gave is never looked through."
                  (stringp (cdr pair))
                  (string-match "\\`[ \t]*\\([^ \t=]+\\)[ \t]*=[ \t]*\"" (cdr pair)))
         (push (match-string 1 (cdr pair)) names)))))
-
-(defun orgrest--remove-prose ()
-  "Delete the old result of the block at point where it is bare text.
-Org does not see where that ends and would put the new result above it."
-  (save-excursion
-    (when-let ((keyword (org-babel-where-is-src-block-result)))
-      (goto-char keyword)
-      (forward-line)
-      (when (= (point) (org-babel-result-end))
-        (let ((start (point)))
-          (while (not (or (eobp) (looking-at-p "[ \t]*\\(?:$\\|#\\+\\|:[-_[:alnum:]]+:[ \t]*$\\)")
-                          (looking-at-p "\\*+ ")))
-            (forward-line))
-          (delete-region start (point)))))))
 
 (with-eval-after-load 'org-src
   (dolist (language orgrest-languages)
@@ -339,7 +319,7 @@ cancels."
                                 "--line" (number-to-string (line-number-at-pos nil t)))))
          (text (orgrest--text))
          (source (current-buffer))
-         (default-directory temporary-file-directory)
+         (default-directory (orgrest--directory))
          (process-environment (orgrest--environment))
          (process (condition-case problem
                       (make-process :name "orgrest" :command command :noquery t
@@ -429,7 +409,7 @@ cancels."
 
 (defun orgrest-copy-as-curl ()
   "Put the request at point into the kill ring, as a curl command.
-It holds the values of variables, secrets included: it has to work."
+The values of variables are in it, secrets included: it has to work."
   (interactive)
   (pcase-let ((`(,status ,output ,errors)
                (orgrest--call (orgrest--text) "curl" "-" "--stdin-name" (orgrest--file)
@@ -464,7 +444,7 @@ They hold as long as only the text behind START changes, and starts with PREFIX.
                (orgrest--call (orgrest--text) "complete" "-"
                               "--offset" (number-to-string (1- (point)))
                               "--document" (if (derived-mode-p 'org-mode) "org" "http")
-                              "--directory" (expand-file-name (orgrest--document-directory)))))
+                              "--directory" (orgrest--directory))))
     (and (eql status 0) (orgrest--read-json output))))
 
 (defun orgrest--cached ()
@@ -492,7 +472,7 @@ They hold as long as only the text behind START changes, and starts with PREFIX.
         items)))
 
 (defun orgrest--finish (item)
-  "Insert what ITEM, which was chosen, adds to its label."
+  "Put the whole text of ITEM, which was chosen, in the place of its label."
   (let ((label (alist-get 'label item))
         (insert (alist-get 'insert item)))
     (when (and insert

@@ -1,0 +1,271 @@
+"""orgrest in the real editors: Emacs with Org, eglot and company, and Neovim.
+
+Each runs without its user's configuration, with a HOME of its own, against a server on loopback.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import sysconfig
+import venv
+from importlib.metadata import version
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from click.testing import CliRunner
+from servers import RawServer, by_path, response
+
+from orgrest import demo, editor_commands
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+needs_emacs = pytest.mark.skipif(
+    shutil.which("emacs") is None, reason="Emacs is not installed: apt install emacs-nox"
+)
+ORGREST_EL = Path(str(files("orgrest") / "editors" / "orgrest.el"))
+
+PRELUDE = """
+(setq make-backup-files nil auto-save-default nil create-lockfiles nil
+      org-confirm-babel-evaluate nil)
+(defun wait-for (test)
+  (let ((end (+ 20 (float-time))))
+    (while (and (not (funcall test)) (< (float-time) end)) (accept-process-output nil 0.02))
+    (unless (funcall test) (error "Nothing came"))))
+(defun tell (value) (princ (json-encode value)) (princ "\\n"))
+(defun at (text) (goto-char (point-min)) (search-forward text) (goto-char (match-beginning 0)))
+"""
+
+
+def environment(home: Path) -> dict[str, str]:
+    home.mkdir(exist_ok=True)
+    return {**os.environ, "HOME": str(home), "LC_ALL": "C.UTF-8", "TERM": "xterm-256color"}
+
+
+def init_line() -> str:
+    return CliRunner().invoke(editor_commands.emacs).output
+
+
+def emacs(folder: Path, script: str, *flags: str, line: str | None = None) -> list[object]:
+    """Run a Lisp program in Emacs after the line for the init file; give what it `tell`s."""
+    path = folder / "script.el"
+    path.write_text(f"{line or init_line()}{PRELUDE}{script}")
+    done = subprocess.run(
+        ["emacs", "--batch", "-Q", *flags, "-l", str(path)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        cwd=folder,
+        env=environment(folder / "home"),
+        stdin=subprocess.DEVNULL,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+# ------------------------------------------------------------------------------------------ set-up
+
+
+@needs_emacs
+def test_the_line_for_the_init_file_works_from_odd_folders(tmp_path: Path) -> None:
+    odd = tmp_path / 'it\'s "odd" \\ (é)'
+    shutil.copytree(ORGREST_EL.parent.parent, odd / "orgrest")
+    venv.create(odd / "python", symlinks=True)
+    python = odd / "python" / "bin" / "python"
+    env = {**os.environ, "PYTHONPATH": f"{odd}:{sysconfig.get_paths()['purelib']}"}
+    command = [str(python), "-m", "orgrest", "emacs"]
+    line = subprocess.run(command, capture_output=True, text=True, env=env, check=True).stdout
+    assert line.endswith("\n")
+    assert line.count("\n") == 1
+    (tmp_path / "click.py").write_text("raise SystemExit('the document brought this code')")
+    (tmp_path / "a.http").write_text("GET http://127.0.0.1:1/\n")
+    os.environ["PYTHONPATH"], before = env["PYTHONPATH"], os.environ.get("PYTHONPATH")
+    try:
+        told = emacs(
+            tmp_path,
+            """(find-file "a.http") (orgrest-copy-as-curl)
+            (tell (list orgrest-command (symbol-name major-mode) (car kill-ring)))""",
+            line=line,
+        )
+    finally:
+        os.environ["PYTHONPATH"] = before or ""
+    assert told == [
+        [[str(python), "-P", "-m", "orgrest"], "orgrest-mode", "curl http://127.0.0.1:1/"]
+    ]
+
+
+def test_a_folder_whose_name_is_no_text_is_an_error_not_a_broken_line(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(sys, "executable", "/a\udcff/python")
+    done = CliRunner().invoke(editor_commands.emacs)
+    assert done.exit_code == 2
+    assert "not UTF-8" in done.output
+
+
+@needs_emacs
+def test_the_lisp_compiles_without_a_warning_and_its_documentation_is_in_order(
+    tmp_path: Path,
+) -> None:
+    shutil.copy(ORGREST_EL, tmp_path)
+    told = emacs(
+        tmp_path,
+        """(require 'checkdoc)
+        (setq byte-compile-error-on-warn t)
+        (let ((compiled (byte-compile-file "orgrest.el")) problems)
+          (with-current-buffer (find-file-noselect "orgrest.el")
+            (let ((checkdoc-create-error-function
+                   (lambda (text &rest _) (push text problems) nil))
+                  (checkdoc-spellcheck-documentation-flag nil))
+              (checkdoc-current-buffer t)))
+          (tell (list (if compiled t :json-false) (vconcat problems))))""",
+    )
+    assert told == [[True, []]]
+
+
+def test_the_lisp_has_the_version_of_the_package() -> None:
+    found = re.search(r"^;; Version: (\S+)$", ORGREST_EL.read_text(), re.MULTILINE)
+    assert found
+    assert found[1] == version("scriptschema")
+
+
+# ------------------------------------------------------------------------------------------- Babel
+
+RUN_ALL = """
+(find-file "notes.org")
+(org-babel-map-executables nil
+  (condition-case problem
+      (if (memq (org-element-type (org-element-context)) '(babel-call inline-babel-call))
+          (org-babel-lob-execute-maybe)
+        (org-babel-execute-src-block))
+    (error (tell (error-message-string problem)))))
+(save-buffer)
+"""
+
+
+def changing(text: str) -> str:
+    return re.sub(r"(Date: |Request duration: ).*", r"\1", text)
+
+
+def both(tmp_path: Path, text: str, *, times: int = 1) -> tuple[str, str, list[object]]:
+    """Evaluate a document in Emacs and with the command; give both, and what Emacs told."""
+    ours, theirs = tmp_path / "ours", tmp_path / "theirs"
+    for folder in (ours, theirs):
+        folder.mkdir(exist_ok=True)
+        (folder / "notes.org").write_text(text)
+    command = [sys.executable, "-m", "orgrest", "notes.org", "--quiet"]
+    for _ in range(times):
+        subprocess.run(command, cwd=ours, check=False, capture_output=True)
+    told = emacs(theirs, RUN_ALL * times)
+    return *(changing((one / "notes.org").read_text()) for one in (ours, theirs)), told
+
+
+@pytest.fixture(scope="module")
+def api() -> Iterator[str]:
+    """The URL of a server whose answers are always the same."""
+    answers = {
+        "/json": response(b'{"a": [1, 2], "n": "x"}', "Content-Type: application/json"),
+        "/text": response(b"one line\n", "Content-Type: text/plain"),
+        "/lines": response(b"one\n  two\n\nthree\n", "Content-Type: text/plain"),
+        "/org": response(b"* heading\n#+begin_src sh\n:x:\n", "Content-Type: text/plain"),
+        "/csv": response(b"a,b\n1,2.5\n10,|x|\n", "Content-Type: text/csv"),
+        "/rows": response(b'[{"a": 1, "b": "x"}, {"a": 22}]', "Content-Type: application/json"),
+        "/html": response(b"<p>x</p>", "Content-Type: text/html"),
+        "/image": response(b"\x89PNG\xff\x00\r\n", "Content-Type: image/png"),
+        "/nothing": response(b"", status="204 No Content"),
+        "/unicode": response("é ß 日本\n".encode(), "Content-Type: text/plain"),
+        "/bad": response(b'{"error": 1}', "Content-Type: application/json", status="400 Bad"),
+    }
+    with RawServer(by_path({**answers})) as server:
+        yield server.url
+
+
+HEADER_ARGUMENTS = [
+    "",
+    ":noheaders",
+    ":headers only",
+    ":jq .a",
+    ":jq .n :jq-args -r",
+    ":results value",
+    ":results value drawer",
+    ":results drawer",
+    ":results value list",
+    ":results value table",
+    ":results value verbatim html",
+    ":results value org",
+    ":results value pp",
+    ":results value code",
+    ":wrap foo",
+    ":wrap src text",
+    ":results value :wrap example",
+    ":results value append",
+    ":results prepend",
+    ":results silent",
+    ":results value file :file out.txt",
+    ":results value file :file-ext txt",
+    ":results value file :file out.txt :file-desc said",
+    ":cache yes",
+    ':var a=1 b="x" :prologue "# hi"',
+    ":requests all",
+    ":eval no",
+]
+PATHS = [
+    "json",
+    "text",
+    "lines",
+    "org",
+    "csv",
+    "rows",
+    "html",
+    "image",
+    "nothing",
+    "unicode",
+    "bad",
+]
+
+
+@needs_emacs
+@pytest.mark.parametrize("number", range(len(PATHS)))
+def test_emacs_writes_the_documents_that_the_command_writes(
+    number: int, tmp_path: Path, api: str
+) -> None:
+    path = PATHS[number]
+    lines = HEADER_ARGUMENTS[number % 3 :: 3] if path != "image" else ["", ":results value"]
+    text = "".join(
+        f"* Now {line}\n#+begin_src restclient {line}\nGET {api}/{path}\n#+end_src\n\nafter\n"
+        for line in lines
+    )
+    ours, theirs, _ = both(tmp_path, text)
+    assert theirs == ours
+    made = [
+        {file.name: file.read_bytes() for file in (tmp_path / folder).iterdir() if file.is_file()}
+        for folder in ("ours", "theirs")
+    ]
+    for file in made[0]:
+        if file != "notes.org":
+            assert made[1][file] == made[0][file]
+
+
+@needs_emacs
+def test_evaluating_twice_in_emacs_changes_nothing(tmp_path: Path, api: str) -> None:
+    lines = ["", ":results value", ":results value drawer", ":noheaders", ":cache yes"]
+    text = "".join(
+        f"#+begin_src restclient {line}\nGET {api}/lines\n#+end_src\n\nafter\n\n" for line in lines
+    )
+    once, twice = tmp_path / "once", tmp_path / "twice"
+    once.mkdir()
+    twice.mkdir()
+    (once / "notes.org").write_text(text)
+    (twice / "notes.org").write_text(text)
+    emacs(once, RUN_ALL)
+    emacs(twice, RUN_ALL * 2)
+    assert changing((twice / "notes.org").read_text()) == changing((once / "notes.org").read_text())
