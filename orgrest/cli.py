@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import click
 
-from orgrest.files import Encoding, File, FileChangedError, FileError, decode, write
+from orgrest.files import Encoding, File, FileChangedError, FileError, decode, write_result
 from orgrest.model import OrgrestError
 
 if TYPE_CHECKING:
@@ -278,15 +278,13 @@ def _complain(text: str) -> None:
 
 
 def _scope(file: str, folder: Path, settings: _Settings) -> Scope:
-    from orgrest.variables import Scope, netrc_file
+    from orgrest.variables import Scope
 
-    return Scope(
-        file=file,
-        directory=folder,
+    return Scope.of_user(
+        file,
+        folder,
         allow_read=settings.allow_read,
-        environ=os.environ,
         env_file=settings.env_file,
-        netrc=netrc_file(os.environ),
         overrides=settings.variables,
     )
 
@@ -408,9 +406,8 @@ class _Run:
             return
         for path, content in outcome.files:
             try:
-                path.parent.mkdir(parents=True, exist_ok=True)
-                write(path, content)
-            except (FileError, OSError) as error:
+                write_result(path, content)
+            except FileError as error:
                 _complain(str(error))
                 self.status = 1
         if self.file is None or outcome.change is None:

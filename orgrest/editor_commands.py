@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 from importlib.resources import files
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import Any
 
 import click
 
-from orgrest.files import write
+from orgrest.files import write_result
 from orgrest.model import OrgrestError
 
 
@@ -72,7 +71,7 @@ def babel() -> None:
     from orgrest import data
     from orgrest.evaluate import Evaluation, Options
     from orgrest.transport import Client
-    from orgrest.variables import Scope, netrc_file
+    from orgrest.variables import Scope
 
     call = _read_call(sys.stdin.buffer.read())
     arguments = header.Arguments(
@@ -80,12 +79,7 @@ def babel() -> None:
         tuple(map(str, call["results"])),
         dict.fromkeys([*call["values"], *call["literal"]], ""),
     )
-    scope = Scope(
-        file=call["file"],
-        directory=Path(call["directory"]),
-        environ=os.environ,
-        netrc=netrc_file(os.environ),
-    )
+    scope = Scope.of_user(call["file"], Path(call["directory"]))
     try:
         with Client() as client:
             evaluation = Evaluation(
@@ -99,9 +93,8 @@ def babel() -> None:
                 {name: data.to_text(value) for name, value in call["literal"].items()},
             )
         for path, content in reply.outcome.files:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            write(path, content)
-    except (OrgrestError, OSError) as error:
+            write_result(path, content)
+    except OrgrestError as error:
         click.echo(json.dumps({"error": _safe(str(error), scope.secrets)}))
         sys.exit(1)
     notes = [_safe(note, scope.secrets) for note in reply.outcome.notes]

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from concurrent.futures import Future
 
-    from orgrest.transport import Client
+    from orgrest.transport import Client, Cookies
 
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 
@@ -50,6 +50,8 @@ class EvaluationError(OrgrestError):
 class Options:
     """What is evaluated, and how. `names` and `lines` choose blocks; empty, all are meant.
 
+    With `until`, only those that start at that line or above it are.
+
     Without `languages`, a document that has restclient blocks is taken for one of ob-restclient's:
     its blocks in http and rest are some other tool's. Elsewhere all three are ours.
     """
@@ -60,6 +62,7 @@ class Options:
     jobs: int = 1
     dry_run: bool = False
     timeout: float | None = None
+    until: int | None = None
     ask: Callable[[str], bool] | None = None
 
 
@@ -72,12 +75,38 @@ class Exchange:
     rendered: results.Rendered | None = None
 
 
+@attrs.frozen(eq=False)
+class Placing:
+    """How a result was put in, for an editor whose text may have moved on since.
+
+    `start` is the offset of its block in the text that was to be evaluated.
+    """
+
+    start: int
+    _make: Callable[[org.Document, org.Block], org.Edit]
+
+    def edit(self, document: org.Document, block: org.Block) -> org.Edit:
+        """Give the edit that puts the result in below `block` of `document`.
+
+        Raises EvaluationError where it would close something that is open above it.
+        """
+        edit = self._make(document, block)
+        opened = document.closes(edit)
+        if opened is not None:
+            raise EvaluationError(
+                f"line {opened} opens a block or drawer that is never closed: "
+                "the end of this result would close it"
+            )
+        return edit
+
+
 @attrs.frozen
 class Outcome:
     """What became of one block: `state` is ``done``, ``failed``, ``skipped`` or ``cached``.
 
     `reason` says why it failed or was skipped. `files` are to be written: (path, content). `change`
-    is the text that the result replaced, and the result; None where nothing was placed.
+    is the text that the result replaced, and the result, and `placing` how that was done; None
+    where nothing was placed.
     """
 
     line: int
@@ -88,6 +117,7 @@ class Outcome:
     notes: tuple[str, ...] = ()
     files: tuple[tuple[Path, bytes], ...] = ()
     change: tuple[str, str] | None = None
+    placing: Placing | None = None
 
 
 @attrs.frozen
@@ -133,16 +163,19 @@ class Evaluation:
         client: Client | None,
         options: Options,
         plain: bool = False,
+        cookies: Cookies | None = None,
     ) -> None:
         """Prepare the evaluation of `text`, of the file called `file` (for messages and links).
 
         `scope` is the document's; `client` may be None in a dry run. `plain` says that the text is
-        no Org document but a file of requests.
+        no Org document but a file of requests. `cookies` are those of earlier runs, to go on with.
         """
         self._file = file
         self._scope = scope
         self._client = client
-        self._cookies = client.new_cookies() if client is not None else None
+        if cookies is None and client is not None:
+            cookies = client.new_cookies()
+        self._cookies = cookies
         self._options = options
         self._plain = plain
         self._edits: list[org.Edit] = []
@@ -152,6 +185,7 @@ class Evaluation:
         self._active: list[str] = []
         self._grown = 0
         self._todo: list[org.Block] = []
+        self._origins: dict[org.Block, int] = {}  # of blocks that an edit has moved
         self._parsed: list[syntax.ParsedRequest] = []
         self._problems: tuple[OrgrestError, ...] = ()
         self._waiting: list[_Task | Outcome] = []
@@ -305,8 +339,12 @@ class Evaluation:
         source = Source(self._base, file=self._file)
         document = requests.parse(source)
         if not (self._options.lines or self._options.names):
-            self._problems = document.problems
-            return list(document.requests)
+            self._problems = tuple(one for one in document.problems if self._is_above(one.line))
+            return [
+                one
+                for one in document.requests
+                if self._is_above(source.position(one.span.start).line)
+            ]
         self._complain_of_names({request.name for request in document.requests})
         chosen = [one for one in document.requests if one.name in self._options.names]
         for line in self._options.lines:
@@ -317,6 +355,10 @@ class Evaluation:
                 raise EvaluationError("no request here", file=self._file, line=line)
             chosen.append(found)
         return sorted(dict.fromkeys(chosen), key=lambda one: one.span.start)
+
+    def _is_above(self, line: int | None) -> bool:
+        until = self._options.until
+        return until is None or (line or 1) <= until
 
     def _complain_of_names(self, known: set[str | None]) -> None:
         for name in self._options.names:
@@ -334,7 +376,9 @@ class Evaluation:
         inside = self._result_spans(found)
         found = [block for block in found if not _within(inside, block.start)]
         if not (options.names or options.lines):
-            return [block for block in found if not block.commented]
+            return [
+                block for block in found if not block.commented and self._is_above(block.line + 1)
+            ]
         self._complain_of_names({block.name for block in found})
         wanted = [block for block in found if block.name in options.names]
         for line in options.lines:
@@ -788,8 +832,7 @@ class Evaluation:
         shown_all = [one for one in rendered if one is not None]
         if block.kind in ("inline", "inline call"):
             text = self._inline_text(shown_all)
-            change = self._put(block, lambda block: self._document.place_inline(block, text))
-            return attrs.evolve(outcome, change=change)
+            return self._put(block, outcome, lambda found, at: found.place_inline(at, text))
         values, blocks, files = self._shown(block, arguments, outcome)
         if files or "file" in words:
             shown = layout.Shown("".join(values))
@@ -797,10 +840,12 @@ class Evaluation:
             values = self._post(arguments, values)
             shown = layout.show(arguments, values, blocks, task.language)
         mode = next((word for word in words if word in ("append", "prepend")), "replace")
-        change = self._put(
+        outcome = attrs.evolve(outcome, notes=outcome.notes + shown.notes, files=tuple(files))
+        return self._put(
             block,
-            lambda block: self._document.place(
-                block,
+            outcome,
+            lambda found, at: found.place(
+                at,
                 shown.text,
                 mode=mode,
                 digest=task.digest,
@@ -808,8 +853,6 @@ class Evaluation:
                 keep_source=self._keeps_source(arguments),
             ),
         )
-        notes = outcome.notes + shown.notes
-        return attrs.evolve(outcome, notes=notes, files=tuple(files), change=change)
 
     def _shown(
         self, block: org.Block, arguments: header.Arguments, outcome: Outcome
@@ -923,27 +966,29 @@ class Evaluation:
 
     # edits
 
-    def _put(self, block: org.Block, make: Callable[[org.Block], org.Edit]) -> tuple[str, str]:
+    def _put(
+        self,
+        block: org.Block,
+        outcome: Outcome,
+        make: Callable[[org.Document, org.Block], org.Edit],
+    ) -> Outcome:
         """Make the edit that places a result, after the ones before it where it builds on them.
 
-        Gives the text that it replaces, and the new one.
+        Gives the outcome with the text that it replaces, and the new one.
         """
+        placing = Placing(self._origins.get(block, block.start), make)
         if block.name and block.name.lower() in self._placed:
             block = self._read_again(block)
-        edit = make(block)
+        edit = placing.edit(self._document, block)
         if not self._is_free(edit):
-            edit = make(self._read_again(block))
-        opened = self._document.closes(edit)
-        if opened is not None:
-            raise EvaluationError(
-                f"line {opened} opens a block or drawer that is never closed: "
-                "the end of this result would close it"
-            )
+            block = self._read_again(block)
+            edit = placing.edit(self._document, block)
         insort(self._spans, (edit.start, edit.end))
         self._edits.append(edit)
         if block.name:
             self._placed.add(block.name.lower())
-        return self._base[edit.start : edit.end], edit.text
+        change = (self._base[edit.start : edit.end], edit.text)
+        return attrs.evolve(outcome, change=change, placing=placing)
 
     def _is_free(self, edit: org.Edit) -> bool:
         at = bisect_left(self._spans, (edit.start, edit.end))
@@ -962,8 +1007,13 @@ class Evaluation:
         self._edits, self._spans, self._placed = [], [], set()
         now = {one.start: one for one in self._document.blocks}
 
+        origins, self._origins = self._origins, {}
+
         def find(old: org.Block) -> org.Block | None:
-            return now.get(old.start + moved[bisect_right(ends, old.start)])
+            found = now.get(old.start + moved[bisect_right(ends, old.start)])
+            if found is not None:
+                self._origins[found] = origins.get(old, old.start)
+            return found
 
         self._todo = [found for old in self._todo if (found := find(old)) is not None]
         for task in self._waiting:

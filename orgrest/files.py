@@ -89,7 +89,7 @@ def decode(data: bytes) -> tuple[str, Encoding]:
             codec, text = cookie[1].decode("ascii"), found
         else:
             text = data.decode(codec)
-    newline = _newline(text)
+    newline = line_end(text)
     return text.replace(newline, "\n"), Encoding(codec, mark, newline)
 
 
@@ -102,8 +102,8 @@ def _try(data: bytes, codec: str) -> str | None:
         return None
 
 
-def _newline(text: str) -> str:
-    """Find the line end that a text uses throughout."""
+def line_end(text: str) -> str:
+    """Find the line end that a text uses throughout; LF where it uses several."""
     feeds, returns = text.count("\n"), text.count("\r")
     if returns and not feeds:
         return "\r"
@@ -163,6 +163,15 @@ class File:
 def write(path: Path, data: bytes) -> None:
     """Write a file, whole or not at all. Raises FileError."""
     _replace(path.resolve(), data, path)
+
+
+def write_result(path: Path, data: bytes) -> None:
+    """Write a file that a result is kept in, and the folders above it. Raises FileError."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise FileError(f"cannot be written: {error.strerror}", file=str(path)) from None
+    write(path, data)
 
 
 def _replace(target: Path, data: bytes, shown: Path) -> None:

@@ -83,7 +83,8 @@ class OrgrestError(Exception):
     """Something that the user can put right: what is wrong (`reason`), and where.
 
     `file`, `line` and `column` are None where they are not known. `str(error)` reads
-    `file:line:column: reason`. Everything that orgrest raises on purpose is one of these.
+    `file:line:column: reason`. Everything that orgrest raises on purpose is one of these. For an
+    editor, `code` says in a word what kind of error it is, and `offset` where in the source's text.
     """
 
     def __init__(
@@ -93,12 +94,16 @@ class OrgrestError(Exception):
         file: str | None = None,
         line: int | None = None,
         column: int | None = None,
+        code: str = "",
+        offset: int | None = None,
     ) -> None:
         super().__init__(reason)
         self.reason = reason
         self.file = file
         self.line = line
         self.column = column
+        self.code = code
+        self.offset = offset
 
     def __str__(self) -> str:
         place = ":".join(
@@ -107,10 +112,17 @@ class OrgrestError(Exception):
         return f"{place}: {self.reason}" if place else self.reason
 
     @classmethod
-    def at(cls, source: Source, offset: int, reason: str) -> Self:
+    def at(cls, source: Source, offset: int, reason: str, code: str = "") -> Self:
         """Return the error for the character at `offset` of `source`."""
         position = source.position(offset)
-        return cls(reason, file=source.file, line=position.line, column=position.column)
+        return cls(
+            reason,
+            file=source.file,
+            line=position.line,
+            column=position.column,
+            code=code,
+            offset=offset,
+        )
 
 
 class RequestSyntaxError(OrgrestError):
@@ -137,8 +149,16 @@ class Notice:
     file: str | None = None
     line: int | None = None
     column: int | None = None
+    code: str = attrs.field(default="", eq=False)
+    offset: int | None = attrs.field(default=None, eq=False)
 
     __str__ = OrgrestError.__str__
+
+    @classmethod
+    def at(cls, source: Source, offset: int, reason: str, code: str) -> Self:
+        """Return the notice for the character at `offset` of `source`."""
+        place = source.position(offset)
+        return cls(reason, source.file, place.line, place.column, code, offset)
 
 
 @attrs.frozen

@@ -33,13 +33,20 @@ class Region:
     where the region stands in the file.
     """
 
-    def __init__(self, source: Source, starts: list[int], span: Span) -> None:
-        """Make a region out of its text and the offsets in the file where its lines start."""
+    def __init__(
+        self, source: Source, starts: list[int], span: Span, grown: list[int] | None = None
+    ) -> None:
+        """Make a region out of its text and the offsets in the file where its lines start.
+
+        `grown` is by how many blanks each line is longer than in the file: a tab of which a part
+        was taken away becomes blanks.
+        """
         self.source = source
         self.span = span
         self.block: org.Block | None = None
         self.base = 0
         self._starts = starts
+        self._grown = grown or [0] * len(starts)
         self._lines = [0]
         for line in source.text.split("\n"):
             self._lines.append(self._lines[-1] + len(line) + 1)
@@ -52,7 +59,7 @@ class Region:
     def to_file(self, offset: int) -> int:
         """Return the offset in the file of the character at `offset` of the region's text."""
         line = min(bisect_right(self._lines, offset) - 1, len(self._starts) - 1)
-        return self._starts[line] + offset - self._lines[line]
+        return self._starts[line] + max(offset - self._lines[line] - self._grown[line], 0)
 
     def from_file(self, offset: int) -> int:
         """Return the offset in the region's text of a character of the file.
@@ -62,14 +69,16 @@ class Region:
         line = max(bisect_right(self._starts, offset) - 1, 0)
         if line + 1 < len(self._starts) and offset >= self._ends(line) + 1:
             return self._lines[line + 1]
-        within = min(max(offset - self._starts[line], 0), self._length(line))
+        within = max(offset - self._starts[line], 0)
+        if within:
+            within = min(within + self._grown[line], self._length(line))
         return self._lines[line] + within
 
     def _length(self, line: int) -> int:
         return self._lines[line + 1] - self._lines[line] - 1
 
     def _ends(self, line: int) -> int:
-        return self._starts[line] + self._length(line)
+        return self._starts[line] + self._length(line) - self._grown[line]
 
     def to_file_span(self, span: Span) -> Span:
         """Return the span in the file of a span of the region's text."""
@@ -83,7 +92,11 @@ def regions(text: str, kind: Kind, file: str | None = None) -> list[Region]:
     """
     if kind == "http":
         return [_whole(text, file)]
-    document = org.Document(text)
+    return of_document(org.Document(text), file)
+
+
+def of_document(document: org.Document, file: str | None = None) -> list[Region]:
+    """Return the regions of an Org document, in order."""
     return [
         _of_block(document, block, file, 0, 0)
         for block in document.blocks
@@ -177,11 +190,16 @@ def _of_block(
 ) -> Region:
     body = document.body(block)
     places = tuple((number + line, removed) for number, removed in body.places)
-    starts = [base + document.offset(number - 1) + removed for number, removed in body.places]
+    starts = [
+        base + document.offset(number - 1) + max(removed, 0) for number, removed in body.places
+    ]
     end = base + document.offset(block.last)
     begin = base + document.offset(block.first)
     region = Region(
-        Source(body.text, file=file, places=places), starts or [begin], Span(begin, end)
+        Source(body.text, file=file, places=places),
+        starts or [begin],
+        Span(begin, end),
+        [max(-removed, 0) for _, removed in body.places],
     )
     region.block, region.base = block, base
     return region

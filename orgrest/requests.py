@@ -134,17 +134,18 @@ class _Parser:
         if not self.problems and not any(isinstance(i, ParsedRequest) for i in self.items):
             self.problems.append(
                 self._problem(
-                    0, "no request here: a request is a line like GET https://example.org/"
+                    0,
+                    "no request here: a request is a line like GET https://example.org/",
+                    "no-request",
                 )
             )
         return Document(self.source, tuple(self.items), tuple(self.problems))
 
-    def _problem(self, offset: int, reason: str) -> OrgrestError:
-        return RequestSyntaxError.at(self.source, offset, reason)
+    def _problem(self, offset: int, reason: str, code: str) -> OrgrestError:
+        return RequestSyntaxError.at(self.source, offset, reason, code)
 
-    def _notice(self, offset: int, reason: str) -> Notice:
-        place = self.source.position(offset)
-        return Notice(reason, self.source.file, place.line, place.column)
+    def _notice(self, offset: int, reason: str, code: str) -> Notice:
+        return Notice.at(self.source, offset, reason, code)
 
     def _span(self, line: _Line) -> Span:
         return Span(line.start, line.start + len(line.text))
@@ -183,7 +184,11 @@ class _Parser:
             if found is None:
                 what = f"a line that is {here[1]}" if here[1] else "a line that starts with #"
                 self.problems.append(
-                    self._problem(base + match.start(3), f"this << never ends: {what} is missing")
+                    self._problem(
+                        base + match.start(3),
+                        f"this << never ends: {what} is missing",
+                        "unclosed-here",
+                    )
                 )
                 return
             value, end = found
@@ -259,12 +264,14 @@ class _Parser:
                 )
             elif text[0] in "{[<":
                 notices.append(
-                    self._notice(start, "taken for the body: put an empty line before it")
+                    self._notice(
+                        start, "taken for the body: put an empty line before it", "no-empty-line"
+                    )
                 )
                 body = self._body(indent, problems, notices)
                 break
             else:
-                problems.append(self._problem(start, _why_no_header(text)))
+                problems.append(self._problem(start, *_why_no_header(text)))
             end = line.start + len(line.text)
             self._at += 1
         target, version = _target(url)
@@ -315,16 +322,16 @@ class _Parser:
             at = start + hook.start(2)
             captures.append(Capture(match[1], match[2], self.source, Span(at, at + len(hook[2]))))
         elif hook[1] == "jq-set-var":
-            problems.append(self._problem(start, "a capture reads -> jq-set-var :name EXPRESSION"))
+            reason = "a capture reads -> jq-set-var :name EXPRESSION"
+            problems.append(self._problem(start, reason, "bad-hook"))
         elif hook[1] == "run-hook":
             reason = "Emacs Lisp is not run: take -> jq-set-var :name EXPRESSION to set a variable"
-            problems.append(self._problem(start, reason))
+            problems.append(self._problem(start, reason, "lisp"))
             while self._at + 1 < len(self._lines) and self._lines[self._at + 1].indent:
                 self._at += 1
         else:
-            problems.append(
-                self._problem(start, f"unknown hook {hook[1]}: only jq-set-var is understood")
-            )
+            reason = f"unknown hook {hook[1]}: only jq-set-var is understood"
+            problems.append(self._problem(start, reason, "bad-hook"))
 
     def _body(
         self, indent: int, problems: list[OrgrestError], notices: list[Notice]
@@ -351,7 +358,8 @@ class _Parser:
             index = 1 if match[1] else 2
             path = _one_line(match[index].rstrip(), texts[0][1] + match.start(index))
             if last > first + 1:
-                notices.append(self._notice(texts[1][1], "lines below a < file body are not sent"))
+                reason = "lines below a < file body are not sent"
+                notices.append(self._notice(texts[1][1], reason, "lost-text"))
             return Body(_one_line("", span.start), path, (), span)
         for text, start in texts:
             if text[:1].isalpha() and "://" in text and is_request_line(text):
@@ -360,6 +368,7 @@ class _Parser:
                         start,
                         "this request line is part of the body above it: "
                         "separate requests with a line that starts with #",
+                        "no-separator",
                     )
                 )
         return _text_body(texts, span)
@@ -371,9 +380,8 @@ class _Parser:
         self._at += 1
         found = self._here(word, indent)
         if found is None:
-            problems.append(
-                self._problem(start, f"this << never ends: a line that is {word} is missing")
-            )
+            reason = f"this << never ends: a line that is {word} is missing"
+            problems.append(self._problem(start, reason, "unclosed-here"))
             self._at = opened + 1
             while self._at < len(self._lines) and not self._lines[self._at].text.startswith("#"):
                 self._at += 1
@@ -384,7 +392,8 @@ class _Parser:
             if text.startswith("#"):
                 break
             if text:
-                problems.append(self._problem(start, f"text below the {word} that ends the body"))
+                reason = f"text below the {word} that ends the body"
+                problems.append(self._problem(start, reason, "lost-text"))
             self._at += 1
         texts = _resplit(template)
         return attrs.evolve(
@@ -439,13 +448,13 @@ def _target(url: list[tuple[str, int]]) -> tuple[Template, str | None]:
     return Template("".join(text for text, _ in url), tuple(anchors)), version
 
 
-def _why_no_header(text: str) -> str:
-    """Return what to tell about a line among the headers that is none."""
+def _why_no_header(text: str) -> tuple[str, str]:
+    """Return what to tell about a line among the headers that is none, and a word for it."""
     if is_request_line(text):
-        return "a second request: separate requests with a line that starts with #"
+        return "a second request: separate requests with a line that starts with #", "no-separator"
     if _DEFINITION.fullmatch(text):
-        return "a variable is defined above its request, not among its headers"
-    return "this is no header (Name: value): put an empty line before the body"
+        return "a variable is defined above its request, not among its headers", "bad-definition"
+    return "this is no header (Name: value): put an empty line before the body", "bad-header"
 
 
 def parse(source: Source | str) -> Document:

@@ -15,6 +15,7 @@ Everything that goes wrong is a `TransportError` in plain words, with the reques
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import io
 import os
@@ -28,6 +29,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Self, cast
 from urllib.parse import quote_from_bytes, unquote_to_bytes, urljoin
+from weakref import WeakSet
 
 import attrs
 import urllib3
@@ -283,7 +285,13 @@ class _Exact:
 
     _wire: _Wire
     _used = False
+    _client: Client
     response_class: Any
+    sock: Any
+
+    def connect(self) -> None:
+        super().connect()  # type: ignore[misc]  # a mixin's super
+        self._client._opened(self.sock)
 
     def request(self, method: str, url: str, body: bytes | None, headers: _Wire, **k: Any) -> None:
         self._wire = headers
@@ -296,9 +304,10 @@ class _Exact:
         super().putrequest(method, self._wire.target, *args, **options)  # type: ignore[misc]  # as above
 
 
-def _exact(pool: Any) -> type[urllib3.HTTPConnectionPool]:
-    """Return a class of pools like `pool` with exact connections."""
-    connection = type(f"Exact{pool.ConnectionCls.__name__}", (_Exact, pool.ConnectionCls), {})
+def _exact(pool: Any, client: Client) -> type[urllib3.HTTPConnectionPool]:
+    """Return a class of pools like `pool` with exact connections, those of `client`."""
+    name = f"Exact{pool.ConnectionCls.__name__}"
+    connection = type(name, (_Exact, pool.ConnectionCls), {"_client": client})
     return type(f"Exact{pool.__name__}", (pool,), {"ConnectionCls": connection})
 
 
@@ -371,6 +380,8 @@ class Client:
         self._managers: dict[tuple[str, str | None], urllib3.PoolManager] = {}
         self._pools: dict[tuple[str, str, int], tuple[urllib3.HTTPConnectionPool, bool]] = {}
         self._lock = threading.Lock()
+        self._sockets: WeakSet[Any] = WeakSet()
+        self._aborted = False
         self._proxies = any(name.lower().endswith("_proxy") for name in os.environ)
         self.warnings = (
             ("TLS certificates are not verified (--insecure): anyone may answer",)
@@ -390,6 +401,27 @@ class Client:
         """Close all connections."""
         for manager in self._managers.values():
             manager.clear()
+
+    def abort(self) -> None:
+        """End what is being sent, from another thread, and send nothing any more.
+
+        Who waits for an answer gets a `TransportError` at once; who waits for a connection, when
+        that attempt has ended.
+        """
+        with self._lock:
+            self._aborted = True
+            sockets = list(self._sockets)
+        for sock in sockets:
+            _shut_down(sock)
+
+    def _opened(self, sock: Any) -> None:
+        """Take note of a connection; raises `TransportError` where it comes too late."""
+        with self._lock:
+            self._sockets.add(sock)
+            aborted = self._aborted
+        if aborted:
+            _shut_down(sock)
+            raise TransportError(_CANCELLED)
 
     def new_cookies(self) -> Cookies:
         """Return a cookie store for one document."""
@@ -427,6 +459,8 @@ class Client:
             ) from error
         except (urllib3.exceptions.HTTPError, http.client.HTTPException, OSError) as error:
             reason = self._explain(error, timeout=silence, total=total)
+            if self._aborted:
+                reason = _CANCELLED
             raise TransportError(
                 reason, file=request.file, line=request.line, column=request.column
             ) from error
@@ -463,6 +497,8 @@ class Client:
     def _exchange(
         self, request: Request, cookies: Cookies, deadline: float, timeout: Timeout
     ) -> Response:
+        if self._aborted:
+            raise TransportError(_CANCELLED)
         url = _parse_url(request.url)
         lines = _wire_headers(request, url, cookies.header(url.text))
         pool, forwarded = self._pool(url)
@@ -554,7 +590,7 @@ class Client:
         except (urllib3.exceptions.HTTPError, ValueError) as error:
             raise TransportError(f"not a proxy: {_without_userinfo(proxy or '')}") from error
         pools = manager.pool_classes_by_scheme
-        manager.pool_classes_by_scheme = {name: _exact(pool) for name, pool in pools.items()}
+        manager.pool_classes_by_scheme = {name: _exact(pool, self) for name, pool in pools.items()}
         return manager
 
     def _tls_context(self) -> ssl.SSLContext:
@@ -638,6 +674,13 @@ class Client:
         return None
 
 
+def _shut_down(sock: Any) -> None:
+    """Wake whoever reads from or writes to a connection; TLS inside TLS holds its socket."""
+    with contextlib.suppress(OSError):
+        socket.socket.shutdown(getattr(sock, "socket", sock), socket.SHUT_RDWR)
+
+
+_CANCELLED = "cancelled"
 _DAMAGED_CHUNKS = "the response ends inside a chunk, or its chunks are damaged"
 
 

@@ -32,6 +32,7 @@ Files are read below the document's folder only, unless the caller allows others
 
 from __future__ import annotations
 
+import os
 import re
 import stat
 from pathlib import Path
@@ -51,13 +52,15 @@ from orgrest.model import (
 from orgrest.syntax import (
     TCHARS,
     Body,
+    Definition,
     HeaderLine,
+    HeaderVariable,
     ParsedRequest,
     Template,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 MAX_SIZE = 64 * 2**20
 """The most characters that a completed URL, header or body may have, in its text parts."""
@@ -124,12 +127,14 @@ class Scope:
         env_file: Mapping[str, str] | None = None,
         netrc: Path | None = None,
         overrides: Mapping[str, str] | None = None,
+        remembered: Mapping[str, str] | None = None,
     ) -> None:
         """Start a document's scope.
 
         `directory` is the document's folder: paths start there, and only files below it, and below
         the folders of `allow_read`, are read. `environ` is what `env` reads, and `env_file` what it
-        reads next; `netrc` is the netrc file. `overrides` are variables that win over all others.
+        reads next; `netrc` is the netrc file. `overrides` are variables that win over all others;
+        `remembered` are captures of earlier runs, over which all others win.
         """
         self.directory = directory if directory is not None else Path()
         self._shared = _Shared(
@@ -140,9 +145,34 @@ class Scope:
             env_file=env_file or {},
             netrc=netrc,
             overrides=overrides or {},
+            captures={name: (value, None, 0) for name, value in (remembered or {}).items()},
         )
         self._values: Mapping[str, str] = {}
         self._literal: Mapping[str, str] = {}
+
+    @classmethod
+    def of_user(
+        cls,
+        file: str,
+        directory: Path,
+        *,
+        allow_read: Iterable[Path] = (),
+        env_file: Mapping[str, str] | None = None,
+        overrides: Mapping[str, str] | None = None,
+        remembered: Mapping[str, str] | None = None,
+    ) -> Scope:
+        """Start the scope of a document of this process' user: their environment and netrc file."""
+        path = Path(os.environ.get("NETRC") or Path.home() / ".netrc")
+        return cls(
+            file=file,
+            directory=directory,
+            allow_read=allow_read,
+            environ=os.environ,
+            env_file=env_file,
+            netrc=path if path.is_file() else None,
+            overrides=overrides,
+            remembered=remembered,
+        )
 
     def block(
         self,
@@ -170,6 +200,11 @@ class Scope:
     def capture(self, parsed: ParsedRequest, name: str, value: str) -> None:
         """Set `name` for what stands further down in this block, and in the later blocks."""
         self._shared.captures[name] = (value, parsed.source, parsed.span.start)
+
+    @property
+    def captured(self) -> dict[str, str]:
+        """The captures so far, those of earlier runs included."""
+        return {name: value for name, (value, _, _) in self._shared.captures.items()}
 
     def names(self) -> frozenset[str]:
         """Return the names of all variables that come from outside the request's own text."""
@@ -225,6 +260,13 @@ class Scope:
         Raises `OrgrestError` when it is outside the folders that may be read, is no regular file,
         or cannot be read.
         """
+        try:
+            return self.locate(path).read_bytes()
+        except OSError as error:
+            raise OrgrestError(f"cannot read {path}: {error.strerror or error}") from error
+
+    def locate(self, path: str) -> Path:
+        """Return where a file named in the document is; raises `OrgrestError` as `read` does."""
         if "\0" in path:
             raise OrgrestError("the name of a file cannot hold a NUL")
         try:
@@ -237,17 +279,11 @@ class Scope:
                 )
             if not stat.S_ISREG(found.stat().st_mode):
                 raise OrgrestError(f"{path} is not a regular file")
-            return found.read_bytes()
         except OSError as error:
             raise OrgrestError(f"cannot read {path}: {error.strerror or error}") from error
         except RuntimeError as error:  # a loop of links, a ~user without a home
             raise OrgrestError(f"cannot read {path}: {error}") from error
-
-
-def netrc_file(environ: Mapping[str, str]) -> Path | None:
-    """Return the user's netrc file, the one that `NETRC` names or `~/.netrc`; None without one."""
-    path = Path(environ.get("NETRC") or Path.home() / ".netrc")
-    return path if path.is_file() else None
+        return found
 
 
 def read_env_file(path: Path) -> dict[str, str]:
@@ -298,8 +334,54 @@ def expand(parsed: ParsedRequest, scope: Scope) -> Request:
     return _Expansion(parsed, scope).request()
 
 
+@attrs.frozen
+class Reference:
+    """Where a text refers to a variable: `start` to `end` are replaced, the name starts `at`."""
+
+    name: str
+    start: int
+    end: int
+    at: int
+
+
+def references(
+    text: str, start: int, stop: int, lengths: Iterable[int], defined: Callable[[str], bool]
+) -> Iterator[Reference]:
+    """Yield the references to variables between two indexes of `text`.
+
+    `defined` tells whether there is a variable of a name, which decides what `:name` means;
+    `lengths` are those of the names that there are, the greatest first.
+    """
+    at = start
+    while match := _REFERENCE.search(text, at, stop):
+        at = match.end()
+        if match[1] is not None:
+            yield Reference(match[1], match.start(), at, match.start(1))
+        elif (name := _defined_at(text, at, stop, lengths, defined)) is not None:
+            yield Reference(name, match.start(), at + len(name), at)
+            at += len(name)
+
+
+def _defined_at(
+    text: str, start: int, stop: int, lengths: Iterable[int], defined: Callable[[str], bool]
+) -> str | None:
+    """Return the defined name that the `:` before `start` refers to, or None."""
+    for length in lengths:
+        end = start + length
+        if end > stop or (end < stop and _NAME_CHARACTER.match(text, end)):
+            continue
+        name = text[start:end]
+        if name[0].isdigit() and start > 1 and _NAME_CHARACTER.match(text, start - 2):
+            continue
+        if defined(name):
+            return name
+    return None
+
+
 class _Expansion:
     """The completion of one request; values and expressions are computed once."""
+
+    _most = MAX_SIZE
 
     def __init__(self, parsed: ParsedRequest, scope: Scope) -> None:
         self._parsed = parsed
@@ -334,12 +416,15 @@ class _Expansion:
     def _url(self) -> str:
         template = self._parsed.target
         url = self.text(template).strip()
+        self._check_url(url, template)
+        self._warn_undefined(template, r"(?<=/):([^\W\d][\w-]*)(?=[/?#]|$)")
+        return url
+
+    def _check_url(self, url: str, template: Template) -> None:
         scheme, separator, rest = url.partition("://")
         if not separator or scheme.lower() not in ("http", "https") or rest[:1] in "/?#":
-            raise self._error(
-                template.offset(0), f"not an absolute http or https URL: {_short(template.text)}"
-            )
-        self._warn_undefined(template, r"(?<=/):([^\W\d][\w-]*)(?=[/?#]|$)")
+            reason = f"not an absolute http or https URL: {_short(template.text)}"
+            raise self._error(template.offset(0), reason, "bad-url")
         authority = re.split(r"[/?#]", rest, maxsplit=1)[0]
         if "@" in authority:
             from base64 import b64encode
@@ -348,26 +433,26 @@ class _Expansion:
             userinfo = authority.rpartition("@")[0]
             basic = b64encode(unquote_to_bytes(to_bytes(userinfo))).decode()
             self._scope.protect(basic, userinfo)
-        return url
 
     def _headers(self) -> Headers:
         headers: list[tuple[str, str]] = []
         for item in self._parsed.headers:
-            if isinstance(item, HeaderLine):
-                headers.append(self._header(item))
-            else:
-                offset = item.span.start
-                if self._find(item.name) is None:
-                    raise self._error(offset, f"no variable {item.name} to take headers from")
-                headers += self._header_block(self.value(item.name, offset), item.name, offset)
+            headers += self._header(item)
         return tuple(headers)
 
-    def _header(self, line: HeaderLine) -> tuple[str, str]:
-        name = self.text(line.name)
-        value = self.text(line.value)
-        self._check_header(name, value, line.name.offset(0))
-        self._warn_undefined(line.value, r"^:([^\W\d][\w-]*)$")
-        return name, value
+    def _header(self, item: HeaderLine | HeaderVariable) -> Iterable[tuple[str, str]]:
+        """Return the header of a line, or those that a variable holds."""
+        if isinstance(item, HeaderVariable):
+            offset = item.span.start
+            if self._find(item.name) is None:
+                reason = f"no variable {item.name} to take headers from"
+                raise self._error(offset, reason, "undefined-variable")
+            return self._header_block(self.value(item.name, offset), item.name, offset)
+        name = self.text(item.name)
+        value = self.text(item.value)
+        self._check_header(name, value, item.name.offset(0))
+        self._warn_undefined(item.value, r"^:([^\W\d][\w-]*)$")
+        return [(name, value)]
 
     def _header_block(self, text: str, name: str, offset: int) -> list[tuple[str, str]]:
         headers = []
@@ -377,18 +462,18 @@ class _Expansion:
             field, colon, value = line.partition(":")
             field, value = field.strip(), value.strip()
             if not colon:
-                raise self._error(
-                    offset, f"the variable {name} holds a line that is no header: {_short(line)}"
-                )
+                reason = f"the variable {name} holds a line that is no header: {_short(line)}"
+                raise self._error(offset, reason, "bad-header")
             self._check_header(field, value, offset)
             headers.append((field, value))
         return headers
 
     def _check_header(self, name: str, value: str, offset: int) -> None:
         if not _FIELD.fullmatch(name):
-            raise self._error(offset, f"not a header name: {_short(name)!r}")
+            raise self._error(offset, f"not a header name: {_short(name)!r}", "bad-header")
         if any(c in value for c in "\r\n\0"):
-            raise self._error(offset, f"the value of {name} holds a line break or a NUL")
+            reason = f"the value of {name} holds a line break or a NUL"
+            raise self._error(offset, reason, "bad-header")
 
     def _body(self, body: Body, headers: Headers) -> bytes | None:
         if body.file is not None:
@@ -410,61 +495,53 @@ class _Expansion:
         match = _BOUNDARY.search(kind)
         boundary = (match[1] or match[2]) if match else None
         if boundary is None:
-            self._notice(where.span.start, "the multipart Content-Type names no boundary")
+            self._bad_boundary(where, "the multipart Content-Type names no boundary")
         elif b"--" + to_bytes(boundary) not in body:
-            self._notice(where.span.start, f"the body has no line --{boundary}")
+            self._bad_boundary(where, f"the body has no line --{boundary}")
         elif b"--" + to_bytes(boundary) + b"--" not in body:
-            self._notice(where.span.start, f"the body does not end with --{boundary}--")
+            self._bad_boundary(where, f"the body does not end with --{boundary}--")
+
+    def _bad_boundary(self, where: Body, reason: str) -> None:
+        self._notice(where.span.start, reason, "bad-boundary")
 
     def _read(self, path: Template) -> bytes:
         try:
             return self._scope.read(self.text(path))
         except OrgrestError as error:
-            raise self._error(path.offset(0), error.reason) from error
+            raise self._error(path.offset(0), error.reason, "unreadable-file") from error
 
     # ------------------------------------------------------------------------- variables
 
     def text(self, template: Template, start: int = 0, end: int | None = None) -> str:
         """Return the template's text from `start` to `end` with its variables replaced."""
+        return "".join(text for text, _ in self.pieces(template, start, end))
+
+    def pieces(
+        self, template: Template, start: int = 0, end: int | None = None
+    ) -> Iterator[tuple[str, int]]:
+        """Yield what `text` is made of, each piece with the index in the template it stands for."""
         source = template.text
         stop = len(source) if end is None else end
-        out: list[str] = []
         size = 0
         at = start
-        while match := _REFERENCE.search(source, at, stop):
-            name = match[1]
-            if name is None:
-                name = self._name_at(source, match.start() + 1, stop)
-                finish = match.end() if name is None else match.end() + len(name)
-            else:
-                finish = match.end()
-            if name is None:
-                out.append(source[at:finish])
-            else:
-                value = self.value(name, template.offset(match.start()))
-                out += [source[at : match.start()], value]
-                size += len(value)
-                if size > MAX_SIZE:
-                    raise self._error(
-                        template.offset(match.start()),
-                        f"the values of variables grow beyond {MAX_SIZE // 2**20} MiB here",
-                    )
-            at = finish
-        out.append(source[at:stop])
-        return "".join(out)
+        for found in references(source, start, stop, self._lengths, self._is_defined):
+            yield source[at : found.start], at
+            offset = template.offset(found.start)
+            value = self._used(found.name, offset)
+            yield value, found.start
+            size += len(value)
+            if size > self._most:
+                reason = f"the values of variables grow beyond {self._most // 2**20} MiB here"
+                raise self._error(offset, reason, "too-large")
+            at = found.end
+        yield source[at:stop], at
 
-    def _name_at(self, text: str, start: int, stop: int) -> str | None:
-        """Return the defined name that `:` at `start - 1` refers to, or None."""
-        for length in self._lengths:
-            end = start + length
-            if end > stop or (end < stop and _NAME_CHARACTER.match(text, end)):
-                continue
-            name = text[start:end]
-            if name[0].isdigit() and start > 1 and _NAME_CHARACTER.match(text, start - 2):
-                continue
-            if self._find(name) is not None:
-                return name
-        return None
+    def _used(self, name: str, offset: int) -> str:
+        """Return what stands for a variable in a text that uses it at `offset`."""
+        return self.value(name, offset)
+
+    def _is_defined(self, name: str) -> bool:
+        return self._find(name) is not None
 
     def _find(self, name: str) -> Callable[[int], str] | None:
         """Return how to compute the value of `name` (given where it is used), or None."""
@@ -500,15 +577,20 @@ class _Expansion:
             return self._values[name]
         if name in self._open:
             loop = " -> ".join([*self._open[self._open.index(name) :], name])
-            raise self._error(offset, f"the variable {name} refers to itself: {loop}")
+            reason = f"the variable {name} refers to itself: {loop}"
+            raise self._error(offset, reason, "self-reference")
         if len(self._open) >= MAX_DEPTH:
-            raise self._error(offset, f"more than {MAX_DEPTH} variables inside each other")
+            reason = f"more than {MAX_DEPTH} variables inside each other"
+            raise self._error(offset, reason, "self-reference")
         compute = self._find(name)
         if compute is None:
-            raise self._error(offset, f"the variable {name} is not defined")
+            reason = f"the variable {name} is not defined"
+            raise self._error(offset, reason, "undefined-variable")
         self._open.append(name)
-        value = compute(offset)
-        self._open.pop()
+        try:
+            value = compute(offset)
+        finally:
+            self._open.pop()
         self._values[name] = value
         return value
 
@@ -518,19 +600,17 @@ class _Expansion:
     def _warn_undefined(self, template: Template, pattern: str) -> None:
         """Tell of undefined names where only a variable makes sense."""
         for match in re.finditer(pattern, template.text):
-            if self._name_at(template.text, match.start(1), len(template.text)) is None:
-                self._notice(
-                    template.offset(match.start()),
-                    f"no variable {match[1]} is defined: sent as it is written",
-                )
+            text = template.text
+            at = match.start(1)
+            if _defined_at(text, at, len(text), self._lengths, self._is_defined) is None:
+                reason = f"no variable {match[1]} is defined: sent as it is written"
+                self._notice(template.offset(match.start()), reason, "undefined-variable")
 
-    def _notice(self, offset: int, reason: str) -> None:
-        source = self._parsed.source
-        place = source.position(offset)
-        self._notices.append(Notice(reason, source.file, place.line, place.column))
+    def _notice(self, offset: int, reason: str, code: str) -> None:
+        self._notices.append(Notice.at(self._parsed.source, offset, reason, code))
 
-    def _error(self, offset: int, reason: str) -> ExpansionError:
-        return ExpansionError.at(self._parsed.source, offset, reason)
+    def _error(self, offset: int, reason: str, code: str) -> ExpansionError:
+        return ExpansionError.at(self._parsed.source, offset, reason, code)
 
 
 def _fixed(text: str, offset: int) -> Template:
@@ -556,7 +636,7 @@ class _Expression:
         value = self._term()
         rest = self._template.text[self._at :].strip()
         if rest:
-            raise self._error(self._at, f"not understood: {_short(rest)}")
+            raise self._error(self._at, f"not understood: {_short(rest)}", "bad-expression")
         return value
 
     def _next(self) -> re.Match[str] | None:
@@ -571,7 +651,7 @@ class _Expression:
         if token is None or token["mark"] or depth > MAX_DEPTH:
             rest = self._template.text[start:].strip()
             what = f"not understood: {_short(rest)}" if rest else "an expression is missing"
-            raise self._error(start, f"{what}. There are {_FUNCTIONS}")
+            raise self._error(start, f"{what}. There are {_FUNCTIONS}", "bad-expression")
         if token["number"]:
             return token["number"]
         if token["string"]:
@@ -585,7 +665,8 @@ class _Expression:
     def _call(self, name: str, start: int, depth: int) -> str:
         mark = self._next()
         if mark is None or mark["mark"] != "(":
-            raise self._error(start, f"{name} is not a function call. There are {_FUNCTIONS}")
+            reason = f"{name} is not a function call. There are {_FUNCTIONS}"
+            raise self._error(start, reason, "bad-expression")
         arguments: list[str] = []
         closing = _TOKENS.match(self._template.text, self._at)
         if closing is not None and closing["mark"] == ")":
@@ -597,7 +678,8 @@ class _Expression:
             if mark is not None and mark["mark"] == ")":
                 return self._apply(name, arguments, start)
             if mark is None or mark["mark"] != ",":
-                raise self._error(self._at, f"a ) is missing behind the arguments of {name}")
+                reason = f"a ) is missing behind the arguments of {name}"
+                raise self._error(self._at, reason, "bad-expression")
 
     def _apply(self, name: str, arguments: list[str], start: int) -> str:
         functions: dict[str, tuple[Callable[[list[str], int], str], int, int]] = {
@@ -609,11 +691,13 @@ class _Expression:
             "urlencode": (self._urlencode, 1, 1),
         }
         if name not in functions:
-            raise self._error(start, f"there is no function {name}. There are {_FUNCTIONS}")
+            reason = f"there is no function {name}. There are {_FUNCTIONS}"
+            raise self._error(start, reason, "bad-expression")
         function, least, most = functions[name]
         if not least <= len(arguments) <= most:
             count = str(most) if least == most else f"{least} to {most}"
-            raise self._error(start, f"{name} takes {count} arguments, not {len(arguments)}")
+            reason = f"{name} takes {count} arguments, not {len(arguments)}"
+            raise self._error(start, reason, "bad-expression")
         return function(arguments, start)
 
     def _env(self, arguments: list[str], start: int) -> str:
@@ -626,6 +710,7 @@ class _Expression:
             start,
             f"the environment variable {arguments[0]} is not set; "
             f'env("{arguments[0]}", "...") gives a default',
+            "unset-environment",
         )
 
     def _netrc(self, arguments: list[str], start: int) -> str:
@@ -633,7 +718,7 @@ class _Expression:
         try:
             return self._scope.netrc(arguments[0], field)
         except OrgrestError as error:
-            raise self._error(start, error.reason) from error
+            raise self._error(start, error.reason, "no-netrc-entry") from error
 
     def _uuid(self, _arguments: list[str], _start: int) -> str:
         from uuid import uuid4
@@ -649,7 +734,7 @@ class _Expression:
         try:
             return now.strftime(arguments[0].replace("%s", str(int(now.timestamp()))))
         except ValueError as error:
-            raise self._error(start, f"now: {error}") from error
+            raise self._error(start, f"now: {error}", "bad-expression") from error
 
     def _base64(self, arguments: list[str], _start: int) -> str:
         from base64 import b64encode
@@ -665,10 +750,136 @@ class _Expression:
         match = re.match(r"\(\s*([^\s()]+)", text)
         known = _LISP.get(match[1]) if match else None
         instead = f"write {known} instead" if known else f"there are {_FUNCTIONS}"
-        return self._error(0, f"Emacs Lisp is not run: {instead}")
+        return self._error(0, f"Emacs Lisp is not run: {instead}", "lisp")
 
-    def _error(self, at: int, reason: str) -> ExpansionError:
-        return self._expansion._error(self._template.offset(at), reason)
+    def _error(self, at: int, reason: str, code: str) -> ExpansionError:
+        return self._expansion._error(self._template.offset(at), reason, code)
+
+
+UNKNOWN = "\ue000"
+"""What `check` puts in for a value that only a run would give: a private-use character."""
+
+
+@attrs.frozen
+class Checked:
+    """What is known of a request before it is sent; `UNKNOWN` stands for what is not.
+
+    `body` is its text in pieces, each with the index in the body's template that it stands for.
+    `problems` would keep the request from being sent, `notices` would not.
+    """
+
+    url: str
+    headers: Headers
+    body: tuple[tuple[str, int], ...]
+    problems: tuple[OrgrestError, ...]
+    notices: tuple[Notice, ...]
+
+
+def check(parsed: ParsedRequest, scope: Scope, definitions: Iterable[Definition] = ()) -> Checked:
+    """Complete a request as far as that is possible, and tell all that is wrong with it.
+
+    `definitions` are looked at, whether the request uses them or not. Files are not read: whether
+    they could be is told.
+    """
+    return _Check(parsed, scope).checked(definitions)
+
+
+def value_of(name: str, parsed: ParsedRequest, scope: Scope) -> str | None:
+    """Return the value that a request gives a variable, None where it is not defined.
+
+    What only a run would give is `UNKNOWN`, as is what cannot be computed.
+    """
+    return _Check(parsed, scope).value_of(name)
+
+
+class _Check(_Expansion):
+    """A completion that goes on behind what is wrong."""
+
+    _most = 2**20
+
+    def __init__(self, parsed: ParsedRequest, scope: Scope) -> None:
+        super().__init__(parsed, scope)
+        self._problems = list(parsed.problems)
+
+    def value_of(self, name: str) -> str | None:
+        """Return the value of a variable as far as it is known; None where it is not defined."""
+        return self._used(name, 0) if self._is_defined(name) else None
+
+    def checked(self, definitions: Iterable[Definition]) -> Checked:
+        for definition in definitions:
+            self._used(definition.name, definition.span.start)
+        url = self._url()
+        headers = self._headers()
+        body: tuple[tuple[str, int], ...] = ()
+        where = self._parsed.body
+        if where is not None:
+            kind = next((value for name, value in headers if name.lower() == "content-type"), "")
+            if where.file is None and not kind.lower().startswith("multipart/"):
+                body = tuple(self.pieces(where.template))
+            else:
+                self._body(where, headers)
+        return Checked(url, headers, body, tuple(self._problems), tuple(self._notices))
+
+    def _used(self, name: str, offset: int) -> str:
+        try:
+            return self.value(name, offset)
+        except ExpansionError as error:
+            self._problems.append(error)
+            return UNKNOWN
+
+    def pieces(
+        self, template: Template, start: int = 0, end: int | None = None
+    ) -> Iterator[tuple[str, int]]:
+        try:
+            yield from super().pieces(template, start, end)
+        except ExpansionError:  # too large, which takes a run to be sure of
+            yield UNKNOWN, start
+
+    def _check_url(self, url: str, template: Template) -> None:
+        if UNKNOWN in url:
+            return
+        try:
+            super()._check_url(url, template)
+        except ExpansionError as error:
+            self._problems.append(error)
+
+    def _header(self, item: HeaderLine | HeaderVariable) -> Iterable[tuple[str, str]]:
+        try:
+            return super()._header(item)
+        except ExpansionError as error:
+            self._problems.append(error)
+            return []
+
+    def _check_header(self, name: str, value: str, offset: int) -> None:
+        super()._check_header(name.replace(UNKNOWN, "x"), value, offset)
+
+    def _header_block(self, text: str, name: str, offset: int) -> list[tuple[str, str]]:
+        return [] if UNKNOWN in text else super()._header_block(text, name, offset)
+
+    def _read(self, path: Template) -> bytes:
+        name = self.text(path)
+        try:
+            if UNKNOWN not in name:
+                self._scope.locate(name)
+        except OrgrestError as error:
+            problem = self._error(path.offset(0), error.reason, "unreadable-file")
+            self._problems.append(problem)
+        return b""
+
+    def _check_boundary(self, kind: str, body: bytes, where: Body) -> None:
+        if UNKNOWN not in kind:
+            super()._check_boundary(kind, body, where)
+
+
+def without_lisp(function: str, argument: str | None) -> str | None:
+    """Return the expression that does what a call of Emacs Lisp would, None where none is known.
+
+    `argument` is the call's only one, a string in quotes, or None.
+    """
+    name = _LISP.get(function, "").partition("(")[0]
+    if argument is not None:
+        return f"{name}({argument})" if name not in ("", "uuid") else None
+    return f"{name}()" if name in ("uuid", "now") else None
 
 
 def _crlf(text: str) -> bytes:

@@ -5,7 +5,6 @@ Each runs without its user's configuration, with a HOME of its own, against a se
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import re
@@ -23,7 +22,7 @@ import pytest
 from click.testing import CliRunner
 from servers import RawServer, by_path, response
 
-from orgrest import demo, editor_commands
+from orgrest import editor_commands
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -37,7 +37,7 @@ def test_an_offset_goes_to_the_file_and_comes_back(text: str) -> None:
         for offset, character in enumerate(region.source.text):
             at = region.to_file(offset)
             assert text[at] == character or character in " \t"  # what a comma stood behind
-            assert region.from_file(at) == offset
+            assert region.from_file(at) == offset or character in " \t"  # a tab that was split
 
 
 @given(ORG, st.integers(0, 400))

@@ -1,0 +1,576 @@
+"""What an editor is told about a document without sending anything: its parts, and what is wrong.
+
+An `Analysis` reads a document's text once: its regions, what their requests say, and the problems
+in them. Most of a document is as it was a keystroke ago, so that an analysis takes over what the
+one before it knows of the same text: a region's requests by the region's text, a request's problems
+by its text and the definitions above it. Nothing is sent, and no file is read; whether a file could
+be read is looked up.
+
+All spans are offsets into the text, whose line ends are LF.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import re
+from difflib import get_close_matches
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+import attrs
+
+from orgrest import arguments as header
+from orgrest import data, lisp, org, regions, registry, results, syntax, variables
+from orgrest.model import Notice, OrgrestError, Span
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+Severity: TypeAlias = Literal["error", "warning", "hint"]
+
+_NOWEB = re.compile(r"<<[^\n<>]+>>")
+_VARIABLE = re.compile(r"\{\{[^{}\n]*\}\}|:[^\s:=/?#&\"',;<>{}()\[\]]+")
+_WARNINGS = frozenset({"no-request", "unset-environment", "no-netrc-entry"})
+_LISP_CALL = re.compile(r'\(\s*([^\s()"]+)(?:\s+("(?:[^"\\]|\\.)*"))?\s*\)')
+_HERE_WORD = re.compile(r"<<[ \t]*(\w*)")
+
+
+@attrs.frozen
+class Fix:
+    """A change that puts a problem right."""
+
+    title: str
+    edits: tuple[org.Edit, ...]
+
+
+@attrs.frozen
+class Diagnostic:
+    """A problem: where, how bad, what kind (a short word), in plain words, and what would help."""
+
+    span: Span
+    severity: Severity
+    code: str
+    message: str
+    fixes: tuple[Fix, ...] = ()
+
+
+@attrs.frozen
+class _Change:
+    """A change within a region: characters replaced, or (`lines`) whole lines put in or out."""
+
+    start: int
+    end: int
+    text: str
+    lines: bool = False
+
+
+@attrs.frozen
+class _Problem:
+    """A diagnostic before its region has its place; offsets count from where its segment starts."""
+
+    start: int
+    end: int
+    severity: Severity
+    code: str
+    message: str
+    title: str = ""
+    change: _Change | None = None
+
+
+class Part:
+    """A region as it is read: its requests, its block's arguments, its variables' scope.
+
+    `earlier` are the names that earlier blocks capture; `outer` is what the block gives its
+    requests, to be compared.
+    """
+
+    def __init__(self, region: regions.Region, parsed: syntax.Document) -> None:
+        self.region = region
+        self.parsed = parsed
+        self.arguments = header.Arguments()
+        self.scope = variables.Scope()
+        self.outer: object = ()
+        self.earlier: frozenset[str] = frozenset()
+
+    @cached_property
+    def captures(self) -> frozenset[str]:
+        """The names that the region's requests capture."""
+        return frozenset(c.name for request in self.parsed.requests for c in request.captures)
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """All names of variables that may be used in the region."""
+        own = (item.name for item in self.parsed.items if isinstance(item, syntax.Definition))
+        return frozenset(own) | self.captures | self.earlier | self.scope.names()
+
+    def request_at(self, offset: int) -> syntax.ParsedRequest | None:
+        """Return the request around an offset of the region's text, or else None."""
+        found = self.parsed.request_at(offset)
+        return found if found and found.span.start <= offset <= found.span.end else None
+
+
+class Analysis:
+    """What there is to know about a document; see the module's text."""
+
+    def __init__(
+        self,
+        text: str,
+        kind: regions.Kind,
+        scope: Callable[[], variables.Scope] = variables.Scope,
+        before: Analysis | None = None,
+    ) -> None:
+        """Read `text`, with what `before`, the analysis of an earlier text, knows already.
+
+        `scope` makes the scope of the document: it says what `env` and `netrc` give, and which
+        files may be read.
+        """
+        self.text = text
+        self.kind = kind
+        self.scope = scope()
+        self._remembered = self.scope.captured
+        self._parsed: dict[str, syntax.Document] = {}
+        self._known: dict[object, tuple[_Problem, ...]] = {}
+        self._before = before
+        self.document = org.Document(text) if kind == "org" else None
+        found = (
+            regions.regions(text, kind)
+            if self.document is None
+            else regions.of_document(self.document)
+        )
+        self._outer: list[Diagnostic] = []
+        self._inherited = header.Inherited(self.document) if self.document else None
+        self.parts = [self._part(region) for region in found]
+        earlier: frozenset[str] = frozenset()
+        for part in self.parts:
+            part.earlier = earlier
+            earlier |= part.captures
+
+    # ------------------------------------------------------------------------------- reading
+
+    def _part(self, region: regions.Region) -> Part:
+        text = region.source.text
+        parsed = self._parsed.get(text) or (self._before and self._before._parsed.get(text))
+        part = Part(region, parsed or region.parsed)
+        self._parsed[text] = part.parsed
+        part.scope = self.scope
+        if region.block is not None and self._inherited is not None:
+            try:
+                part.arguments = header.of_block(region.block, self._inherited)
+                self._open_scope(part, region.block)
+            except lisp.ArgumentError as error:
+                span = self._line_span(region.block.line)
+                self._outer.append(Diagnostic(span, "error", "bad-argument", str(error)))
+        return part
+
+    def _open_scope(self, part: Part, block: org.Block) -> None:
+        """Give a block its scope, with the `:var`s whose values stand in the document."""
+        values: dict[str, str] = {}
+        literal: dict[str, str] = {}
+        for name, assignment in part.arguments.variables.items():
+            literal[name] = variables.UNKNOWN
+            try:
+                _, value = header.value(assignment)
+                if isinstance(value, header.Lisp):
+                    lisp.understand(value.text, {})
+            except lisp.ArgumentError as error:
+                span = self.argument_span(block, name) or self._line_span(block.line)
+                self._outer.append(Diagnostic(span, "error", "bad-argument", str(error)))
+                continue
+            if isinstance(value, str):
+                values[name] = value
+                del literal[name]
+            elif isinstance(value, header.Lisp):
+                literal[name] = lisp.understand(value.text, {})
+            elif isinstance(value, header.Reference):
+                self._check_reference(block, name, value.name)
+            else:
+                literal[name] = data.to_text(value)
+        directory = self.scope.directory
+        given = part.arguments.values.get("dir")
+        if isinstance(given, str) and given:
+            directory = directory / given
+        part.scope = self.scope.block(values, literal, directory)
+        part.outer = (tuple(values.items()), tuple(literal.items()), directory)
+
+    def _check_reference(self, block: org.Block, name: str, target: str) -> None:
+        document = self.document
+        if document and not document.block_named(target) and not document.element_named(target):
+            span = self.argument_span(block, name) or self._line_span(block.line)
+            message = f"no block, table, list or result is named {target} in this document"
+            self._outer.append(Diagnostic(span, "warning", "unknown-name", message))
+
+    # -------------------------------------------------------------------- header arguments
+
+    def argument_texts(self, block: org.Block) -> Iterator[tuple[str, int]]:
+        """Yield the header arguments written at a block, each text with its offset."""
+        document = self.document
+        if document is None:
+            return
+        line = document.lines[block.line]
+        start = document.offset(block.line)
+        if block.kind == "block":
+            yield block.arguments, start + line.rfind(block.arguments)
+        for number in range(block.line - 1, -1, -1):
+            match = _HEADER_LINE.match(document.lines[number])
+            if match is None:
+                break
+            if match[1].lower() in ("header", "headers"):
+                yield match[2], document.offset(number) + match.start(2)
+
+    def argument_span(self, block: org.Block, variable: str) -> Span | None:
+        """Return where a block's own lines set a `:var`, None where they do not."""
+        for text, start in self.argument_texts(block):
+            for name, at, end in assignments(text):
+                if name == variable:
+                    return Span(start + at, start + end)
+        return None
+
+    def _line_span(self, line: int) -> Span:
+        """Return the span of a line (from 0) of an Org document, without the blanks around it."""
+        document = self.document or org.Document(self.text)
+        text = document.lines[line]
+        start = document.offset(line)
+        return Span(start + len(text) - len(text.lstrip()), start + len(text.rstrip()))
+
+    # -------------------------------------------------------------------------- diagnostics
+
+    @cached_property
+    def diagnostics(self) -> tuple[Diagnostic, ...]:
+        """All problems, in the order of the text."""
+        found = list(self._outer)
+        if self.document is not None:
+            found += self._call_problems(self.document)
+        for part in self.parts:
+            found += self._argument_problems(part)
+            for problem in self._problems(part):
+                found.append(self._placed(part.region, problem))
+        self._before = None
+        return tuple(sorted(found, key=lambda one: (one.span.start, one.span.end)))
+
+    def _problems(self, part: Part) -> Iterator[_Problem]:
+        """Yield the problems of a region, offsets counted from its start."""
+        parsed = part.parsed
+        text = part.region.source.text
+        loose = part.arguments.values.get("prologue") or (
+            part.arguments.values.get("noweb") not in (None, "no", "tangle") and _NOWEB.search(text)
+        )
+        for problem in _segment_problems(text, parsed.problems, (), 0, part.names):
+            if not loose:
+                yield problem
+        known = hash((part.outer, part.earlier))
+        start = 0
+        definitions: list[syntax.Definition] = []
+        for item in parsed.items:
+            if isinstance(item, syntax.Definition):
+                definitions.append(item)
+            elif isinstance(item, syntax.ParsedRequest):
+                for problem in self._segment(part, item, start, definitions, known):
+                    if not (loose and _excusable(problem, text, start)):
+                        yield attrs.evolve(
+                            problem, start=problem.start + start, end=problem.end + start
+                        )
+                for one in definitions:
+                    known = hash((known, one.name, one.operator, one.value.text))
+                for capture in item.captures:
+                    known = hash((known, capture.name))
+                    value = self._remembered.get(capture.name, variables.UNKNOWN)
+                    part.scope.capture(item, capture.name, value)
+                definitions = []
+                start = item.span.end
+
+    def _segment(
+        self,
+        part: Part,
+        request: syntax.ParsedRequest,
+        start: int,
+        definitions: Sequence[syntax.Definition],
+        known: int,
+    ) -> tuple[_Problem, ...]:
+        """Return the problems of a request and the definitions above it, from `start` on."""
+        text = part.region.source.text
+        key = (known, text[start : request.span.end])
+        found = self._known.get(key)
+        if found is None and self._before is not None:
+            found = self._before._known.get(key)
+        if found is None:
+            checked = variables.check(request, part.scope, definitions)
+            problems = [
+                *_segment_problems(text, checked.problems, checked.notices, start, part.names),
+                *_request_problems(text, request, checked, start),
+            ]
+            secrets = part.scope.secrets
+            found = tuple(
+                dict.fromkeys(
+                    attrs.evolve(one, message=results.mask(one.message, secrets))
+                    for one in problems
+                )
+            )
+        body = request.body
+        if body is None or (body.file is None and not body.parts):
+            self._known[key] = found  # else the files may come and go
+        return found
+
+    def _placed(self, region: regions.Region, problem: _Problem) -> Diagnostic:
+        start, end = region.to_file(problem.start), region.to_file(problem.end)
+        fixes: tuple[Fix, ...] = ()
+        if problem.change is not None:
+            fixes = (Fix(problem.title, (self._edit(region, problem.change),)),)
+        return Diagnostic(
+            Span(start, max(start, end)), problem.severity, problem.code, problem.message, fixes
+        )
+
+    def _edit(self, region: regions.Region, change: _Change) -> org.Edit:
+        """Return a region's change as an edit of the file."""
+        start = region.to_file(change.start)
+        if not change.lines:
+            return org.Edit(start, region.to_file(change.end), change.text)
+        text = self.text
+        first = text.rfind("\n", 0, start) + 1
+        blanks = text[first:start]
+        blanks = blanks[: len(blanks) - len(blanks.lstrip(" \t"))]
+        new = "".join(f"{blanks}{x}\n" if x else "\n" for x in change.text.split("\n")[:-1])
+        if change.end > change.start:
+            end = text.find("\n", region.to_file(change.end))
+            return org.Edit(first, len(text) if end < 0 else end + 1, new)
+        if change.start and change.start == len(region.source.text):
+            end = text.find("\n", start)  # below the last line
+            at = len(text) if end < 0 else end + 1
+            return org.Edit(at, at, new if end >= 0 else f"\n{new}")
+        return org.Edit(first, first, new)
+
+    def _call_problems(self, document: org.Document) -> Iterator[Diagnostic]:
+        for block in document.blocks:
+            if block.call is None or document.block_named(block.call.name) is not None:
+                continue
+            at = self.text.find(block.call.name, block.start)
+            span = Span(at, at + len(block.call.name))
+            names = [one.name for one in document.blocks if one.name and one.kind == "block"]
+            message = f"no source block is named {block.call.name}"
+            yield Diagnostic(
+                span, "warning", "unknown-name", message, _renaming(block.call.name, names, span)
+            )
+
+    def _argument_problems(self, part: Part) -> Iterator[Diagnostic]:
+        """Yield what is odd in the header arguments written at a region's block."""
+        if part.region.block is None:
+            return
+        for text, start in self.argument_texts(part.region.block):
+            for name, at in argument_names(text):
+                if name[1:].lower() in _KNOWN:
+                    continue
+                span = Span(start + at, start + at + len(name))
+                message = f"no header argument {name} is known: it has no effect"
+                known = [f":{one}" for one in _KNOWN]
+                yield Diagnostic(
+                    span, "warning", "unknown-argument", message, _renaming(name, known, span)
+                )
+
+
+_KNOWN: frozenset[str] = getattr(header, "KNOWN", frozenset())
+_HEADER_LINE = re.compile(r"[ \t]*#\+(\w+)(?:\[.*?\])?:[ \t]*(.*)")
+
+
+def argument_names(text: str) -> Iterator[tuple[str, int]]:
+    """Yield the names of header arguments, each with its colon and its index in `text`."""
+    at = 0
+    for number, piece in enumerate(header.split(text, " \t", ":")):
+        if number:
+            at += 1  # the blank; the colon belongs to the name
+            piece = ":" + piece
+        stripped = piece.lstrip()
+        name = stripped.split(None, 1)[0] if stripped else ""
+        if name.startswith(":"):
+            yield name, at + len(piece) - len(stripped)
+        at += len(piece)
+
+
+def assignments(text: str) -> Iterator[tuple[str, int, int]]:
+    """Yield the variables that header arguments set with ``:var``: name, start and end of it."""
+    at = 0
+    for number, piece in enumerate(header.split(text, " \t", ":")):
+        start = at + 2 * (number > 0)
+        at = start + len(piece)
+        name, blank, rest = piece.partition(" ")
+        if not blank or name.lstrip(" \t:") != "var":
+            continue
+        word_at = start + len(name) + 1
+        words = header.split(rest, " \t", "")
+        for index, word in enumerate(words):
+            variable, equals, _ = word.partition("=")
+            following = next((w for w in words[index + 1 :] if w), "")
+            if variable and (equals or following.startswith("=")):
+                yield variable, word_at, word_at + len(variable)
+            word_at += len(word) + 1
+
+
+def _renaming(name: str, known: Sequence[str], span: Span) -> tuple[Fix, ...]:
+    """Return the fix that puts the known name in that is most like `name`, if any is."""
+    return tuple(
+        Fix(f"Replace with {close}", (org.Edit(span.start, span.end, close),))
+        for close in get_close_matches(name, known, 1)
+    )
+
+
+# ------------------------------------------------------------------------------ within a region
+
+
+def _excusable(problem: _Problem, text: str, start: int) -> bool:
+    """Tell whether what other blocks put into this one may put a problem right."""
+    if problem.code == "undefined-variable":
+        return True
+    at = problem.start + start
+    line = text[text.rfind("\n", 0, at) + 1 : problem.end + start]
+    return _NOWEB.search(line) is not None
+
+
+def _segment_problems(
+    text: str,
+    problems: Sequence[OrgrestError],
+    notices: Sequence[Notice],
+    start: int,
+    names: frozenset[str],
+) -> Iterator[_Problem]:
+    """Turn what parsing and expanding say into problems; what stands above `start` is not ours."""
+    both: tuple[OrgrestError | Notice, ...] = (*problems, *notices)
+    for one in both:
+        if one.offset is None or one.offset < start:
+            continue
+        severity: Severity = "warning"
+        if isinstance(one, OrgrestError) and one.code not in _WARNINGS:
+            severity = "error"
+        at, end = _extent(text, one.offset)
+        title, change = _fix(text, one.code, at, end, names)
+        yield _Problem(at - start, end - start, severity, one.code, one.reason, title, change)
+
+
+def _extent(text: str, offset: int) -> tuple[int, int]:
+    """Return what to underline for a problem at `offset`: a variable, or the rest of the line."""
+    if match := _VARIABLE.match(text, offset):
+        return match.span()
+    line_end = text.find("\n", offset)
+    line = text[offset : len(text) if line_end < 0 else line_end]
+    start = offset + len(line) - len(line.lstrip())
+    return start, max(start, offset + len(line.rstrip()))
+
+
+def _fix(
+    text: str, code: str, start: int, end: int, names: frozenset[str]
+) -> tuple[str, _Change | None]:
+    """Return the obvious change that puts a problem right, if there is one, and its title."""
+    line = text.rfind("\n", 0, start) + 1
+    found = text[start:end]
+    if code in ("no-empty-line", "bad-header") and line:
+        return "Put an empty line before the body", _Change(line, line, "\n", lines=True)
+    if code == "no-separator":
+        return "Put ### between the requests", _Change(line, line, "###\n", lines=True)
+    if code == "undefined-variable":
+        name = found.strip(":{} \t")
+        for close in get_close_matches(name, names, 1):
+            at = start + found.find(name)
+            return f"Replace with {close}", _Change(at, at + len(name), close)
+    if code == "lisp" and (match := _LISP_CALL.match(text, start)):
+        instead = variables.without_lisp(match[1], match[2])
+        if instead:
+            return f"Replace with {instead}", _Change(start, match.end(), instead)
+    if code == "unclosed-here" and (match := _HERE_WORD.match(text, start)):
+        word = match[1] or "#"
+        following = re.compile(r"^[ \t]*###", re.MULTILINE).search(text, start)
+        where = following.start() if following and match[1] else len(text)
+        blanks = text[line : line + len(text[line:]) - len(text[line:].lstrip(" \t"))]
+        return f"End it with a line {word}", _Change(where, where, f"{blanks}{word}\n", lines=True)
+    return "", None
+
+
+def _request_problems(
+    text: str, request: syntax.ParsedRequest, checked: variables.Checked, start: int
+) -> Iterator[_Problem]:
+    """Yield what is odd in a request that says what it means."""
+    at, end = request.method_span.start, request.method_span.end
+    upper = request.method.upper()
+    if request.method != upper and registry.method(request.method) is None:
+        if registry.method(upper) is not None:
+            message = f"methods are case-sensitive: {request.method} is not {upper}"
+            yield _Problem(
+                at - start, end - start, "warning", "unknown-method", message,
+                f"Replace with {upper}", _Change(at, end, upper),
+            )  # fmt: skip
+    elif upper in ("GET", "HEAD") and request.body is not None:
+        message = f"a {upper} request has no body by rights: many servers ignore or refuse it"
+        body_at, body_end = _extent(text, request.body.span.start)
+        yield _Problem(body_at - start, body_end - start, "warning", "unexpected-body", message)
+    yield from _repeated_headers(request, start)
+    yield from _lisp_that_is_read(request, start)
+    yield from _json_problems(request, checked, start)
+
+
+def _repeated_headers(request: syntax.ParsedRequest, start: int) -> Iterator[_Problem]:
+    seen: set[str] = set()
+    for item in request.headers:
+        if not isinstance(item, syntax.HeaderLine):
+            continue
+        name = item.name.text.lower()
+        entry = registry.header(name)
+        if name in seen and entry is not None and entry.single:
+            at, end = item.span.start, item.span.end
+            at = item.name.offset(0)
+            message = f"{entry.name} stands here a second time, and may stand in a request once"
+            yield _Problem(
+                at - start, end - start, "warning", "repeated-header", message,
+                "Remove this line", _Change(at, end, "", lines=True),
+            )  # fmt: skip
+        seen.add(name)
+
+
+def _lisp_that_is_read(request: syntax.ParsedRequest, start: int) -> Iterator[_Problem]:
+    """Yield the `(getenv "X")` of definitions: the one call in Lisp that is understood."""
+    for definition in request.known.between(start, request.span.start):
+        if definition.operator == ":=" and (match := _LISP_CALL.match(definition.value.text)):
+            instead = variables.without_lisp(match[1], match[2])
+            if match[1] == "getenv" and instead:
+                at = definition.value.offset(0)
+                end = at + len(match[0])
+                yield _Problem(
+                    at - start, end - start, "hint", "lisp", f"{instead} is the same without Lisp",
+                    f"Replace with {instead}", _Change(at, end, instead),
+                )  # fmt: skip
+
+
+def _json_problems(
+    request: syntax.ParsedRequest, checked: variables.Checked, start: int
+) -> Iterator[_Problem]:
+    """Yield where a JSON body cannot be read, with the values of its variables put in."""
+    kind = next((value for name, value in checked.headers if name.lower() == "content-type"), "")
+    kind = kind.partition(";")[0].strip().lower()
+    if not checked.body or not (kind == "application/json" or kind.endswith("+json")):
+        return
+    text = "".join(piece for piece, _ in checked.body)
+    if not text.strip():
+        return
+    try:
+        json.loads(text.replace(variables.UNKNOWN, "0"))
+    except json.JSONDecodeError as error:
+        at = error.pos
+        if variables.UNKNOWN in text[max(at - 1, 0) : at + 2]:
+            return  # it depends on what comes back
+        reason = error.msg[:1].lower() + error.msg[1:]
+    except (ValueError, RecursionError):
+        return
+    else:
+        return
+    where = request.body.template.offset(_template_index(checked.body, at)) if request.body else 0
+    line_end = request.source.text.find("\n", where)
+    end = len(request.source.text) if line_end < 0 else line_end
+    yield _Problem(
+        where - start, max(end, where) - start, "warning", "bad-json", f"this is not JSON: {reason}"
+    )
+
+
+def _template_index(pieces: Sequence[tuple[str, int]], at: int) -> int:
+    """Return where in a template the character comes from that stands at an index of its pieces."""
+    for (text, index), (_, following) in itertools.pairwise((*pieces, ("", pieces[-1][1]))):
+        if at < len(text):
+            return min(index + at, max(following - 1, index)) if following > index else index + at
+        at -= len(text)
+    text, index = pieces[-1]
+    return index + max(len(text) - 1, 0)

@@ -1,0 +1,150 @@
+"""What HTTP knows by name: methods, header fields, status codes, media types, usual values.
+
+The data stand in `registry.json`, an entry a line, and are read when they are first asked for.
+Methods, status codes and permanent fields are those of IANA's registries of June 2026 (without the
+reserved `*`); fields that are only in use, media types and values are a choice. Where a value goes
+on after its name, the name ends in what comes next: `max-age=`, `Bearer ` with its blank.
+"""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
+
+import attrs
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+
+@attrs.frozen
+class Entry:
+    """A name, what it stands for, and the RFC or specification that says so.
+
+    `common` marks what people use often, `obsolete` what they should not use any more.
+    """
+
+    name: str
+    description: str
+    source: str
+    common: bool = attrs.field(default=False, kw_only=True)
+    obsolete: bool = attrs.field(default=False, kw_only=True)
+
+
+_E = TypeVar("_E", bound=Entry)
+
+
+@attrs.frozen
+class Method(Entry):
+    """A request method; `safe` and `idempotent` as in RFC 9110, section 9.2."""
+
+    safe: bool = attrs.field(default=False, kw_only=True)
+    idempotent: bool = attrs.field(default=False, kw_only=True)
+
+
+@attrs.frozen
+class Header(Entry):
+    """A header field, and in which messages it stands.
+
+    A `single` one may stand in a message once; the others are lists, or may be repeated
+    (RFC 9110, section 5.3).
+    """
+
+    used: Literal["request", "response", "both"] = attrs.field(kw_only=True)
+    single: bool = attrs.field(default=False, kw_only=True)
+    _values: str = attrs.field(default="", kw_only=True)
+    _parameters: tuple[str, ...] = attrs.field(default=(), converter=tuple, kw_only=True)
+
+    @property
+    def values(self) -> tuple[Entry, ...]:
+        """The usual values, or members of the list."""
+        return _table(self._values)
+
+    @property
+    def parameters(self) -> tuple[Entry, ...]:
+        """What may follow a value after a semicolon."""
+        return tuple(entry for name in self._parameters for entry in _table(name))
+
+
+@attrs.frozen
+class Status(Entry):
+    """A status code; the name is its reason phrase."""
+
+    code: int = attrs.field(kw_only=True)
+
+
+@cache
+def _data() -> Any:
+    return json.loads(Path(__file__).with_suffix(".json").read_text("utf-8"))
+
+
+@cache
+def methods() -> Mapping[str, Method]:
+    """Return all methods by name."""
+    return _by_name(Method(**entry) for entry in _data()["methods"])
+
+
+@cache
+def headers() -> Mapping[str, Header]:
+    """Return all header fields by canonical name."""
+    return _by_name(Header(**entry) for entry in _data()["headers"])
+
+
+@cache
+def statuses() -> Mapping[int, Status]:
+    """Return all status codes."""
+    return MappingProxyType({entry["code"]: Status(**entry) for entry in _data()["statuses"]})
+
+
+@cache
+def media_types() -> Mapping[str, Entry]:
+    """Return the common media types by name."""
+    return _by_name(_table("media_types"))
+
+
+def method(name: str) -> Method | None:
+    """Return the method of this name, which is case-sensitive (RFC 9110, section 9.1)."""
+    return methods().get(name)
+
+
+def header(name: str) -> Header | None:
+    """Return the header field of this name, in any case."""
+    return _folded_headers().get(name.lower())
+
+
+def status(code: int) -> Status | None:
+    """Return the status of this code."""
+    return statuses().get(code)
+
+
+def media_type(name: str) -> Entry | None:
+    """Return the media type of this name, in any case, without parameters."""
+    return media_types().get(name.lower())
+
+
+def values(name: str) -> tuple[Entry, ...]:
+    """Return the usual values of the header field `name`, in any case."""
+    found = header(name)
+    return found.values if found else ()
+
+
+@cache
+def _folded_headers() -> Mapping[str, Header]:
+    return {name.lower(): entry for name, entry in headers().items()}
+
+
+@cache
+def _table(name: str) -> tuple[Entry, ...]:
+    """Return the values that header fields call by `name`."""
+    if name == "methods":
+        return tuple(methods().values())
+    if name == "headers":
+        return tuple(headers().values())
+    return tuple(Entry(**entry) for entry in _data()["values"][name]) if name else ()
+
+
+def _by_name(entries: Iterable[_E]) -> Mapping[str, _E]:
+    return MappingProxyType({entry.name: entry for entry in entries})
