@@ -79,8 +79,8 @@ Where there is none, or it is on another machine, give one for temporary files."
 (defun orgrest--call (input &rest arguments)
   "Run orgrest with ARGUMENTS on the text INPUT and wait for it.
 Give (STATUS OUTPUT ERRORS), STATUS a number or the name of a signal."
-  (let ((errors (make-temp-file "orgrest"))
-        (command (append orgrest-command arguments))
+  (let ((command (orgrest--command arguments))
+        (errors (make-temp-file "orgrest"))
         (default-directory (orgrest--directory))
         (process-environment (orgrest--environment))
         (coding-system-for-read 'utf-8-unix)
@@ -88,10 +88,8 @@ Give (STATUS OUTPUT ERRORS), STATUS a number or the name of a signal."
     (unwind-protect
         (with-temp-buffer
           (insert input)
-          (let ((status (condition-case problem
-                            (apply #'call-process-region (point-min) (point-max) (car command)
-                                   t (list t errors) nil (cdr command))
-                          (file-error (orgrest--cannot-run problem)))))
+          (let ((status (apply #'call-process-region (point-min) (point-max) (car command)
+                               t (list t errors) nil (cdr command))))
             (list status
                   (buffer-string)
                   (with-temp-buffer
@@ -99,10 +97,11 @@ Give (STATUS OUTPUT ERRORS), STATUS a number or the name of a signal."
                     (buffer-string)))))
       (delete-file errors))))
 
-(defun orgrest--cannot-run (problem)
-  "Say that the program is not there: PROBLEM is the error."
-  (user-error "Cannot run %s: %s; see `orgrest-command'"
-              (car orgrest-command) (error-message-string problem)))
+(defun orgrest--command (arguments)
+  "Give the command for orgrest with ARGUMENTS."
+  (unless (executable-find (car orgrest-command))
+    (user-error "There is no program %s; see `orgrest-command'" (car orgrest-command)))
+  (append orgrest-command arguments))
 
 (defun orgrest--plain (text)
   "Give TEXT, what orgrest complained about, without the name of the program."
@@ -314,21 +313,17 @@ cancels."
   (when (process-live-p orgrest--process)
     (user-error (substitute-command-keys
                  "A request is under way: \\[orgrest-cancel] cancels it")))
-  (let* ((command (append orgrest-command
-                          (list "-" "--stdin-name" (orgrest--file) "--json" "--quiet"
-                                "--line" (number-to-string (line-number-at-pos nil t)))))
+  (let* ((command (orgrest--command
+                   (list "-" "--stdin-name" (orgrest--file) "--json" "--quiet"
+                         "--line" (number-to-string (line-number-at-pos nil t)))))
          (text (orgrest--text))
-         (source (current-buffer))
          (default-directory (orgrest--directory))
          (process-environment (orgrest--environment))
-         (process (condition-case problem
-                      (make-process :name "orgrest" :command command :noquery t
-                                    :buffer (generate-new-buffer " *orgrest*")
-                                    :connection-type 'pipe :coding 'utf-8-unix
-                                    :sentinel #'orgrest--sent)
-                    (file-error (orgrest--cannot-run problem)))))
-    (with-current-buffer source
-      (setq orgrest--process process))
+         (process (make-process :name "orgrest" :command command :noquery t
+                                :buffer (generate-new-buffer " *orgrest*")
+                                :connection-type 'pipe :coding 'utf-8-unix
+                                :sentinel #'orgrest--sent)))
+    (setq orgrest--process process)
     (condition-case nil
         (progn (process-send-string process text)
                (process-send-eof process))
@@ -534,7 +529,7 @@ For `completion-at-point-functions'; needs no language server."
 
 (defun orgrest--server (&optional _interactive)
   "Give the command of the language server."
-  (append orgrest-command '("lsp")))
+  (orgrest--command '("lsp")))
 
 (with-eval-after-load 'eglot
   (add-to-list 'eglot-server-programs (cons '(orgrest-mode org-mode) #'orgrest--server)))

@@ -9,6 +9,7 @@ import json
 import os
 import re
 import shutil
+import threading
 import subprocess
 import sys
 import sysconfig
@@ -25,6 +26,7 @@ from servers import RawServer, by_path, response
 from orgrest import editor_commands
 
 if TYPE_CHECKING:
+    import socket
     from collections.abc import Iterator
 
 needs_emacs = pytest.mark.skipif(
@@ -39,7 +41,7 @@ PRELUDE = """
   (let ((end (+ 20 (float-time))))
     (while (and (not (funcall test)) (< (float-time) end)) (accept-process-output nil 0.02))
     (unless (funcall test) (error "Nothing came"))))
-(defun tell (value) (princ (json-encode value)) (princ "\\n"))
+(defun tell (value) (princ (concat "\\nTOLD " (json-encode value) "\\n")))
 (defun at (text) (goto-char (point-min)) (search-forward text) (goto-char (match-beginning 0)))
 """
 
@@ -68,7 +70,8 @@ def emacs(folder: Path, script: str, *flags: str, line: str | None = None) -> li
         check=False,
     )
     assert done.returncode == 0, done.stderr[-3000:]
-    return [json.loads(line) for line in done.stdout.splitlines()]
+    told = (line.partition("TOLD ") for line in done.stdout.splitlines())
+    return [json.loads(value) for _, mark, value in told if mark]
 
 
 # ------------------------------------------------------------------------------------------ set-up
@@ -268,3 +271,146 @@ def test_evaluating_twice_in_emacs_changes_nothing(tmp_path: Path, api: str) -> 
     emacs(once, RUN_ALL)
     emacs(twice, RUN_ALL * 2)
     assert changing((twice / "notes.org").read_text()) == changing((once / "notes.org").read_text())
+
+
+@needs_emacs
+def test_blocks_calls_and_variables_work_together_in_emacs(tmp_path: Path, api: str) -> None:
+    text = f"""#+PROPERTY: header-args:restclient :var host="{api}" path=":host/text"
+#+NAME: table
+| a | 1 |
+|---+---|
+| b | 2 |
+
+#+NAME: text
+#+begin_src restclient :results value
+GET :path
+#+end_src
+
+#+begin_src restclient :var given=text
+POST :host/echo
+X-Given: :given
+#+end_src
+
+#+begin_src restclient :var rows=table n=2.5 :noweb yes
+# <<nothing>>
+POST :host/echo
+
+{{"rows": :rows, "n": :n}}
+#+end_src
+
+#+CALL: text()
+
+In a line: src_restclient{{GET :path}} and call_text().
+"""
+    with RawServer(by_path({"/text": response(b"x y"), "/echo": echo_body})) as server:
+        text = text.replace(api, server.url)
+        ours, theirs, told = both(tmp_path, text)
+    assert told == []
+    assert theirs == ours
+    assert '[["b", 2]]' in ours
+    assert "{{{results(=x y=)}}}" in ours
+
+
+def echo_body(connection: socket.socket, request: bytes) -> None:
+    head, _, body = request.partition(b"\r\n\r\n")
+    given = [line for line in head.split(b"\r\n") if line.startswith(b"X-Given")]
+    connection.sendall(response(b"\n".join([*given, body]), "Content-Type: text/plain"))
+
+
+@needs_emacs
+def test_another_language_gets_the_body_and_a_request_what_lisp_computes(
+    tmp_path: Path, api: str
+) -> None:
+    text = f"""#+NAME: n
+#+begin_src restclient :var path=(concat "js" "on") :jq .n :jq-args -r
+GET {api}/:path
+#+end_src
+
+#+begin_src emacs-lisp :var x=n
+(concat "got " (string-trim x))
+#+end_src
+"""
+    (tmp_path / "notes.org").write_text(text)
+    assert emacs(tmp_path, RUN_ALL) == []
+    done = (tmp_path / "notes.org").read_text()
+    assert done.endswith("#+RESULTS:\n: got x\n")
+
+
+@needs_emacs
+def test_org_asks_before_it_sends(tmp_path: Path) -> None:
+    with RawServer(response(b"x")) as server:
+        text = f"#+begin_src restclient\nGET {server.url}/\n#+end_src\n"
+        (tmp_path / "notes.org").write_text(text)
+        told = emacs(
+            tmp_path,
+            """(setq org-confirm-babel-evaluate t)
+            (fset 'yes-or-no-p (lambda (question) (tell question) nil))
+            (find-file "notes.org") (forward-line) (org-ctrl-c-ctrl-c) (save-buffer)""",
+        )
+        assert told == ["Evaluate this restclient code block on your system? "]
+        assert server.requests == []
+    assert (tmp_path / "notes.org").read_text() == text
+
+
+@needs_emacs
+def test_a_request_that_fails_says_why_and_where_and_keeps_the_old_result(tmp_path: Path) -> None:
+    text = "#+begin_src restclient\nGET http://x/{{nothing}}\n#+end_src\n\n#+RESULTS:\n: old\n"
+    (tmp_path / "notes.org").write_text(text)
+    told = emacs(tmp_path, RUN_ALL)
+    assert told == ["notes.org:2:14: the variable nothing is not defined"]
+    assert (tmp_path / "notes.org").read_text() == text
+
+
+@needs_emacs
+def test_a_program_that_is_not_there_is_named(tmp_path: Path) -> None:
+    told = emacs(
+        tmp_path,
+        """(setq orgrest-command '("/nowhere/orgrest"))
+        (with-temp-buffer
+          (insert "GET http://127.0.0.1:1/") (orgrest-mode)
+          (tell (orgrest-completion-at-point))
+          (dolist (command '(orgrest-send orgrest-copy-as-curl))
+            (condition-case problem (funcall command)
+              (error (tell (error-message-string problem))))))""",
+    )
+    assert told[0] is None
+    for said in told[1:]:
+        assert "/nowhere/orgrest" in str(said)
+        assert "orgrest-command" in str(said)
+    assert len(told) == 3
+
+
+# ----------------------------------------------------------------------------------- request files
+
+SHOWN = """
+(defun shown ()
+  (wait-for (lambda () (not (process-live-p orgrest--process))))
+  (wait-for (lambda () (get-buffer "*orgrest response*")))
+  (with-current-buffer "*orgrest response*"
+    (list (symbol-name major-mode) buffer-read-only
+          (buffer-substring-no-properties (point-min) (point-max))
+          (substring-no-properties header-line-format))))
+"""
+
+
+@needs_emacs
+def test_a_request_buffer_is_sent_as_it_stands_and_the_answer_shown_beside_it(
+    tmp_path: Path, api: str
+) -> None:
+    (tmp_path / "a.http").write_text(f"GET {api}/text\n\n### second\nGET {api}/nothing\n")
+    told = emacs(
+        tmp_path,
+        f"""{SHOWN}(find-file "a.http")
+        (at "second") (forward-line) (search-forward "nothing") (replace-match "html?q=%41")
+        (orgrest-send)
+        (tell (shown))
+        (tell (list (buffer-name) (length (window-list))
+                    (key-binding (kbd "C-c C-c"))
+                    (with-current-buffer "*orgrest response*" (key-binding "q"))))""",
+    )
+    assert told[0][:3] == [
+        "html-mode",
+        True,
+        f"<p>x</p>\n<!-- GET {api}/html?q=%41 -->\n<!-- HTTP/1.1 404 Not Found -->\n",
+    ] or changing(told[0][2]).startswith("no route")
+    assert told[1] == ["a.http", 2, "orgrest-send", "quit-window"]
