@@ -292,10 +292,15 @@ X-Given: :given
 #+end_src
 
 #+begin_src restclient :var rows=table n=2.5 :noweb yes
-# <<nothing>>
 POST :host/echo
+<<headers>>
 
 {{"rows": :rows, "n": :n}}
+#+end_src
+
+#+NAME: headers
+#+begin_src restclient :eval no
+X-Given: twice
 #+end_src
 
 #+CALL: text()
