@@ -357,7 +357,7 @@ cancels."
           (orgrest--show answer))
         (message "%s"
                  (cond ((process-get process 'orgrest-cancelled) "orgrest: cancelled")
-                       ((not (string-empty-p told)) told)
+                       ((not (string-empty-p told)) (orgrest--plain told))
                        (text (concat "orgrest: " (orgrest--summary answer)))
                        (t "orgrest ended without saying why")))))))
 

@@ -182,6 +182,7 @@ def api() -> Iterator[str]:
         "/csv": response(b"a,b\n1,2.5\n10,|x|\n", "Content-Type: text/csv"),
         "/rows": response(b'[{"a": 1, "b": "x"}, {"a": 22}]', "Content-Type: application/json"),
         "/html": response(b"<p>x</p>", "Content-Type: text/html"),
+        "/html?q=%41": response(b"<p>x</p>", "Content-Type: text/html"),
         "/image": response(b"\x89PNG\xff\x00\r\n", "Content-Type: image/png"),
         "/nothing": response(b"", status="204 No Content"),
         "/unicode": response("é ß 日本\n".encode(), "Content-Type: text/plain"),
@@ -402,20 +403,148 @@ SHOWN = """
 def test_a_request_buffer_is_sent_as_it_stands_and_the_answer_shown_beside_it(
     tmp_path: Path, api: str
 ) -> None:
+    (tmp_path / "body.txt").write_text("from a file")
     (tmp_path / "a.http").write_text(f"GET {api}/text\n\n### second\nGET {api}/nothing\n")
     told = emacs(
         tmp_path,
         f"""{SHOWN}(find-file "a.http")
-        (at "second") (forward-line) (search-forward "nothing") (replace-match "html?q=%41")
-        (orgrest-send)
-        (tell (shown))
-        (tell (list (buffer-name) (length (window-list))
-                    (key-binding (kbd "C-c C-c"))
-                    (with-current-buffer "*orgrest response*" (key-binding "q"))))""",
+        (goto-char (point-max)) (search-backward "nothing") (replace-match "html?q=%41")
+        (orgrest-send) (tell (shown))
+        (tell (list (buffer-name) (length (window-list)) (key-binding (kbd "C-c C-c"))
+                    (with-current-buffer "*orgrest response*" (key-binding "q"))))
+        (goto-char (point-min)) (orgrest-send) (tell (shown))
+        (at "/text") (replace-match "/json") (orgrest-send) (tell (shown))
+        (at "GET") (replace-match "POST") (goto-char (line-end-position)) (insert "\n\n< body.txt")
+        (orgrest-send) (tell (car (shown)))""",
     )
-    assert told[0][:3] == [
-        "html-mode",
-        True,
-        f"<p>x</p>\n<!-- GET {api}/html?q=%41 -->\n<!-- HTTP/1.1 404 Not Found -->\n",
-    ] or changing(told[0][2]).startswith("no route")
+    mode, read_only, text, head = told[0]
+    assert (mode, read_only) == ("html-mode", True)
+    assert changing(text) == (
+        f"<p>x</p>\n<!-- GET {api}/html?q=%41 -->\n<!-- HTTP/1.1 200 OK -->\n"
+        "<!-- Content-Type: text/html -->\n<!-- Content-Length: 8 -->\n<!-- Request duration: \n"
+    )
+    assert head.startswith("GET 200 OK, 0.")
     assert told[1] == ["a.http", 2, "orgrest-send", "quit-window"]
+    assert told[2][0] == "fundamental-mode"
+    assert told[2][2].startswith("one line\n")
+    assert told[3][0] == "js-mode"
+    assert told[4] == "js-mode"
+
+
+@needs_emacs
+def test_emacs_stays_usable_while_a_request_is_under_way_and_can_cancel_it(tmp_path: Path) -> None:
+    seen = threading.Event()
+
+    def never(connection: socket.socket, _: bytes) -> None:
+        seen.set()
+        connection.recv(1)  # until the client is gone
+
+    with RawServer(never) as server:
+        (tmp_path / "a.http").write_text(f"GET {server.url}/\n")
+        told = emacs(
+            tmp_path,
+            """(find-file "a.http")
+            (orgrest-send)
+            (insert "# typed meanwhile\n")
+            (condition-case problem (orgrest-send) (error (tell (error-message-string problem))))
+            (wait-for (lambda () (progn (sleep-for 0.5) t)))
+            (orgrest-cancel)
+            (wait-for (lambda () (not (process-live-p orgrest--process))))
+            (tell (list (current-message) (and (get-buffer "*orgrest response*") t)))
+            (condition-case problem (orgrest-cancel) (error (tell (error-message-string problem))))
+            """,
+        )
+    assert told[0] == "A request is under way: C-c C-k cancels it"
+    assert told[2] == "No request is under way"
+    assert told[1][1] is None
+
+
+@needs_emacs
+def test_a_request_that_cannot_be_sent_is_explained_in_plain_words(tmp_path: Path) -> None:
+    (tmp_path / "a.http").write_text(
+        "GET http://127.0.0.1:1/\n\n###\nGET http://x/{{nothing}}\n###\n"
+    )
+    told = emacs(
+        tmp_path,
+        """(defvar said nil)
+        (advice-add 'message :before (lambda (&rest all) (setq said (apply #'format all))))
+        (find-file "a.http")
+        (dolist (line '("127" "nothing"))
+          (at line) (orgrest-send)
+          (wait-for (lambda () (not (process-live-p orgrest--process))))
+          (wait-for (lambda () (not (equal said "orgrest: sent..."))))
+          (tell said))
+        (condition-case problem (orgrest-copy-as-curl)
+          (error (tell (error-message-string problem))))""",
+    )
+    assert told[0].startswith("a.http:1:1: ")
+    assert "refused" in told[0]
+    assert told[1:] == ["a.http:4:14: the variable nothing is not defined"] * 2
+
+
+@needs_emacs
+def test_a_request_is_copied_as_a_curl_command_that_sends_it(tmp_path: Path) -> None:
+    with RawServer(response(b"x")) as server:
+        (tmp_path / "a.http").write_text("")
+        (command,) = emacs(
+            tmp_path,
+            f"""(find-file "a.http")
+            (insert "GET {server.url}/other\n###\n:v = it's\n\nPUT {server.url}/\nA: :v\n\nbody")
+            (call-interactively (key-binding (kbd "C-c C-u")))
+            (tell (current-kill 0))""",
+        )
+        if shutil.which("curl"):
+            subprocess.run(["bash", "-c", str(command)], check=True, capture_output=True)
+            assert server.requests[0].startswith(b"PUT / HTTP/1.1\r\n")
+            assert b"\r\nA: it's\r\n" in server.requests[0]
+    assert "--data-raw" in str(command)
+
+
+@needs_emacs
+def test_requests_are_found_listed_and_highlighted(tmp_path: Path) -> None:
+    text = """# a comment: not a header
+### first
+:host = http://x
+GET :host/a
+    ?page=2
+Accept: text/{{kind}}
+
+POST {{host}}/b HTTP/1.1
+Authorization: Bearer :token
+
+{"Not-A: header": 1}
+Neither: this
+"""
+    (tmp_path / "a.http").write_text(text)
+    places = ["# a", "first", "host =", "GET", ":host/a", "page", "Accept", "kind", "Bearer"]
+    places += ["token", '"Not-A', "Neither"]
+    told = emacs(
+        tmp_path,
+        """(find-file "a.http") (font-lock-ensure)
+        (dolist (key '("C-c C-n" "C-c C-n" "C-c C-n" "C-c C-p" "C-c C-p"))
+          (condition-case problem (call-interactively (key-binding (kbd key)))
+            (error (tell (error-message-string problem))))
+          (tell (line-number-at-pos)))
+        (require 'imenu)
+        (tell (mapcar (lambda (entry) (car entry)) (imenu--make-index-alist t)))
+        (dolist (place '(PLACES))
+          (at place) (tell (get-text-property (point) 'face)))
+        """.replace("PLACES", " ".join(json.dumps(place) for place in places)),
+    )
+    assert told[:6] == [4, 8, "No request below", 8, 4, "No request above"]
+    assert told[6] == 4
+    assert "GET :host/a" in told[7]
+    assert told[8:] == [
+        "font-lock-comment-face",
+        "font-lock-doc-face",
+        "font-lock-variable-name-face",
+        "font-lock-keyword-face",
+        "font-lock-function-name-face",
+        "font-lock-type-face",
+        "font-lock-type-face",
+        "font-lock-constant-face",
+        None,
+        "font-lock-constant-face",
+        None,
+        None,
+    ]
