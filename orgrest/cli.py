@@ -36,6 +36,7 @@ _COMMANDS = """\b
 Other commands (orgrest COMMAND --help):
   demo  evaluate the tour against a server on this machine
   curl  print a request as a curl command, or turn one into a block
+  lsp   serve an editor as a language server
   emacs  print the line that sets Emacs up
   babel  evaluate a block for Org Babel, which asks in JSON
 """
@@ -47,6 +48,7 @@ _MODULES = {
     "curl": "orgrest.cli",
     "emacs": "orgrest.editor_commands",
     "babel": "orgrest.editor_commands",
+    "lsp": "orgrest.editor_commands",
 }
 
 

@@ -79,10 +79,13 @@ class Exchange:
 class Placing:
     """How a result was put in, for an editor whose text may have moved on since.
 
-    `start` is the offset of its block in the text that was to be evaluated.
+    `start` is the offset of its block in the text that was to be evaluated, `kind` and `name` are
+    the block's.
     """
 
     start: int
+    kind: str
+    name: str | None
     _make: Callable[[org.Document, org.Block], org.Edit]
 
     def edit(self, document: org.Document, block: org.Block) -> org.Edit:
@@ -976,7 +979,8 @@ class Evaluation:
 
         Gives the outcome with the text that it replaces, and the new one.
         """
-        placing = Placing(self._origins.get(block, block.start), make)
+        start = self._origins.get(block, block.start)
+        placing = Placing(start, block.kind, block.name, make)
         if block.name and block.name.lower() in self._placed:
             block = self._read_again(block)
         edit = placing.edit(self._document, block)

@@ -61,14 +61,11 @@ class Change:
     end: int
     length: int
 
-    def move(self, offset: int) -> int:
-        """Return where a character that stood at `offset` stands now.
-
-        One that was replaced counts as standing where its replacement starts.
-        """
+    def move(self, offset: int) -> int | None:
+        """Return where the character that stood at `offset` stands now; None where it went."""
         if offset >= self.end:
             return offset + self.length - (self.end - self.start)
-        return min(offset, self.start)
+        return offset if offset < self.start else None
 
 
 class Text:
