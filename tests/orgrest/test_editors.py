@@ -9,10 +9,10 @@ import json
 import os
 import re
 import shutil
-import threading
 import subprocess
 import sys
 import sysconfig
+import threading
 import venv
 from importlib.metadata import version
 from importlib.resources import files
@@ -548,3 +548,82 @@ Neither: this
         None,
         None,
     ]
+
+
+# ----------------------------------------------------------------------------------------- Neovim
+
+DOCS = Path(__file__).parents[2] / "docs"
+needs_neovim = pytest.mark.skipif(
+    shutil.which("nvim") is None, reason="Neovim is not installed: apt install neovim"
+)
+
+
+def blocks(page: str, language: str) -> list[str]:
+    """The code blocks of a page of the documentation."""
+    text = (DOCS / page).read_text()
+    return re.findall(rf"^```{language}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+
+
+def neovim(folder: Path, step: str) -> dict[str, object]:
+    """Run a step of neovim.lua with the configuration of docs/neovim.md; give its answers."""
+    home = folder / "home"
+    both, new, old = blocks("neovim.md", "lua")
+    number = re.search(r"v0\.(\d+)", subprocess.check_output(["nvim", "--version"], text=True))
+    config = home / ".config" / "nvim" / "init.lua"
+    config.parent.mkdir(parents=True)
+    config.write_text(both + (new if number and int(number[1]) >= 11 else old))
+    program = home / "bin" / "orgrest"
+    program.parent.mkdir()
+    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -P -m orgrest "$@"\n')
+    program.chmod(0o755)
+    env = {
+        name: value
+        for name, value in environment(home).items()
+        if not name.startswith(("XDG_", "NVIM"))
+    }
+    env |= {"PATH": f"{program.parent}:{env['PATH']}", "FOLDER": str(folder), "STEP": step}
+    driver = Path(__file__).with_name("neovim.lua")
+    done = subprocess.run(
+        ["nvim", "--headless", "-n", "-i", "NONE", "-c", f"luafile {driver}"],
+        capture_output=True,
+        text=True,
+        timeout=100,
+        cwd=folder,
+        env=env,
+        stdin=subprocess.DEVNULL,
+        check=False,
+    )
+    path = folder / "answers.json"
+    assert path.exists(), done.stderr
+    found: dict[str, object] = json.loads(path.read_text())
+    assert "problem" not in found, found
+    return found
+
+
+@needs_neovim
+def test_neovim_shows_what_is_wrong_and_sends_what_is_on_the_screen(
+    tmp_path: Path, api: str
+) -> None:
+    (tmp_path / "a.http").write_text(f"GET {api}/nothing\n\n###\n\nGET {api}/{{{{none}}}}\n")
+    found = neovim(tmp_path, "http")
+    assert "none" in str(found["diagnostic"])
+    assert str(found["response"]).startswith('{\n  "a": [')
+    assert "HTTP/1.1 200 OK" in str(found["response"])
+    assert found["language"] in ("json", "javascript")
+    assert found["curl"] == f"curl {api}/json"
+    assert "none" in str(found["failure"])
+
+
+@needs_neovim
+def test_neovim_puts_the_result_below_the_block_as_the_command_does(
+    tmp_path: Path, api: str
+) -> None:
+    text = f"* A\n#+begin_src restclient\nGET {api}/json\n#+end_src\n* B\n"
+    (tmp_path / "notes.org").write_text(text)
+    found = neovim(tmp_path, "org")
+    assert (tmp_path / "notes.org").read_text() == text
+    command = [sys.executable, "-m", "orgrest", "notes.org"]
+    subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
+    saved = (tmp_path / "notes.org").read_text()
+    assert changing(f"{found['document']}\n") == changing(saved)
+    assert found["undo"] == 1
