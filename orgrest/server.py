@@ -182,7 +182,8 @@ class Server(LanguageServer):
         )
         if kind is None:
             return
-        encoding: Any = str(self.workspace.position_encoding.value)  # type: ignore[union-attr]  # pygls' choice is never None
+        # pygls gives a plain text where the client offered encodings
+        encoding: Any = types.PositionEncodingKind(self.workspace.position_encoding).value
         document = Document(item, kind, Text(item.text, encoding))
         self._documents[unquote(item.uri)] = document
         self.look_soon(document, 0)
