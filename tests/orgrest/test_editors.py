@@ -13,6 +13,7 @@ import subprocess
 import sys
 import sysconfig
 import threading
+import tomllib
 import venv
 from importlib.metadata import version
 from importlib.resources import files
@@ -627,3 +628,61 @@ def test_neovim_puts_the_result_below_the_block_as_the_command_does(
     saved = (tmp_path / "notes.org").read_text()
     assert changing(f"{found['document']}\n") == changing(saved)
     assert found["undo"] == 1
+
+
+# ------------------------------------------------------------------------------- VS Code and Helix
+
+
+def test_the_task_for_vs_code_sends_the_request_and_its_pattern_finds_errors(
+    tmp_path: Path, api: str
+) -> None:
+    tasks, keys, settings = (json.loads(block) for block in blocks("vscode.md", "json"))
+    (task,) = tasks["tasks"]
+    assert tasks["version"] == "2.0.0"
+    assert [key["args"] for key in keys] == [task["label"]]
+    path = tmp_path / "a file.http"
+    path.write_text(f"GET {api}/text\n\n###\n\nGET {api}/{{{{none}}}}\n")
+
+    def run(line: int) -> subprocess.CompletedProcess[str]:
+        known = {"${file}": str(path), "${lineNumber}": str(line)}
+        command = [sys.executable, "-m", "orgrest", *(known.get(a, a) for a in task["args"])]
+        return subprocess.run(command, capture_output=True, text=True, check=False)
+
+    assert task["command"] == "orgrest"
+    assert run(1).stdout.startswith("one line\n")
+    pattern = task["problemMatcher"]["pattern"]
+    found = re.search(pattern["regexp"], run(5).stderr, re.MULTILINE)
+    assert found
+    assert found[pattern["file"]] == str(path)
+    assert (found[pattern["line"]], found[pattern["message"]]) == (
+        "5",
+        "the variable none is not defined",
+    )
+    # what the extension's package.json contributes
+    assert {name for name in settings if name.startswith("glspc.")} <= {
+        "glspc.server.command",
+        "glspc.server.commandArguments",
+        "glspc.server.languageId",
+        "glspc.server.environmentVariables",
+        "glspc.server.initializationOptions",
+    }
+
+
+def test_the_settings_for_helix_are_toml_with_its_keys() -> None:
+    languages, config = (tomllib.loads(block) for block in blocks("helix.md", "toml"))
+    assert set(languages["language-server"]["orgrest"]) <= {"command", "args", "config", "timeout"}
+    for language in languages["language"]:
+        assert language["language-servers"] == list(languages["language-server"])
+        assert set(language) <= {
+            "name", "language-id", "scope", "injection-regex", "file-types", "roots", "auto-format",
+            "comment-token", "comment-tokens", "block-comment-tokens", "indent", "language-servers",
+            "grammar", "formatter", "text-width", "soft-wrap", "diagnostic-severity",
+        }  # fmt: skip
+    keys = config["keys"]["normal"]["space"]
+    variables = {
+        name
+        for steps in keys.values()
+        for step in steps
+        for name in re.findall(r"%\{(.*?)\}", step)
+    }
+    assert variables == {"buffer_name", "cursor_line"}
