@@ -417,21 +417,31 @@ The values of variables are in it, secrets included: it has to work."
 ;;; Completion
 
 (defvar-local orgrest--completions nil
-  "The last completions of this buffer, as (START SIZE PREFIX ITEMS).
-They hold as long as only the text behind START changes, and starts with PREFIX.")
+  "The last completions of this buffer, as (START PREFIX SIZE ITEMS).
+ITEMS complete PREFIX, which stands at START; SIZE is that of all other text.
+They hold as long as that stays and the text at START begins with PREFIX.")
 
-(defun orgrest--in-request-p ()
-  "Tell whether point may be in a request."
+(defconst orgrest--fence
+  "^\\*+ \\|^[ \t]*#\\+\\(?:begin_src[ \t]+\\([^ \t\n]*\\)\\|\\(?:begin\\|end\\)_\\S-\\)"
+  "Matches what begins or ends a block; 1 is the language of a source block.")
+
+(defconst orgrest--keyword
+  (concat "[ \t]*\\(?:#\\+begin_src[ \t]+\\(?:"
+          (mapconcat (lambda (language) (concat language "[ \t]")) orgrest-languages "\\|")
+          "\\|[a-z]*$\\)\\|#\\+\\(?:header\\|property\\|call\\):\\|:header-args\\)")
+  "Matches lines that hold languages or header arguments.")
+
+(defun orgrest--may-complete-p ()
+  "Tell at little cost whether there may be something to complete at point."
   (or (derived-mode-p 'orgrest-mode)
-      (save-excursion
-        (let ((case-fold-search t)
-              (line (line-beginning-position)))
-          (and (re-search-backward "^\\*+ \\|^[ \t]*#\\+\\(begin\\|end\\)_src\\>[ \t]*\\([^ \t\n]*\\)"
-                                   nil t)
-               (< (point) line)
-               (match-string 1)
-               (member (match-string 2) orgrest-languages)
-               (string-equal (downcase (match-string 1)) "begin"))))))
+      (let ((case-fold-search t)
+            (line (line-beginning-position)))
+        (save-excursion
+          (if (save-excursion (goto-char line) (looking-at-p orgrest--keyword))
+              t
+            (and (re-search-backward orgrest--fence nil t)
+                 (< (point) line)
+                 (member (match-string 1) orgrest-languages)))))))
 
 (defun orgrest--complete ()
   "Ask orgrest for the completions at point."
@@ -442,81 +452,85 @@ They hold as long as only the text behind START changes, and starts with PREFIX.
                               "--directory" (orgrest--directory))))
     (and (eql status 0) (orgrest--read-json output))))
 
-(defun orgrest--cached ()
-  "Give the last completions if they still hold, else nil."
+(defun orgrest--cached-p ()
+  "Tell whether the last completions still hold."
   (pcase orgrest--completions
-    (`(,start ,size ,prefix ,items)
+    (`(,start ,prefix ,size ,_)
      (and (<= start (point))
           (= size (- (buffer-size) (- (point) start)))
-          (string-prefix-p prefix (buffer-substring-no-properties start (point)))
-          items))))
+          (string-prefix-p prefix (buffer-substring-no-properties start (point)))))))
 
-(defun orgrest--items ()
-  "Give the completions at point, nil where there are none or they cannot be had."
-  (or (orgrest--cached)
-      (let* ((found (ignore-errors
-                      (if non-essential   ; somebody is typing: give up at the next key
-                          (while-no-input (orgrest--complete))
-                        (orgrest--complete))))
-             (items (and (consp found) found)))
-        (when items
-          (let ((start (1+ (alist-get 'start (car items)))))
-            (setq orgrest--completions
-                  (list start (- (buffer-size) (- (point) start))
-                        (buffer-substring-no-properties start (point)) items))))
-        items)))
+(defun orgrest--completions ()
+  "Give the completions at point, as the variable of this name has them, or nil."
+  (unless (orgrest--cached-p)
+    (let* ((all (ignore-errors
+                  (if non-essential     ; somebody is typing: give up at the next key
+                      (while-no-input (orgrest--complete))
+                    (orgrest--complete))))
+           (start (and (consp all) (1+ (alist-get 'start (car all))))))
+      (setq orgrest--completions
+            (and start
+                 (list start
+                       (buffer-substring-no-properties start (point))
+                       (- (buffer-size) (- (point) start))
+                       (seq-filter (lambda (item) (= start (1+ (alist-get 'start item))))
+                                   all))))))
+  orgrest--completions)
 
-(defun orgrest--finish (item)
-  "Put the whole text of ITEM, which was chosen, in the place of its label."
+(defun orgrest--finish (item start prefix)
+  "Complete the choice of ITEM, whose label has been put in for PREFIX at START.
+What ITEM puts in may be more than its label, and replace more than PREFIX."
   (let ((label (alist-get 'label item))
-        (insert (alist-get 'insert item)))
-    (when (and insert
-               (not (equal insert label))
-               (string-suffix-p label (buffer-substring-no-properties (point-min) (point))))
-      (delete-char (- (length label)))
-      (insert insert))))
+        (rest (- (1+ (alist-get 'end item)) start (length prefix))))
+    (when (string-suffix-p label (buffer-substring-no-properties start (point)))
+      (delete-region (- (point) (length label)) (min (+ (point) rest) (point-max)))
+      (insert (alist-get 'insert item)))))
 
 ;;;###autoload
 (defun orgrest-completion-at-point ()
-  "Complete in a request: methods, headers, values, variables.
+  "Complete in a request: methods, URLs, headers, values, variables.
 For `completion-at-point-functions'; needs no language server."
-  (when-let ((items (and (orgrest--in-request-p)
-                         (save-restriction (widen) (orgrest--items)))))
-    (let ((find (lambda (label)
-                  (seq-find (lambda (item) (equal (alist-get 'label item) label)) items))))
-      (list (1+ (alist-get 'start (car items)))
-            (max (point) (1+ (alist-get 'end (car items))))
-            (mapcar (lambda (item) (alist-get 'label item)) items)
-            :exclusive 'no
-            :annotation-function
-            (lambda (label)
-              (concat "  " (alist-get 'kind (funcall find label))))
-            :company-kind
-            (lambda (label) (orgrest--kind (alist-get 'kind (funcall find label))))
-            :company-docsig
-            (lambda (label)
-              (car (split-string (or (alist-get 'documentation (funcall find label)) "") "\n")))
-            :company-doc-buffer
-            (lambda (label)
-              (when-let ((text (alist-get 'documentation (funcall find label))))
-                (with-current-buffer (get-buffer-create " *orgrest documentation*")
-                  (erase-buffer)
-                  (insert text)
-                  (current-buffer))))
-            :exit-function
-            (lambda (label status)
-              (when (memq status '(finished sole))
-                (when-let ((item (funcall find label)))
-                  (orgrest--finish item))))))))
+  (when (orgrest--may-complete-p)
+    (pcase (save-restriction (widen) (orgrest--completions))
+      (`(,start ,prefix ,_ ,items)
+       (let* ((labels (mapcar (lambda (item) (alist-get 'label item)) items))
+              (find (lambda (label)
+                      (seq-find (lambda (item) (equal (alist-get 'label item) label)) items)))
+              (said (lambda (label) (alist-get 'documentation (funcall find label))))
+              (kind (lambda (label) (alist-get 'kind (funcall find label)))))
+         (list start (point)
+               (completion-table-case-fold
+                (lambda (string predicate action)
+                  (if (eq action 'metadata)
+                      '(metadata (display-sort-function . identity) (category . orgrest))
+                    (complete-with-action action labels string predicate))))
+               :exclusive 'no
+               :annotation-function (lambda (label) (concat "  " (funcall kind label)))
+               :company-kind (lambda (label) (orgrest--kind (funcall kind label)))
+               :company-docsig
+               (lambda (label) (car (split-string (or (funcall said label) "") "\n")))
+               :company-doc-buffer
+               (lambda (label)
+                 (when-let ((text (funcall said label)))
+                   (with-current-buffer (get-buffer-create " *orgrest documentation*")
+                     (erase-buffer)
+                     (insert text)
+                     (current-buffer))))
+               :exit-function
+               (lambda (label status)
+                 (when (memq status '(finished sole))
+                   (when-let ((item (funcall find label)))
+                     (orgrest--finish item start prefix))))))))))
 
 (defun orgrest--kind (kind)
   "Give the symbol by which completion interfaces choose an icon for KIND."
   (pcase kind
     ("method" 'method)
-    ("header" 'property)
-    ("variable" 'variable)
+    ((or "header" "property" "argument" "query") 'property)
+    ((or "variable" "environment") 'variable)
     ("file" 'file)
     ("function" 'function)
+    ("reference" 'reference)
     (_ 'value)))
 
 (defun orgrest--set-up-org ()

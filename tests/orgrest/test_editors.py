@@ -551,6 +551,103 @@ Neither: this
     ]
 
 
+# -------------------------------------------------------------------------------------- completion
+
+COMPLETE = r"""
+(defvar calls 0)
+(advice-add 'orgrest--complete :before (lambda () (setq calls (1+ calls))))
+(defun complete-here (mode before after)
+  (with-temp-buffer
+    (funcall mode)
+    (insert before) (save-excursion (insert after))
+    (completion-at-point)
+    (list (buffer-substring-no-properties (point-min) (point))
+          (buffer-substring-no-properties (point) (point-max)))))
+"""
+COMPLETED = [
+    # mode, the text before point and after it; both after completion
+    ("orgrest-mode", "GE", "\n", "GET ", "\n"),
+    ("orgrest-mode", "GE", " http://x/", "GET ", "http://x/"),
+    ("orgrest-mode", "GET http://x/\nauthor", "\n", "GET http://x/\nauthorization: ", "\n"),
+    ("orgrest-mode", "GET http://x/\nAuthor", ": x", "GET http://x/\nAuthorization: ", "x"),
+    ("orgrest-mode", ":host = x\nGET http://:ho", "/a", ":host = x\nGET http://:host", "/a"),
+    ("orgrest-mode", ":v := en", "\n", ":v := env(", "\n"),
+    ("orgrest-mode", "# GE", "\n", "# GE", "\n"),
+    ("org-mode", "#+begin_src rest\nPAT", "\n#+end_src", "#+begin_src rest\nPATCH ", "\n#+end_src"),
+    ("org-mode", "#+begin_src restcl", "\n", "#+begin_src restclient", "\n"),
+    ("org-mode", "#+begin_src http :nohea", "\n", "#+begin_src http :noheaders", "\n"),
+]
+NOT_ASKED = [
+    "GE",
+    "#+begin_src python\nGE",
+    "#+begin_src restclient\nGET http://x/\n#+end_src\nGE",
+    "#+begin_src restclient\n* heading\nGE",
+    "#+begin_src python :nohea",
+]
+
+
+@needs_emacs
+def test_emacs_completes_without_a_language_server(tmp_path: Path) -> None:
+    forms = " ".join(
+        f"(tell (complete-here '{mode} {json.dumps(before)} {json.dumps(after)}))"
+        for mode, before, after, _, _ in COMPLETED
+    )
+    told = emacs(tmp_path, COMPLETE + forms)
+    for found, (_, before, _, then, rest) in zip(told, COMPLETED, strict=True):
+        assert [text.rstrip(" ") for text in found] == [then.rstrip(" "), rest], before
+        assert len(found[0]) >= len(then)
+
+
+@needs_emacs
+def test_typing_elsewhere_in_an_org_document_starts_nothing(tmp_path: Path) -> None:
+    forms = " ".join(f'(complete-here \'org-mode {json.dumps(one)} "")' for one in NOT_ASKED)
+    assert emacs(tmp_path, f"{COMPLETE}{forms} (tell calls)") == [0]
+
+
+@needs_emacs
+def test_typing_on_asks_no_second_time_and_changes_elsewhere_do(tmp_path: Path) -> None:
+    told = emacs(
+        tmp_path,
+        COMPLETE
+        + """
+        (defun labels ()
+          (pcase (orgrest-completion-at-point)
+            (`(,start ,end ,table . ,plist)
+             (list calls (all-completions (buffer-substring start end) table)
+                   (funcall (plist-get plist :annotation-function) "X")))))
+        (find-file "a.http")
+        (insert "GET http://x/\\nacc") (tell (labels))
+        (insert "ept-l") (tell (labels))
+        (save-excursion (goto-char (point-min)) (insert "\\n")) (tell (labels))
+        (delete-char -8) (insert "u") (tell (labels))
+        (tell (mapcar (lambda (key)
+                        (funcall (plist-get (nthcdr 3 (orgrest-completion-at-point)) key)
+                                 "user-agent"))
+                      '(:annotation-function :company-kind :company-docsig)))""",
+    )
+    first, second, third, fourth, described = told
+    assert first[0] == second[0] == 1
+    assert "accept-language" in first[1]
+    assert second[1] == ["accept-language"]
+    assert (third[0], fourth[0]) == (2, 3)
+    assert "user-agent" in fourth[1]
+    assert described[:2] == ["  header", "property"]
+    assert described[2]
+
+
+@needs_emacs
+def test_an_orgrest_that_fails_does_not_disturb_typing(tmp_path: Path) -> None:
+    program = tmp_path / "broken"
+    program.write_text("#!/bin/sh\necho nonsense\nexit 0\n")
+    program.chmod(0o755)
+    told = emacs(
+        tmp_path,
+        f"""(setq orgrest-command '("{program}"))
+        (with-temp-buffer (orgrest-mode) (insert "GE") (tell (orgrest-completion-at-point)))""",
+    )
+    assert told == [None]
+
+
 # ----------------------------------------------------------------------------------------- Neovim
 
 DOCS = Path(__file__).parents[2] / "docs"
