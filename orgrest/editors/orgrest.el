@@ -274,6 +274,8 @@ These may hold variables; what another block gave is never looked through."
   (setq-local comment-start "# "
               comment-start-skip "^[ \t]*#+[ \t]*"
               comment-end ""
+              indent-line-function #'ignore ; TAB is free to complete, and blanks have a meaning
+              tab-always-indent 'complete
               outline-regexp "###+"
               imenu-generic-expression `(("Names" "^[ \t]*###+[ \t]*\\(.+\\)$" 1)
                                          (nil ,(concat orgrest--request ".*") 0))

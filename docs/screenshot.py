@@ -1,0 +1,208 @@
+"""Makes docs/emacs.svg: Emacs in a terminal, with the line that `orgrest emacs` prints and no more.
+
+`python docs/screenshot.py` plays a session against the demo's server, as somebody would type it,
+and draws what the terminal then shows. Needs Emacs with Org and company, and the package pyte.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import pty
+import re
+import select
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import termios
+import time
+from collections.abc import Iterator
+from html import escape
+from itertools import groupby
+from pathlib import Path
+from typing import Any, Self
+
+import pyte
+
+from orgrest import demo
+
+COLUMNS, ROWS = 84, 34
+CELL, LINE, SIZE, MARGIN, BAR = 8.43, 18, 14, 14, 34
+FOREGROUND, BACKGROUND, TITLE_BAR = "#e8e8e8", "#16181d", "#2a2e37"
+NAMED = {
+    "black": "#000000", "red": "#e06c75", "green": "#98c379", "brown": "#e5c07b",
+    "blue": "#61afef", "magenta": "#c678dd", "cyan": "#56b6c2", "white": "#dcdfe4",
+}  # fmt: skip
+
+LOOK = """
+(setq native-comp-async-report-warnings-errors nil)
+(menu-bar-mode -1)
+(load-theme 'modus-vivendi t)
+(setq inhibit-startup-screen t ring-bell-function 'ignore make-backup-files nil
+      org-confirm-babel-evaluate nil org-startup-folded nil
+      company-idle-delay 0.1 company-minimum-prefix-length 3 company-tooltip-align-annotations t)
+(global-company-mode)
+(setq-default mode-line-format '(" %b  (%m)  %l:%c"))
+"""
+
+DOCUMENT = """\
+#+TITLE: Notes on the tasks API
+#+PROPERTY: header-args:restclient :var host="http://127.0.0.1:{port}"
+
+"""
+
+
+class Terminal:
+    """A program in a terminal of its own: what it shows, and a keyboard."""
+
+    def __init__(self, command: list[str], env: dict[str, str], cwd: Path) -> None:
+        """Start the program."""
+        self.screen = pyte.Screen(COLUMNS, ROWS)
+        self._stream = pyte.ByteStream(self.screen)
+        self._pid, self._fd = pty.fork()
+        if self._pid == 0:
+            os.chdir(cwd)
+            os.execvpe(command[0], command, env)  # noqa: S606 - no shell wanted
+        fcntl.ioctl(self._fd, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        os.kill(self._pid, signal.SIGKILL)
+        os.waitpid(self._pid, 0)
+        os.close(self._fd)
+
+    @property
+    def text(self) -> str:
+        """What the terminal shows."""
+        return "\n".join(line.rstrip() for line in self.screen.display)
+
+    def read(self, seconds: float) -> bool:
+        """Take in what the program writes; tell whether there was something."""
+        if not select.select([self._fd], [], [], seconds)[0]:
+            return False
+        try:
+            self._stream.feed(os.read(self._fd, 65536))
+        except OSError:  # it has ended
+            return False
+        return True
+
+    def wait_for(self, pattern: str, seconds: float = 30) -> None:
+        """Wait until a regular expression matches what is shown, and nothing more comes."""
+        end = time.monotonic() + seconds
+        while re.search(pattern, self.text) is None:
+            if time.monotonic() > end:
+                raise TimeoutError(f"{pattern} did not come up:\n{self.text}")
+            self.read(0.1)
+        while self.read(0.3):
+            pass
+
+    def type(self, keys: str) -> None:
+        """Press keys, one after the other, and let the program show each."""
+        for key in re.findall(r"\x1b?.", keys, re.DOTALL):
+            os.write(self._fd, key.encode())
+            while self.read(0.03):
+                pass
+
+
+def emacs(home: Path, init: str, file: str) -> Terminal:
+    """Start Emacs in a terminal, with this in its init file, on a file in `home`."""
+    folder = home / ".emacs.d"
+    folder.mkdir()
+    (folder / "init.el").write_text(init)
+    env = {name: os.environ[name] for name in ("PATH", "PYTHONPATH") if name in os.environ}
+    env |= {"HOME": str(home), "TERM": "xterm-256color", "COLORTERM": "truecolor"}
+    return Terminal(["emacs", "-nw", file], {**env, "LANG": "C.UTF-8"}, home)
+
+
+def init_line() -> str:
+    """Return what `orgrest emacs` prints."""
+    command = [sys.executable, "-m", "orgrest", "emacs"]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout  # noqa: S603 - our own command
+
+
+def play(terminal: Terminal) -> None:
+    """Type a request, evaluate it, and begin another."""
+    terminal.wait_for("Notes on the tasks API")
+    terminal.type("\x1b>#+begin_src restclient :jq .[0]\rGE")
+    terminal.type("\x1b\t:host/tasks?done=true\r#+end_src\x10\x03\x03")
+    terminal.wait_for("Request duration")
+    terminal.type("\x1b>\r#+begin_src restclient\rPOS\x1b\t:host/tasks\rContent-Ty\x1b\t")
+    terminal.type("json\r\r{\"title\": \"Read the docs\"}\r#+end_src\x10\x10\x10\x05\rAut")
+
+
+# ---------------------------------------------------------------------------------------- drawing
+
+
+def _color(name: str, default: str) -> str:
+    if name == "default":
+        return default
+    return NAMED.get(name.removeprefix("bright"), f"#{name}")
+
+
+def _style(cell: Any) -> tuple[str, str, bool]:
+    front, back = _color(cell.fg, FOREGROUND), _color(cell.bg, BACKGROUND)
+    return (back, front, cell.bold) if cell.reverse else (front, back, cell.bold)
+
+
+def _row(screen: Any, row: int) -> Iterator[str]:
+    top = BAR + MARGIN + row * LINE
+    cells = ((column, screen.buffer[row][column]) for column in range(COLUMNS))
+    at = 0
+    for (front, back, bold), run in groupby(cells, key=lambda pair: _style(pair[1])):
+        text = "".join(cell.data for _, cell in run)
+        left, width = MARGIN + at * CELL, len(text) * CELL
+        at += len(text)
+        if back != BACKGROUND:
+            yield f'<rect x="{left:.1f}" y="{top}" width="{width:.1f}" height="{LINE}" fill="{back}"/>'
+        if text.strip():
+            start = len(text) - len(text.lstrip())
+            shown = text.strip()
+            weight = ' font-weight="bold"' if bold else ""
+            yield (
+                f'<text x="{left + start * CELL:.1f}" y="{top + 13}" fill="{front}"{weight} '
+                f'textLength="{len(shown) * CELL:.1f}">{escape(shown)}</text>'
+            )
+
+
+def svg(screen: Any, title: str) -> str:
+    """Draw a terminal's screen."""
+    width, height = COLUMNS * CELL + 2 * MARGIN, BAR + 2 * MARGIN + ROWS * LINE
+    buttons = "".join(
+        f'<circle cx="{20 + 20 * number}" cy="{BAR / 2}" r="6" fill="{color}"/>'
+        for number, color in enumerate(("#ff5f57", "#febc2e", "#28c840"))
+    )
+    lines = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height}" '
+        f'font-family="DejaVu Sans Mono, Menlo, Consolas, monospace" font-size="{SIZE}" '
+        'xml:space="preserve">',
+        f"<title>{escape(title)}</title>",
+        f'<rect width="{width:.0f}" height="{height}" rx="9" fill="{BACKGROUND}"/>',
+        f'<path d="M0 {BAR}V9a9 9 0 0 1 9-9h{width - 18:.0f}a9 9 0 0 1 9 9V{BAR}z" '
+        f'fill="{TITLE_BAR}"/>',
+        buttons,
+        f'<text x="{width / 2:.0f}" y="{BAR / 2 + 5}" fill="#b6bdca" text-anchor="middle" '
+        f'font-family="sans-serif" font-size="13">{escape(title)}</text>',
+    ]
+    for row in range(ROWS):
+        lines += _row(screen, row)
+    return "\n".join([*lines, "</svg>", ""])
+
+
+def main() -> None:
+    """Play the session and write the picture."""
+    with tempfile.TemporaryDirectory() as folder, demo.serve() as port:
+        home = Path(folder)
+        (home / "notes.org").write_text(DOCUMENT.format(port=port))
+        with emacs(home, init_line() + LOOK, "notes.org") as terminal:
+            play(terminal)
+            terminal.wait_for("Authorization")
+            drawn = svg(terminal.screen, "notes.org - Emacs").replace(f":{port}", ":8000")
+    Path(__file__).with_name("emacs.svg").write_text(drawn)
+
+
+if __name__ == "__main__":
+    main()
