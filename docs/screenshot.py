@@ -131,7 +131,7 @@ def play(terminal: Terminal) -> None:
     terminal.type("\x1b\t:host/tasks?done=true\r#+end_src\x10\x03\x03")
     terminal.wait_for("Request duration")
     terminal.type("\x1b>\r#+begin_src restclient\rPOS\x1b\t:host/tasks\rContent-Ty\x1b\t")
-    terminal.type("json\r\r{\"title\": \"Read the docs\"}\r#+end_src\x10\x10\x10\x05\rAut")
+    terminal.type('json\r\r{"title": "Read the docs"}\r#+end_src\x10\x10\x10\x05\rAut')
 
 
 # ---------------------------------------------------------------------------------------- drawing

@@ -26,6 +26,7 @@ from orgrest.model import Notice, OrgrestError, Span
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
 
 Severity: TypeAlias = Literal["error", "warning", "hint"]
 
@@ -74,23 +75,22 @@ class _Problem:
     severity: Severity
     code: str
     message: str
-    title: str = ""
-    change: _Change | None = None
 
 
 class Part:
     """A region as it is read: its requests, its block's arguments, its variables' scope.
 
-    `earlier` are the names that earlier blocks capture; `outer` is what the block gives its
-    requests, to be compared.
+    `earlier` are the names that earlier blocks capture; `values`, `literal` and `directory` what
+    the block gives its requests (see `variables.Scope.block`).
     """
 
     def __init__(self, region: regions.Region, parsed: syntax.Document) -> None:
         self.region = region
         self.parsed = parsed
         self.arguments = header.Arguments()
-        self.scope = variables.Scope()
-        self.outer: object = ()
+        self.values: dict[str, str] = {}
+        self.literal: dict[str, str] = {}
+        self.directory: Path | None = None
         self.earlier: frozenset[str] = frozenset()
 
     @cached_property
@@ -102,7 +102,11 @@ class Part:
     def names(self) -> frozenset[str]:
         """All names of variables that may be used in the region."""
         own = (item.name for item in self.parsed.items if isinstance(item, syntax.Definition))
-        return frozenset(own) | self.captures | self.earlier | self.scope.names()
+        return frozenset(own).union(self.captures, self.earlier, self.values, self.literal)
+
+    def scope(self, document: variables.Scope) -> variables.Scope:
+        """Return the region's scope within the document's."""
+        return document.block(self.values, self.literal, self.directory)
 
     def request_at(self, offset: int) -> syntax.ParsedRequest | None:
         """Return the request around an offset of the region's text, or else None."""
@@ -127,8 +131,8 @@ class Analysis:
         """
         self.text = text
         self.kind = kind
-        self.scope = scope()
-        self._remembered = self.scope.captured
+        self._new_scope = scope
+        self.remembered = scope().captured
         self._parsed: dict[str, syntax.Document] = {}
         self._known: dict[object, tuple[_Problem, ...]] = {}
         self._before = before
@@ -153,7 +157,6 @@ class Analysis:
         parsed = self._parsed.get(text) or (self._before and self._before._parsed.get(text))
         part = Part(region, parsed or region.parsed)
         self._parsed[text] = part.parsed
-        part.scope = self.scope
         if region.block is not None and self._inherited is not None:
             try:
                 part.arguments = header.of_block(region.block, self._inherited)
@@ -164,9 +167,8 @@ class Analysis:
         return part
 
     def _open_scope(self, part: Part, block: org.Block) -> None:
-        """Give a block its scope, with the `:var`s whose values stand in the document."""
-        values: dict[str, str] = {}
-        literal: dict[str, str] = {}
+        """Give a block its `:var`s, with the values of those that stand in the document."""
+        values, literal = part.values, part.literal
         for name, assignment in part.arguments.variables.items():
             literal[name] = variables.UNKNOWN
             try:
@@ -186,12 +188,9 @@ class Analysis:
                 self._check_reference(block, name, value.name)
             else:
                 literal[name] = data.to_text(value)
-        directory = self.scope.directory
         given = part.arguments.values.get("dir")
         if isinstance(given, str) and given:
-            directory = directory / given
-        part.scope = self.scope.block(values, literal, directory)
-        part.outer = (tuple(values.items()), tuple(literal.items()), directory)
+            part.directory = self._new_scope().directory / given
 
     def _check_reference(self, block: org.Block, name: str, target: str) -> None:
         document = self.document
@@ -221,9 +220,9 @@ class Analysis:
     def argument_span(self, block: org.Block, variable: str) -> Span | None:
         """Return where a block's own lines set a `:var`, None where they do not."""
         for text, start in self.argument_texts(block):
-            for name, at, end in assignments(text):
-                if name == variable:
-                    return Span(start + at, start + end)
+            for one in assignments(text):
+                if one.name == variable:
+                    return Span(start + one.start, start + one.end)
         return None
 
     def _line_span(self, line: int) -> Span:
@@ -239,49 +238,65 @@ class Analysis:
     def diagnostics(self) -> tuple[Diagnostic, ...]:
         """All problems, in the order of the text."""
         found = list(self._outer)
+        scope = self._new_scope()
         if self.document is not None:
             found += self._call_problems(self.document)
         for part in self.parts:
             found += self._argument_problems(part)
-            for problem in self._problems(part):
-                found.append(self._placed(part.region, problem))
+            for problem in self._problems(part, part.scope(scope)):
+                found.append(self._placed(part, problem))
         self._before = None
         return tuple(sorted(found, key=lambda one: (one.span.start, one.span.end)))
 
-    def _problems(self, part: Part) -> Iterator[_Problem]:
+    def scope_of(self, part: Part, request: syntax.ParsedRequest) -> variables.Scope:
+        """Return the scope of a request, with what the ones above it capture, as far as known."""
+        document = self._new_scope()
+        for one in self.parts:
+            for above in one.parsed.requests:
+                if one is part and above.span.start >= request.span.start:
+                    return part.scope(document)
+                self._capture(above, document)
+        return part.scope(document)
+
+    def _capture(self, request: syntax.ParsedRequest, scope: variables.Scope) -> None:
+        for capture in request.captures:
+            value = self.remembered.get(capture.name, variables.UNKNOWN)
+            scope.capture(request, capture.name, value)
+
+    def _problems(self, part: Part, scope: variables.Scope) -> Iterator[_Problem]:
         """Yield the problems of a region, offsets counted from its start."""
         parsed = part.parsed
         text = part.region.source.text
         loose = part.arguments.values.get("prologue") or (
             part.arguments.values.get("noweb") not in (None, "no", "tangle") and _NOWEB.search(text)
         )
-        for problem in _segment_problems(text, parsed.problems, (), 0, part.names):
+        for problem in _segment_problems(text, parsed.problems, (), 0):
             if not loose:
                 yield problem
-        known = hash((part.outer, part.earlier))
+        outer = (tuple(part.values.items()), tuple(part.literal.items()), part.directory)
+        known = hash((outer, part.earlier))
         start = 0
         definitions: list[syntax.Definition] = []
         for item in parsed.items:
             if isinstance(item, syntax.Definition):
                 definitions.append(item)
             elif isinstance(item, syntax.ParsedRequest):
-                for problem in self._segment(part, item, start, definitions, known):
+                for problem in self._segment(part, scope, item, start, definitions, known):
                     if not (loose and _excusable(problem, text, start)):
                         yield attrs.evolve(
                             problem, start=problem.start + start, end=problem.end + start
                         )
                 for one in definitions:
                     known = hash((known, one.name, one.operator, one.value.text))
-                for capture in item.captures:
-                    known = hash((known, capture.name))
-                    value = self._remembered.get(capture.name, variables.UNKNOWN)
-                    part.scope.capture(item, capture.name, value)
+                known = hash((known, *(capture.name for capture in item.captures)))
+                self._capture(item, scope)
                 definitions = []
                 start = item.span.end
 
     def _segment(
         self,
         part: Part,
+        scope: variables.Scope,
         request: syntax.ParsedRequest,
         start: int,
         definitions: Sequence[syntax.Definition],
@@ -294,12 +309,12 @@ class Analysis:
         if found is None and self._before is not None:
             found = self._before._known.get(key)
         if found is None:
-            checked = variables.check(request, part.scope, definitions)
+            checked = variables.check(request, scope, definitions)
             problems = [
-                *_segment_problems(text, checked.problems, checked.notices, start, part.names),
+                *_segment_problems(text, checked.problems, checked.notices, start),
                 *_request_problems(text, request, checked, start),
             ]
-            secrets = part.scope.secrets
+            secrets = scope.secrets
             found = tuple(
                 dict.fromkeys(
                     attrs.evolve(one, message=results.mask(one.message, secrets))
@@ -311,11 +326,13 @@ class Analysis:
             self._known[key] = found  # else the files may come and go
         return found
 
-    def _placed(self, region: regions.Region, problem: _Problem) -> Diagnostic:
+    def _placed(self, part: Part, problem: _Problem) -> Diagnostic:
+        """Return a region's problem as one of the file, with what would put it right."""
+        region = part.region
         start, end = region.to_file(problem.start), region.to_file(problem.end)
-        fixes: tuple[Fix, ...] = ()
-        if problem.change is not None:
-            fixes = (Fix(problem.title, (self._edit(region, problem.change),)),)
+        text = region.source.text
+        title, change = _fix(text, problem.code, problem.start, problem.end, part.names)
+        fixes = (Fix(title, (self._edit(region, change),)),) if change is not None else ()
         return Diagnostic(
             Span(start, max(start, end)), problem.severity, problem.code, problem.message, fixes
         )
@@ -357,17 +374,17 @@ class Analysis:
             return
         for text, start in self.argument_texts(part.region.block):
             for name, at in argument_names(text):
-                if name[1:].lower() in _KNOWN:
+                if name[1:].lower() in header.KNOWN:
                     continue
                 span = Span(start + at, start + at + len(name))
                 message = f"no header argument {name} is known: it has no effect"
-                known = [f":{one}" for one in _KNOWN]
+                known = [f":{one}" for one in header.KNOWN]
                 yield Diagnostic(
                     span, "warning", "unknown-argument", message, _renaming(name, known, span)
                 )
 
 
-_KNOWN: frozenset[str] = getattr(header, "KNOWN", frozenset())
+_VAR = re.compile(r":?var[ \t]+")
 _HEADER_LINE = re.compile(r"[ \t]*#\+(\w+)(?:\[.*?\])?:[ \t]*(.*)")
 
 
@@ -385,22 +402,38 @@ def argument_names(text: str) -> Iterator[tuple[str, int]]:
         at += len(piece)
 
 
-def assignments(text: str) -> Iterator[tuple[str, int, int]]:
-    """Yield the variables that header arguments set with ``:var``: name, start and end of it."""
+@attrs.frozen
+class Assignment:
+    """A variable that ``:var`` sets: name and value as they are written, and their places."""
+
+    name: str
+    start: int
+    end: int
+    value: str
+    value_start: int
+
+
+def assignments(text: str) -> Iterator[Assignment]:
+    """Yield the variables that header arguments set with ``:var``."""
     at = 0
     for number, piece in enumerate(header.split(text, " \t", ":")):
         start = at + 2 * (number > 0)
         at = start + len(piece)
-        name, blank, rest = piece.partition(" ")
-        if not blank or name.lstrip(" \t:") != "var":
+        match = _VAR.match(piece)
+        if match is None:
             continue
-        word_at = start + len(name) + 1
-        words = header.split(rest, " \t", "")
+        words = header.split(piece[match.end() :], " \t", "")
+        word_at = match.end()
         for index, word in enumerate(words):
-            variable, equals, _ = word.partition("=")
+            name, equals, _ = word.partition("=")
             following = next((w for w in words[index + 1 :] if w), "")
-            if variable and (equals or following.startswith("=")):
-                yield variable, word_at, word_at + len(variable)
+            if name and (equals or following.startswith("=")):
+                value_at = piece.index("=", word_at) + 1
+                value_at += len(piece[value_at:]) - len(piece[value_at:].lstrip(" \t"))
+                yield Assignment(
+                    name, start + word_at, start + word_at + len(name),
+                    piece[value_at:], start + value_at,
+                )  # fmt: skip
             word_at += len(word) + 1
 
 
@@ -429,7 +462,6 @@ def _segment_problems(
     problems: Sequence[OrgrestError],
     notices: Sequence[Notice],
     start: int,
-    names: frozenset[str],
 ) -> Iterator[_Problem]:
     """Turn what parsing and expanding say into problems; what stands above `start` is not ours."""
     both: tuple[OrgrestError | Notice, ...] = (*problems, *notices)
@@ -440,8 +472,7 @@ def _segment_problems(
         if isinstance(one, OrgrestError) and one.code not in _WARNINGS:
             severity = "error"
         at, end = _extent(text, one.offset)
-        title, change = _fix(text, one.code, at, end, names)
-        yield _Problem(at - start, end - start, severity, one.code, one.reason, title, change)
+        yield _Problem(at - start, end - start, severity, one.code, one.reason)
 
 
 def _extent(text: str, offset: int) -> tuple[int, int]:
@@ -464,9 +495,13 @@ def _fix(
         return "Put an empty line before the body", _Change(line, line, "\n", lines=True)
     if code == "no-separator":
         return "Put ### between the requests", _Change(line, line, "###\n", lines=True)
+    if code == "unknown-method":
+        return f"Replace with {found.upper()}", _Change(start, end, found.upper())
+    if code == "repeated-header":
+        return "Remove this line", _Change(start, end, "", lines=True)
     if code == "undefined-variable":
         name = found.strip(":{} \t")
-        for close in get_close_matches(name, names, 1):
+        for close in get_close_matches(name, names - {name}, 1):
             at = start + found.find(name)
             return f"Replace with {close}", _Change(at, at + len(name), close)
     if code == "lisp" and (match := _LISP_CALL.match(text, start)):
@@ -486,84 +521,60 @@ def _request_problems(
     text: str, request: syntax.ParsedRequest, checked: variables.Checked, start: int
 ) -> Iterator[_Problem]:
     """Yield what is odd in a request that says what it means."""
-    at, end = request.method_span.start, request.method_span.end
+
+    def problem(at: int, end: int, severity: Severity, code: str, message: str) -> _Problem:
+        return _Problem(at - start, end - start, severity, code, message)
+
+    span = request.method_span
     upper = request.method.upper()
     if request.method != upper and registry.method(request.method) is None:
         if registry.method(upper) is not None:
             message = f"methods are case-sensitive: {request.method} is not {upper}"
-            yield _Problem(
-                at - start, end - start, "warning", "unknown-method", message,
-                f"Replace with {upper}", _Change(at, end, upper),
-            )  # fmt: skip
+            yield problem(span.start, span.end, "warning", "unknown-method", message)
     elif upper in ("GET", "HEAD") and request.body is not None:
         message = f"a {upper} request has no body by rights: many servers ignore or refuse it"
-        body_at, body_end = _extent(text, request.body.span.start)
-        yield _Problem(body_at - start, body_end - start, "warning", "unexpected-body", message)
-    yield from _repeated_headers(request, start)
-    yield from _lisp_that_is_read(request, start)
-    yield from _json_problems(request, checked, start)
-
-
-def _repeated_headers(request: syntax.ParsedRequest, start: int) -> Iterator[_Problem]:
+        at, end = _extent(text, request.body.span.start)
+        yield problem(at, end, "warning", "unexpected-body", message)
     seen: set[str] = set()
     for item in request.headers:
-        if not isinstance(item, syntax.HeaderLine):
-            continue
-        name = item.name.text.lower()
-        entry = registry.header(name)
-        if name in seen and entry is not None and entry.single:
-            at, end = item.span.start, item.span.end
-            at = item.name.offset(0)
-            message = f"{entry.name} stands here a second time, and may stand in a request once"
-            yield _Problem(
-                at - start, end - start, "warning", "repeated-header", message,
-                "Remove this line", _Change(at, end, "", lines=True),
-            )  # fmt: skip
-        seen.add(name)
-
-
-def _lisp_that_is_read(request: syntax.ParsedRequest, start: int) -> Iterator[_Problem]:
-    """Yield the `(getenv "X")` of definitions: the one call in Lisp that is understood."""
+        if isinstance(item, syntax.HeaderLine):
+            name = item.name.text.lower()
+            entry = registry.header(name)
+            if name in seen and entry is not None and entry.single:
+                message = f"{entry.name} stands here a second time; a request may have one"
+                at = item.name.offset(0)
+                yield problem(at, item.span.end, "warning", "repeated-header", message)
+            seen.add(name)
     for definition in request.known.between(start, request.span.start):
-        if definition.operator == ":=" and (match := _LISP_CALL.match(definition.value.text)):
-            instead = variables.without_lisp(match[1], match[2])
-            if match[1] == "getenv" and instead:
-                at = definition.value.offset(0)
-                end = at + len(match[0])
-                yield _Problem(
-                    at - start, end - start, "hint", "lisp", f"{instead} is the same without Lisp",
-                    f"Replace with {instead}", _Change(at, end, instead),
-                )  # fmt: skip
+        match = _LISP_CALL.match(definition.value.text)
+        if definition.operator == ":=" and match and match[1] == "getenv" and match[2]:
+            at = definition.value.offset(0)
+            message = f"{variables.without_lisp(match[1], match[2])} is the same without Lisp"
+            yield problem(at, at + len(match[0]), "hint", "lisp", message)
+    if request.body is not None:
+        for at, end, reason in _json_problems(request.body, checked):
+            end = end if end > at else _extent(text, at)[1]
+            if end <= at:
+                at = text.rfind("\n", 0, at) + 1
+            yield problem(at, end, "warning", "bad-json", f"this is not JSON: {reason}")
 
 
-def _json_problems(
-    request: syntax.ParsedRequest, checked: variables.Checked, start: int
-) -> Iterator[_Problem]:
+def _json_problems(body: syntax.Body, checked: variables.Checked) -> Iterator[tuple[int, int, str]]:
     """Yield where a JSON body cannot be read, with the values of its variables put in."""
     kind = next((value for name, value in checked.headers if name.lower() == "content-type"), "")
     kind = kind.partition(";")[0].strip().lower()
-    if not checked.body or not (kind == "application/json" or kind.endswith("+json")):
-        return
     text = "".join(piece for piece, _ in checked.body)
-    if not text.strip():
+    if not text.strip() or not (kind == "application/json" or kind.endswith("+json")):
         return
     try:
         json.loads(text.replace(variables.UNKNOWN, "0"))
     except json.JSONDecodeError as error:
-        at = error.pos
-        if variables.UNKNOWN in text[max(at - 1, 0) : at + 2]:
-            return  # it depends on what comes back
-        reason = error.msg[:1].lower() + error.msg[1:]
+        around = text[: error.pos].rstrip()[-1:] + text[error.pos : error.pos + 1]
+        if variables.UNKNOWN not in around:  # else it depends on what comes back
+            at = body.template.offset(_template_index(checked.body, error.pos))
+            yield at, at, error.msg[:1].lower() + error.msg[1:]
     except (ValueError, RecursionError):
         return
-    else:
-        return
-    where = request.body.template.offset(_template_index(checked.body, at)) if request.body else 0
-    line_end = request.source.text.find("\n", where)
-    end = len(request.source.text) if line_end < 0 else line_end
-    yield _Problem(
-        where - start, max(end, where) - start, "warning", "bad-json", f"this is not JSON: {reason}"
-    )
 
 
 def _template_index(pieces: Sequence[tuple[str, int]], at: int) -> int:

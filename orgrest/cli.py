@@ -19,7 +19,15 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import click
 
-from orgrest.files import Encoding, File, FileChangedError, FileError, decode, write_result
+from orgrest.files import (
+    Encoding,
+    File,
+    FileChangedError,
+    FileError,
+    decode,
+    is_request_file,
+    write_result,
+)
 from orgrest.model import OrgrestError
 
 if TYPE_CHECKING:
@@ -28,17 +36,17 @@ if TYPE_CHECKING:
     from orgrest.evaluate import Evaluation, Exchange, Options, Outcome
     from orgrest.variables import Scope
 
-REQUEST_SUFFIXES = frozenset({".http", ".rest"})
 SAVE_EVERY = 2.0  # seconds between saves when --save is not given
 MANY = 20  # requests from which on there is a progress bar
 
 _COMMANDS = """\b
 Other commands (orgrest COMMAND --help):
-  demo  evaluate the tour against a server on this machine
-  curl  print a request as a curl command, or turn one into a block
-  lsp   serve an editor as a language server
-  emacs  print the line that sets Emacs up
-  babel  evaluate a block for Org Babel, which asks in JSON
+  demo      evaluate the tour against a server on this machine
+  curl      print a request as a curl command, or turn one into a block
+  complete  print what can be put in at a place of a document, for editors
+  lsp       serve an editor as a language server
+  emacs     print the line that sets Emacs up
+  babel     evaluate a block for Org Babel, which asks in JSON
 """
 
 
@@ -49,6 +57,7 @@ _MODULES = {
     "emacs": "orgrest.editor_commands",
     "babel": "orgrest.editor_commands",
     "lsp": "orgrest.editor_commands",
+    "complete": "orgrest.editor_commands",
 }
 
 
@@ -264,11 +273,6 @@ def evaluate(
         if client is not None:
             client.close()
     sys.exit(status)
-
-
-def is_request_file(path: Path) -> bool:
-    """Tell whether a file of this name holds requests alone; any other is an Org document."""
-    return path.suffix.lower() in REQUEST_SUFFIXES
 
 
 def _ask(question: str) -> bool:

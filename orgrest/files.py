@@ -24,6 +24,9 @@ import attrs
 
 from orgrest.model import OrgrestError
 
+REQUEST_SUFFIXES = frozenset({".http", ".rest"})
+"""How names of request files end; other documents are Org's."""
+
 _COOKIE = re.compile(rb"-\*-.*?coding:[ \t]*([-\w.]+)")
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8"),
@@ -31,6 +34,11 @@ _MARKS = (
     (codecs.BOM_UTF16_BE, "utf-16-be"),
     (b"", "utf-8"),
 )
+
+
+def is_request_file(path: Path) -> bool:
+    """Tell whether a file of this name holds requests alone; any other is an Org document."""
+    return path.suffix.lower() in REQUEST_SUFFIXES
 
 
 class FileError(OrgrestError):
@@ -172,6 +180,21 @@ def write_result(path: Path, data: bytes) -> None:
     except OSError as error:
         raise FileError(f"cannot be written: {error.strerror}", file=str(path)) from None
     write(path, data)
+
+
+def entries(directory: Path, folder: str) -> list[str]:
+    """List the names in a folder, given as a document in `directory` writes it.
+
+    Names of folders end in a slash. There are none in a folder that is outside of `directory`, or
+    cannot be read.
+    """
+    try:
+        found = (directory / folder).resolve()
+        if not found.is_relative_to(directory.resolve()):
+            return []
+        return [f"{one.name}/" if one.is_dir() else one.name for one in os.scandir(found)]
+    except (OSError, ValueError, RuntimeError):  # a NUL in the name, a loop of links
+        return []
 
 
 def _replace(target: Path, data: bytes, shown: Path) -> None:

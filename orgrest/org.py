@@ -72,6 +72,7 @@ _TODAY = {
     "headers": "header",
     "result": "results",
 }
+NAME_KEYWORDS = frozenset({"name", *(key for key, today in _TODAY.items() if today == "name")})
 _AFFILIATED = frozenset({"caption", "header", "name", "plot", "results", *_TODAY})
 _VERBATIM_BLOCKS = frozenset({"src", "example", "export", "comment", "verse"})
 _PLAIN_CONTAINERS = frozenset({"quote", "center"})

@@ -59,20 +59,21 @@ from orgrest.syntax import (
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-_KNOWN_METHODS = frozenset(
-    ["GET", "POST", "DELETE", "PUT", "HEAD", "OPTIONS", "PATCH", "TRACE", "CONNECT"]
+# The lines of the language, from the first character that is no blank to the last. Those that begin
+# something carry names for their groups, so that they can be looked for together.
+REQUEST = re.compile(
+    rf"(?={TCHARS}[ \t])(?=(?i:GET|POST|DELETE|PUT|HEAD|OPTIONS|PATCH|TRACE|CONNECT)[ \t]|"
+    rf"{TCHARS}[ \t]+(?:[A-Za-z][A-Za-z0-9+.-]*://|/|:[^\s:=/]|\{{\{{))"
+    rf"(?P<method>{TCHARS})[ \t]+(?P<target>\S.*)"
 )
-
-_REQUEST = re.compile(rf"({TCHARS})[ \t]+(\S.*)")
+DEFINITION = re.compile(r":(?P<name>[^\s:={}]+)[ \t]*(?P<operator>:?=)[ \t]*(?P<value>.*)")
+HERE = re.compile(r"<<[ \t]*([A-Za-z_][A-Za-z0-9_]*)?")
+BODY_HERE = re.compile(r"<<(?P<word>[A-Za-z_][A-Za-z0-9_]*)")
+HOOK = re.compile(r"->[ \t]*(?P<hook>\S+)(?:[ \t]+(?P<rest>.*))?")
+SET_VAR = re.compile(r":([^\s:=]+)[ \t]+(\S.*)")
 _VERSION = re.compile(r"(?<![ \t])[ \t]+HTTP/(\d(?:\.\d)?)$")
-_TARGET = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://|/|:[^\s:=/]|\{\{")
-_DEFINITION = re.compile(r":([^\s:={}]+)[ \t]*(:?=)[ \t]*(.*)")
-_HERE = re.compile(r"<<[ \t]*([A-Za-z_][A-Za-z0-9_]*)?")
-_BODY_HERE = re.compile(r"<<([A-Za-z_][A-Za-z0-9_]*)")
 _HEADER = re.compile(rf"((?:{TCHARS}|\{{\{{[^\s{{}}]+\}}\}})+|:[^\s:=]+(?=:[ \t])):[ \t]?(.*)")
 _HEADER_VARIABLE = re.compile(r":([^\s:=]+)|\{\{[ \t]*([^\s{}]+)[ \t]*\}\}")
-_HOOK = re.compile(r"->[ \t]*(\S+)(?:[ \t]+(.*))?")
-_SET_VAR = re.compile(r":([^\s:=]+)[ \t]+(\S.*)")
 _FILE = re.compile(r"<(?:[ \t]++([^<>]++)|(?=[^<>\s=\"'./]*+[./])([^<>\s=\"']++))")
 _PART_FILE = re.compile(r"<[ \t]++([^<>]++)")
 _BLANKS = " \t\r"
@@ -102,14 +103,7 @@ def _dedent(text: str, start: int, indent: int) -> tuple[str, int]:
 
 def is_request_line(text: str) -> bool:
     """Whether a line begins a request: a method, blanks, and what can be a URL."""
-    return _request_line(text.lstrip(" \t")) is not None
-
-
-def _request_line(text: str) -> re.Match[str] | None:
-    match = _REQUEST.fullmatch(text)
-    if match and (match[1].upper() in _KNOWN_METHODS or _TARGET.match(match[2])):
-        return match
-    return None
+    return REQUEST.fullmatch(text.lstrip(" \t")) is not None
 
 
 def _one_line(text: str, offset: int) -> Template:
@@ -158,9 +152,9 @@ class _Parser:
         elif text.startswith("#"):
             self._at += 1
             self._comment(line, text)
-        elif definition := _DEFINITION.fullmatch(text):
+        elif definition := DEFINITION.fullmatch(text):
             self._definition(line, definition)
-        elif request := _request_line(text):
+        elif request := REQUEST.fullmatch(text):
             self._request(line, request)
         else:
             self._at += 1
@@ -179,7 +173,7 @@ class _Parser:
         base = line.start + indent
         value = _one_line(match[3], base + match.start(3))
         end = line.start + len(line.text)
-        if here := _HERE.fullmatch(match[3]):
+        if here := HERE.fullmatch(match[3]):
             found = self._here(here[1], indent)
             if found is None:
                 what = f"a line that is {here[1]}" if here[1] else "a line that starts with #"
@@ -250,7 +244,7 @@ class _Parser:
                 break
             if text[0] in "?&" and not headers and not captures:
                 url.append((text, start))
-            elif hook := _HOOK.fullmatch(text):
+            elif hook := HOOK.fullmatch(text):
                 self._hook(hook, start, captures, problems)
             elif variable := _HEADER_VARIABLE.fullmatch(text):
                 headers.append(HeaderVariable(variable[1] or variable[2], self._span(line)))
@@ -305,7 +299,7 @@ class _Parser:
                 continue
             below = at if below is None else below
             if text:
-                if is_request_line(text) or _DEFINITION.fullmatch(text):
+                if is_request_line(text) or DEFINITION.fullmatch(text):
                     return False
                 self._at = below
                 return True
@@ -318,7 +312,7 @@ class _Parser:
         captures: list[Capture],
         problems: list[OrgrestError],
     ) -> None:
-        if hook[1] == "jq-set-var" and (match := _SET_VAR.fullmatch(hook[2] or "")):
+        if hook[1] == "jq-set-var" and (match := SET_VAR.fullmatch(hook[2] or "")):
             at = start + hook.start(2)
             captures.append(Capture(match[1], match[2], self.source, Span(at, at + len(hook[2]))))
         elif hook[1] == "jq-set-var":
@@ -340,7 +334,7 @@ class _Parser:
         first = self._at
         if first < len(self._lines):
             text, start = self._lines[first].dedented(indent)
-            if here := _BODY_HERE.fullmatch(text):
+            if here := BODY_HERE.fullmatch(text):
                 return self._here_body(here[1], start, indent, problems)
         while self._at < len(self._lines):
             if self._lines[self._at].dedented(indent)[0].startswith("#"):
@@ -452,7 +446,7 @@ def _why_no_header(text: str) -> tuple[str, str]:
     """Return what to tell about a line among the headers that is none, and a word for it."""
     if is_request_line(text):
         return "a second request: separate requests with a line that starts with #", "no-separator"
-    if _DEFINITION.fullmatch(text):
+    if DEFINITION.fullmatch(text):
         return "a variable is defined above its request, not among its headers", "bad-definition"
     return "this is no header (Name: value): put an empty line before the body", "bad-header"
 
@@ -474,7 +468,7 @@ def _needs_quoting(text: str) -> bool:
         any(line.startswith("#") or line != line.rstrip(_BLANKS) for line in lines)
         or not lines[-1]
         or _FILE.fullmatch(lines[0]) is not None
-        or _BODY_HERE.fullmatch(lines[0]) is not None
+        or BODY_HERE.fullmatch(lines[0]) is not None
         or "\r" in text
     )
 
@@ -496,7 +490,7 @@ def quote_body(text: str) -> str:
 
 def print_definition(name: str, value: str, operator: str = "=") -> str:
     """Return the lines of `:name = value`, as a here-document where the value needs one."""
-    plain = "\n" not in value and value == value.strip(_BLANKS) and not _HERE.fullmatch(value)
+    plain = "\n" not in value and value == value.strip(_BLANKS) and not HERE.fullmatch(value)
     return f":{name} {operator} {value}\n" if plain else f":{name} {operator} {_quote(value)}\n"
 
 

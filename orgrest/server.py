@@ -16,12 +16,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import functools
-import os
 import re
 import shutil
 import tempfile
-import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
@@ -29,7 +26,6 @@ from uuid import uuid4
 
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException, JsonRpcInvalidParams
-from pygls.io_ import run_async
 from pygls.lsp.server import LanguageServer
 from pygls.protocol import LanguageServerProtocol
 from pygls.protocol.language_server import lsp_method
@@ -38,8 +34,9 @@ from pygls.uris import to_fs_path
 from orgrest import org
 from orgrest.analysis import Analysis, Diagnostic
 from orgrest.evaluate import EvaluationError, Options, Outcome
-from orgrest.files import FileError, write_result
+from orgrest.files import REQUEST_SUFFIXES, FileError, write_result
 from orgrest.model import OrgrestError, Source, Span
+from orgrest.names import Names
 from orgrest.positions import Change, Place, Text
 from orgrest.results import mask, visible
 from orgrest.sending import CancelledRunError, Run
@@ -47,7 +44,7 @@ from orgrest.transport import Cookies
 from orgrest.variables import Scope
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
 
     from orgrest.evaluate import Placing
     from orgrest.regions import Kind
@@ -59,7 +56,7 @@ TRIES = 5
 """How often a result is offered to a client whose text moves on meanwhile."""
 
 _KINDS: dict[str, Kind] = {"org": "org", "http": "http", "rest": "http", "restclient": "http"}
-_SUFFIXES: dict[str, Kind] = {".org": "org", ".http": "http", ".rest": "http"}
+_SUFFIXES: dict[str, Kind] = {".org": "org", **dict.fromkeys(REQUEST_SUFFIXES, "http")}
 _LANGUAGES = {"js": ("javascript", ".js"), "nxml": ("xml", ".xml"), "text": ("plaintext", ".txt")}
 _SEVERITIES = {
     "error": types.DiagnosticSeverity.Error,
@@ -82,6 +79,7 @@ class Document:
         self.cookies = Cookies()
         self.captured: dict[str, str] = {}
         self.analysis: Analysis | None = None
+        self.names: Names | None = None
         self.followed: list[list[Change]] = []
         """The changes since each of the runs under way has begun."""
         self.timer: asyncio.TimerHandle | None = None
@@ -100,24 +98,27 @@ class Document:
                 self.text, done = self.text.replace(change.text)
             else:
                 self.text, done = self.text.change(
-                    _place(where.start), _place(where.end), change.text
+                    to_place(where.start), to_place(where.end), change.text
                 )
             for followed in self.followed:
                 followed.append(done)
         self.version = version
 
 
-def _place(position: types.Position) -> Place:
+def to_place(position: types.Position) -> Place:
+    """Return a position of the protocol's as ours."""
     return Place(position.line, position.character)
 
 
-def _position(text: Text, offset: int) -> types.Position:
+def to_position(text: Text, offset: int) -> types.Position:
+    """Return the position of an offset."""
     place = text.place(offset)
     return types.Position(place.line, place.character)
 
 
-def _range(text: Text, span: Span) -> types.Range:
-    return types.Range(_position(text, span.start), _position(text, span.end))
+def to_range(text: Text, span: Span) -> types.Range:
+    """Return the range of a span."""
+    return types.Range(to_position(text, span.start), to_position(text, span.end))
 
 
 class _Protocol(LanguageServerProtocol):
@@ -198,8 +199,11 @@ class Server(LanguageServer):
 
     def scope(self, document: Document) -> Scope:
         """Return the scope of a document: files only in its folder."""
-        folder = document.path.parent if document.path else self.scratch()
-        return Scope.of_user(document.name, folder, remembered=document.captured)
+        return Scope.of_user(document.name, self.folder(document), remembered=document.captured)
+
+    def folder(self, document: Document) -> Path:
+        """Return the folder of a document; one that is in none gets one with nothing in it."""
+        return document.path.parent if document.path else self.scratch()
 
     async def analysis(self, document: Document) -> tuple[Analysis, Text]:
         """Return what is known of a document, and the text that it was found in."""
@@ -207,11 +211,17 @@ class Server(LanguageServer):
             text = document.text
             before = document.analysis
             if before is None or before.text != text.text:
-                scope = self.scope(document)
                 document.analysis = await asyncio.to_thread(
-                    Analysis, text.text, document.kind, lambda: scope, before
+                    Analysis, text.text, document.kind, lambda: self.scope(document), before
                 )
             return document.analysis, text  # type: ignore[return-value]  # set above
+
+    async def names(self, document: Document) -> tuple[Names, Text]:
+        """Return the names in a document, and the text that they were found in."""
+        analysis, text = await self.analysis(document)
+        if document.names is None or document.names.analysis is not analysis:
+            document.names = Names(analysis)
+        return document.names, text
 
     # -------------------------------------------------------------------------- diagnostics
 
@@ -237,7 +247,7 @@ class Server(LanguageServer):
         analysis, text = await self.analysis(document)
         found = await asyncio.to_thread(lambda: analysis.diagnostics)
         if self.document(document.uri) is document and document.version == version:
-            self._publish(document.uri, version, [_diagnostic(text, one) for one in found])
+            self._publish(document.uri, version, [to_diagnostic(text, one) for one in found])
 
     def _publish(self, uri: str, version: int | None, found: list[types.Diagnostic]) -> None:
         self.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, found, version))
@@ -407,7 +417,7 @@ class Server(LanguageServer):
             try:
                 answer = await self.workspace_apply_edit_async(
                     types.ApplyWorkspaceEditParams(
-                        self._workspace_edit(document.uri, version, text, [edit]), "Result"
+                        self.workspace_edit(document.uri, version, text, [edit]), "Result"
                     )
                 )
             except JsonRpcException as error:
@@ -420,11 +430,14 @@ class Server(LanguageServer):
         why = f": {reason}" if reason else ""
         return f"the editor did not take the result{why}; it is shown instead"
 
-    def _workspace_edit(
+    def workspace_edit(
         self, uri: str, version: int | None, text: Text, edits: Iterable[org.Edit]
     ) -> types.WorkspaceEdit:
+        """Return edits of a document's text for the client, which refuses them once it changed."""
         changes = [
-            types.TextEdit(_range(text, Span(edit.start, edit.end)), text.with_line_ends(edit.text))
+            types.TextEdit(
+                to_range(text, Span(edit.start, edit.end)), text.with_line_ends(edit.text)
+            )
             for edit in edits
         ]
         if not self.can("workspace", "workspace_edit", "document_changes"):
@@ -538,161 +551,12 @@ def _summary(outcome: Outcome) -> str:
     return "; ".join(lines) or outcome.state
 
 
-def _diagnostic(text: Text, one: Diagnostic) -> types.Diagnostic:
+def to_diagnostic(text: Text, one: Diagnostic) -> types.Diagnostic:
+    """Return a diagnostic as the protocol has it."""
     return types.Diagnostic(
-        _range(text, one.span),
+        to_range(text, one.span),
         one.message,
         severity=_SEVERITIES[one.severity],
         code=one.code,
         source="orgrest",
     )
-
-
-# --------------------------------------------------------------------------------------- commands
-
-
-async def _send(
-    server: Server, document: Document, line: int, token: int | str | None
-) -> dict[str, Any]:
-    number = document.text.line_number(document.text.offset(Place(line, 0)))
-    found = await server.send(document, Options(lines=(number,)), token)
-    return {"line": line, **(found[0] if found else {"state": "skipped", "message": "nothing"})}
-
-
-async def _send_all_above(
-    server: Server, document: Document, line: int, token: int | str | None
-) -> dict[str, Any]:
-    number = document.text.line_number(document.text.offset(Place(line, 0)))
-    found = await server.send(document, Options(until=number), token)
-    texts = [one["text"] for one in found if "text" in one]
-    last = found[-1] if found else {"state": "skipped", "message": "no request above"}
-    whole = {"text": "\n".join(texts)} if texts else {}
-    return {"line": line, **last, **whole, "results": found}
-
-
-async def _copy_as_curl(
-    server: Server, document: Document, line: int, _token: int | str | None
-) -> str:
-    from orgrest.curl import to_command
-
-    number = document.text.line_number(document.text.offset(Place(line, 0)))
-    run = Run(
-        document.text.text,
-        file=document.name,
-        scope=server.scope(document),
-        options=Options(lines=(number,), dry_run=True),
-        plain=document.kind == "http",
-    )
-    commands: list[str] = []
-    try:
-        async for outcome in run.outcomes():
-            if outcome.reason is not None:
-                raise outcome.reason
-            commands += (to_command(exchange.request) for exchange in outcome.exchanges)
-    except OrgrestError as error:
-        raise JsonRpcException(error.reason, types.LSPErrorCodes.RequestFailed) from error
-    return "\n".join(commands)
-
-
-_COMMANDS = {
-    "orgrest.send": _send,
-    "orgrest.sendAllAbove": _send_all_above,
-    "orgrest.copyAsCurl": _copy_as_curl,
-}
-
-
-# --------------------------------------------------------------------------------------- features
-
-
-def make_server() -> Server:
-    """Return a server with all its features, to be started."""
-    server = Server()
-    for name, handler in _COMMANDS.items():
-        server.command(name)(functools.partial(handler, server))
-    server.feature(
-        types.TEXT_DOCUMENT_COMPLETION,
-        types.CompletionOptions(trigger_characters=list(_TRIGGERS)),
-    )(functools.partial(_complete, server))
-    return server
-
-
-_TRIGGERS = ':{/? &=<+("'
-_ITEM_KINDS: dict[str, types.CompletionItemKind] = {}
-
-
-def _complete(server: Server, params: types.CompletionParams) -> types.CompletionList | None:
-    from orgrest.completion import complete
-
-    document = server.document(params.text_document.uri)
-    if document is None:
-        return None
-    text = document.text
-    found = complete(
-        text.text,
-        text.offset(_place(params.position)),
-        document=document.kind,
-        files=None,
-        environ=tuple(os.environ),
-    )
-    items = [
-        types.CompletionItem(
-            one.label,
-            kind=_ITEM_KINDS.get(one.kind, types.CompletionItemKind.Text),
-            documentation=one.documentation,
-            text_edit=types.TextEdit(_range(text, one.span), text.with_line_ends(one.insert)),
-        )
-        for one in found
-    ]
-    return types.CompletionList(is_incomplete=False, items=items)
-
-
-# --------------------------------------------------------------------------------------- starting
-
-
-def serve_stdio() -> int:
-    """Serve the client at standard input and output; give the exit status."""
-    server = make_server()
-    try:
-        server.start_io()
-    finally:
-        server.stop()
-    return 0 if server.protocol.ended_well else 1
-
-
-def serve_tcp(host: str, port: int, announce: Callable[[int], None]) -> int:
-    """Serve the first client that connects; give the exit status.
-
-    `announce` is told the port, which the system chooses where `port` is 0. Raises OSError where
-    it cannot be listened on.
-    """
-    server = make_server()
-    try:
-        with contextlib.suppress(SystemExit, KeyboardInterrupt):
-            asyncio.run(_serve_one(server, host, port, announce))
-    finally:
-        server.stop()
-    return 0 if server.protocol.ended_well else 1
-
-
-async def _serve_one(server: Server, host: str, port: int, announce: Callable[[int], None]) -> None:
-    connected: asyncio.Future[tuple[asyncio.StreamReader, asyncio.StreamWriter]]
-    connected = asyncio.get_running_loop().create_future()
-
-    async def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        if connected.done():
-            writer.close()
-        else:
-            connected.set_result((reader, writer))
-
-    listener = await asyncio.start_server(accept, host, port)
-    announce(listener.sockets[0].getsockname()[1])
-    reader, writer = await connected
-    listener.close()
-    server.protocol.set_writer(writer)
-    await run_async(
-        stop_event=threading.Event(),
-        reader=reader,
-        protocol=server.protocol,
-        error_handler=server.report_server_error,
-    )
-    writer.close()

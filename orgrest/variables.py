@@ -67,10 +67,9 @@ MAX_SIZE = 64 * 2**20
 MAX_DEPTH = 100
 """How many variables may stand in each other's values."""
 
-_REFERENCE = re.compile(r"\{\{[ \t]*([^\s{}:=\"'(),]+)[ \t]*\}\}|:(?=[^\s:=])")
+REFERENCE = re.compile(r"\{\{[ \t]*([^\s{}:=\"'(),]+)[ \t]*\}\}|:(?=[^\s:=])")
 _NAME_CHARACTER = re.compile(r"[\w-]")
 _PLAIN_NAME = re.compile(r"[^\W\d][\w-]*")
-_FUNCTIONS = 'env("NAME"), netrc("host"), uuid(), now("%Y-%m-%d"), base64(...), urlencode(...)'
 _LISP = {
     "getenv": 'env("NAME")',
     "format-time-string": 'now("%Y-%m-%d")',
@@ -97,6 +96,31 @@ _TOKENS = re.compile(
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r"}
 _FIELD = re.compile(TCHARS)
 _BOUNDARY = re.compile(r';\s*boundary=(?:"([^"]*)"|([^;\s]+))', re.IGNORECASE)
+
+
+@attrs.frozen
+class Function:
+    """A function of expressions: how it is written, what it gives, and how many arguments it takes.
+
+    What a `secret` one gives is shown nowhere.
+    """
+
+    usage: str
+    description: str
+    least: int
+    most: int
+    secret: bool = False
+
+
+FUNCTIONS: Mapping[str, Function] = {
+    "env": Function('env("NAME")', "A variable of the environment or the env file.", 1, 2, True),
+    "netrc": Function('netrc("host")', "The password of a host's netrc entry.", 1, 2, True),
+    "uuid": Function("uuid()", "A random UUID.", 0, 0),
+    "now": Function('now("%Y-%m-%d")', "The time in UTC, in strftime's format.", 0, 1),
+    "base64": Function("base64(...)", "The Base64 form of what is in the parentheses.", 1, 1),
+    "urlencode": Function("urlencode(...)", "The same, percent-encoded for a URL.", 1, 1),
+}
+_USAGES = ", ".join(function.usage for function in FUNCTIONS.values())
 
 
 @attrs.define(eq=False)
@@ -353,7 +377,7 @@ def references(
     `lengths` are those of the names that there are, the greatest first.
     """
     at = start
-    while match := _REFERENCE.search(text, at, stop):
+    while match := REFERENCE.search(text, at, stop):
         at = match.end()
         if match[1] is not None:
             yield Reference(match[1], match.start(), at, match.start(1))
@@ -651,7 +675,7 @@ class _Expression:
         if token is None or token["mark"] or depth > MAX_DEPTH:
             rest = self._template.text[start:].strip()
             what = f"not understood: {_short(rest)}" if rest else "an expression is missing"
-            raise self._error(start, f"{what}. There are {_FUNCTIONS}", "bad-expression")
+            raise self._error(start, f"{what}. There are {_USAGES}", "bad-expression")
         if token["number"]:
             return token["number"]
         if token["string"]:
@@ -665,7 +689,7 @@ class _Expression:
     def _call(self, name: str, start: int, depth: int) -> str:
         mark = self._next()
         if mark is None or mark["mark"] != "(":
-            reason = f"{name} is not a function call. There are {_FUNCTIONS}"
+            reason = f"{name} is not a function call. There are {_USAGES}"
             raise self._error(start, reason, "bad-expression")
         arguments: list[str] = []
         closing = _TOKENS.match(self._template.text, self._at)
@@ -682,23 +706,17 @@ class _Expression:
                 raise self._error(self._at, reason, "bad-expression")
 
     def _apply(self, name: str, arguments: list[str], start: int) -> str:
-        functions: dict[str, tuple[Callable[[list[str], int], str], int, int]] = {
-            "env": (self._env, 1, 2),
-            "netrc": (self._netrc, 1, 2),
-            "uuid": (self._uuid, 0, 0),
-            "now": (self._now, 0, 1),
-            "base64": (self._base64, 1, 1),
-            "urlencode": (self._urlencode, 1, 1),
-        }
-        if name not in functions:
-            reason = f"there is no function {name}. There are {_FUNCTIONS}"
+        function = FUNCTIONS.get(name)
+        if function is None:
+            reason = f"there is no function {name}. There are {_USAGES}"
             raise self._error(start, reason, "bad-expression")
-        function, least, most = functions[name]
+        least, most = function.least, function.most
         if not least <= len(arguments) <= most:
             count = str(most) if least == most else f"{least} to {most}"
             reason = f"{name} takes {count} arguments, not {len(arguments)}"
             raise self._error(start, reason, "bad-expression")
-        return function(arguments, start)
+        compute: Callable[[list[str], int], str] = getattr(self, f"_{name}")
+        return compute(arguments, start)
 
     def _env(self, arguments: list[str], start: int) -> str:
         value = self._scope.env(arguments[0])
@@ -749,7 +767,7 @@ class _Expression:
     def _lisp(self, text: str) -> ExpansionError:
         match = re.match(r"\(\s*([^\s()]+)", text)
         known = _LISP.get(match[1]) if match else None
-        instead = f"write {known} instead" if known else f"there are {_FUNCTIONS}"
+        instead = f"write {known} instead" if known else f"there are {_USAGES}"
         return self._error(0, f"Emacs Lisp is not run: {instead}", "lisp")
 
     def _error(self, at: int, reason: str, code: str) -> ExpansionError:

@@ -1,0 +1,136 @@
+"""What an editor tells about the thing under the pointer, in Markdown.
+
+A variable's value and where it is set, the URL that a request would be sent to, and what HTTP means
+by a method, a header field, a media type or a status code. Secrets are masked.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from orgrest import registry, results, syntax, variables
+from orgrest.model import Span
+
+if TYPE_CHECKING:
+    from orgrest.analysis import Analysis, Part
+    from orgrest.names import Names, Occurrence
+
+_STATUS = re.compile(r"\bHTTP/[\d.]+[ \t]+(\d{3})\b")
+_MEDIA_TYPE = re.compile(r"[\w.+*-]+/[\w.+*-]+")
+_MOST = 2000
+
+
+def hover(analysis: Analysis, names: Names, offset: int) -> tuple[str, Span] | None:
+    """Return what there is to say about the place at `offset`, and what it is about; or None."""
+    occurrence = names.at(offset)
+    if occurrence is not None and occurrence.part is not None and occurrence.part >= 0:
+        part = analysis.parts[occurrence.part]
+        return _variable(analysis, names, part, occurrence), occurrence.span
+    for part in analysis.parts:
+        if part.region.span.start <= offset <= part.region.span.end:
+            found = _in_part(analysis, part, offset)
+            if found is not None:
+                text, span = found
+                return text, part.region.to_file_span(span)
+    return _status(analysis.text, offset)
+
+
+def _status(text: str, offset: int) -> tuple[str, Span] | None:
+    start = text.rfind("\n", 0, offset) + 1
+    end = text.find("\n", offset)
+    for match in _STATUS.finditer(text, start, len(text) if end < 0 else end):
+        if match.start() <= offset <= match.end() and (entry := registry.status(int(match[1]))):
+            return f"**{entry.code} {entry.name}**\n\n{_about(entry)}", Span(*match.span())
+    return None
+
+
+def _about(entry: registry.Entry) -> str:
+    return f"{entry.description}\n\n{entry.source}"
+
+
+def _code(text: str) -> str:
+    """Quote text for Markdown, as code that nothing in it can end."""
+    shown = results.visible(text if len(text) <= _MOST else f"{text[:_MOST]}...")
+    fence = "`" * max(3, *(len(run) + 1 for run in re.findall(r"`+", shown)), 3)
+    return f"{fence}\n{shown}\n{fence}"
+
+
+def _known(text: str) -> str:
+    return text.replace(variables.UNKNOWN, "...")
+
+
+# ------------------------------------------------------------------------------------- variables
+
+
+def _variable(analysis: Analysis, names: Names, part: Part, one: Occurrence) -> str:
+    """Tell a variable's value and where it is set."""
+    inside = part.region.from_file(one.span.start)
+    request = part.parsed.request_at(inside)
+    value = None
+    scope = variables.Scope()
+    if request is not None:
+        scope = analysis.scope_of(part, request)
+        value = variables.value_of(one.name, request, scope)
+    if one.role == "capture":
+        value = analysis.remembered.get(one.name, variables.UNKNOWN)
+    lines = [f"**{one.name}**"]
+    if value is None and one.role == "use":
+        lines.append("is not defined here")
+    elif value == variables.UNKNOWN:
+        lines.append("gets its value when requests are sent")
+    elif value is not None:
+        lines.append(_code(_known(results.mask(value, scope.secrets))))
+    places = names.definitions(one)
+    numbers = [analysis.text.count("\n", 0, place.span.start) + 1 for place in places]
+    how = {"definition": "set", "capture": "captured from a response", "argument": "given by :var"}
+    lines += (
+        f"{how[place.role]} in line {number}" for place, number in zip(places, numbers, strict=True)
+    )
+    return "\n\n".join(lines)
+
+
+# ------------------------------------------------------------------------------------- requests
+
+
+def _in_part(analysis: Analysis, part: Part, offset: int) -> tuple[str, Span] | None:
+    """Return what there is to say about a place in a request, spans within the region."""
+    inside = part.region.from_file(offset)
+    request = part.request_at(inside)
+    if request is None:
+        return None
+    span = request.method_span
+    if span.start <= inside <= span.end:
+        method = registry.method(request.method)
+        return (f"**{method.name}**\n\n{_about(method)}", span) if method else None
+    target = request.target
+    start, end = target.offset(0), target.offset(len(target.text))
+    if start <= inside <= end:
+        scope = analysis.scope_of(part, request)
+        url = results.mask(variables.check(request, scope).url, scope.secrets)
+        return f"{request.method}\n\n{_code(_known(url))}", Span(start, end)
+    for item in request.headers:
+        if isinstance(item, syntax.HeaderLine) and item.span.start <= inside <= item.span.end:
+            return _header(item, inside)
+    return None
+
+
+def _header(line: syntax.HeaderLine, inside: int) -> tuple[str, Span] | None:
+    name = line.name.text
+    start = line.name.offset(0)
+    if inside <= start + len(name):
+        field = registry.header(name)
+        span = Span(start, start + len(name))
+        return (f"**{field.name}**\n\n{_about(field)}", span) if field else None
+    at = line.value.offset(0)
+    for match in _MEDIA_TYPE.finditer(line.value.text):
+        if match.start() <= inside - at <= match.end() and (entry := registry.media_type(match[0])):
+            text = f"**{entry.name}**\n\n{_about(entry)}"
+            return text, Span(at + match.start(), at + match.end())
+    for value in registry.values(name):
+        word = value.name.rstrip("= ")
+        found = re.search(rf"(?<![\w-]){re.escape(word)}(?![\w-])", line.value.text, re.IGNORECASE)
+        if found and found.start() <= inside - at <= found.end():
+            text = f"**{value.name}**\n\n{_about(value)}"
+            return text, Span(at + found.start(), at + found.end())
+    return None
