@@ -44,8 +44,11 @@ LOOK = """
       org-confirm-babel-evaluate nil org-startup-folded nil
       company-idle-delay 0.1 company-minimum-prefix-length 3 company-tooltip-align-annotations t)
 (global-company-mode)
+(electric-indent-mode -1)
 (setq-default mode-line-format '(" %b  (%m)  %l:%c"))
 """
+
+END, UP, COMPLETE, SEND = "\x1b>", "\x10", "\x1b\t", "\x03\x03"  # as Emacs binds them
 
 DOCUMENT = """\
 #+TITLE: Notes on the tasks API
@@ -127,11 +130,14 @@ def init_line() -> str:
 def play(terminal: Terminal) -> None:
     """Type a request, evaluate it, and begin another."""
     terminal.wait_for("Notes on the tasks API")
-    terminal.type("\x1b>#+begin_src restclient :jq .[0]\rGE")
-    terminal.type("\x1b\t:host/tasks?done=true\r#+end_src\x10\x03\x03")
+    terminal.type(f"{END}#+begin_src restclient :jq .[0]\rGE{COMPLETE}")
+    terminal.wait_for(r"\bGET\b")
+    terminal.type(f":host/tasks?done=true\r#+end_src{UP}{SEND}")
     terminal.wait_for("Request duration")
-    terminal.type("\x1b>\r#+begin_src restclient\rPOS\x1b\t:host/tasks\rContent-Ty\x1b\t")
-    terminal.type('json\r\r{"title": "Read the docs"}\r#+end_src\x10\x10\x10\x05\rAut')
+    terminal.type(f"{END}\r#+begin_src restclient\rPO{COMPLETE}")
+    terminal.wait_for(r"\bPOST\b")
+    terminal.type(":host/tasks\rAccept: application/json\rAuthorization: Bearer xyz\rConten")
+    terminal.wait_for("content-type|Content-Type")
 
 
 # ---------------------------------------------------------------------------------------- drawing
@@ -157,7 +163,8 @@ def _row(screen: Any, row: int) -> Iterator[str]:
         left, width = MARGIN + at * CELL, len(text) * CELL
         at += len(text)
         if back != BACKGROUND:
-            yield f'<rect x="{left:.1f}" y="{top}" width="{width:.1f}" height="{LINE}" fill="{back}"/>'
+            where = f'x="{left:.1f}" y="{top}" width="{width:.1f}" height="{LINE}"'
+            yield f'<rect {where} fill="{back}"/>'
         if text.strip():
             start = len(text) - len(text.lstrip())
             shown = text.strip()
@@ -175,17 +182,17 @@ def svg(screen: Any, title: str) -> str:
         f'<circle cx="{20 + 20 * number}" cy="{BAR / 2}" r="6" fill="{color}"/>'
         for number, color in enumerate(("#ff5f57", "#febc2e", "#28c840"))
     )
+    fonts = f'font-family="DejaVu Sans Mono, Menlo, Consolas, monospace" font-size="{SIZE}"'
+    view = f'viewBox="0 0 {width:.0f} {height}"'
+    bar = f"M0 {BAR}V9a9 9 0 0 1 9-9h{width - 18:.0f}a9 9 0 0 1 9 9V{BAR}z"
+    place = f'x="{width / 2:.0f}" y="{BAR / 2 + 5:.0f}" text-anchor="middle"'
     lines = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height}" '
-        f'font-family="DejaVu Sans Mono, Menlo, Consolas, monospace" font-size="{SIZE}" '
-        'xml:space="preserve">',
+        f'<svg xmlns="http://www.w3.org/2000/svg" {view} {fonts} xml:space="preserve">',
         f"<title>{escape(title)}</title>",
         f'<rect width="{width:.0f}" height="{height}" rx="9" fill="{BACKGROUND}"/>',
-        f'<path d="M0 {BAR}V9a9 9 0 0 1 9-9h{width - 18:.0f}a9 9 0 0 1 9 9V{BAR}z" '
-        f'fill="{TITLE_BAR}"/>',
+        f'<path d="{bar}" fill="{TITLE_BAR}"/>',
         buttons,
-        f'<text x="{width / 2:.0f}" y="{BAR / 2 + 5}" fill="#b6bdca" text-anchor="middle" '
-        f'font-family="sans-serif" font-size="13">{escape(title)}</text>',
+        f'<text {place} fill="#b6bdca" font-family="sans-serif">{escape(title)}</text>',
     ]
     for row in range(ROWS):
         lines += _row(screen, row)
@@ -199,7 +206,6 @@ def main() -> None:
         (home / "notes.org").write_text(DOCUMENT.format(port=port))
         with emacs(home, init_line() + LOOK, "notes.org") as terminal:
             play(terminal)
-            terminal.wait_for("Authorization")
             drawn = svg(terminal.screen, "notes.org - Emacs").replace(f":{port}", ":8000")
     Path(__file__).with_name("emacs.svg").write_text(drawn)
 

@@ -421,7 +421,7 @@ The values of variables are in it, secrets included: it has to work."
 (defvar-local orgrest--completions nil
   "The last completions of this buffer, as (START PREFIX SIZE ITEMS).
 ITEMS complete PREFIX, which stands at START; SIZE is that of all other text.
-They hold as long as that stays and the text at START begins with PREFIX.")
+They hold as long as that stays and PREFIX grows towards one of ITEMS.")
 
 (defconst orgrest--fence
   "^\\*+ \\|^[ \t]*#\\+\\(?:begin_src[ \t]+\\([^ \t\n]*\\)\\|\\(?:begin\\|end\\)_\\S-\\)"
@@ -457,10 +457,13 @@ They hold as long as that stays and the text at START begins with PREFIX.")
 (defun orgrest--cached-p ()
   "Tell whether the last completions still hold."
   (pcase orgrest--completions
-    (`(,start ,prefix ,size ,_)
+    (`(,start ,prefix ,size ,items)
      (and (<= start (point))
           (= size (- (buffer-size) (- (point) start)))
-          (string-prefix-p prefix (buffer-substring-no-properties start (point)))))))
+          (let ((text (buffer-substring-no-properties start (point))))
+            (and (string-prefix-p prefix text)
+                 (seq-some (lambda (item) (string-prefix-p text (alist-get 'label item) t))
+                           items)))))))
 
 (defun orgrest--completions ()
   "Give the completions at point, as the variable of this name has them, or nil."

@@ -623,14 +623,18 @@ def test_typing_on_asks_no_second_time_and_changes_elsewhere_do(tmp_path: Path) 
         (tell (mapcar (lambda (key)
                         (funcall (plist-get (nthcdr 3 (orgrest-completion-at-point)) key)
                                  "user-agent"))
-                      '(:annotation-function :company-kind :company-docsig)))""",
+                      '(:annotation-function :company-kind :company-docsig)))
+        (insert "ser-agent: x\\n\\n###\\nPO") (tell (labels))
+        (insert "ST http://y/\\nUs") (tell (labels))""",
     )
-    first, second, third, fourth, described = told
+    first, second, third, fourth, described, fifth, sixth = told
     assert first[0] == second[0] == 1
     assert "accept-language" in first[1]
     assert second[1] == ["accept-language"]
     assert (third[0], fourth[0]) == (2, 3)
     assert "user-agent" in fourth[1]
+    assert fifth[1] == ["POST"]
+    assert "User-Agent" in sixth[1]
     assert described[:2] == ["  header", "property"]
     assert described[2]
 
