@@ -28,9 +28,9 @@ import pyte
 
 from orgrest import demo
 
-COLUMNS, ROWS = 84, 34
+COLUMNS, ROWS = 84, 36
 CELL, LINE, SIZE, MARGIN, BAR = 8.43, 18, 14, 14, 34
-FOREGROUND, BACKGROUND, TITLE_BAR = "#e8e8e8", "#16181d", "#2a2e37"
+FOREGROUND, BACKGROUND, TITLE_BAR = "#ffffff", "#000000", "#2b2e36"
 NAMED = {
     "black": "#000000", "red": "#e06c75", "green": "#98c379", "brown": "#e5c07b",
     "blue": "#61afef", "magenta": "#c678dd", "cyan": "#56b6c2", "white": "#dcdfe4",
@@ -42,13 +42,15 @@ LOOK = """
 (load-theme 'modus-vivendi t)
 (setq inhibit-startup-screen t ring-bell-function 'ignore make-backup-files nil
       org-confirm-babel-evaluate nil org-startup-folded nil
-      company-idle-delay 0.1 company-minimum-prefix-length 3 company-tooltip-align-annotations t)
+      company-idle-delay 0.1 company-minimum-prefix-length 3 company-tooltip-align-annotations t
+      company-tooltip-limit 6)
 (global-company-mode)
 (electric-indent-mode -1)
 (setq-default mode-line-format '(" %b  (%m)  %l:%c"))
 """
 
-END, UP, COMPLETE, SEND = "\x1b>", "\x10", "\x1b\t", "\x03\x03"  # as Emacs binds them
+# Keys as Emacs binds them: M->, C-p, C-a C-o, M-TAB, C-c C-c
+END, UP, OPEN, COMPLETE, SEND = "\x1b>", "\x10", "\x01\x0f", "\x1b\t", "\x03\x03"
 
 DOCUMENT = """\
 #+TITLE: Notes on the tasks API
@@ -134,9 +136,9 @@ def play(terminal: Terminal) -> None:
     terminal.wait_for(r"\bGET\b")
     terminal.type(f":host/tasks?done=true\r#+end_src{UP}{SEND}")
     terminal.wait_for("Request duration")
-    terminal.type(f"{END}\r#+begin_src restclient\rPO{COMPLETE}")
+    terminal.type(f"{END}\r#+begin_src restclient\r#+end_src{OPEN}PO{COMPLETE}")
     terminal.wait_for(r"\bPOST\b")
-    terminal.type(":host/tasks\rAccept: application/json\rAuthorization: Bearer xyz\rConten")
+    terminal.type(":host/tasks\rAccept: application/json\rConten")
     terminal.wait_for("content-type|Content-Type")
 
 
