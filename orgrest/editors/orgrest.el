@@ -274,12 +274,13 @@ These may hold variables; what another block gave is never looked through."
   (setq-local comment-start "# "
               comment-start-skip "^[ \t]*#+[ \t]*"
               comment-end ""
-              indent-line-function #'ignore ; TAB is free to complete, and blanks have a meaning
-              tab-always-indent 'complete
+              indent-line-function #'ignore
               outline-regexp "###+"
               imenu-generic-expression `(("Names" "^[ \t]*###+[ \t]*\\(.+\\)$" 1)
                                          (nil ,(concat orgrest--request ".*") 0))
               font-lock-defaults '(orgrest--font-lock t))
+  (when buffer-file-name                ; Org presses TAB in buffers of its own, to indent
+    (setq-local tab-always-indent 'complete))
   (add-hook 'completion-at-point-functions #'orgrest-completion-at-point nil t))
 
 (put 'orgrest-mode 'eglot-language-id "http")

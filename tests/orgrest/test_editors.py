@@ -5,6 +5,7 @@ Each runs without its user's configuration, with a HOME of its own, against a se
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import re
@@ -19,16 +20,18 @@ from importlib.metadata import version
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING
+from xml.etree import ElementTree
 
 import pytest
 from click.testing import CliRunner
 from servers import RawServer, by_path, response
 
-from orgrest import editor_commands
+from orgrest import demo, editor_commands
 
 if TYPE_CHECKING:
     import socket
     from collections.abc import Iterator
+    from types import ModuleType
 
 needs_emacs = pytest.mark.skipif(
     shutil.which("emacs") is None, reason="Emacs is not installed: apt install emacs-nox"
@@ -787,3 +790,149 @@ def test_the_settings_for_helix_are_toml_with_its_keys() -> None:
         for name in re.findall(r"%\{(.*?)\}", step)
     }
     assert variables == {"buffer_name", "cursor_line"}
+
+
+# ------------------------------------------------------------------------ what a user does at first
+
+
+@needs_emacs
+def test_with_the_one_line_in_a_new_home_a_request_is_typed_sent_and_its_answer_read(
+    tmp_path: Path,
+) -> None:
+    screenshot = pytest.importorskip("pyte", reason="pyte is not installed: pip install pyte") and (
+        load(DOCS / "screenshot.py")
+    )
+    (tmp_path / "notes.org").write_text("")
+    with demo.serve() as port:
+        terminal = screenshot.emacs(tmp_path, screenshot.init_line(), "notes.org")
+        with terminal:
+            terminal.wait_for("notes.org")
+            terminal.type("#+begin_src restclient\r#+end_src")
+            terminal.type(f"{screenshot.OPEN}GE{screenshot.COMPLETE}")
+            terminal.wait_for(r"\bGET\b")
+            terminal.type(f"http://127.0.0.1:{port}/login\raccept-lang{screenshot.COMPLETE}")
+            terminal.wait_for("accept-language:")
+            terminal.type(f"en{screenshot.SEND}")
+            terminal.wait_for(r"Evaluate this restclient code block on your system\?")
+            terminal.type("yes\r")
+            terminal.wait_for("Request duration")
+            assert re.search(r"#\+RESULTS:\n#\+BEGIN_SRC text\ntour-token\nGET ", terminal.text)
+            terminal.type("\x18\x13")
+            terminal.wait_for("Wrote ")
+    lines = [line.strip() for line in (tmp_path / "notes.org").read_text().splitlines()]
+    assert lines[:6] == [
+        "#+begin_src restclient",
+        f"GET http://127.0.0.1:{port}/login",
+        "accept-language: en",
+        "#+end_src",
+        "",
+        "#+RESULTS:",
+    ]
+
+
+def load(path: Path) -> ModuleType:
+    """Import a script of the documentation."""
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_picture_in_the_documentation_shows_nothing_of_a_machine() -> None:
+    text = (DOCS / "emacs.svg").read_text()
+    ElementTree.fromstring(text)
+    assert "BEGIN_SRC" in text
+    assert re.search(r"/(?:home|root|tmp|Users)\b", text) is None
+
+
+# ------------------------------------------------------------------ with a language server; company
+
+
+def library(name: str) -> list[str]:
+    """The flags with which Emacs finds a library, which Debian keeps in folders of its own."""
+    folders = sorted(Path("/usr/share/emacs/site-lisp/elpa").glob("*/"))
+    flags = [part for folder in folders for part in ("-L", str(folder))]
+    form = f"(kill-emacs (if (locate-library {json.dumps(name)}) 0 1))"
+    for found in ([], flags):
+        command = ["emacs", "--batch", "-Q", *found, "--eval", form]
+        if subprocess.run(command, check=False, capture_output=True).returncode == 0:
+            return found
+    pytest.skip(f"Emacs has no {name}: apt install elpa-{name}")
+
+
+EGLOT = """
+(require 'eglot)
+(setq eglot-autoshutdown nil eglot-sync-connect 10 eglot-confirm-server-initiated-edits nil)
+(defun start ()
+  (let ((eglot-connect-timeout 20)) (apply #'eglot (eglot--guess-contact)))
+  (wait-for #'eglot-current-server))
+(defun run (command)
+  (eglot-execute-command (eglot-current-server) command
+    (vector (list :uri (eglot--path-to-uri buffer-file-name)
+                  :line (1- (line-number-at-pos))))))
+(add-hook 'kill-emacs-hook #'eglot-shutdown-all)
+"""
+
+
+@needs_emacs
+def test_eglot_finds_the_server_of_both_modes_and_completes_checks_and_sends(
+    tmp_path: Path, api: str
+) -> None:
+    (tmp_path / "a.http").write_text(f"GET {api}/text\n\n###\n\nGET {api}/{{{{none}}}}\n")
+    block = f"#+begin_src restclient\nGET {api}/json\n#+end_src\n"
+    (tmp_path / "notes.org").write_text(block)
+    told = emacs(
+        tmp_path,
+        f"""{EGLOT}
+        (find-file "a.http") (start)
+        (wait-for (lambda () (flymake-diagnostics)))
+        (tell (flymake-diagnostic-text (car (flymake-diagnostics))))
+        (goto-char (line-end-position)) (insert "\\nContent-Ty")
+        (let ((calls 0))
+          (advice-add 'orgrest--complete :before (lambda () (setq calls (1+ calls))))
+          (completion-at-point)
+          (tell (list calls (buffer-substring (line-beginning-position) (point)))))
+        (tell (plist-get (run "orgrest.send") :text))
+        (tell (run "orgrest.copyAsCurl"))
+        (set-buffer-modified-p nil)
+        (find-file "notes.org") (start) (forward-line)
+        (run "orgrest.send")
+        (wait-for (lambda () (save-excursion (search-forward "END_SRC" nil t))))
+        (tell (buffer-substring-no-properties (point-min) (point-max)))""",
+        *library("eglot"),
+    )
+    diagnostic, (calls, line), text, curl, document = told
+    assert "none" in str(diagnostic)
+    assert (calls, str(line).lower().rstrip(": ")) == (0, "content-type")
+    assert str(text).startswith("one line\n")
+    assert str(curl).startswith("curl")
+    assert f"{api}/text" in str(curl)
+    command = [sys.executable, "-m", "orgrest", "notes.org"]
+    subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
+    assert changing(str(document)) == changing((tmp_path / "notes.org").read_text())
+
+
+@needs_emacs
+def test_company_offers_what_orgrest_knows_with_its_description(tmp_path: Path) -> None:
+    told = emacs(
+        tmp_path,
+        """(require 'company)
+        (setq company-backends '(company-capf))
+        (switch-to-buffer "a") (orgrest-mode) (insert "GET http://x/\\nacc") (company-mode)
+        (company-manual-begin)
+        (tell (mapcar #'substring-no-properties company-candidates))
+        (tell (company-call-backend 'annotation (car company-candidates)))
+        (let ((buffer (company-call-backend 'doc-buffer (car company-candidates))))
+          (tell (with-current-buffer (if (consp buffer) (car buffer) buffer) (buffer-string))))
+        (company-complete-selection)
+        (tell (buffer-substring-no-properties (line-beginning-position) (point)))""",
+        *library("company"),
+    )
+    candidates, annotation, documentation, line = told
+    assert "accept" in candidates
+    assert "accept-language" in candidates
+    assert "header" in str(annotation)
+    assert "RFC" in str(documentation)
+    assert line == f"{candidates[0]}: "
