@@ -188,6 +188,7 @@ def api() -> Iterator[str]:
         "/html": response(b"<p>x</p>", "Content-Type: text/html"),
         "/html?q=%41": response(b"<p>x</p>", "Content-Type: text/html"),
         "/image": response(b"\x89PNG\xff\x00\r\n", "Content-Type: image/png"),
+        "/inline": response(b"src_sh{true}", "Content-Type: text/plain"),
         "/nothing": response(b"", status="204 No Content"),
         "/unicode": response("é ß 日本\n".encode(), "Content-Type: text/plain"),
         "/bad": response(b'{"error": 1}', "Content-Type: application/json", status="400 Bad"),
@@ -246,7 +247,7 @@ def test_emacs_writes_the_documents_that_the_command_writes(
     number: int, tmp_path: Path, api: str
 ) -> None:
     path = PATHS[number]
-    lines = HEADER_ARGUMENTS[number % 3 :: 3] if path != "image" else ["", ":results value"]
+    lines = HEADER_ARGUMENTS[number % 4 :: 4] if path != "image" else ["", ":results value"]
     text = "".join(
         f"* Now {line}\n#+begin_src restclient {line}\nGET {api}/{path}\n#+end_src\n\nafter\n"
         for line in lines
@@ -388,6 +389,119 @@ def test_a_program_that_is_not_there_is_named(tmp_path: Path) -> None:
         assert "/nowhere/orgrest" in str(said)
         assert "orgrest-command" in str(said)
     assert len(told) == 3
+
+
+# ---------------------------------------------------------------- the commands that Emacs stands on
+
+
+def call(api: str, tmp_path: Path, **changes: object) -> dict[str, object]:
+    """What orgrest.el sends for a block, but for some changes."""
+    body = f"GET {api}/json"
+    return {
+        "document": f"* A\n#+begin_src restclient\n{body}\n#+end_src\n",
+        "file": "notes.org",
+        "directory": str(tmp_path),
+        "line": 3,
+        "body": body,
+        "arguments": {},
+        "results": ["raw", "replace"],
+        "values": {},
+        "literal": {},
+    } | changes
+
+
+def babel(given: object) -> tuple[int, str]:
+    text = given if isinstance(given, str | bytes) else json.dumps(given)
+    done = CliRunner().invoke(editor_commands.babel, input=text)
+    return done.exit_code, done.output
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ("{", "not JSON"),
+        ("[]", "not a JSON object"),
+        (b"\xff", "not JSON"),
+        ({}, "no document"),
+        ({"line": "3"}, "no line"),
+        ({"arguments": []}, "no arguments"),
+    ],
+)
+def test_nonsense_from_an_editor_is_refused_with_the_reason(
+    given: object, said: str, tmp_path: Path
+) -> None:
+    if isinstance(given, dict) and given:
+        given = call("http://x", tmp_path, **given)
+    code, output = babel(given)
+    assert code == 2
+    assert said in output
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"line": 1}, "notes.org:1: no request block here"),
+        ({"line": 99}, "notes.org:99: no request block here"),
+        ({"body": "GET nowhere"}, "notes.org:2:5: not an absolute http or https URL: nowhere"),
+        ({"body": "\nGET http://x/{{a}}", "values": {"a": ":a"}}, "refers to itself"),
+        ({"arguments": {"timeout": "soon"}}, "notes.org:3: :timeout is a number of seconds"),
+        ({"arguments": {"jq": "."}, "body": ":a = <<"}, "never ends"),
+        ({"results": ["list", "value", "raw"]}, "looks like Org markup"),
+        ({"results": ["file"], "arguments": {"file": "../x"}}, "below the document's folder"),
+    ],
+)
+def test_a_block_that_cannot_be_evaluated_is_reported_with_its_place(
+    changes: dict[str, object], said: str, tmp_path: Path, api: str
+) -> None:
+    if "list" in str(changes):
+        changes = {**changes, "body": f"GET {api}/inline"}
+    code, output = babel(call(api, tmp_path, **changes))
+    assert code == 1
+    assert said in json.loads(output)["error"]
+
+
+def test_what_is_secret_stays_so_in_what_emacs_gets(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ORGREST_TEST_TOKEN", "hush-hush")
+    body = ':t := env("ORGREST_TEST_TOKEN")\nGET {}/?:t\nA: :t'
+    with RawServer(response(b"it is hush-hush", "Content-Type: text/plain")) as server:
+        for url in (server.url, "http://127.0.0.1:1", "ftp://"):
+            _, output = babel(call("", tmp_path, body=body.format(url)))
+            assert "hush" not in output
+        assert b"A: hush-hush" in server.requests[0]
+
+
+def test_an_option_names_the_file_whose_text_is_on_standard_input(tmp_path: Path, api: str) -> None:
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub" / "body.txt").write_text("from a file")
+
+    def run(*arguments: str, text: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "orgrest", *arguments]
+        return subprocess.run(
+            command, input=text, capture_output=True, text=True, check=False, cwd=tmp_path
+        )
+
+    text = f"GET {api}/nothing\n###\nPOST {api}/json\n\n< body.txt\n"
+    done = run("-", "--stdin-name", "sub/a.http", "--line", "3", "--json", "--quiet", text=text)
+    (line,) = map(json.loads, done.stdout.splitlines())
+    assert (line["file"], line["status"], line["language"]) == ("sub/a.http", 200, "js")
+    assert line["text"].startswith('{\n  "a"')
+    block = f"#+begin_src restclient\nGET {api}/json\n#+end_src\n"
+    (tmp_path / "notes.org").write_text(block)
+    printed = run("--stdin-name", "notes.org", "--stdout", text=block).stdout
+    assert (tmp_path / "notes.org").read_text() == block
+    run("notes.org", text="")
+    assert changing(printed) == changing((tmp_path / "notes.org").read_text())
+    assert (
+        "--data-raw"
+        in run("curl", "-", "--stdin-name", "sub/a.http", "--line", "3", text=text).stdout
+    )
+    assert "for standard input" in run("notes.org", "--stdin-name", "x.org", text="").stderr
+    needs = run("-", "--stdin-name", "x.org", text=block)
+    assert (needs.returncode, "needs --stdout" in needs.stderr) == (2, True)
+    wrong = run("-", "--stdin-name", "a.http", text=f"GET {api}/{{{{b}}}}\n")
+    assert wrong.stderr.startswith("orgrest: a.http:1:")
 
 
 # ----------------------------------------------------------------------------------- request files
@@ -732,6 +846,13 @@ def test_neovim_puts_the_result_below_the_block_as_the_command_does(
     saved = (tmp_path / "notes.org").read_text()
     assert changing(f"{found['document']}\n") == changing(saved)
     assert found["undo"] == 1
+
+
+@needs_neovim
+def test_neovim_completes(tmp_path: Path) -> None:
+    (tmp_path / "b.http").write_text("GET http://x/\ncontent-ty")
+    found = neovim(tmp_path, "completion")
+    assert str(found["line"]).rstrip() == "content-type:"
 
 
 # ------------------------------------------------------------------------------- VS Code and Helix
