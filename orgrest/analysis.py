@@ -274,7 +274,7 @@ class Analysis:
             if not loose:
                 yield problem
         outer = (tuple(part.values.items()), tuple(part.literal.items()), part.directory)
-        known = hash((outer, part.earlier))
+        known = hash((outer, part.earlier, tuple(self.remembered.items())))
         start = 0
         definitions: list[syntax.Definition] = []
         for item in parsed.items:

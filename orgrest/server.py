@@ -183,7 +183,6 @@ class Server(LanguageServer):
         )
         if kind is None:
             return
-        # pygls gives a plain text where the client offered encodings
         encoding: Any = types.PositionEncodingKind(self.workspace.position_encoding).value
         document = Document(item, kind, Text(item.text, encoding))
         self._documents[unquote(item.uri)] = document
@@ -210,7 +209,8 @@ class Server(LanguageServer):
         async with document.lock:
             text = document.text
             before = document.analysis
-            if before is None or before.text != text.text:
+            known = before is not None and before.remembered == document.captured
+            if before is None or before.text != text.text or not known:
                 document.analysis = await asyncio.to_thread(
                     Analysis, text.text, document.kind, lambda: self.scope(document), before
                 )
@@ -405,7 +405,7 @@ class Server(LanguageServer):
                 return "the document was closed meanwhile: the result is shown instead"
             text, version = document.text, document.version
             parsed = await asyncio.to_thread(org.Document, text.text)
-            if document.text is not text:
+            if document.text is not text or self.document(document.uri) is not document:
                 continue
             block = _block_now(parsed, text, placing, _moved(snapshot, changes, placing.start))
             if block is None:

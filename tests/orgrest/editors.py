@@ -1,0 +1,278 @@
+"""An editor for the tests: a real LSP client, with open documents that it edits as editors do."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import functools
+import os
+import re
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import Any, Self
+
+from lsprotocol import types
+from pygls.exceptions import JsonRpcException
+from pytest_lsp import LanguageClient, client_capabilities
+from pytest_lsp.client import make_test_lsp_client
+
+TIMEOUT = 8
+
+
+def units(text: str, encoding: str) -> int:
+    """How long a client takes a text to be."""
+    if encoding == "utf-32":
+        return len(text)
+    if encoding == "utf-16":
+        return sum(2 if ord(c) > 0xFFFF else 1 for c in text)
+    return len(text.encode("utf-8", "surrogatepass"))
+
+
+class Buffer:
+    """An open document; `text` is what the user sees."""
+
+    def __init__(self, editor: Editor, path: Path, text: str) -> None:
+        self.editor = editor
+        self.path = path
+        self.uri = path.as_uri()
+        self.text = text
+        self.version = 1
+
+    def position(self, offset: int) -> types.Position:
+        lines = re.split(r"\r\n|\n|\r", self.text[:offset])
+        return types.Position(len(lines) - 1, units(lines[-1], self.editor.encoding))
+
+    def offset(self, position: types.Position) -> int:
+        at = 0
+        for _ in range(position.line):
+            found = re.compile(r"\r\n|\n|\r").search(self.text, at)
+            assert found is not None
+            at = found.end()
+        end = at
+        while units(self.text[at:end], self.editor.encoding) < position.character:
+            end += 1
+        return end
+
+    def range(self, start: int, end: int) -> types.Range:
+        return types.Range(self.position(start), self.position(end))
+
+    def edit(self, start: int, end: int, new: str) -> None:
+        """What the user types."""
+        self.editor.do(lambda: self.editor._change(self, [(start, end, new)]))
+
+    def replace(self, old: str, new: str) -> None:
+        at = self.text.index(old)
+        self.edit(at, at + len(old), new)
+
+    def at(self, marked: str) -> types.Position:
+        """The position of the bar in `marked`, which is else a piece of the text."""
+        before, _, after = marked.partition("|")
+        return self.position(self.text.index(before + after) + len(before))
+
+    def line(self, piece: str) -> int:
+        return self.position(self.text.index(piece)).line
+
+    def shown(self, where: types.Range) -> str:
+        return self.text[self.offset(where.start) : self.offset(where.end)]
+
+    @property
+    def identifier(self) -> types.TextDocumentIdentifier:
+        return types.TextDocumentIdentifier(self.uri)
+
+    def ask(self, method: str, params: Any) -> Any:
+        return self.editor.request(method, params)
+
+    def command(self, name: str, line: int = 0) -> Any:
+        return self.editor.run(name, self.uri, line)
+
+    def diagnostics(self, wanted: Callable[[list[Any]], bool] = bool) -> list[Any]:
+        """The diagnostics, once they are as `wanted`."""
+        return self.editor.wait_for(
+            lambda: list(self.editor.client.diagnostics.get(self.uri, ())), wanted
+        )
+
+
+class Editor:
+    """A client of a server's process (or of a port), its event loop in a thread of its own."""
+
+    def __init__(
+        self,
+        encoding: str = "utf-16",
+        *,
+        client: str = "visual-studio-code",
+        environ: dict[str, str] | None = None,
+        without: tuple[str, ...] = (),
+        port: int | None = None,
+    ) -> None:
+        self.encoding = encoding
+        self.buffers: dict[str, Buffer] = {}
+        self.applying: Callable[[Buffer], str | None] = lambda _: None
+        """What to do before a result is put in; a reason given back refuses it."""
+        self.questions: list[str] = []
+        self.answer: str | None = None
+        self._port = port
+        self._environ = {**os.environ, **(environ or {})}
+        self.capabilities = client_capabilities(client)
+        assert self.capabilities.general is not None
+        self.capabilities.general.position_encodings = [types.PositionEncodingKind(encoding)]
+        for path in without:
+            *parents, last = path.split(".")
+            found: Any = self.capabilities
+            for name in parents:
+                found = getattr(found, name)
+            setattr(found, last, None)
+        self.loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self.loop.run_forever, daemon=True)
+        self.client: LanguageClient
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        self.do(self._make)
+        self.call(self._start())
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.call(self._stop())
+        self.loop.call_soon_threadsafe(self.loop.stop)
+        self._thread.join()
+        self.loop.close()
+
+    def _make(self) -> None:
+        self.client = make_test_lsp_client()
+        self.client.feature(types.WORKSPACE_APPLY_EDIT)(functools.partial(self._apply))
+        self.client.feature(types.WINDOW_SHOW_MESSAGE_REQUEST)(functools.partial(self._answer))
+
+    async def _start(self) -> None:
+        if self._port is None:
+            await self.client.start_io(sys.executable, "-m", "orgrest", "lsp", env=self._environ)
+        else:
+            await self.client.start_tcp("127.0.0.1", self._port)
+        self.initialized = await self.client.initialize_session(
+            types.InitializeParams(capabilities=self.capabilities)
+        )
+        assert self.initialized.capabilities.position_encoding == self.encoding
+
+    async def _stop(self) -> None:
+        with contextlib.suppress(JsonRpcException):
+            await asyncio.wait_for(self.client.shutdown_session(), TIMEOUT)
+        await self.client.stop()
+
+    # talking
+
+    def do(self, function: Callable[[], Any]) -> Any:
+        """Call a function in the loop."""
+
+        async def call() -> Any:
+            return function()
+
+        return self.call(call())
+
+    def call(self, coroutine: Coroutine[Any, Any, Any]) -> Any:
+        return asyncio.run_coroutine_threadsafe(coroutine, self.loop).result(TIMEOUT)
+
+    def start(self, method: str, params: Any, identifier: str | None = None) -> Any:
+        """Send a request; gives the future of its result."""
+        send = self.client.protocol.send_request
+        return self.do(lambda: send(method, params, msg_id=identifier))
+
+    def request(self, method: str, params: Any) -> Any:
+        return self.start(method, params).result(TIMEOUT)
+
+    def run(self, name: str, uri: str, line: int) -> Any:
+        return plain(self.start_run(name, uri, line).result(TIMEOUT))
+
+    def start_run(self, name: str, uri: str, line: int, identifier: str | None = None) -> Any:
+        params = types.ExecuteCommandParams(name, [{"uri": uri, "line": line}])
+        return self.start(types.WORKSPACE_EXECUTE_COMMAND, params, identifier)
+
+    def notify(self, method: str, params: Any) -> None:
+        self.do(lambda: self.client.protocol.notify(method, params))
+
+    def wait_for(self, get: Callable[[], Any], wanted: Callable[[Any], bool] = bool) -> Any:
+        deadline = time.monotonic() + TIMEOUT
+        while not wanted(found := self.do(get)):
+            assert time.monotonic() < deadline, found
+            time.sleep(0.01)
+        return found
+
+    @property
+    def messages(self) -> list[str]:
+        return self.do(lambda: [one.message for one in self.client.messages])
+
+    # documents
+
+    def open(self, path: Path, text: str, language: str = "") -> Buffer:
+        buffer = Buffer(self, path, text)
+        self.buffers[buffer.uri] = buffer
+        item = types.TextDocumentItem(buffer.uri, language, 1, text)
+        self.notify(types.TEXT_DOCUMENT_DID_OPEN, types.DidOpenTextDocumentParams(item))
+        return buffer
+
+    def close(self, buffer: Buffer) -> None:
+        del self.buffers[buffer.uri]
+        params = types.DidCloseTextDocumentParams(buffer.identifier)
+        self.notify(types.TEXT_DOCUMENT_DID_CLOSE, params)
+
+    def _change(self, buffer: Buffer, edits: list[tuple[int, int, str]]) -> None:
+        changes = []
+        for start, end, new in sorted(edits, reverse=True):
+            changes.append(types.TextDocumentContentChangePartial(buffer.range(start, end), new))
+            buffer.text = buffer.text[:start] + new + buffer.text[end:]
+        buffer.version += 1
+        identifier = types.VersionedTextDocumentIdentifier(buffer.version, buffer.uri)
+        self.client.text_document_did_change(types.DidChangeTextDocumentParams(identifier, changes))
+
+    def _apply(self, params: types.ApplyWorkspaceEditParams) -> types.ApplyWorkspaceEditResult:
+        """Make a workspace edit, if it is one of the present version."""
+        edits: list[tuple[Buffer, int | None, Any]] = [
+            (self.buffers[one.text_document.uri], one.text_document.version, one.edits)  # type: ignore[union-attr]  # no files
+            for one in params.edit.document_changes or ()
+        ]
+        edits += [(self.buffers[uri], None, e) for uri, e in (params.edit.changes or {}).items()]
+        for buffer, version, changes in edits:
+            refused = self.applying(buffer)
+            if refused is None and version not in (None, buffer.version):
+                refused = "the document has changed"
+            if refused is not None:
+                return types.ApplyWorkspaceEditResult(False, refused)
+            self._change(buffer, self.offsets(buffer, changes))
+        return types.ApplyWorkspaceEditResult(True)
+
+    @staticmethod
+    def offsets(buffer: Buffer, edits: Any) -> list[tuple[int, int, str]]:
+        return [
+            (buffer.offset(e.range.start), buffer.offset(e.range.end), e.new_text) for e in edits
+        ]
+
+    def make(self, edit: types.WorkspaceEdit) -> None:
+        """Make an edit that the server gave as an answer."""
+        answer = self.do(lambda: self._apply(types.ApplyWorkspaceEditParams(edit)))
+        assert answer.applied, answer
+
+    def _answer(self, params: types.ShowMessageRequestParams) -> types.MessageActionItem | None:
+        self.questions.append(params.message)
+        found = (a for a in params.actions or () if a.title == self.answer)
+        return next(found, None)
+
+
+def plain(found: Any) -> Any:
+    """A result as plain data: pygls makes named tuples of objects."""
+    if hasattr(found, "_asdict"):
+        return {name: plain(value) for name, value in found._asdict().items()}
+    return [plain(one) for one in found] if isinstance(found, (list, tuple)) else found
+
+
+def serve_tcp(*arguments: str) -> tuple[subprocess.Popen[str], int]:
+    """Start a server on a port of its choice; gives it and the port."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "orgrest", "lsp", "--tcp", *arguments],
+        stdin=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stderr is not None
+    return process, int(process.stderr.readline().rsplit(" ", 1)[1])
