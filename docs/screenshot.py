@@ -11,7 +11,6 @@ import os
 import pty
 import re
 import select
-import signal
 import struct
 import subprocess
 import sys
@@ -59,6 +58,13 @@ DOCUMENT = """\
 """
 
 
+_TAKE_TERMINAL = """
+import fcntl, os, sys, termios
+fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+os.execvp(sys.argv[1], sys.argv[1:])
+"""
+
+
 class Terminal:
     """A program in a terminal of its own: what it shows, and a keyboard."""
 
@@ -66,18 +72,20 @@ class Terminal:
         """Start the program."""
         self.screen = pyte.Screen(COLUMNS, ROWS)
         self._stream = pyte.ByteStream(self.screen)
-        self._pid, self._fd = pty.fork()
-        if self._pid == 0:
-            os.chdir(cwd)
-            os.execvpe(command[0], command, env)  # noqa: S606 - no shell wanted
-        fcntl.ioctl(self._fd, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
+        self._fd, tty = pty.openpty()
+        fcntl.ioctl(tty, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
+        self._process = subprocess.Popen(  # noqa: S603 - no shell, our own command
+            [sys.executable, "-c", _TAKE_TERMINAL, *command],
+            stdin=tty, stdout=tty, stderr=tty, env=env, cwd=cwd, start_new_session=True,
+        )  # fmt: skip
+        os.close(tty)
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        os.kill(self._pid, signal.SIGKILL)
-        os.waitpid(self._pid, 0)
+        self._process.kill()
+        self._process.wait()
         os.close(self._fd)
 
     @property

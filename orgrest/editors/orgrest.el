@@ -349,9 +349,11 @@ cancels."
       (when (buffer-live-p buffer)
         (with-current-buffer buffer
           (dolist (line (split-string (buffer-string) "\n" t))
-            (if (string-prefix-p "{" line)
-                (push (orgrest--read-json line) answers)
-              (push line complaints))))
+            (let ((answer (and (string-prefix-p "{" line)
+                               (ignore-errors (orgrest--read-json line)))))
+              (if answer
+                  (push answer answers)
+                (push line complaints)))))
         (kill-buffer buffer))
       (let* ((answer (car answers))
              (text (alist-get 'text answer))

@@ -990,9 +990,10 @@ EGLOT = """
   (let ((eglot-connect-timeout 20)) (apply #'eglot (eglot--guess-contact)))
   (wait-for #'eglot-current-server))
 (defun run (command)
-  (eglot-execute-command (eglot-current-server) command
-    (vector (list :uri (eglot--path-to-uri buffer-file-name)
-                  :line (1- (line-number-at-pos))))))
+  (jsonrpc-request (eglot-current-server) :workspace/executeCommand
+    (list :command command
+          :arguments (vector (list :uri (concat "file://" buffer-file-name)
+                                   :line (1- (line-number-at-pos)))))))
 (add-hook 'kill-emacs-hook #'eglot-shutdown-all)
 """
 
