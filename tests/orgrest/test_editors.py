@@ -19,11 +19,13 @@ import venv
 from importlib.metadata import version
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
 import pytest
 from click.testing import CliRunner
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from servers import RawServer, by_path, response
 
 from orgrest import demo, editor_commands
@@ -458,6 +460,47 @@ def test_a_block_that_cannot_be_evaluated_is_reported_with_its_place(
     code, output = babel(call(api, tmp_path, **changes))
     assert code == 1
     assert said in json.loads(output)["error"]
+
+
+def test_org_gets_what_it_makes_the_document_of(tmp_path: Path, api: str) -> None:
+    def result(**changes: object) -> Any:
+        code, output = babel(call(api, tmp_path, **changes))
+        assert code == 0, output
+        return json.loads(output)["result"]
+
+    json_body = '{\n  "a": [\n    1,\n    2\n  ],\n  "n": "x"\n}\n'
+    assert result().startswith(
+        f"#+BEGIN_SRC js\n{json_body}// GET {api}/json\n// HTTP/1.1 200 OK\n"
+    )
+    assert result(results=["code"]).startswith(f"{json_body}// GET")
+    assert result(results=["raw", "silent"]) == json_body.removesuffix("\n")
+    assert result(results=["raw", "table", "value"], body=f"GET {api}/rows") == [
+        ["a", "b"],
+        None,
+        ["1", "x"],
+        ["22", ""],
+    ]
+    assert result(results=["list", "value"], body=f"GET {api}/lines") == ["one", "two", "three"]
+    two = f"GET {api}/text\n###\nGET {api}/text"
+    block = "#+BEGIN_SRC text\none line\n\n#+END_SRC\n"
+    shown = result(body=two, arguments={"requests": "all", "noheaders": None})
+    assert shown == f":results:\n{block}{block}:end:\n"
+    inline = f"* A\nsrc_restclient{{GET {api}/text}}\n"
+    there: dict[str, object] = {"document": inline, "line": 2, "body": f"GET {api}/text"}
+    assert result(**there) == "{{{results(=one line=)}}}"
+    assert result(**there, results=["drawer"]) == "=one line="
+
+
+@needs_emacs
+@settings(max_examples=4)
+@given(st.lists(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"))))
+def test_emacs_reads_every_path_of_the_line_as_it_is(
+    tmp_path_factory: pytest.TempPathFactory, texts: list[str]
+) -> None:
+    written = [editor_commands._lisp(text) for text in texts]
+    assert [text for text in written if "\n" in text] == []
+    forms = " ".join(f"(tell {text})" for text in written)
+    assert emacs(tmp_path_factory.mktemp("read"), forms) == texts
 
 
 def test_what_is_secret_stays_so_in_what_emacs_gets(
