@@ -23,10 +23,9 @@
 
 ;;; Code:
 
-(require 'json)
-(require 'seq)
-(require 'subr-x)
-
+;; Nothing is required above what Emacs holds anyway: this file is loaded when Emacs starts.
+(declare-function json-encode "json" (object))
+(declare-function json-read-from-string "json" (string))
 (declare-function lsp-register-client "ext:lsp-mode" (client))
 (declare-function lsp-stdio-connection "ext:lsp-mode" (command &optional test-command))
 (declare-function make-lsp-client "ext:lsp-mode" (&rest arguments))
@@ -34,6 +33,10 @@
 (declare-function org-babel-get-src-block-info "ob-core" (&optional no-eval datum))
 (declare-function org-babel-lob-get-info "ob-lob" (&optional datum &rest _))
 (defvar eglot-server-programs)
+(defvar json-array-type)
+(defvar json-false)
+(defvar json-key-type)
+(defvar json-object-type)
 (defvar lsp-language-id-configuration)
 (defvar org-src-lang-modes)
 
@@ -103,16 +106,21 @@ Give (STATUS OUTPUT ERRORS), STATUS a number or the name of a signal."
     (user-error "There is no program %s; see `orgrest-command'" (car orgrest-command)))
   (append orgrest-command arguments))
 
+(defun orgrest--trim (text)
+  "Give TEXT without blanks and line ends around it."
+  (replace-regexp-in-string "\\`[ \t\n]+\\|[ \t\n]+\\'" "" text))
+
 (defun orgrest--plain (text)
   "Give TEXT, what orgrest complained about, without the name of the program."
-  (let ((told (replace-regexp-in-string "^orgrest: " "" (string-trim text))))
-    (if (string-empty-p told) "orgrest ended without saying why" told)))
+  (let ((told (replace-regexp-in-string "^orgrest: " "" (orgrest--trim text))))
+    (if (equal told "") "orgrest ended without saying why" told)))
 
 (defun orgrest--read-json (text)
   "Read TEXT as JSON: objects as alists, arrays as lists, null and false as nil."
   (if (fboundp 'json-parse-string)
       (json-parse-string text :object-type 'alist :array-type 'list
                          :null-object nil :false-object nil)
+    (require 'json)
     (let ((json-object-type 'alist)
           (json-array-type 'list)
           (json-key-type 'symbol)
@@ -188,6 +196,7 @@ It is BODY with the header arguments PARAMS."
 
 (defun orgrest--evaluate (call)
   "Give orgrest's answer to CALL, which describes a block."
+  (require 'json)
   (pcase-let ((`(,status ,output ,errors) (orgrest--call (json-encode call) "babel")))
     (let ((answer (and (string-prefix-p "{" output) (orgrest--read-json output))))
       (cond ((alist-get 'error answer) (user-error "%s" (alist-get 'error answer)))
@@ -357,12 +366,12 @@ cancels."
         (kill-buffer buffer))
       (let* ((answer (car answers))
              (text (alist-get 'text answer))
-             (told (string-join (nreverse complaints) "\n")))
+             (told (mapconcat #'identity (nreverse complaints) "\n")))
         (when text
           (orgrest--show answer))
         (message "%s"
                  (cond ((process-get process 'orgrest-cancelled) "orgrest: cancelled")
-                       ((not (string-empty-p told)) (orgrest--plain told))
+                       ((not (equal told "")) (orgrest--plain told))
                        (text (concat "orgrest: " (orgrest--summary answer)))
                        (t "orgrest ended without saying why")))))))
 
@@ -416,7 +425,7 @@ The values of variables are in it, secrets included: it has to work."
                               "--line" (number-to-string (line-number-at-pos nil t)))))
     (unless (eql status 0)
       (user-error "%s" (orgrest--plain errors)))
-    (kill-new (string-trim-right output))
+    (kill-new (orgrest--trim output))
     (message "Copied as a curl command")))
 
 ;;; Completion
@@ -465,8 +474,15 @@ They hold as long as that stays and PREFIX grows towards one of ITEMS.")
           (= size (- (buffer-size) (- (point) start)))
           (let ((text (buffer-substring-no-properties start (point))))
             (and (string-prefix-p prefix text)
-                 (seq-some (lambda (item) (string-prefix-p text (alist-get 'label item) t))
-                           items)))))))
+                 (orgrest--find (lambda (item) (string-prefix-p text (alist-get 'label item) t))
+                                items)))))))
+
+(defun orgrest--find (test items)
+  "Give the first of ITEMS that passes TEST, nil if none does."
+  (catch 'found
+    (dolist (item items)
+      (when (funcall test item)
+        (throw 'found item)))))
 
 (defun orgrest--completions ()
   "Give the completions at point, as the variable of this name has them, or nil."
@@ -481,16 +497,18 @@ They hold as long as that stays and PREFIX grows towards one of ITEMS.")
                  (list start
                        (buffer-substring-no-properties start (point))
                        (- (buffer-size) (- (point) start))
-                       (seq-filter (lambda (item) (= start (1+ (alist-get 'start item))))
-                                   all))))))
+                       (delq nil (mapcar (lambda (item)
+                                           (and (= start (1+ (alist-get 'start item))) item))
+                                         all)))))))
   orgrest--completions)
 
 (defun orgrest--finish (item start prefix)
   "Complete the choice of ITEM, whose label has been put in for PREFIX at START.
 What ITEM puts in may be more than its label, and replace more than PREFIX."
-  (let ((label (alist-get 'label item))
-        (rest (- (1+ (alist-get 'end item)) start (length prefix))))
-    (when (string-suffix-p label (buffer-substring-no-properties start (point)))
+  (let* ((label (alist-get 'label item))
+         (end (alist-get 'end item))
+         (rest (and end (- (1+ end) start (length prefix)))))
+    (when (and item (string-suffix-p label (buffer-substring-no-properties start (point))))
       (delete-region (- (point) (length label)) (min (+ (point) rest) (point-max)))
       (insert (alist-get 'insert item)))))
 
@@ -503,7 +521,7 @@ For `completion-at-point-functions'; needs no language server."
       (`(,start ,prefix ,_ ,items)
        (let* ((labels (mapcar (lambda (item) (alist-get 'label item)) items))
               (find (lambda (label)
-                      (seq-find (lambda (item) (equal (alist-get 'label item) label)) items)))
+                      (orgrest--find (lambda (item) (equal (alist-get 'label item) label)) items)))
               (said (lambda (label) (alist-get 'documentation (funcall find label))))
               (kind (lambda (label) (alist-get 'kind (funcall find label)))))
          (list start (point)
@@ -519,16 +537,14 @@ For `completion-at-point-functions'; needs no language server."
                (lambda (label) (car (split-string (or (funcall said label) "") "\n")))
                :company-doc-buffer
                (lambda (label)
-                 (when-let ((text (funcall said label)))
-                   (with-current-buffer (get-buffer-create " *orgrest documentation*")
-                     (erase-buffer)
-                     (insert text)
-                     (current-buffer))))
+                 (with-current-buffer (get-buffer-create " *orgrest documentation*")
+                   (erase-buffer)
+                   (insert (or (funcall said label) ""))
+                   (current-buffer)))
                :exit-function
                (lambda (label status)
                  (when (memq status '(finished sole))
-                   (when-let ((item (funcall find label)))
-                     (orgrest--finish item start prefix))))))))))
+                   (orgrest--finish (funcall find label) start prefix)))))))))
 
 (defun orgrest--kind (kind)
   "Give the symbol by which completion interfaces choose an icon for KIND."

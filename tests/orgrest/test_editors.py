@@ -41,6 +41,7 @@ needs_emacs = pytest.mark.skipif(
 ORGREST_EL = Path(str(files("orgrest") / "editors" / "orgrest.el"))
 
 PRELUDE = """
+(require 'json)
 (setq make-backup-files nil auto-save-default nil create-lockfiles nil
       org-confirm-babel-evaluate nil)
 (defun wait-for (test)
