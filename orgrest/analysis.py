@@ -134,7 +134,10 @@ class Analysis:
         self.remembered = scope().captured
         self._parsed: dict[str, syntax.Document] = {}
         self._known: dict[object, tuple[_Problem, ...]] = {}
-        self._before = before
+        self._parsed_before = before._parsed if before else {}
+        self._known_before: dict[object, tuple[_Problem, ...]] = {}
+        if before is not None:
+            self._known_before = before._known or before._known_before
         self.document = org.Document(text) if kind == "org" else None
         found = (
             regions.regions(text, kind)
@@ -145,6 +148,7 @@ class Analysis:
         self._fixes: dict[Diagnostic, Callable[[], tuple[Fix, ...]]] = {}
         self._inherited = header.Inherited(self.document) if self.document else None
         self.parts = [self._part(region) for region in found]
+        self._parsed_before = {}
         earlier: frozenset[str] = frozenset()
         for part in self.parts:
             part.earlier = earlier
@@ -154,7 +158,7 @@ class Analysis:
 
     def _part(self, region: regions.Region) -> Part:
         text = region.source.text
-        parsed = self._parsed.get(text) or (self._before and self._before._parsed.get(text))
+        parsed = self._parsed.get(text) or self._parsed_before.get(text)
         part = Part(region, parsed or region.parsed)
         self._parsed[text] = part.parsed
         if region.block is not None and self._inherited is not None:
@@ -245,7 +249,7 @@ class Analysis:
             found += self._argument_problems(part)
             for problem in self._problems(part, part.scope(scope)):
                 found.append(self._placed(part, problem))
-        self._before = None
+        self._known_before = {}
         return tuple(sorted(found, key=lambda one: (one.span.start, one.span.end)))
 
     def fixes(self, diagnostic: Diagnostic) -> tuple[Fix, ...]:
@@ -310,9 +314,7 @@ class Analysis:
         """Return the problems of a request and the definitions above it, from `start` on."""
         text = part.region.source.text
         key = (known, text[start : request.span.end])
-        found = self._known.get(key)
-        if found is None and self._before is not None:
-            found = self._before._known.get(key)
+        found = self._known.get(key, self._known_before.get(key))
         if found is None:
             checked = variables.check(request, scope, definitions)
             problems = [

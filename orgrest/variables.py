@@ -292,7 +292,7 @@ class Scope:
 
     def locate(self, path: str) -> Path:
         """Return where a file named in the document is; raises `OrgrestError` as `read` does."""
-        if "\0" in path:
+        if "\0" in f"{self.directory}{path}":
             raise OrgrestError("the name of a file cannot hold a NUL")
         try:
             found = (self.directory / Path(path).expanduser()).resolve()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -244,6 +245,15 @@ def test_a_file_that_comes_and_goes_is_looked_up_anew(tmp_path: Path) -> None:
     assert Analysis(text, "http", scope, before).diagnostics == ()
 
 
+def test_of_all_analyses_only_the_last_keeps_what_it_read() -> None:
+    first = Analysis("GET http://x/\n", "http")
+    last = first
+    for number in range(5):
+        last = Analysis(f"GET http://x/{number}\n", "http", before=last)
+    assert not [one for one in gc.get_referrers(first) if isinstance(one, Analysis)]
+    assert last.diagnostics == ()
+
+
 def test_no_message_shows_a_secret() -> None:
     text = ':a := env("A")\nGET http://x/\n:a\n'
     found = diagnostics(text, environ={"A": "hunter2"})
@@ -288,7 +298,7 @@ LINES = st.sampled_from(
         "# comment",
     ]
 )
-DOCUMENT = st.lists(LINES, max_size=30).map("\n".join)
+DOCUMENT = st.lists(LINES | LINES | st.text(max_size=20), max_size=30).map("\n".join)
 
 
 @given(DOCUMENT, st.sampled_from(["org", "http"]), st.integers(0, 600))
