@@ -11,6 +11,7 @@ BENCHMARKS = {
     "distribution": "benchmarks.distribution",
     "programs": "benchmarks.programs",
     "requests": "benchmarks.requests",
+    "editor": "benchmarks.editor",
 }
 """The modules by name; each has `main(smoke: bool) -> None`."""
 

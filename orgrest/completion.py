@@ -56,8 +56,9 @@ MASK = "***"
 
 @attrs.frozen
 class Context:
-    """What is written at a place: `prefix` is its text up to the place, `span` all of it.
+    """What is written at a place: `prefix` is its text up to the place.
 
+    `span` is where that stands, with what belongs to it behind the place (but for a URL).
     `subject` is what it belongs to: the header of a value or parameter, the header argument of a
     value, the folder of a file, the opening (``:`` or ``{{``) of a variable.
     """
@@ -151,16 +152,22 @@ _MORE_THAN_URL = re.compile(r"\n[ \t]*[^?&#\s]")
 
 @attrs.frozen
 class _Definition:
-    """A variable that is set at an offset of the request text, or (-1) outside of it.
+    """A variable that is set: to `value`, or to what `note` says.
 
-    `value` says to what, or else `note`; `computed` tells that the value is an expression.
+    `offset` is where in the request text, or else `where` says it. `computed` tells that the value
+    is an expression.
     """
 
     name: str
     offset: int
     value: str = ""
     note: str = ""
+    where: str = ""
     computed: bool = False
+
+
+def _picked(expression: str) -> str:
+    return f"what jq {expression.rstrip(_BLANKS)} picks from the response"
 
 
 class _Above:
@@ -178,8 +185,10 @@ class _Above:
         self.definitions: list[_Definition] = []
         self._text = "\n" + text
         self._line = line
-        self._request = -1  # where the line of the open request ends
-        self._body = -1  # where its body starts, if that was looked for
+        self._indent = 0  # of the open request
+        self._request = -1  # where its line ends
+        self._body = -1  # where its body starts, if that is known
+        self._searched = 0  # how far that was looked for
         at = 0
         while match := _LINES.search(self._text, at, line):
             at = self._read(match)
@@ -187,12 +196,18 @@ class _Above:
                 self.state = "here"
                 return
         if self._request >= 0:
-            self.state = "head" if self._body_start() > line else "body"
+            self.state = "body" if self._in_body(line) else "head"
 
     @property
     def headers(self) -> bool:
         """Whether there is more than the URL above the line."""
         return _MORE_THAN_URL.search(self._text, self._request, self._line) is not None
+
+    def comments(self, line: str) -> bool:
+        """Whether `line` would be a comment: further to the right, a body may hold a `#`."""
+        text = line.lstrip(" \t")
+        indented = self.state == "body" and len(line) - len(text) > self._indent
+        return text.startswith("#") and not indented and self.state != "here"
 
     def _read(self, match: re.Match[str]) -> int:
         """Take in a line; return where what it begins ends, if that is further down."""
@@ -201,26 +216,33 @@ class _Above:
                 self._request = -1
         elif match["method"] is not None:
             if self._request < 0:
-                self._request, self._body = match.end(), -1
+                self._request = self._searched = match.end()
+                self._body = -1
+                self._indent = len(match["indent"])
         elif match["name"] is not None:
             if self._request < 0:
                 return self._define(match)
         elif match["hook"] is not None:
             self._capture(match)
-        elif self._request >= 0 and self._body_start() == match.start():
-            return self._here_end(match["word"], match)
+        elif self._request >= 0 and (
+            not self._in_body(match.start()) or self._body == match.start()
+        ):  # the first line of a body
+            return self._here_end(match["word"], match) or match.end()
         return match.end()
 
-    def _body_start(self) -> int:
-        """Find where the body of the open request starts; below the line if it does not yet."""
+    def _in_body(self, line: int) -> bool:
+        """Whether the line that starts at `line` belongs to the body of the open request."""
         if self._body < 0:
-            match = _HEAD_END.search(self._text, self._request, self._line + 1)
-            self._body = match.end() if match else self._line + 1
-        return self._body
+            match = _HEAD_END.search(self._text, self._searched, line + 1)
+            self._body = match.end() if match else -1
+            self._searched = line
+        return 0 <= self._body <= line
 
     def _ends(self, comment: re.Match[str]) -> bool:
         """Whether a comment ends the open request: not every one among the headers does."""
-        if comment.start() >= self._body_start() or comment["comment"].startswith("###"):
+        if self._in_body(comment.start()):
+            return len(comment["indent"]) <= self._indent
+        if comment["comment"].startswith("###"):
             return True
         match = _COMMENTS.match(self._text, comment.start(), self._line + 1)
         if match is None:
@@ -238,7 +260,8 @@ class _Above:
     def _define(self, match: re.Match[str]) -> int:
         value, note, end = match["value"].rstrip(_BLANKS), "", match.end()
         if here := requests.HERE.fullmatch(value):
-            value, note, end = "", "several lines", self._here_end(here[1], match)
+            value, note = "", "several lines"
+            end = self._here_end(here[1], match) or len(self._text)
         computed = match["operator"] == ":="
         self.definitions.append(
             _Definition(match["name"], match.start(), value, note, computed=computed)
@@ -246,19 +269,19 @@ class _Above:
         return end
 
     def _capture(self, match: re.Match[str]) -> None:
-        if self._request < 0 or match.start() >= self._body_start():
+        if self._request < 0 or self._in_body(match.start()):
             return
         found = requests.SET_VAR.fullmatch((match["rest"] or "").rstrip(_BLANKS))
         if found and match["hook"] == "jq-set-var":
-            note = f"what jq {found[2]} picks from the response"
-            self.definitions.append(_Definition(found[1], match.start(), note=note))
+            one = _Definition(found[1], match.start(), note=_picked(found[2]))
+            self.definitions.append(one)
 
-    def _here_end(self, word: str | None, match: re.Match[str]) -> int:
+    def _here_end(self, word: str | None, match: re.Match[str]) -> int | None:
         """Find the end of the here-document that a line opens."""
         end = rf"{word}[ \t\r]*(?=\n|\Z)" if word else "#.*"
         blanks = rf"[ \t]{{0,{len(match['indent'])}}}"
         found = re.compile(rf"\n{blanks}{end}").search(self._text, match.end())
-        return found.end() if found else len(self._text)
+        return found.end() if found else None
 
 
 # ------------------------------------------------------------------------------------- the place
@@ -266,18 +289,18 @@ class _Above:
 _TOKEN = re.compile(TCHARS)
 _REQUEST_LINE = re.compile(rf"({TCHARS})[ \t]+(.*)")
 _HEADER_LINE = re.compile(rf"({TCHARS}):[ \t]*(.*)")
-_HOOK_LINE = re.compile(r"(?:->[ \t]*(?=\S)|(?=->?$))(\S*)")
+_HOOK_LINE = re.compile(r"(?:->(?:[ \t]+|(?=\S))|(?=->?$))(\S*)")
 _FILE_LINE = re.compile(r"<[ \t]+(.*)")
 _VARIABLE = re.compile(r"(\{\{[ \t]*|:)([^\s:={}\"'(),/?#&<>\[\]]*)$")
 _SCHEME = re.compile(r"(?i:\b(?:https?|wss?|ftp|file))$")
-_NO_VARIABLE = re.compile(r"[\w\-\"'\])}]$")
+_BEHIND_WORD = re.compile(r"[\w\-\"'\])}]$")
 _STRING = re.compile(r"\"(?:[^\"\\]|\\.)*\"")
 _FUNCTION = re.compile(r"(?:^|[(,]|(?<![\w\")])[ \t])[ \t]*([A-Za-z_][A-Za-z0-9_]*|)$")
 _ENV = re.compile(r"\benv[ \t]*\([ \t]*\"([^\"]*)$")
 _BEGIN = re.compile(r"[ \t]*#\+begin_src[ \t]+(\S*)(?:(?<=\S)([ \t].*))?", re.IGNORECASE)
 _HEADER_KEYWORD = re.compile(r"[ \t]*#\+headers?:([ \t].*)", re.IGNORECASE)
 _BLOCK_BELOW = re.compile(
-    r"(?:\n[ \t]*#\+(?!begin_).*)*\n[ \t]*#\+begin_src[ \t]+(\S+)", re.IGNORECASE
+    r"[ \t\r]*(?:\n[ \t]*#\+(?!begin_).*)*\n[ \t]*#\+begin_src[ \t]+(\S+)", re.IGNORECASE
 )
 _PROPERTY = re.compile(
     r"[ \t]*(?:#\+property:[ \t]+header-args(?::([^\s:+]+))?\+?"
@@ -342,11 +365,9 @@ class _Place:
             return
         if self.document == "org" and self.region is None:
             yield from self._org()
-        elif self.above.state == "here":
-            yield from self._body(self.before)
-        elif not (self.before + self.after).lstrip(_BLANKS).startswith("#"):
+        elif not self.above.comments(self.before + self.after):
             text = self.before.lstrip(_BLANKS)
-            if self.above.state == "body":
+            if self.above.state in ("body", "here"):
                 yield from self._body(text)
             elif self.above.state == "head":
                 yield from self._head(text)
@@ -403,10 +424,11 @@ class _Place:
             yield self._here("query", name[1], rest=r"[^\s?&=#]*")
 
     def _head(self, text: str) -> Iterator[Context]:
+        line = (self.before + self.after).lstrip(_BLANKS)
         if text[:1] in ("?", "&") and not self.above.headers:
             yield from self._variable(text)
             yield from self._query(text)
-        elif text[:1] in ("[", "<") or re.match(r"\{(?!\{)", text):
+        elif line[:1] in ("[", "<") or re.match(r"\{(?!\{)", line):
             yield from self._body(text)
         elif text.startswith("-") and (hook := _HOOK_LINE.fullmatch(text)):
             yield self._here("hook", hook[1])
@@ -431,31 +453,35 @@ class _Place:
         kind: Kind = "value"
         if header.parameters and ";" in text:
             kind, text = "parameter", text.rpartition(";")[2].lstrip(_BLANKS)
-        yield self._here(kind, text, header.name, rest=r"[^\s,;]*")
+        yield self._here(kind, text, header.name, rest=r"[^\s,;=]*")
 
     def _body(self, text: str) -> Iterator[Context]:
-        variable = next(self._variable(text), None)
-        # In a body a colon is one of JSON's, or of a time of day, unless a name is begun.
-        left = text[: -len(variable.subject)] if variable and not variable.prefix else ""
-        opens_string = left.endswith('"') and len(re.findall(r'(?<!\\)"', left)) % 2
-        if variable and (variable.subject != ":" or opens_string or not _NO_VARIABLE.search(left)):
-            yield variable
         if file := _FILE_LINE.fullmatch(text):
+            yield from self._variable(text)
             folder, slash, name = file[1].rpartition("/")
-            yield self._here("file", name, folder + slash)
+            yield self._here("file", name, folder + slash, r"[^\s/]*")
+            return
+        variable = next(self._variable(text), None)
+        if variable is None:
+            return
+        # A colon behind a word or a string is one of JSON's, or of a time of day, until a name is
+        # begun behind it; behind a quote that opens a string it is not.
+        left = text.removesuffix(":")
+        opened = left.endswith('"') and len(re.findall(r'(?<!\\)"', left)) % 2
+        if variable.prefix or variable.subject != ":" or opened or not _BEHIND_WORD.search(left):
+            yield variable
 
     def _expression(self, text: str) -> Iterator[Context]:
         if text.startswith(("(", "'", "`")):
             return  # Lisp
-        outside = _STRING.sub(lambda string: '"' * len(string[0]), text)
-        if re.search(r'"(?!")', _STRING.sub("", text)):  # a string that is being typed
+        if '"' in _STRING.sub("", text):  # a string that is being typed
             if name := _ENV.search(text):
-                yield self._here("environment", name[1])
+                yield self._here("environment", name[1], rest=r"\w*")
             else:
                 yield from self._variable(text)
             return
         yield from self._variable(text)
-        if name := _FUNCTION.search(outside):
+        if name := _FUNCTION.search(text):
             yield self._here("function", name[1], rest=r"[A-Za-z0-9_]*")
 
     def _variable(self, text: str) -> Iterator[Context]:
@@ -468,7 +494,7 @@ class _Place:
             self.after.startswith("//") or (not name and _SCHEME.search(text[: match.start()]))
         ):
             return
-        yield self._here("variable", name, opening)
+        yield self._here("variable", name, opening, r"[\w-]*")
 
     # ---------------------------------------------------------------------------------- Org
 
@@ -481,7 +507,7 @@ class _Place:
             elif begin[1] in org.REQUEST_LANGUAGES:
                 yield from self._arguments(begin[2])
         elif keyword := _HEADER_KEYWORD.fullmatch(before):
-            below = _BLOCK_BELOW.match(self.text, self.offset + self.text[self.offset :].find("\n"))
+            below = _BLOCK_BELOW.match(self.text, self.start + len(before + self.after))
             if below is None or below[1] in org.REQUEST_LANGUAGES:
                 yield from self._arguments(keyword[1])
         elif given := _PROPERTY.fullmatch(before):
@@ -495,23 +521,28 @@ class _Place:
         """The header argument that is being typed at the end of `text`."""
         if len(re.findall(r'(?<!\\)"', text)) % 2:
             return
-        *_, given = (None, *_GIVEN.finditer(text))
         name = _ARGUMENT.search(text)
-        if name and (given is None or name[1]):
+        if name and name[1]:
             yield self._here("argument", name[1], rest=r"[\w-]*")
-        if given is None or (name and name[1]):
             return
-        value = text[given.end() :]
-        if given[1] == "var":
-            if reference := _REFERENCE.search(value):
-                yield self._here("reference", reference[1])
-        elif given[1] == "post":
-            if re.fullmatch(r"[^\s()\[\]\"]*", value):
-                yield self._here("reference", value)
-        elif given[1] == "results":
-            yield self._here("argument value", re.split(r"[ \t]", value)[-1], given[1], r"\S*")
+        *_, given = (None, *_GIVEN.finditer(text))
+        value = text[given.end() :] if given else ""
+        if given:
+            yield from self._argument_value(given[1], value)
+        last = value.rstrip(_BLANKS)[-1:]
+        if name and (not given or last not in ("", "=")):
+            yield self._here("argument", "")
+
+    def _argument_value(self, name: str, text: str) -> Iterator[Context]:
+        if name == "var":
+            if reference := _REFERENCE.search(text):
+                yield self._here("reference", reference[1], rest=r"[^\s()\[\]\"]*")
+        elif name == "post":
+            if re.fullmatch(r"[^\s()\[\]\"]*", text):
+                yield self._here("reference", text, rest=r"[^\s()\[\]\"]*")
         else:
-            yield self._here("argument value", value, given[1], r"\S*")
+            prefix = re.split(r"[ \t]", text)[-1] if name == "results" else text
+            yield self._here("argument value", prefix, name, r"\S*")
 
     # ------------------------------------------------------------------------- the document
 
@@ -560,6 +591,7 @@ _KEYWORD_LINE = re.compile(r"\n[ \t]*#\+(?!(?i:begin_|end_))")
 _SECRET = re.compile(
     rf"\b(?:{'|'.join(name for name, one in variables.FUNCTIONS.items() if one.secret)}|getenv)\b"
 )
+_NAME = re.compile(r"[^\s:={}]+")
 _MAX_SHOWN = 60
 
 
@@ -596,12 +628,9 @@ def _headers(_: _Place, here: Context) -> Iterator[_Offer]:
     lower = here.prefix != "" and here.prefix == here.prefix.lower()
     for canonical, header in registry.headers().items():
         name = canonical.lower() if lower else canonical
-        rank = 3 if header.used == "response" else _rank(header)
-        note = " Of responses." if header.used == "response" else ""
-        about = f"{header.description}{note}\n\n{header.source}"
-        yield _Offer(
-            name, about if not header.obsolete else f"Obsolete. {about}", f"{name}: ", rank
-        )
+        response = header.used == "response"
+        about = ("For responses. " if response else "") + _about(header)
+        yield _Offer(name, about, f"{name}: ", 3 if response else _rank(header))
 
 
 def _values(_: _Place, here: Context) -> Iterator[_Offer]:
@@ -701,57 +730,51 @@ def _variables(place: _Place, here: Context) -> Iterator[_Offer]:
         known = {one.name: one for one in _from_outside(place, place.region)}
     for one in place.above.definitions:
         known[one.name] = one
-    secrets = _Secrets(known)
+    secrets = _secrets(known)
     fitting = [one for one in known.values() if _fits(one.name, here.prefix)]
     fitting.sort(key=lambda one: one.offset)
-    inside = [one for one in fitting if one.offset >= 0]
+    inside = [one for one in fitting if not one.where]
     lines = dict(zip(inside, place.lines(one.offset for one in inside), strict=True))
     for one in fitting:
-        value = MASK if secrets.hide(one.name) else one.value or one.note
+        value = MASK if one.name in secrets else one.value or one.note
         if len(value) > _MAX_SHOWN:
             value = value[: _MAX_SHOWN - 3] + "..."
-        where = f"line {lines[one]}" if one in lines else "set outside of the block"
+        where = one.where or f"line {lines[one]}"
         insert = f"{one.name}}}}}" if here.subject == "{{" else one.name
         yield _Offer(one.name, f"{value}\n\n{where}", insert)
 
 
-class _Secrets:
-    """Tells which of the `known` variables hold what comes from the environment or netrc."""
-
-    def __init__(self, known: Mapping[str, _Definition]) -> None:
-        self._known = known
-        self._found: dict[str, bool] = {}
-
-    def hide(self, name: str) -> bool:
-        """Return whether a variable must not be shown."""
-        found = self._found.get(name)
-        if found is None:
-            self._found[name] = False  # what refers to itself ends here
-            found = self._found[name] = self._hides(self._known[name])
-        return found
-
-    def _hides(self, one: _Definition) -> bool:
-        if one.computed and _SECRET.search(one.value):
-            return True
-        return any(self.hide(name) for name in self._names(one.value))
-
-    def _names(self, value: str) -> Iterator[str]:
-        """Yield the variables that a value may refer to."""
-        for match in variables.REFERENCE.finditer(value):
-            word = match[1] or re.split(r"[\s:={}]", value[match.end() :], maxsplit=1)[0]
-            for end in range(1, len(word) + 1):
-                if word[:end] in self._known:
-                    yield word[:end]
+def _secrets(known: Mapping[str, _Definition]) -> set[str]:
+    """Return the names of variables that hold what comes from the environment or netrc."""
+    lengths = sorted({len(name) for name in known})
+    users: dict[str, list[str]] = {}  # of each variable: those whose values refer to it
+    for one in known.values():
+        for match in variables.REFERENCE.finditer(one.value):
+            text = match[1] or _NAME.findall(one.value[match.end() : match.end() + lengths[-1]])[0]
+            for name in (text[:length] for length in lengths if length <= len(text)):
+                if name in known:
+                    users.setdefault(name, []).append(one.name)
+    todo = [one.name for one in known.values() if one.computed and _SECRET.search(one.value)]
+    found: set[str] = set()
+    while todo:
+        name = todo.pop()
+        if name not in found:
+            found.add(name)
+            todo += users.get(name, [])
+    return found
 
 
 def _from_outside(place: _Place, region: regions.Region) -> Iterator[_Definition]:
     """Yield the variables that blocks above and header arguments set, the weaker ones first."""
+    line, at = 1, 0
     for match in _EARLIER_CAPTURE.finditer(place.lined, 0, region.span.start):
-        yield _Definition(match[1], -1, note=f"what jq {match[2].rstrip(_BLANKS)} picks")
+        line, at = line + place.text.count("\n", at, match.start()), match.start()
+        yield _Definition(match[1], -1, note=_picked(match[2]), where=f"line {line}")
     try:
         given = _header_arguments(place, region).variables
         for name, assignment in given.items():
-            yield _Definition(name, -1, *_shown(arguments.value(assignment)[1]))
+            value, note = _shown(arguments.value(assignment)[1])
+            yield _Definition(name, -1, value, note, "header argument :var")
     except ArgumentError:
         return  # evaluation tells of it
 

@@ -183,6 +183,12 @@ def complete(file: str, *, offset: int, document: str | None, directory: Path | 
     metavar="[HOST:]PORT",
     help="Listen there (127.0.0.1 without HOST; port 0: a free one) instead of using stdio.",
 )
+@click.option(
+    "--stdio",
+    is_flag=True,
+    expose_value=False,
+    help="Use standard input and output, as without options: some editors say so.",
+)
 def lsp(tcp: str | None) -> None:
     """Serve an editor as a language server.
 

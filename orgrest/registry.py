@@ -29,7 +29,7 @@ class Entry:
 
     name: str
     description: str
-    source: str
+    source: str = ""
     common: bool = attrs.field(default=False, kw_only=True)
     obsolete: bool = attrs.field(default=False, kw_only=True)
 
@@ -61,12 +61,19 @@ class Header(Entry):
     @property
     def values(self) -> tuple[Entry, ...]:
         """The usual values, or members of the list."""
-        return _table(self._values)
+        return self._own(self._values)
 
     @property
     def parameters(self) -> tuple[Entry, ...]:
         """What may follow a value after a semicolon."""
-        return tuple(entry for name in self._parameters for entry in _table(name))
+        return tuple(entry for name in self._parameters for entry in self._own(name))
+
+    def _own(self, name: str) -> tuple[Entry, ...]:
+        """Return the values called `name`; where they name no source, it is that of the field."""
+        return tuple(
+            entry if entry.source else attrs.evolve(entry, source=self.source)
+            for entry in _table(name)
+        )
 
 
 @attrs.frozen

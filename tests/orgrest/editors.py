@@ -20,7 +20,7 @@ from pygls.exceptions import JsonRpcException
 from pytest_lsp import LanguageClient, client_capabilities
 from pytest_lsp.client import make_test_lsp_client
 
-TIMEOUT = 8
+TIMEOUT = 30
 
 
 def units(text: str, encoding: str) -> int:
@@ -88,6 +88,11 @@ class Buffer:
 
     def command(self, name: str, line: int = 0) -> Any:
         return self.editor.run(name, self.uri, line)
+
+    def settle(self) -> None:
+        """Wait until the server has read all that was typed: it answers in order."""
+        where = types.Position(0, 0)
+        self.ask(types.TEXT_DOCUMENT_COMPLETION, types.CompletionParams(self.identifier, where))
 
     def diagnostics(self, wanted: Callable[[list[Any]], bool] = bool) -> list[Any]:
         """The diagnostics, once they are as `wanted`."""

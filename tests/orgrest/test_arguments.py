@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import re
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orgrest import arguments, lisp
+from orgrest import arguments, evaluate, layout, lisp
 from orgrest.arguments import ArgumentError, Arguments, Inherited, Lisp, Reference, of_block, parse
 from orgrest.lisp import Number
 from orgrest.org import Document
@@ -261,3 +263,22 @@ class TestUnderstanding:
     def test_everything_else_is_refused(self, text: str) -> None:
         with pytest.raises(ArgumentError, match="Emacs Lisp is not run"):
             lisp.understand(text, {})
+
+
+def test_every_argument_that_changes_something_is_known() -> None:
+    """What editors offer, and what diagnostics do not complain of."""
+    heeded: set[str] = set()
+    for module in (evaluate, layout):
+        source = Path(module.__file__).read_text("utf-8")
+        heeded.update(re.findall(r'\.(?:get|flag)\(\s*"([\w-]+)"', source))
+        heeded.update(re.findall(r'"([\w-]+)" (?:not )?in arguments\b(?!\.)', source))
+    assert len(heeded) > 15
+    assert {name for name, known in arguments.KNOWN.items() if not known.inert} == heeded | {
+        "results",
+        "var",
+    }
+
+
+def test_every_word_of_results_is_known() -> None:
+    words = {word for group in arguments._GROUPS for word in group}
+    assert set(arguments.KNOWN["results"].values) == words | {"wrap"}

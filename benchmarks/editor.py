@@ -1,0 +1,207 @@
+"""How long an editor waits for `orgrest lsp`: the first completion, and each keystroke after it.
+
+A real server's process is asked over its standard input and output, by a client that does no more
+than that. Start-up is from the start of the process to the answer to the first completion. Then a
+character is typed in the middle of documents of several sizes: completion is asked at once, as an
+editor does; the diagnostics come by themselves, and their pause before they start is left out.
+
+The reach, for 20,000 lines: completion within 20 ms, diagnostics within 200 ms.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from benchmarks.timing import table, verdict
+
+SIZES = (200, 2_000, 20_000)
+ORG = """* Request {0}
+Some text about it.
+
+#+NAME: request-{0}
+#+begin_src restclient :var host="example.org"
+:id = {0}
+POST https://:host/tasks/:id?x={{{{id}}}}
+Content-Type: application/json
+Accept: application/json
+
+{{"a": ":id",
+ "b": [1, 2, 3]}}
+#+end_src
+
+#+RESULTS: request-{0}
+#+BEGIN_SRC js
+{{"a": 1}}
+#+END_SRC
+
+"""
+HTTP = """### request {0}
+:id = {0}
+POST https://example.org/tasks/:id?x={{{{id}}}}
+Content-Type: application/json
+Accept: application/json
+
+{{"a": ":id",
+ "b": [1, 2, 3]}}
+
+"""
+
+
+class Client:
+    """A client that says what it must and reads what comes."""
+
+    def __init__(self) -> None:
+        self.started = time.perf_counter()
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "orgrest", "lsp"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        )
+        self._number = 0
+        self.ask("initialize", {"processId": None, "rootUri": None, "capabilities": {}})
+        self.tell("initialized", {})
+
+    def tell(self, method: str, params: Any) -> None:
+        """Send a notification."""
+        self._send({"method": method, "params": params})
+
+    def ask(self, method: str, params: Any) -> Any:
+        """Send a request and wait for its answer."""
+        self._number += 1
+        self._send({"id": self._number, "method": method, "params": params})
+        while (message := self.read()).get("id") != self._number:
+            pass
+        return message["result"]
+
+    def _send(self, message: dict[str, Any]) -> None:
+        assert self._process.stdin is not None
+        data = json.dumps({"jsonrpc": "2.0", **message}).encode()
+        self._process.stdin.write(b"Content-Length: %d\r\n\r\n%s" % (len(data), data))
+        self._process.stdin.flush()
+
+    def read(self) -> dict[str, Any]:
+        """Wait for the next message."""
+        stream = self._process.stdout
+        assert stream is not None
+        length = 0
+        while line := stream.readline().strip():
+            name, _, value = line.partition(b":")
+            length = int(value) if name == b"Content-Length" else length
+        if not length:
+            raise SystemExit("the server has ended")
+        message: dict[str, Any] = json.loads(stream.read(length))
+        return message
+
+    def diagnostics(self, version: int) -> None:
+        """Wait for the diagnostics of this version of a document."""
+        while True:
+            message = self.read()
+            if message.get("method") == "textDocument/publishDiagnostics" and (
+                message["params"].get("version") == version
+            ):
+                return
+
+    def close(self) -> None:
+        """Take leave."""
+        self.ask("shutdown", None)
+        self.tell("exit", None)
+        self._process.communicate()
+
+
+@contextmanager
+def client() -> Iterator[Client]:
+    """Give a client for a while."""
+    made = Client()
+    try:
+        yield made
+    finally:
+        made.close()
+
+
+def document(kind: str, lines: int) -> str:
+    """Write a document with about so many lines."""
+    block = ORG if kind == "org" else HTTP
+    return "".join(block.format(number) for number in range(lines // block.count("\n") + 1))
+
+
+def open_document(server: Client, folder: Path, kind: str, text: str) -> str:
+    """Open a document; give its URI."""
+    uri = (folder / f"notes.{kind}").as_uri()
+    item = {"uri": uri, "languageId": kind, "version": 1, "text": text}
+    server.tell("textDocument/didOpen", {"textDocument": item})
+    return uri
+
+
+def start_up(folder: Path, rounds: int) -> float:
+    """Measure the way to the first completion; give the best time in seconds."""
+    best = float("inf")
+    for _ in range(rounds):
+        with client() as server:
+            uri = open_document(server, folder, "http", "GET http://example.org/\nAcc\n")
+            position = {"line": 1, "character": 3}
+            found = server.ask(
+                "textDocument/completion", {"textDocument": {"uri": uri}, "position": position}
+            )
+            best = min(best, time.perf_counter() - server.started)
+            assert "Accept" in [item["label"] for item in found["items"]]
+    return best
+
+
+def keystrokes(folder: Path, kind: str, lines: int, rounds: int) -> tuple[list[float], list[float]]:
+    """Type in a document; give the seconds that completion and diagnostics took, sorted."""
+    from orgrest.server import DELAY
+
+    text = document(kind, lines)
+    rows = text.split("\n")
+    line = next(i for i in range(len(rows) // 2, len(rows)) if rows[i].startswith("Accept"))
+    completions, diagnostics = [], []
+    with client() as server:
+        uri = open_document(server, folder, kind, text)
+        server.diagnostics(1)
+        place = {"line": line, "character": 3}
+        for version in range(2, rounds + 2):
+            change = {"range": {"start": place, "end": place}, "text": "x" if version % 2 else "y"}
+            identifier = {"uri": uri, "version": version}
+            server.tell(
+                "textDocument/didChange",
+                {"textDocument": identifier, "contentChanges": [change]},
+            )
+            start = time.perf_counter()
+            server.ask("textDocument/completion", {"textDocument": {"uri": uri}, "position": place})
+            completions.append(time.perf_counter() - start)
+            server.diagnostics(version)
+            diagnostics.append(time.perf_counter() - start - DELAY)
+    return sorted(completions), sorted(diagnostics)
+
+
+def main(smoke: bool) -> None:
+    """Measure and print it; with `smoke`, only see that it works."""
+    sizes, rounds = (SIZES[:1], 3) if smoke else (SIZES, 100)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        seconds = start_up(folder, 1 if smoke else 5)
+        print(f"From the start of the process to the first completion: {seconds:.2f} s\n")
+        rows, last = [], {}
+        for kind in ("org", "http"):
+            for lines in sizes:
+                found = keystrokes(folder, kind, lines, rounds)
+                last[kind] = found
+                cells = [
+                    f"{times[int(part * (len(times) - 1))] * 1000:.1f}"
+                    for times in found
+                    for part in (0.5, 0.99)
+                ]
+                rows.append([f"{kind}, {lines:,} lines", *cells])
+        header = ["ms", "completion", "99 %", "diagnostics", "99 %"]
+        table(header, rows, "After a keystroke: median and 99th percentile")
+        if not smoke:
+            for kind, (completions, diagnostics) in last.items():
+                middle = rounds // 2
+                verdict(f"{kind}: completion in ms", completions[middle] * 1e3, 20, least=False)
+                verdict(f"{kind}: diagnostics in ms", diagnostics[middle] * 1e3, 200, least=False)
