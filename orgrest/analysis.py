@@ -47,13 +47,12 @@ class Fix:
 
 @attrs.frozen
 class Diagnostic:
-    """A problem: where, how bad, what kind (a short word), in plain words, and what would help."""
+    """A problem: where, how bad, what kind (a short word), and in plain words."""
 
     span: Span
     severity: Severity
     code: str
     message: str
-    fixes: tuple[Fix, ...] = ()
 
 
 @attrs.frozen
@@ -135,7 +134,10 @@ class Analysis:
         self.remembered = scope().captured
         self._parsed: dict[str, syntax.Document] = {}
         self._known: dict[object, tuple[_Problem, ...]] = {}
-        self._before = before
+        self._parsed_before = before._parsed if before else {}
+        self._known_before: dict[object, tuple[_Problem, ...]] = {}
+        if before is not None:
+            self._known_before = before._known or before._known_before
         self.document = org.Document(text) if kind == "org" else None
         found = (
             regions.regions(text, kind)
@@ -143,8 +145,10 @@ class Analysis:
             else regions.of_document(self.document)
         )
         self._outer: list[Diagnostic] = []
+        self._fixes: dict[Diagnostic, Callable[[], tuple[Fix, ...]]] = {}
         self._inherited = header.Inherited(self.document) if self.document else None
         self.parts = [self._part(region) for region in found]
+        self._parsed_before = {}
         earlier: frozenset[str] = frozenset()
         for part in self.parts:
             part.earlier = earlier
@@ -154,7 +158,7 @@ class Analysis:
 
     def _part(self, region: regions.Region) -> Part:
         text = region.source.text
-        parsed = self._parsed.get(text) or (self._before and self._before._parsed.get(text))
+        parsed = self._parsed.get(text) or self._parsed_before.get(text)
         part = Part(region, parsed or region.parsed)
         self._parsed[text] = part.parsed
         if region.block is not None and self._inherited is not None:
@@ -245,8 +249,13 @@ class Analysis:
             found += self._argument_problems(part)
             for problem in self._problems(part, part.scope(scope)):
                 found.append(self._placed(part, problem))
-        self._before = None
+        self._known_before = {}
         return tuple(sorted(found, key=lambda one: (one.span.start, one.span.end)))
+
+    def fixes(self, diagnostic: Diagnostic) -> tuple[Fix, ...]:
+        """Return what would put one of the problems right: worked out when it is asked for."""
+        make = self._fixes.get(diagnostic)
+        return make() if make is not None else ()
 
     def scope_of(self, part: Part, request: syntax.ParsedRequest) -> variables.Scope:
         """Return the scope of a request, with what the ones above it capture, as far as known."""
@@ -305,9 +314,7 @@ class Analysis:
         """Return the problems of a request and the definitions above it, from `start` on."""
         text = part.region.source.text
         key = (known, text[start : request.span.end])
-        found = self._known.get(key)
-        if found is None and self._before is not None:
-            found = self._before._known.get(key)
+        found = self._known.get(key, self._known_before.get(key))
         if found is None:
             checked = variables.check(request, scope, definitions)
             problems = [
@@ -327,15 +334,25 @@ class Analysis:
         return found
 
     def _placed(self, part: Part, problem: _Problem) -> Diagnostic:
-        """Return a region's problem as one of the file, with what would put it right."""
-        region = part.region
-        start, end = region.to_file(problem.start), region.to_file(problem.end)
-        text = region.source.text
+        """Return a region's problem as one of the file."""
+        start, end = part.region.to_file(problem.start), part.region.to_file(problem.end)
+        span = Span(start, max(start, end))
+        found = Diagnostic(span, problem.severity, problem.code, problem.message)
+        self._fixes[found] = lambda: self._fix(part, problem)
+        return found
+
+    def _fix(self, part: Part, problem: _Problem) -> tuple[Fix, ...]:
+        text = part.region.source.text
         title, change = _fix(text, problem.code, problem.start, problem.end, part.names)
-        fixes = (Fix(title, (self._edit(region, change),)),) if change is not None else ()
-        return Diagnostic(
-            Span(start, max(start, end)), problem.severity, problem.code, problem.message, fixes
-        )
+        return (Fix(title, (self._edit(part.region, change),)),) if change is not None else ()
+
+    def _misspelt(
+        self, code: str, message: str, name: str, known: Sequence[str], span: Span
+    ) -> Diagnostic:
+        """Return the problem of a name that is none of the known ones."""
+        found = Diagnostic(span, "warning", code, message)
+        self._fixes[found] = lambda: _renaming(name, known, span)
+        return found
 
     def _edit(self, region: regions.Region, change: _Change) -> org.Edit:
         """Return a region's change as an edit of the file."""
@@ -364,9 +381,7 @@ class Analysis:
             span = Span(at, at + len(block.call.name))
             names = [one.name for one in document.blocks if one.name and one.kind == "block"]
             message = f"no source block is named {block.call.name}"
-            yield Diagnostic(
-                span, "warning", "unknown-name", message, _renaming(block.call.name, names, span)
-            )
+            yield self._misspelt("unknown-name", message, block.call.name, names, span)
 
     def _argument_problems(self, part: Part) -> Iterator[Diagnostic]:
         """Yield what is odd in the header arguments written at a region's block."""
@@ -379,9 +394,7 @@ class Analysis:
                 span = Span(start + at, start + at + len(name))
                 message = f"no header argument {name} is known: it has no effect"
                 known = [f":{one}" for one in header.KNOWN]
-                yield Diagnostic(
-                    span, "warning", "unknown-argument", message, _renaming(name, known, span)
-                )
+                yield self._misspelt("unknown-argument", message, name, known, span)
 
 
 _VAR = re.compile(r":?var[ \t]+")

@@ -20,11 +20,12 @@ import attrs
 import click
 
 from orgrest.files import (
-    REQUEST_SUFFIXES,
+    Encoding,
     File,
     FileChangedError,
     FileError,
     decode,
+    is_request_file,
     write_result,
 )
 from orgrest.model import OrgrestError
@@ -44,6 +45,8 @@ Other commands (orgrest COMMAND --help):
   curl      print a request as a curl command, or turn one into a block
   complete  print what can be put in at a place of a document, for editors
   lsp       serve an editor as a language server
+  emacs     print the line that sets Emacs up
+  babel     evaluate a block for Org Babel, which asks in JSON
 """
 
 
@@ -51,6 +54,8 @@ Other commands (orgrest COMMAND --help):
 _MODULES = {
     "demo": "orgrest.cli",
     "curl": "orgrest.cli",
+    "emacs": "orgrest.editor_commands",
+    "babel": "orgrest.editor_commands",
     "lsp": "orgrest.editor_commands",
     "complete": "orgrest.editor_commands",
 }
@@ -70,6 +75,7 @@ class _Settings:
     env_file: dict[str, str]
     allow_read: tuple[Path, ...]
     options: Options
+    stdin_name: Path | None = None
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -165,6 +171,12 @@ def _pairs(_: object, parameter: click.Parameter, given: Iterable[str]) -> dict[
     help="Certificates to trust instead of the system's.",
 )
 @click.option("--insecure", is_flag=True, help="Do not verify TLS certificates.")
+@click.option(
+    "--stdin-name",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Take standard input for the text of FILE: Org or requests, with paths from its folder.",
+)
 @click.option("-q", "--quiet", is_flag=True, help="Say only what went wrong.")
 @click.option("--json", "as_json", is_flag=True, help="Print a line of JSON for each request.")
 @click.version_option(package_name="scriptschema")
@@ -188,6 +200,7 @@ def evaluate(
     save: str | None,
     ca: Path | None,
     insecure: bool,
+    stdin_name: Path | None,
     quiet: bool,
     as_json: bool,
 ) -> None:
@@ -210,6 +223,13 @@ def evaluate(
         raise click.UsageError("which FILE? (- is standard input)")
     if len(paths) > 1 and (lines or names):
         raise click.UsageError("--line and --name need a single FILE")
+    if stdin_name is not None:
+        if paths != ["-"]:
+            raise click.UsageError("--stdin-name is for standard input, not for a FILE")
+        if not (modes or dry_run or is_request_file(stdin_name)):
+            raise click.UsageError(
+                "an Org text on standard input needs --stdout, --diff or --check"
+            )
     try:
         values: dict[str, str] = {}
         for path in env_file:
@@ -237,6 +257,7 @@ def evaluate(
             timeout=timeout,
             ask=_ask if sys.stdin.isatty() and sys.stderr.isatty() else None,
         ),
+        stdin_name=stdin_name,
     )
     status = 0
     try:
@@ -278,12 +299,16 @@ class _Run:
     """One file, evaluated, reported and saved."""
 
     def __init__(self, given: str, settings: _Settings, client: Any) -> None:
-        self.given = given
+        self.given = given  # the name of the file, for messages
+        self.from_stdin = given == "-"
+        if self.from_stdin:
+            self.given = str(settings.stdin_name or "standard input")
         self.settings = settings
         self.client = client
         self.status = 0
         self.saved_at = time.monotonic()
         self.file: File | None = None
+        self.encoding = Encoding()
         self.changed_on_disk = False
 
     def run(self) -> int:
@@ -299,7 +324,7 @@ class _Run:
             raise click.UsageError(
                 f"--{self.settings.mode} is for Org files; {self.given}: responses are printed"
             )
-        name = self.given if self.given != "-" else "standard input"
+        name = self.given
         evaluation = Evaluation(
             text,
             file=name,
@@ -324,20 +349,22 @@ class _Run:
         except KeyboardInterrupt:
             interrupted = True
             _complain(f"{name}: interrupted; what was done is kept")
-        if self.file is not None and not plain:
-            self._end(self.file, evaluation.text, text)
+        if not plain:
+            self._end(evaluation.text, text)
         if interrupted:
             raise KeyboardInterrupt
         return self.status
 
     def _read(self) -> tuple[str, Path, bool]:
-        if self.given == "-":
-            text, _ = decode(sys.stdin.buffer.read())
-            return text, Path(), True
         path = Path(self.given)
-        file = File.read(path)
-        self.file = file
-        return file.text, path.resolve().parent, path.suffix.lower() in REQUEST_SUFFIXES
+        if self.from_stdin:
+            text, self.encoding = decode(sys.stdin.buffer.read())
+            if self.settings.stdin_name is None:
+                return text, Path(), True
+        else:
+            self.file = File.read(path)
+            text, self.encoding = self.file.text, self.file.encoding
+        return text, path.resolve().parent, is_request_file(path)
 
     # telling
 
@@ -351,7 +378,7 @@ class _Run:
         if failed:
             self.status = 1
         if settings.json:
-            for line in _json_lines(self.given, outcome, failed):
+            for line in _json_lines(self.given, outcome, failed, with_text=plain):
                 click.echo(line)
         if outcome.reason is not None:
             prefix = "" if failed else "skipped: "
@@ -408,13 +435,13 @@ class _Run:
             self.status = 1
             _complain(f"{self.given}:{outcome.line}: the result would change")
 
-    def _end(self, file: File, text: str, before: str) -> None:
+    def _end(self, text: str, before: str) -> None:
         mode = self.settings.mode
-        if mode == "save":
-            self._save(file, text, last=True)
+        if mode == "save" and self.file is not None:
+            self._save(self.file, text, last=True)
         elif mode == "stdout":
             stream = sys.stdout.buffer
-            stream.write(file.encoding.encode(text))
+            stream.write(self.encoding.encode(text))
             stream.flush()
         elif mode == "diff":
             import difflib
@@ -501,8 +528,11 @@ def _print_response(exchange: Exchange) -> None:
     click.echo(rendered.text)
 
 
-def _json_lines(file: str, outcome: Outcome, failed: bool) -> Iterator[str]:
-    """Give an outcome as JSON, a line for each request, or one without any."""
+def _json_lines(file: str, outcome: Outcome, failed: bool, *, with_text: bool) -> Iterator[str]:
+    """Give an outcome as JSON, a line for each request, or one without any.
+
+    `with_text` adds what is shown of the response, which stands nowhere else.
+    """
     import json
 
     from orgrest.results import mask, visible
@@ -528,6 +558,11 @@ def _json_lines(file: str, outcome: Outcome, failed: bool) -> Iterator[str]:
                     "duration": round(response.duration, 6),
                     "bytes": len(response.body),
                 }
+                if with_text and exchange.rendered is not None:
+                    found |= {
+                        "language": exchange.rendered.language,
+                        "text": exchange.rendered.text,
+                    }
             elif not failed:
                 from orgrest.transport import wire_headers
 
@@ -592,6 +627,12 @@ def demo(path: Path | None) -> None:
 @click.option(
     "--env-file", multiple=True, type=click.Path(path_type=Path), help="Values for env()."
 )
+@click.option(
+    "--stdin-name",
+    type=click.Path(path_type=Path),
+    metavar="NAME",
+    help="With the FILE -, take standard input for the text of the file NAME.",
+)
 @click.option("--from-curl", "command", metavar="COMMAND", help="A curl command; - reads one.")
 def curl(
     file: str | None,
@@ -600,6 +641,7 @@ def curl(
     name: str | None,
     variables: dict[str, str],
     env_file: tuple[Path, ...],
+    stdin_name: Path | None,
     command: str | None,
 ) -> None:
     """Print a request of FILE as a curl command, or turn a curl command into a block.
@@ -620,7 +662,12 @@ def curl(
         values: dict[str, str] = {}
         for path in env_file:
             values.update(read_env_file(path))
-        document = File.read(Path(file))
+        path = Path(file)
+        if file == "-":
+            path = stdin_name or Path("standard input.http")
+            text, _ = decode(sys.stdin.buffer.read())
+        else:
+            text = File.read(path).text
         settings = _Settings(
             mode="dry run",
             save=None,
@@ -636,12 +683,12 @@ def curl(
             ),
         )
         evaluation = Evaluation(
-            document.text,
-            file=file,
-            scope=_scope(file, Path(file).resolve().parent, settings),
+            text,
+            file=str(path),
+            scope=_scope(str(path), path.resolve().parent, settings),
             client=None,
             options=settings.options,
-            plain=Path(file).suffix.lower() in REQUEST_SUFFIXES,
+            plain=is_request_file(path),
         )
         evaluation.plan()
         for outcome in evaluation.run():

@@ -124,6 +124,18 @@ class Outcome:
     secrets: frozenset[str] = attrs.field(default=frozenset(), repr=False)
 
 
+@attrs.frozen
+class Reply:
+    """What Babel gets to know of a block: the value that its function returns, and the outcome.
+
+    `old` is where an old result stands that Org would leave there (from, to), None without one.
+    """
+
+    value: layout.Returned
+    outcome: Outcome
+    old: tuple[int, int] | None = None
+
+
 @attrs.define(eq=False)
 class _Task:
     """A block on its way: read, and perhaps sent."""
@@ -218,6 +230,69 @@ class Evaluation:
                 yield self._finish(step) if isinstance(step, _Task) else step
             return
         yield from self._run_together(tasks)
+
+    def babel(
+        self,
+        line: int,
+        text: str,
+        arguments: header.Arguments,
+        values: Mapping[str, str],
+        literal: Mapping[str, str],
+    ) -> Reply:
+        """Evaluate a block that Org itself has read, for Org to place the result.
+
+        It stands at `line` (from 1). `text` is its body with all references expanded, `arguments`
+        are its header arguments, `values` and `literal` its ``:var``s as in `Scope.block`.
+        Raises OrgrestError where the evaluation fails.
+        """
+        block = self._document.block_at(line)
+        if block is None:
+            raise EvaluationError("no request block here", file=self._file, line=line)
+        self._languages = org.REQUEST_LANGUAGES
+        target = block.call and self._document.block_named(block.call.name)
+        body = self._document.body(target or block)
+        places = [(block.line + 1, 0)] * (text.count("\n") + 1)
+        if body.text.rstrip("\n") == text.rstrip("\n"):
+            places = [*body.places, *places][: len(places)]
+        try:
+            task = self._task(block, arguments, text, places, values, literal)
+            task.language = (target or block).language
+            outcome = self._exchange(task)
+            return self._returned(block, task, outcome)
+        except lisp.ArgumentError as error:
+            raise EvaluationError(str(error), file=self._file, line=line) from error
+        except OrgrestError as error:
+            raise self._located(error, line) from None
+
+    def _returned(self, block: org.Block, task: _Task, outcome: Outcome) -> Reply:
+        arguments, language = task.arguments, task.language
+        words = arguments.results
+        rendered = [exchange.rendered for exchange in outcome.exchanges]
+        shown = [one for one in rendered if one is not None]
+        if {"silent", "none"} & set(words):  # another block wants the value
+            return Reply(shown[-1].body if shown else None, outcome)
+        if block.kind in ("inline", "inline call"):
+            # Org puts a raw text in as it is, and raw is its default for these languages.
+            others = tuple(word for word in words if word != "raw")
+            text = self._inline_text(attrs.evolve(arguments, results=others), shown, language)
+            if "raw" in words and "wrap" not in arguments:
+                return Reply(f"{{{{{{results({text})}}}}}}", outcome)
+            return Reply("".join(one.body for one in shown).rstrip("\n"), outcome)
+        values, blocks, files = self._shown(block, arguments, outcome)
+        outcome = attrs.evolve(outcome, files=tuple(files))
+        if "file" in words:  # Org makes the link, with the path of :file where there is one
+            path = values[0].removeprefix("[[file:").partition("]")[0]
+            return Reply(None if arguments.get("file") else path, outcome)
+        if files:
+            return Reply("".join(values), outcome)
+        texts = [one.text for one in shown]
+        made, notes, prose = layout.returned(arguments, values, blocks, texts, language)
+        old = None
+        result = self._document.result(block) if prose else None
+        if result is not None and not {"append", "prepend"} & set(words):
+            edit = self._document.place(block, str(made), prose=True)
+            old = (result.start, edit.end)
+        return Reply(made, attrs.evolve(outcome, notes=outcome.notes + notes), old)
 
     def _run_together(self, tasks: Iterator[_Task | Outcome]) -> Iterator[Outcome]:
         """Evaluate with several requests on their way; the outcomes come in order."""
@@ -418,9 +493,12 @@ class Evaluation:
         return task
 
     def _failed(self, line: int, name: str | None, error: OrgrestError) -> Outcome:
+        return Outcome(line, name, "failed", reason=self._located(error, line))
+
+    def _located(self, error: OrgrestError, line: int) -> OrgrestError:
         if error.line is None:
             error.file, error.line = self._file, line
-        return Outcome(line, name, "failed", reason=error)
+        return error
 
     def _skips(self, block: org.Block, arguments: header.Arguments) -> Outcome | None:
         wanted = arguments.get("eval")
@@ -468,6 +546,20 @@ class Evaluation:
         digest = None
         if arguments.flag("cache"):
             digest = self._digest(arguments, text, shown)
+        task = self._task(block, arguments, text, places, values, literal)
+        task.language, task.digest = target.language, digest
+        return task
+
+    def _task(
+        self,
+        block: org.Block,
+        arguments: header.Arguments,
+        text: str,
+        places: list[tuple[int, int]],
+        values: Mapping[str, str],
+        literal: Mapping[str, str],
+    ) -> _Task:
+        """Read the requests in the body of a block, with what stands around it."""
         first = (block.line + 1, 0)
         prologue = arguments.get("prologue")
         if prologue:
@@ -496,16 +588,7 @@ class Evaluation:
             except RuntimeError as error:  # a ~user without a home
                 raise EvaluationError(f":dir {arguments.get('dir')}: {error}") from error
         scope = self._scope.block(values=values, literal=literal, directory=directory)
-        return _Task(
-            block,
-            block.line + 1,
-            block.name,
-            arguments,
-            tuple(parsed),
-            scope,
-            target.language,
-            digest,
-        )
+        return _Task(block, block.line + 1, block.name, arguments, tuple(parsed), scope)
 
     def _digest(
         self, arguments: header.Arguments, text: str, shown: Sequence[tuple[str, object]]
@@ -770,27 +853,14 @@ class Evaluation:
         rendered = [exchange.rendered for exchange in outcome.exchanges]
         shown_all = [one for one in rendered if one is not None]
         if block.kind in ("inline", "inline call"):
-            text = self._inline_text(arguments, shown_all)
+            text = self._inline_text(arguments, shown_all, task.language)
             return self._put(block, outcome, lambda found, at: found.place_inline(at, text))
-        files: list[tuple[Path, bytes]] = []
-        values: list[str] = []
-        blocks: list[str] = []
-        for exchange, one in zip(outcome.exchanges, shown_all, strict=True):
-            if one.data is not None or "file" in words:
-                link, file = self._file_result(block, arguments, exchange, len(files))
-                files += file
-                values.append(link)
-                blocks.append(link)
-            else:
-                values.append(one.value)
-                blocks.append(one.block())
+        values, blocks, files = self._shown(block, arguments, outcome)
         if files or "file" in words:
             shown = layout.Shown("".join(values))
         else:
             values = self._post(arguments, values)
-            shown = layout.show(
-                arguments, values, blocks, shown_all[-1].language if shown_all else ""
-            )
+            shown = layout.show(arguments, values, blocks, task.language)
         mode = next((word for word in words if word in ("append", "prepend")), "replace")
         outcome = attrs.evolve(outcome, notes=outcome.notes + shown.notes, files=tuple(files))
         return self._put(
@@ -804,6 +874,27 @@ class Evaluation:
                 prose=shown.prose,
             ),
         )
+
+    def _shown(
+        self, block: org.Block, arguments: header.Arguments, outcome: Outcome
+    ) -> tuple[list[str], list[str], list[tuple[Path, bytes]]]:
+        """Give each response bare and wrapped, or as a link, and the files of the links."""
+        values: list[str] = []
+        blocks: list[str] = []
+        files: list[tuple[Path, bytes]] = []
+        for exchange in outcome.exchanges:
+            one = exchange.rendered
+            if one is None:
+                continue
+            if one.data is not None or "file" in arguments.results:
+                link, file = self._file_result(block, arguments, exchange, len(files))
+                files += file
+                values.append(link)
+                blocks.append(link)
+            else:
+                values.append(one.value)
+                blocks.append(one.block())
+        return values, blocks, files
 
     def _post(self, arguments: header.Arguments, values: list[str]) -> list[str]:
         """Hand the result to the block that ``:post`` names."""
@@ -832,10 +923,10 @@ class Evaluation:
         return [text if text.endswith("\n") or not text else text + "\n"]
 
     def _inline_text(
-        self, arguments: header.Arguments, rendered: Sequence[results.Rendered]
+        self, arguments: header.Arguments, rendered: Sequence[results.Rendered], language: str
     ) -> str:
         text = "".join(one.body for one in rendered).rstrip("\n")
-        shown = layout.inline(arguments, text, rendered[-1].language if rendered else "")
+        shown = layout.inline(arguments, text, language)
         if shown is None:
             lines = text.count("\n") + 1
             what = f"the response has {lines}" if lines > 1 else "this response is not safe there"

@@ -36,6 +36,11 @@ _MARKS = (
 )
 
 
+def is_request_file(path: Path) -> bool:
+    """Tell whether a file of this name holds requests alone; any other is an Org document."""
+    return path.suffix.lower() in REQUEST_SUFFIXES
+
+
 class FileError(OrgrestError):
     """A file that cannot be read or written."""
 

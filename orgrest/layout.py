@@ -14,11 +14,13 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import attrs
 
+from orgrest.lisp import ArgumentError
 from orgrest.org import REQUEST_LANGUAGES, escape
+from orgrest.requests import is_request_line
 from orgrest.results import is_structure
 
 if TYPE_CHECKING:
@@ -35,9 +37,12 @@ _RULE = re.compile(r"\|[-+]+\|?$")
 
 _DRAWER_END = re.compile(r"^[ \t]*:end:[ \t]*$", re.IGNORECASE | re.MULTILINE)
 
+Returned: TypeAlias = "str | list[str] | list[list[str] | None] | None"
+"""What a function of Babel returns: text, the items of a list, the rows of a table, nothing."""
+
 IN_EXAMPLE = "the response looks like Org markup and stands in an example block"
 
-NO_REQUEST = "a response in a block of requests could be sent: it stands in an example block"
+NO_REQUEST = "the response is a request: it does not stand in a block that could be sent"
 NO_DRAWER = "the response holds a line :end: and so does not stand in a drawer"
 
 
@@ -69,7 +74,7 @@ def show(
     """Write the responses of one block as its result.
 
     `values` are their bodies, `blocks` the same wrapped as ob-restclient does; both are whole
-    lines or empty. `language` is that of the responses, for ``code``.
+    lines or empty. `language` is that of the block, for ``code``.
     """
     words = arguments.results
     bare = pure(arguments)
@@ -90,6 +95,8 @@ def show(
         return Shown(f"#+begin_export {name}\n{escape(text)}#+end_export\n")
     if "org" in words:
         return Shown(f"#+begin_src org\n{escape(text)}#+end_src\n")
+    if "code" in words and _would_be_sent(text, language):
+        return Shown(_example(text), notes=(NO_REQUEST,))
     if "code" in words:
         return Shown(f"#+begin_src {language}\n{escape(text)}#+end_src\n")
     if "raw" in words:
@@ -108,14 +115,13 @@ def inline(arguments: Arguments, text: str, language: str) -> str | None:
     """Write the response of an inline block, as it stands in ``{{{results(...)}}}``.
 
     None where it is more than one line, would end what it stands in, or is code: an export would
-    evaluate that. ``raw`` stands in the
-    macro, too (in Emacs it does not, and is never found again).
+    evaluate that. ``raw`` stands in the macro, too (in Emacs it does not, and piles up).
     """
     words = set(arguments.results)
     opening, closing = "=", "="
     if "wrap" in arguments:
         kind, *rest = (arguments.get("wrap") or "results").split()
-        if kind.lower() == "src" and REQUEST_LANGUAGES & set(rest[:1]):
+        if kind.lower() == "src" and _would_be_sent(text, "".join(rest[:1])):
             return None
         if kind.lower() == "export":
             opening, closing = f"@@{rest[0] if rest else 'none'}:", "@@"
@@ -126,6 +132,8 @@ def inline(arguments: Arguments, text: str, language: str) -> str | None:
             opening, closing = "", ""
     elif words & {"html", "latex"}:
         opening, closing = f"@@{'html' if 'html' in words else 'latex'}:", "@@"
+    elif "code" in words and _would_be_sent(text, language):
+        return None
     elif words & {"org", "code"}:
         opening, closing = f"src_{'org' if 'org' in words else language + '[]'}{{", "}"
     elif words & {"raw", "drawer", "wrap", "file"}:
@@ -135,6 +143,48 @@ def inline(arguments: Arguments, text: str, language: str) -> str | None:
         return None
     escaped = re.sub(r"(\\*),", r"\1\1\\,", text)  # what `org-macro-escape-arguments` does
     return f"{opening}{escaped}{closing}" if text else ""
+
+
+def returned(
+    arguments: Arguments,
+    values: Sequence[str],
+    blocks: Sequence[str],
+    texts: Sequence[str],
+    language: str,
+) -> tuple[Returned, tuple[str, ...], bool]:
+    """Give what Babel's function returns so that Org itself writes what `show` writes.
+
+    With it come the notes and whether it is prose, as in `Shown`. `texts` are the responses with
+    their heads as comments; the rest is as in `show`. Raises ArgumentError for a list or table
+    that Org would read as more than that.
+    """
+    words = arguments.results
+    bare = pure(arguments)
+    shown = show(arguments, values, blocks, language)
+    if len(values) > 1 and not _delimited(arguments):
+        return shown.text, shown.notes, False
+    if "code" in words and not bare and "wrap" not in arguments:
+        return "".join(texts), (), False  # the source block is Org's
+    text = "".join(values if bare else blocks)
+    for note in (NO_DRAWER, NO_REQUEST):
+        if note in shown.notes:
+            raise ArgumentError(f"{note}: write another :results or :wrap")
+    shape = next((word for word in ("list", "table", "vector") if word in words), None)
+    if shape and shown.notes:
+        raise ArgumentError(
+            f"the response looks like Org markup, which would be live in a {shape}: "
+            "write :results value drawer"
+        )
+    if shape == "list":
+        return [line.strip() for line in text.split("\n") if line.strip()] or "", (), False
+    if shape:
+        return _rows(text) or None, (), False
+    return _example(text) if shown.notes else text, shown.notes, shown.prose
+
+
+def _would_be_sent(text: str, language: str) -> bool:
+    """Tell whether a text is a request where it stands in a block of this language."""
+    return language in REQUEST_LANGUAGES and any(map(is_request_line, text.split("\n")))
 
 
 def _delimited(arguments: Arguments) -> bool:
@@ -159,7 +209,7 @@ def _drawer(text: str, loose: bool) -> Shown:
 def _wrap(full: str, text: str, loose: bool) -> Shown:
     kind = full.split()[0] if full.split() else "results"
     notes: tuple[str, ...] = ()
-    if kind.lower() == "src" and REQUEST_LANGUAGES & set(full.split()[1:2]):
+    if kind.lower() == "src" and _would_be_sent(text, "".join(full.split()[1:2])):
         return Shown(_example(text), notes=(NO_REQUEST,))
     if kind.lower() in ("src", "example", "export", "comment", "verse"):
         text = escape(text)

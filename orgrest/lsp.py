@@ -343,7 +343,7 @@ async def _actions(server: Server, params: types.CodeActionParams) -> list[types
                     is_preferred=True,
                     edit=server.workspace_edit(document.uri, version, text, fix.edits),
                 )
-                for fix in one.fixes
+                for fix in analysis.fixes(one)
             )
     if _has_request(analysis, start):
         line = params.range.start.line
@@ -369,8 +369,7 @@ def _has_request(analysis: Analysis, offset: int) -> bool:
     """Tell whether a place belongs to a request that can be sent."""
     document = analysis.document
     if document is None:
-        part = analysis.parts[0]
-        return part.request_at(part.region.from_file(offset)) is not None
+        return bool(analysis.parts[0].parsed.requests)
     block = document.block_at(document.line_of(offset) + 1)
     if block is not None and block.call is not None:
         block = document.block_named(block.call.name)
@@ -455,10 +454,11 @@ async def _serve_one(server: Server, host: str, port: int, announce: Callable[[i
     reader, writer = await connected
     listener.close()
     server.protocol.set_writer(writer)
-    await run_async(
-        stop_event=threading.Event(),
-        reader=reader,
-        protocol=server.protocol,
-        error_handler=server.report_server_error,
-    )
+    with contextlib.suppress(OSError, EOFError, ValueError):  # gone, or it speaks no LSP
+        await run_async(
+            stop_event=threading.Event(),
+            reader=reader,
+            protocol=server.protocol,
+            error_handler=server.report_server_error,
+        )
     writer.close()

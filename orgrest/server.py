@@ -186,6 +186,7 @@ class Server(LanguageServer):
         encoding: Any = types.PositionEncodingKind(self.workspace.position_encoding).value
         document = Document(item, kind, Text(item.text, encoding))
         self._documents[unquote(item.uri)] = document
+        self.folder(document)
         self.look_soon(document, 0)
 
     def close(self, uri: str) -> None:
@@ -343,7 +344,7 @@ class Server(LanguageServer):
                 progress.report(result["message"])
                 found.append(result)
         except CancelledRunError:
-            found.append({"state": "cancelled", "message": "cancelled: nothing is kept"})
+            found.append({"state": "cancelled", "message": "cancelled"})
         except OrgrestError as error:
             self.tell(error.reason)
             found.append({"state": "failed", "message": error.reason})

@@ -228,7 +228,8 @@ class Scope:
     @property
     def captured(self) -> dict[str, str]:
         """The captures so far, those of earlier runs included."""
-        return {name: value for name, (value, _, _) in self._shared.captures.items()}
+        captures = dict(self._shared.captures)  # at once: a run may go on in another thread
+        return {name: value for name, (value, _, _) in captures.items()}
 
     def names(self) -> frozenset[str]:
         """Return the names of all variables that come from outside the request's own text."""
@@ -291,7 +292,7 @@ class Scope:
 
     def locate(self, path: str) -> Path:
         """Return where a file named in the document is; raises `OrgrestError` as `read` does."""
-        if "\0" in path:
+        if "\0" in f"{self.directory}{path}":
             raise OrgrestError("the name of a file cannot hold a NUL")
         try:
             found = (self.directory / Path(path).expanduser()).resolve()
@@ -305,10 +306,7 @@ class Scope:
                 raise OrgrestError(f"{path} is not a regular file")
         except OSError as error:
             raise OrgrestError(f"cannot read {path}: {error.strerror or error}") from error
-        except (
-            RuntimeError,
-            ValueError,
-        ) as error:  # a loop of links, a ~user without a home, a NUL
+        except RuntimeError as error:  # a loop of links, a ~user without a home
             raise OrgrestError(f"cannot read {path}: {error}") from error
         return found
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orgrest import org, outline, variables
-from orgrest.analysis import Analysis, Diagnostic
+from orgrest.analysis import Analysis, Diagnostic, Fix
 from orgrest.hover import hover
 from orgrest.names import Names, RenameError
 
@@ -26,13 +27,19 @@ def problems(text: str, kind: Kind = "http", **scope: object) -> list[tuple[str,
     return [(d.code, text[d.span.start : d.span.end]) for d in diagnostics(text, kind, **scope)]
 
 
+def fixes(text: str, kind: Kind = "http") -> list[tuple[str, Fix]]:
+    """What would put the problems right, each with the problem's code."""
+    analysis = Analysis(text, kind)
+    return [(d.code, fix) for d in analysis.diagnostics for fix in analysis.fixes(d)]
+
+
 def diagnostics(text: str, kind: Kind = "http", **scope: object) -> tuple[Diagnostic, ...]:
     return Analysis(text, kind, lambda: variables.Scope(**scope)).diagnostics  # type: ignore[arg-type]  # as given
 
 
-def fixed(text: str, kind: Kind = "http", code: str = "") -> str:
-    """The text after the only fix there is for a problem."""
-    (fix,) = (f for d in diagnostics(text, kind) for f in d.fixes if not code or d.code == code)
+def fixed(text: str, kind: Kind = "http") -> str:
+    """The text after the only fix there is."""
+    ((_, fix),) = fixes(text, kind)
     return org.apply(text, fix.edits)
 
 
@@ -147,9 +154,9 @@ def test_another_body_than_json_is_not_judged() -> None:
     ],
 )
 def test_a_fix_puts_it_right(text: str, after: str) -> None:
-    codes = [d.code for d in diagnostics(text) if d.fixes]
+    ((code, _),) = fixes(text)
     assert fixed(text) == after
-    assert codes[0] not in [d.code for d in diagnostics(after)]
+    assert code not in [d.code for d in diagnostics(after)]
 
 
 def test_a_fix_in_a_block_keeps_its_indentation() -> None:
@@ -238,6 +245,15 @@ def test_a_file_that_comes_and_goes_is_looked_up_anew(tmp_path: Path) -> None:
     assert Analysis(text, "http", scope, before).diagnostics == ()
 
 
+def test_of_all_analyses_only_the_last_keeps_what_it_read() -> None:
+    first = Analysis("GET http://x/\n", "http")
+    last = first
+    for number in range(5):
+        last = Analysis(f"GET http://x/{number}\n", "http", before=last)
+    assert not [one for one in gc.get_referrers(first) if isinstance(one, Analysis)]
+    assert last.diagnostics == ()
+
+
 def test_no_message_shows_a_secret() -> None:
     text = ':a := env("A")\nGET http://x/\n:a\n'
     found = diagnostics(text, environ={"A": "hunter2"})
@@ -282,7 +298,7 @@ LINES = st.sampled_from(
         "# comment",
     ]
 )
-DOCUMENT = st.lists(LINES, max_size=30).map("\n".join)
+DOCUMENT = st.lists(LINES | LINES | st.text(max_size=20), max_size=30).map("\n".join)
 
 
 @given(DOCUMENT, st.sampled_from(["org", "http"]), st.integers(0, 600))
@@ -291,7 +307,7 @@ def test_nothing_an_editor_asks_breaks_on_any_text(text: str, kind: Kind, at: in
     names = Names(analysis)
     for one in analysis.diagnostics:
         assert 0 <= one.span.start <= one.span.end <= len(text)
-        for fix in one.fixes:
+        for fix in analysis.fixes(one):
             assert org.apply(text, fix.edits) != text
     for name in (*names.variables, *names.elements):
         assert text[name.span.start : name.span.end] == name.name

@@ -515,7 +515,7 @@ class TestWhatRuns:
     def test_a_result_of_type_code_is_no_request(self, run, server) -> None:
         text = block("/line?GET%20http://x/", ":results value code")
         done = run(text)
-        assert "#+begin_src text\n/line?" in done.text
+        assert "#+begin_src restclient\n/line?" in done.text
         body = done.text.replace("/line?GET%20http://x/\n\n#+end", "GET http://127.0.0.1:1/\n#+end")
         assert len(Run(server, Path(), body).outcomes) == 1
 
@@ -666,7 +666,7 @@ class TestHostileDocuments:
             (block("/json", ":dir ~nosuchuser/x"), ":dir ~nosuchuser/x: "),
             (block("/json", ":results value file :file a\0b"), ":file a\0b: "),
             (block("/json", ":results value file :file-ext a\0b"), "embedded null"),
-            (block("/json", ":dir a\0b", "", "< c"), "cannot read c: "),
+            (block("/json", ":dir a\0b", "", "< c"), "cannot hold a NUL"),
             (block("/json", ":results value file :file loop/x"), ":file loop/x: "),
             ("\n#+RESULTS:\n" + block("/png"), None),
             (block("/png", "", name="n") + "\n#+RESULTS: n\n" + block("/png"), None),
@@ -701,7 +701,9 @@ class TestHostileDocuments:
         assert "the values of variables grow beyond 64 MiB" in done.reasons()[0]
 
     def test_a_secret_in_a_reason_is_known_to_who_shows_it(self, run) -> None:
-        done = run(block("/json", "", "", "< ../{{k}}").replace("GET", ':k := env("TOKEN")\nGET', 1))
+        done = run(
+            block("/json", "", "", "< ../{{k}}").replace("GET", ':k := env("TOKEN")\nGET', 1)
+        )
         (outcome,) = done.outcomes
         assert outcome.state == "failed"
         assert outcome.secrets == {"s3cret-value"}

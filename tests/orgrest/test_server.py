@@ -254,6 +254,59 @@ def test_an_editor_that_refuses_a_result_is_shown_it(
     assert '"a": 1' in found["text"]
 
 
+def test_an_editor_that_fails_to_put_a_result_in_is_shown_it(
+    editor: Editor, server: RawServer, folder: Path
+) -> None:
+    buffer = editor.open(folder / "notes.org", BLOCK.format(server.url), "org")
+
+    def fail(_: Buffer) -> str | None:
+        raise ValueError("out of order")
+
+    editor.applying = fail
+    found = buffer.command("orgrest.send", 1)
+    assert found["state"] == "failed"
+    assert "out of order" in found["message"]
+    assert '"a": 1' in found["text"]
+
+
+def test_a_result_that_would_close_what_was_opened_meanwhile_is_shown(
+    editor: Editor, server: RawServer, folder: Path
+) -> None:
+    block = BLOCK.format(server.url).replace("/json", "/wait").replace("noheaders", "wrap quote")
+    buffer = editor.open(folder / "notes.org", f"above\n{block}", "org")
+    with GATE as gate:
+        sent = editor.start_run("orgrest.send", buffer.uri, 2)
+        gate.wait()
+        buffer.edit(0, 0, "#+begin_quote\n")
+        buffer.settle()
+        typed = buffer.text
+        gate.opened.set()
+        found = plain(sent.result(TIMEOUT))
+    assert buffer.text == typed
+    assert found["state"] == "failed"
+    assert "would close" in found["message"]
+    assert '"a": 1' in found["text"]
+
+
+def test_what_is_odd_about_a_request_goes_to_the_log(
+    editor: Editor, server: RawServer, folder: Path
+) -> None:
+    buffer = editor.open(folder / "a.http", f"GET {server.url}/json\nA: :b\n", "http")
+    assert buffer.command("orgrest.send")["state"] == "done"
+    (found,) = editor.wait_for(lambda: editor.client.log_messages)
+    assert "no variable b is defined" in found.message
+
+
+def test_a_file_that_cannot_be_written_is_said(
+    editor: Editor, server: RawServer, folder: Path
+) -> None:
+    (folder / "out").write_text("")
+    text = f"#+begin_src http :results file :file out/a\nGET {server.url}/json\n#+end_src\n"
+    buffer = editor.open(folder / "notes.org", text, "org")
+    buffer.command("orgrest.send", 1)
+    assert any("cannot be written" in message for message in editor.messages)
+
+
 def test_a_document_that_was_closed_meanwhile_is_left_alone(
     editor: Editor, server: RawServer, folder: Path
 ) -> None:
@@ -941,7 +994,7 @@ def test_the_server_ends_with_its_client(end: list[str], status: int) -> None:
         )
         nonsense = ['{"jsonrpc": "2.0", "id": 9, "method": "textDocument/hover", "params": 1}', "{"]
         process = subprocess.Popen(
-            [sys.executable, "-m", "orgrest", "lsp"],
+            [sys.executable, "-m", "orgrest", "lsp", "--stdio"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

@@ -26,7 +26,7 @@ from orgrest.results import render
 from orgrest.transport import Client, wire_headers
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 GET = "GET"
@@ -954,3 +954,69 @@ def test_httpbin_sees_what_was_sent(client: Client) -> None:
             client.send(Request(GET, f"{url}/basic-auth/u/p".replace("//", "//u:p@"))).status == 200
         )
         assert client.send(Request(GET, f"{url}/stream/3")).body.count(b"\n") == 3
+
+
+# --------------------------------------------------------------------------------------- cancelling
+
+
+class LateServer(RawServer):
+    """Takes up a connection, and TLS, only when it is told to."""
+
+    def __init__(self, context: ssl.SSLContext) -> None:
+        super().__init__(response(b"late"), context=context)
+        self.ready = threading.Event()
+
+    def _serve(self, connection: socket.socket) -> None:
+        self.ready.wait(30)
+        super()._serve(connection)
+
+
+def sending(client: Client, url: str) -> tuple[threading.Thread, list[str]]:
+    """Send in a thread; gives it and what goes wrong there."""
+    reasons: list[str] = []
+    thread = threading.Thread(target=lambda: reasons.append(failure(client, Request(GET, url))))
+    thread.start()
+    return thread, reasons
+
+
+def wait_until(condition: Callable[[], object]) -> None:
+    deadline = time.monotonic() + 30
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.005)
+
+
+@pytest.mark.parametrize("tls", [False, True])
+def test_a_client_that_is_aborted_waits_no_longer(authority: trustme.CA, tls: bool) -> None:
+    never = threading.Event()
+    context = serving(authority, "localhost") if tls else None
+
+    def wait(_connection: socket.socket, _request: bytes) -> None:
+        never.wait(30)
+
+    with RawServer(wait, context=context) as server, Client(insecure=tls) as client:
+        thread, reasons = sending(client, f"{server.url}/".replace("127.0.0.1", "localhost"))
+        wait_until(lambda: server.requests)
+        client.abort()
+        thread.join(30)
+        assert reasons == ["cancelled"]
+        never.set()
+
+
+def test_an_aborted_client_sends_nothing_any_more() -> None:
+    with RawServer(response(b"x")) as server, Client() as client:
+        client.abort()
+        assert failure(client, Request(GET, server.url)) == "cancelled"
+        assert server.connections == 0
+
+
+def test_a_connection_that_comes_too_late_is_not_used(authority: trustme.CA) -> None:
+    context = serving(authority, "localhost")
+    with LateServer(context) as server, Client(insecure=True) as client:
+        thread, reasons = sending(client, f"https://localhost:{server.port}/")
+        wait_until(lambda: server.connections)
+        client.abort()
+        server.ready.set()
+        thread.join(30)
+        assert reasons == ["cancelled"]
+        assert server.requests == []
