@@ -360,7 +360,7 @@ class Server(LanguageServer):
         finally:
             run.stop()
             self._runs.discard(run)
-            document.followed.remove(changes)
+            document.followed = [one for one in document.followed if one is not changes]
             progress.end(found[-1]["message"] if found else "")
         return found
 

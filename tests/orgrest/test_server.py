@@ -54,6 +54,7 @@ class Gate:
 
 
 GATE = Gate()
+OTHER_GATE = Gate()
 _numbers = count()
 
 
@@ -72,6 +73,7 @@ def server() -> Iterator[RawServer]:
         "/session": session,
         "/echo": echo,
         "/wait": GATE,
+        "/other": OTHER_GATE,
     }
     with RawServer(by_path(answers)) as running:
         yield running
@@ -164,6 +166,30 @@ def test_a_result_lands_below_its_block_wherever_that_is_by_then(
         gate.opened.set()
         assert plain(sent.result(TIMEOUT))["state"] == "done"
     assert buffer.text == typed.replace("#+end_src\n", f"#+end_src\n{RESULT}\n")
+
+
+def test_two_results_on_their_way_land_below_their_blocks(
+    editor: Editor, server: RawServer, folder: Path
+) -> None:
+    block = BLOCK.format(server.url)
+    blocks = [block.replace("/json", "/other"), block.replace("/json", "/wait")]
+    text = f"{blocks[0]}\n* two\n{blocks[1]}"
+    buffer = editor.open(folder / "notes.org", text, "org")
+    with GATE as gate, OTHER_GATE as other:
+        first = editor.start_run("orgrest.send", buffer.uri, 1)
+        other.wait()
+        second = editor.start_run("orgrest.send", buffer.uri, buffer.line("/wait"))
+        gate.wait()
+        buffer.edit(0, 0, "new\n")
+        buffer.settle()
+        gate.opened.set()
+        assert plain(second.result(TIMEOUT))["state"] == "done"
+        buffer.edit(0, 0, "newer\n")
+        buffer.settle()
+        other.opened.set()
+        assert plain(first.result(TIMEOUT))["state"] == "done"
+    expected = text.replace("#+end_src\n\n*", f"#+end_src\n{RESULT}\n*") + RESULT
+    assert buffer.text == f"newer\nnew\n{expected}"
 
 
 def test_a_result_lands_right_in_a_text_that_was_sent_whole(
