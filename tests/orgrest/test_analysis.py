@@ -209,6 +209,13 @@ def test_a_call_of_no_block_is_said() -> None:
     assert "#+CALL: here()" in fixed(text, "org")
 
 
+def test_a_block_may_be_called_call() -> None:
+    text = "#+NAME: call\n#+begin_src http\nGET http://x/\n#+end_src\n#+call: call()\n"
+    assert same(text, "#+call: ca|ll", "org") == [1, 5]
+    (found,) = diagnostics(text.replace("NAME: call", "NAME: b"), "org")
+    assert found.span.start == text.index("call()") - 3
+
+
 def test_what_other_blocks_put_in_is_not_judged() -> None:
     body = "GET http://x/{{a}}\n  <<more>>"
     assert problems(block(body, " :noweb yes"), "org") == []
@@ -518,6 +525,15 @@ def test_media_types_and_status_codes_are_explained() -> None:
     assert told("GET http://x/\nX-Own: y\n", "X-O|wn") is None
     assert told("GET http://x/\nX-Own: y\n", "X-Own: y|") is None
     assert told("BREW http://x/\n", "BR|EW") is None
+
+
+def test_header_arguments_are_explained() -> None:
+    text = (
+        "#+HEADER: :timeout 5\n#+begin_src http :headers only :nonsense\nGET http://x/\n#+end_src\n"
+    )
+    assert "seconds" in (told(text, ":time|out", "org") or "")
+    assert "- `only`: The headers only." in (told(text, ":hea|ders", "org") or "")
+    assert told(text, ":non|sense", "org") is None
 
 
 def test_a_captured_value_is_told_once_it_is_known() -> None:

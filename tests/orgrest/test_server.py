@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import shlex
 import socket
@@ -53,6 +54,7 @@ class Gate:
 
 
 GATE = Gate()
+OTHER_GATE = Gate()
 _numbers = count()
 
 
@@ -71,6 +73,7 @@ def server() -> Iterator[RawServer]:
         "/session": session,
         "/echo": echo,
         "/wait": GATE,
+        "/other": OTHER_GATE,
     }
     with RawServer(by_path(answers)) as running:
         yield running
@@ -163,6 +166,30 @@ def test_a_result_lands_below_its_block_wherever_that_is_by_then(
         gate.opened.set()
         assert plain(sent.result(TIMEOUT))["state"] == "done"
     assert buffer.text == typed.replace("#+end_src\n", f"#+end_src\n{RESULT}\n")
+
+
+def test_two_results_on_their_way_land_below_their_blocks(
+    editor: Editor, server: RawServer, folder: Path
+) -> None:
+    block = BLOCK.format(server.url)
+    blocks = [block.replace("/json", "/other"), block.replace("/json", "/wait")]
+    text = f"{blocks[0]}\n* two\n{blocks[1]}"
+    buffer = editor.open(folder / "notes.org", text, "org")
+    with GATE as gate, OTHER_GATE as other:
+        first = editor.start_run("orgrest.send", buffer.uri, 1)
+        other.wait()
+        second = editor.start_run("orgrest.send", buffer.uri, buffer.line("/wait"))
+        gate.wait()
+        buffer.edit(0, 0, "new\n")
+        buffer.settle()
+        gate.opened.set()
+        assert plain(second.result(TIMEOUT))["state"] == "done"
+        buffer.edit(0, 0, "newer\n")
+        buffer.settle()
+        other.opened.set()
+        assert plain(first.result(TIMEOUT))["state"] == "done"
+    expected = text.replace("#+end_src\n\n*", f"#+end_src\n{RESULT}\n*") + RESULT
+    assert buffer.text == f"newer\nnew\n{expected}"
 
 
 def test_a_result_lands_right_in_a_text_that_was_sent_whole(
@@ -583,34 +610,37 @@ def test_cancelling_closes_the_connection(editor: Editor, folder: Path) -> None:
         assert closed.wait(TIMEOUT)
 
 
-def test_a_question_can_be_cancelled_too(editor: Editor, server: RawServer, folder: Path) -> None:
+def test_a_question_can_be_cancelled_too_and_none_follows(
+    editor: Editor, server: RawServer, folder: Path
+) -> None:
     text = BLOCK.format(server.url).replace(":noheaders", ":noheaders :eval query")
-    buffer = editor.open(folder / "notes.org", text, "org")
-    asked = threading.Event()
-    params = types.ExecuteCommandParams(
-        "orgrest.send", [{"uri": buffer.uri, "position": {"line": 1, "character": 0}}], "mine"
-    )
-    editor.client.progress_reports["mine"] = []
-    editor.answer = "Evaluate"
-    original = editor._answer
+    buffer = editor.open(folder / "notes.org", text + text, "org")
+    asked = threading.Semaphore(0)
+    done = threading.Event()
 
-    async def think(question: types.ShowMessageRequestParams) -> Any:
-        asked.set()
-        while editor.client.progress_reports["mine"][-1].kind != "end":
-            await __import__("asyncio").sleep(0.01)
-        return original(question)
+    async def think(_: types.ShowMessageRequestParams) -> types.MessageActionItem:
+        asked.release()
+        await asyncio.to_thread(done.wait, TIMEOUT)
+        return types.MessageActionItem("Evaluate")
 
     features = editor.client.protocol.fm.features
     kept = features[types.WINDOW_SHOW_MESSAGE_REQUEST]
     features[types.WINDOW_SHOW_MESSAGE_REQUEST] = think
     try:
+        argument = {"uri": buffer.uri, "position": {"line": 9, "character": 0}}
+        params = types.ExecuteCommandParams("orgrest.sendAllAbove", [argument], "mine")
+        editor.client.progress_reports["mine"] = []
         sent = editor.start(types.WORKSPACE_EXECUTE_COMMAND, params)
-        assert asked.wait(TIMEOUT)
+        assert asked.acquire(timeout=TIMEOUT)
         editor.notify(
             types.WINDOW_WORK_DONE_PROGRESS_CANCEL, types.WorkDoneProgressCancelParams("mine")
         )
         assert plain(sent.result(TIMEOUT))["state"] == "cancelled"
+        done.set()
+        buffer.settle()
+        assert not asked.acquire(timeout=0.1)
     finally:
+        done.set()
         features[types.WINDOW_SHOW_MESSAGE_REQUEST] = kept
     assert "RESULTS" not in buffer.text
 
@@ -1010,6 +1040,7 @@ def test_the_server_ends_with_its_client(end: list[str], status: int) -> None:
         output, _ = process.communicate(b"".join(map(message, end)), timeout=TIMEOUT)
     assert process.returncode == status
     assert b'"capabilities"' in output
+    assert b'"id": 9' in output  # nonsense is answered, too
 
 
 def test_evaluating_a_file_does_not_load_the_server(tmp_path: Path) -> None:
