@@ -123,7 +123,7 @@ def read_bytes(path: Path) -> bytes:
         return os.open(name, flags | getattr(os, "O_NONBLOCK", 0))
 
     try:
-        with open(path, "rb", opener=opener) as stream:  # noqa: PTH123  (Path's has no opener)
+        with open(path, "rb", opener=opener) as stream:
             if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
                 raise FileError("cannot be read: it is no regular file", file=str(path))
             return stream.read()
