@@ -23,6 +23,7 @@ import socket
 import ssl
 import threading
 import time
+import zlib
 from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
@@ -31,6 +32,7 @@ from urllib.parse import quote_from_bytes, unquote_to_bytes, urljoin
 
 import attrs
 import urllib3
+from urllib3.response import GzipDecoderState
 from urllib3.util import Timeout, make_headers
 
 from orgrest.model import (
@@ -509,6 +511,9 @@ class Client:
         truncated = len(body) > self._limit
         if truncated:
             raw.close()
+        elif raw.tell() and _is_cut_short(cast("Any", raw)._decoder):
+            coding = _show(raw.headers["Content-Encoding"])
+            raise TransportError(f"the body is cut short: its {coding} data never comes to an end")
         return Response(
             status=raw.status,
             reason=_text(original.reason),
@@ -636,6 +641,27 @@ class Client:
         if isinstance(error, OSError) and not isinstance(error, (socket.gaierror, TimeoutError)):
             return _show(error.strerror or str(error)).lower()
         return None
+
+
+def _is_cut_short(decoder: Any) -> bool:
+    """Tell whether one of urllib3's decoders, which do not say so, waits for more data."""
+    if decoder is None:
+        return False
+    if hasattr(decoder, "_decoders"):  # for several codings
+        return any(_is_cut_short(one) for one in decoder._decoders)
+    inner = decoder._obj
+    if hasattr(inner, "is_finished"):  # brotli's
+        return not inner.is_finished()
+    if inner.eof:
+        return False
+    state = getattr(decoder, "_state", GzipDecoderState.FIRST_MEMBER)
+    if state == GzipDecoderState.OTHER_MEMBERS:
+        # Rubbish behind the first member is fine; zlib knows it from the second byte on.
+        try:
+            inner.copy().decompress(b"\0")
+        except zlib.error as error:
+            return "incorrect header check" not in str(error)
+    return bool(state != GzipDecoderState.SWALLOW_DATA)
 
 
 _DAMAGED_CHUNKS = "the response ends inside a chunk, or its chunks are damaged"
