@@ -147,6 +147,19 @@ def wire_headers(request: Request, *, cookie: str | None = None) -> Headers:
     return _wire_headers(request, _parse_url(request.url), cookie)
 
 
+def wire_url(request: Request) -> str:
+    """Return the URL with the request target as it is sent, user info included.
+
+    Raises `TransportError` where it is not an http or https one.
+    """
+    url = _parse_url(request.url)
+    if not url.userinfo:
+        return url.text
+    parts = (unquote_to_bytes(to_bytes(part)) for part in url.userinfo.split(":", 1))
+    userinfo = ":".join(quote_from_bytes(part, safe="") for part in parts)
+    return f"{url.scheme}://{userinfo}@{url.netloc}{url.target}"
+
+
 def _wire_headers(request: Request, url: _Url, cookie: str | None) -> Headers:
     if not _TOKEN.fullmatch(request.method):
         raise TransportError(f"not a method: {_show(request.method)}")

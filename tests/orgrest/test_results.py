@@ -801,7 +801,7 @@ def test_a_jq_program_reads_no_file_and_learns_of_none(tmp_path: Path, program: 
     ("program", "printed"),
     [
         (".import", "1"),
-        ("{import: .import, include : 2, modulemeta}", '{"import":1,"include":2,"modulemeta":3}'),
+        ("{modulemeta, import: .import, include : 2}", '{"modulemeta":3,"import":1,"include":2}'),
         ("{modulemeta: .modulemeta}", '{"modulemeta":3}'),
         ('"import \\"x\\" \\(1 + ("(" | length)) #" # import "x";', '"import \\"x\\" 2 #"'),
         ('. as $modulemeta | "\\($modulemeta | .import)"', '"1"'),
