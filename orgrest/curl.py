@@ -219,7 +219,7 @@ def to_request(command: str) -> str:
 
 def _split(command: str) -> list[str]:
     """Split a command into words as bash does; variables and operators stay as they are."""
-    words: list[str] = []
+    words: list[list[str]] = []
     open_word = False
     at = 0
     while at < len(command):
@@ -238,12 +238,11 @@ def _split(command: str) -> list[str]:
             text = _read_ansi(text)
         elif kind == "double":
             text = re.sub(r'\\(\r?\n|[$`"\\])', lambda m: m[1].strip("\r\n"), text)
-        if open_word:
-            words[-1] += text
-        else:
-            words.append(text)
+        if not open_word:
+            words.append([])
+        words[-1].append(text)
         open_word = True
-    return words
+    return ["".join(pieces) for pieces in words]
 
 
 def _read_ansi(text: str) -> str:

@@ -127,9 +127,9 @@ def write_string(text: str) -> str:
 
 def write_number(text: str) -> str:
     """Write a number as Lisp prints it once it was read."""
-    if not re.fullmatch(r"[-+]?[0-9]+", text):
-        return repr(float(text))
-    digits = text.lstrip("+-").lstrip("0") or "0"  # int() refuses thousands of them
+    if not re.fullmatch(r"[-+]?[0-9]+\.?", text):
+        return repr(float(text)).replace("inf", "1.0e+INF")
+    digits = text.strip("+-.").lstrip("0") or "0"  # int() refuses thousands of them
     return f"-{digits}" if text[0] == "-" and digits != "0" else digits
 
 

@@ -237,9 +237,19 @@ class TestHash:
 
     @pytest.mark.parametrize(
         ("text", "written"),
-        [("+007", "7"), ("-0", "0"), ("-012", "-12"), ("9" * 5000, "9" * 5000), ("1e2", "100.0")],
+        [
+            ("+007", "7"),
+            ("-0", "0"),
+            ("-012", "-12"),
+            ("9" * 5000, "9" * 5000),
+            ("1e2", "100.0"),
+            ("1.", "1"),
+            ("1.e2", "100.0"),
+            ("-1e999", "-1.0e+INF"),
+        ],
     )
     def test_a_number_of_any_length_is_written_as_lisp_does(self, text: str, written: str) -> None:
+        """As Emacs 28 prints them."""
         assert lisp.write_number(text) == written
 
     @given(st.from_regex(r"[-+]?[0-9]{1,30}", fullmatch=True))

@@ -255,7 +255,7 @@ class TestFromCurl:
         )
         printed = bash.stdout.decode(errors="replace")
         if bash.returncode or "\N{REPLACEMENT CHARACTER}" in printed:
-            with pytest.raises(CurlError, match="ends inside a quote|bytes that are no text"):
+            with pytest.raises(CurlError, match=r"ends inside a quote|bytes that are no text"):
                 curl._split(word)
         else:
             assert curl._split(word) == [printed]
