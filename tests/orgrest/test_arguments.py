@@ -259,7 +259,7 @@ class TestHash:
     def test_a_cached_block_with_a_huge_number_has_a_hash(self) -> None:
         number = "9" * 5000
         found = first(block(f":cache yes :var x={number}"))
-        assert len(arguments.digest(found, "GET http://x", (("x", number),))) == 40
+        assert len(arguments.digest(found, "GET http://x", (("x", Number(number)),))) == 40
 
     def test_numbers_and_lists_have_their_lisp_form(self) -> None:
         value = [Number("1"), Number("2.50"), None, "x", ["y"]]
