@@ -1,21 +1,24 @@
 """Requests as curl commands, and curl commands as request blocks.
 
 A command holds everything that orgrest would send and nothing of its own, quoted for a POSIX shell;
-it may be pasted. Reading one back understands the options that say what is sent; those that say how
-curl behaves (``-s``, ``-v``, ``--compressed`` ...) are left out, and one that is not known is an
-error, because what it changes would be lost.
+it may be pasted. Reading one back understands the options that say what is sent, in the quotes of a
+POSIX shell, bash's ``$'...'`` and those of Windows' cmd as browsers write them; options that say
+how curl behaves (``-s``, ``-v``, ``--compressed`` ...) are left out, and one that is not known is
+an error, because what it changes would be lost.
 """
 
 from __future__ import annotations
 
 import re
 import shlex
+from typing import cast
 from urllib.parse import quote
 
 import attrs
 
 from orgrest.model import OrgrestError, Request
 from orgrest.requests import quote_body
+from orgrest.syntax import TCHARS
 
 # Options with a value, and without one, that change nothing about the request itself.
 _IGNORED = frozenset(
@@ -72,14 +75,50 @@ _FLAGS = frozenset(
         "-q",
         "--fail-with-body",
         "--no-progress-meter",
+        "-g",
+        "--globoff",
+        "--path-as-is",
     ]
 )
 _DATA = frozenset(
     ["-d", "--data", "--data-ascii", "--data-raw", "--data-binary", "--data-urlencode", "--json"]
 )
 _HEADERS = {"-A": "User-Agent", "--user-agent": "User-Agent", "-e": "Referer",
-            "--referer": "Referer", "-b": "Cookie", "--cookie": "Cookie"}  # fmt: skip
+            "--referer": "Referer"}  # fmt: skip
 _SHORT = "XHdAebuFomxwcDr"
+
+_METHOD = re.compile(TCHARS)
+_EMPTY = (("Content-Length", "0"),)  # what a POST without a body has, but not from curl
+_DOTS = re.compile(r"/(?:\.|%2e){1,2}(?:/|$)", re.IGNORECASE)
+_STDIN = "cannot read the standard input: write the text, or name a file"
+
+_PIECE = re.compile(
+    r"""(?P<blank>[ \t\r\n]+)
+    | \\\r?\n
+    | '(?P<single>[^']*)'
+    | \$'(?P<ansi>(?:[^'\\]|\\.)*)'
+    | "(?P<double>(?:[^"\\]|\\.)*)"
+    | \\(?P<escaped>.)
+    | (?P<plain>[^ \t\r\n'"\\$]+|\$(?!'))""",
+    re.VERBOSE | re.DOTALL,
+)
+_ANSI = re.compile(
+    r"\\(?:x([0-9A-Fa-f]{1,2})|([0-7]{1,3})|u([0-9A-Fa-f]{1,4})|U([0-9A-Fa-f]{1,8})|c(.)|(.))"
+    r"|([^\\]+)",
+    re.DOTALL,
+)
+_ANSI_LETTERS = {"a": "\a", "b": "\b", "e": "\x1b", "E": "\x1b", "f": "\f", "n": "\n", "r": "\r",
+                 "t": "\t", "v": "\v", "\\": "\\", "'": "'", '"': '"', "?": "?"}  # fmt: skip
+
+# "Copy as cURL (cmd)": quotes behind carets, or lines that a caret continues.
+_CMD = re.compile(r'\s*curl(?:\.exe)? \^"|[^\n]*[ "]\^\r?\n\s+[-^]')
+_CARET = re.compile(r'"[^"]*"|\^(\r?\n|.)', re.DOTALL)
+
+_FORM_WORD = re.compile(r'\s*"((?:[^"\\]|\\.)*)"[^;]*|[^;]*', re.DOTALL)
+_FORM_OPTION = re.compile(r"\s*(type|filename|headers|encoder)=")
+_FORM_TYPES = {"gif": "image/gif", "jpg": "image/jpeg", "jpeg": "image/jpeg", "png": "image/png",
+               "svg": "image/svg+xml", "txt": "text/plain", "htm": "text/html",
+               "html": "text/html", "pdf": "application/pdf", "xml": "application/xml"}  # fmt: skip
 
 
 class CurlError(OrgrestError):
@@ -89,16 +128,24 @@ class CurlError(OrgrestError):
 def to_command(request: Request) -> str:
     """Write a request as a curl command that sends the same.
 
-    Raises CurlError for a body with NUL bytes, which no command line can hold.
+    Raises CurlError for a body with NUL bytes, which no command line can hold, and TransportError
+    for what cannot be sent at all.
     """
+    from orgrest.transport import wire_headers, wire_url
+
     words = ["curl"]
+    url, sent = wire_url(request), wire_headers(request)
+    if _DOTS.search(url.partition("?")[0]):
+        words.append("--path-as-is")
     implied = "GET" if request.body is None else "POST"
-    if request.method == "HEAD":
+    if request.method == "HEAD" and request.body is None:
         words.append("--head")
     elif request.method != implied:
         words += ["-X", request.method]
     for name, value in request.headers:
-        words += ["-H", f"{name}: {value}" if value else f"{name};"]
+        words += ["-H", f"{name}: {value}" if value.strip() else f"{name};"]
+    if request.body is None and sent[-1:] == _EMPTY != request.headers[-1:]:
+        words += ["-H", "Content-Length: 0"]
     if request.body is not None:
         if request.header("Content-Type") is None:
             words += ["-H", "Content-Type:"]  # or curl sends one of its own
@@ -113,7 +160,7 @@ def to_command(request: Request) -> str:
                 line=request.line,
             )
         words += ["--data-raw", body]
-    words.append(request.url)
+    words.append(url)
     return _join([shlex.quote(word) for word in words])
 
 
@@ -135,7 +182,9 @@ class _Found:
     method: str = ""
     url: str = ""
     headers: list[tuple[str, str]] = attrs.field(factory=list)
-    data: list[str] = attrs.field(factory=list)
+    cookies: list[str] = attrs.field(factory=list)
+    data: str | None = None
+    added: list[str] = attrs.field(factory=list)
     files: list[str] = attrs.field(factory=list)
     forms: list[tuple[str, bool]] = attrs.field(factory=list)
     query: bool = False
@@ -152,10 +201,9 @@ def to_request(command: str) -> str:
 
     Raises CurlError for what cannot be turned into one.
     """
-    try:
-        words = shlex.split(command.replace("\\\r\n", "").replace("\\\n", " "))
-    except ValueError as error:
-        raise CurlError(f"this is no shell command: {error}") from None
+    if _CMD.match(command):
+        command = _CARET.sub(lambda m: m[0] if m[1] is None else m[1].strip("\r\n"), command)
+    words = _split(command)
     if words[:1] == ["$"]:
         words = words[1:]
     if not words or words[0].rsplit("/", 1)[-1] not in ("curl", "curl.exe"):
@@ -167,6 +215,60 @@ def to_request(command: str) -> str:
     if not found.url:
         raise CurlError("the command has no URL")
     return _write(found)
+
+
+def _split(command: str) -> list[str]:
+    """Split a command into words as bash does; variables and operators stay as they are."""
+    words: list[list[str]] = []
+    open_word = False
+    at = 0
+    while at < len(command):
+        match = _PIECE.match(command, at)
+        if match is None:
+            raise CurlError("this is no shell command: it ends inside a quote or after a backslash")
+        at = match.end()
+        kind = match.lastgroup
+        if kind is None:  # a line that goes on
+            continue
+        if kind == "blank":
+            open_word = False
+            continue
+        text = match[kind]
+        if kind == "ansi":
+            text = _read_ansi(text)
+        elif kind == "double":
+            text = re.sub(r'\\(\r?\n|[$`"\\])', lambda m: m[1].strip("\r\n"), text)
+        if not open_word:
+            words.append([])
+        words[-1].append(text)
+        open_word = True
+    return ["".join(pieces) for pieces in words]
+
+
+def _read_ansi(text: str) -> str:
+    """Read what stands in ``$'...'`` (Bash manual, "ANSI-C Quoting")."""
+    data = bytearray()
+    for match in _ANSI.finditer(text):
+        byte, octal, short, long, control, letter, plain = match.groups()
+        if byte or octal:
+            data.append(int(byte, 16) if byte else int(octal, 8) & 0xFF)
+        elif short or long:
+            code = int(short or long, 16)
+            if code > 0x10FFFF:
+                raise CurlError(f"{match[0]} is no character")
+            data += chr(code).encode("utf-8", "surrogatepass")
+        elif control:
+            data.append(ord(control) & 0x1F)
+        else:
+            found = plain or _ANSI_LETTERS.get(letter, f"\\{letter}")
+            data += found.encode("utf-8", "surrogatepass")
+    try:
+        if 0 in data:
+            raise ValueError
+        halves = data.decode("utf-8", "surrogatepass").encode("utf-16-le", "surrogatepass")
+        return halves.decode("utf-16-le")  # Chrome writes one character as two escapes
+    except ValueError:
+        raise CurlError("$'...' holds bytes that are no text: put them into a file") from None
 
 
 def to_block(command: str) -> str:
@@ -219,52 +321,79 @@ def _option(word: str, rest: list[str], found: _Found) -> None:
         raise CurlError(f"{word} has no value")
     value = rest.pop(0)
     if word in ("-X", "--request"):
+        if not _METHOD.fullmatch(value):
+            raise CurlError(f"not a method: {value!r}")
         found.method = value
     elif word == "--url":
         found.url = value
     elif word in ("-H", "--header"):
-        name, colon, text = value.partition(":")
-        if colon and text.strip():
-            found.headers.append((name.strip(), text.strip()))
-        elif not colon and name.endswith(";"):
-            found.headers.append((name[:-1], ""))
+        _header(value, found)
+    elif word in ("-b", "--cookie"):
+        if value and "=" not in value:
+            raise CurlError(f"{word} {value} reads cookies from a file: write NAME=VALUE")
+        found.cookies += [value] if value else []
     elif word in _HEADERS:
-        found.headers.append((_HEADERS[word], value))
+        found.headers += [(_HEADERS[word], value)] if value else []
     elif word in ("-u", "--user"):
         found.user = value
     elif word in ("-F", "--form", "--form-string"):
         found.forms.append((value, word == "--form-string"))
     elif word in _DATA:
         if value.startswith("@") and word not in ("--data-raw", "--data-urlencode"):
+            if value == "@-":
+                raise CurlError(f"{word} @- {_STDIN}")
             found.files.append(value[1:])
         else:
-            found.data.append(_datum(word, value))
+            datum = _urlencoded(word, value) if word == "--data-urlencode" else value
+            between = "" if word == "--json" else "&"
+            found.data = datum if found.data is None else f"{found.data}{between}{datum}"
         found.json |= word == "--json"
+    elif word == "--url-query":
+        found.added.append(value[1:] if value.startswith("+") else _urlencoded(word, value))
     elif word not in _IGNORED:
         raise CurlError(f"{word} is not understood: leave it out, or write the request yourself")
 
 
-def _datum(word: str, value: str) -> str:
-    if word == "--data-urlencode":
-        name, equals, text = value.partition("=")
-        if not equals:
-            return quote(value, safe="")
-        return f"{name}={quote(text, safe='')}" if name else quote(text, safe="")
-    return value
+def _header(line: str, found: _Found) -> None:
+    """Read what stands behind ``-H``."""
+    if line.startswith("@"):
+        raise CurlError(f"-H {line} reads headers from a file: write them as -H 'NAME: VALUE'")
+    name, colon, text = line.partition(":")
+    if colon and text.strip():
+        found.headers.append((name.strip(), text.strip()))
+    elif not colon and name.endswith(";"):
+        found.headers.append((name[:-1], ""))
+
+
+def _urlencoded(word: str, value: str) -> str:
+    """Encode ``TEXT``, ``=TEXT`` or ``NAME=TEXT``."""
+    name, equals, text = value.partition("=")
+    if not equals and "@" in name:
+        raise CurlError(f"{word} {value} reads a file, encoded: write its text behind a =")
+    if not equals:
+        return quote(value, safe="")
+    return f"{name}={quote(text, safe='')}" if name else quote(text, safe="")
 
 
 def _write(found: _Found) -> str:
     url = found.url if "://" in found.url else f"http://{found.url}"
-    body = ("" if found.json else "&").join(found.data) if found.data else None
-    if found.files and (found.data or found.files[1:] or found.query):
+    body = found.data
+    if found.files and (body is not None or found.files[1:] or found.query):
         raise CurlError(f"@{found.files[0]} stands beside other data: a body is one file, or text")
+    if found.forms and (body is not None or found.files):
+        raise CurlError("the command has a form and other data: a body is one of them")
     if found.query and body is not None:
-        url += ("&" if "?" in url else "?") + body
+        found.added.append(body)
         body = None
+    if found.added:
+        url = url.partition("#")[0]
+        url += ("&" if "?" in url else "?") + "&".join(found.added)
     if found.user:
         scheme, _, rest = url.partition("://")
         user = ":".join(quote(part, safe="") for part in found.user.split(":", 1))
         url = f"{scheme}://{user}@{rest}"
+    if found.cookies:
+        found.headers.append(("Cookie", "; ".join(found.cookies)))
     if found.forms:
         body = _form(found)
     elif found.json:
@@ -274,32 +403,108 @@ def _write(found: _Found) -> str:
     elif (body is not None or found.files) and not found.has("Content-Type"):
         found.headers.append(("Content-Type", "application/x-www-form-urlencoded"))
     method = found.method or ("GET" if body is None and not found.files else "POST")
-    lines = [f"{method} {url}", *(f"{name}: {value}" for name, value in found.headers)]
+    lines = [f"{method} {_line(url, 'the URL')}"]
+    for name, value in found.headers:
+        if not _METHOD.fullmatch(name):  # both are tokens
+            raise CurlError(f"not a header name: {name!r}")
+        lines.append(f"{name}: {_line(value, f'the value of {name}')}")
     if found.files:
-        lines += ["", f"< {found.files[0]}"]
+        lines += ["", f"< {_line(found.files[0], 'the name of the file')}"]
     elif body is not None:
         lines += ["", quote_body(body)]
     return "\n".join(lines)
 
 
+def _line(text: str, what: str) -> str:
+    """Return `text`. Raises CurlError where it would be more than one line."""
+    if any(c in text for c in "\r\n\0"):
+        raise CurlError(f"{what} holds a line break: take it out")
+    return text
+
+
+@attrs.frozen
+class _Part:
+    """A part of a form: its text or file, and what is said about it."""
+
+    name: str
+    text: str
+    kind: str = ""
+    filename: str = ""
+    file: bool = False
+
+    def lines(self) -> list[str]:
+        """Return the part's header and content."""
+        names = [("name", self.name), ("filename", self.filename)]
+        shown = (f'; {key}="{_escape(text)}"' for key, text in names if text or key == "name")
+        lines = ["Content-Disposition: form-data" + "".join(shown)]
+        if self.kind:
+            lines.append(f"Content-Type: {_line(self.kind, f'the type of {self.name}')}")
+        if self.file:
+            return [*lines, "", f"< {_line(self.text, 'the name of the file')}"]
+        if re.search(r"^[ \t]*<[ \t]", self.text, re.MULTILINE):
+            raise CurlError(f"a line of {self.name} that begins with < would be read as a file")
+        return [*lines, "", self.text]
+
+
+def _escape(name: str) -> str:
+    return name.replace('"', "%22").replace("\r", "%0D").replace("\n", "%0A")
+
+
 def _form(found: _Found) -> str:
     """Write the parts of a form."""
+    parts = [_part(given, literal) for given, literal in found.forms]
     boundary = "orgrest-form-boundary"
+    while any(boundary in part.text for part in parts):
+        boundary += "-x"
+    ours = f"; boundary={boundary}"
     if not found.has("Content-Type"):
-        found.headers.append(("Content-Type", f"multipart/form-data; boundary={boundary}"))
-    lines: list[str] = []
-    for part, literal in found.forms:
-        name, _, value = part.partition("=")
-        head = f'Content-Disposition: form-data; name="{name}"'
-        if value[:1] in ("@", "<") and not literal:
-            path, *more = value[1:].split(";")
-            if value[0] == "@":
-                head += f'; filename="{path.rsplit("/", 1)[-1]}"'
-            lines += [f"--{boundary}", head]
-            lines += (f"Content-Type: {text[5:]}" for text in more if text.startswith("type="))
-            lines += ["", f"< {path}"]
-        elif re.search(r"^[ \t]*<[ \t]", value, re.MULTILINE):
-            raise CurlError(f"a line of {name} that begins with < would be read as a file")
-        else:
-            lines += [f"--{boundary}", head, "", value]
+        found.headers.append(("Content-Type", f"multipart/form-data{ours}"))
+    found.headers = [
+        (
+            name,
+            value + ours if name.lower() == "content-type" and "boundary=" not in value else value,
+        )
+        for name, value in found.headers
+    ]
+    lines = [line for part in parts for line in (f"--{boundary}", *part.lines())]
     return "\n".join([*lines, f"--{boundary}--"])
+
+
+def _part(given: str, literal: bool) -> _Part:
+    """Read ``NAME=CONTENT``, ``NAME=@FILE`` or ``NAME=<FILE`` with what follows behind ``;``."""
+    name, equals, value = given.partition("=")
+    if not equals:
+        raise CurlError(f"-F {given} is no form field: write NAME=VALUE")
+    if literal:
+        return _Part(name, value)
+    sign = value[:1] if value[:1] in ("@", "<") else ""
+    text, at = _form_word(value, len(sign))
+    if sign and text == "-":
+        raise CurlError(f"-F {given} {_STDIN}")
+    if sign and "," in text:
+        raise CurlError(f"-F {given} holds several files: give each a -F of its own")
+    options: dict[str, str] = {"filename": text.rsplit("/", 1)[-1] if sign == "@" else ""}
+    last = ""
+    while at < len(value):
+        option = _FORM_OPTION.match(value, at + 1)
+        if option is None and last == "type":
+            more, at = _form_word(value, at + 1)
+            options["type"] += f"; {more}"
+        elif option is None or option[1] not in ("type", "filename"):
+            raise CurlError(f"-F {given}: what stands behind ; is not understood: quote the value")
+        else:
+            last = option[1]
+            options[last], at = _form_word(value, option.end())
+    kind = options.get("type", "")
+    if sign == "@" and not kind:
+        suffix = options["filename"].rpartition(".")[2].lower()
+        kind = _FORM_TYPES.get(suffix, "application/octet-stream")
+    return _Part(name, text, kind, options["filename"], file=bool(sign))
+
+
+def _form_word(value: str, at: int) -> tuple[str, int]:
+    """Read up to the next ``;``, which quotes may hold; give the text and where it ends."""
+    match = cast("re.Match[str]", _FORM_WORD.match(value, at))  # it matches anything
+    if match[1] is None:
+        return match[0].strip(), match.end()
+    return re.sub(r'\\(["\\])', r"\1", match[1]), match.end()

@@ -27,7 +27,7 @@ from orgrest.model import OrgrestError
 REQUEST_SUFFIXES = frozenset({".http", ".rest"})
 """How names of request files end; other documents are Org's."""
 
-_COOKIE = re.compile(rb"-\*-.*?coding:[ \t]*([-\w.]+)")
+_COOKIE = re.compile(rb"-\*-.*?coding:[ \t]*([-\w.]+?)(?:-(?:unix|dos|mac))?(?![-\w.])")
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8"),
     (codecs.BOM_UTF16_LE, "utf-16-le"),
@@ -120,6 +120,27 @@ def line_end(text: str) -> str:
     return "\n"
 
 
+def read_bytes(path: Path) -> bytes:
+    """Return what the file at `path` holds.
+
+    Raises FileError where it cannot be read or is no regular file: a FIFO would wait for a writer,
+    a device may never end.
+    """
+
+    def opener(name: str, flags: int) -> int:
+        return os.open(name, flags | getattr(os, "O_NONBLOCK", 0))
+
+    try:
+        with open(path, "rb", opener=opener) as stream:
+            if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
+                raise FileError("cannot be read: it is no regular file", file=str(path))
+            return stream.read()
+    except OSError as error:
+        raise FileError(f"cannot be read: {error.strerror}", file=str(path)) from None
+    except ValueError as error:  # a NUL in the name
+        raise FileError(f"cannot be read: {error}", file=str(path)) from None
+
+
 @attrs.define
 class File:
     """A document that was read, and what is needed to save it again."""
@@ -132,10 +153,7 @@ class File:
     @classmethod
     def read(cls, path: Path) -> File:
         """Read the file at `path`. Raises FileError where that is not possible."""
-        try:
-            data = path.read_bytes()
-        except OSError as error:
-            raise FileError(f"cannot be read: {error.strerror}", file=str(path)) from None
+        data = read_bytes(path)
         text, encoding = decode(data)
         return cls(path, text, encoding, data)
 

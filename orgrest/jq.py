@@ -2,15 +2,17 @@
 
 A program comes out of a document and its input from a server, so neither is trusted. It runs in a
 child process with a limit on time, memory and output, an empty environment (jq's `env` shows
-nothing) and no modules; of jq's options only those that name no file are taken. The Python package
-`jq` is used where it is installed, else the `jq` executable.
+nothing) and no modules, which could be any file; of jq's options only those that name no file are
+taken. The Python package `jq` is used where it is installed, else the `jq` executable.
 
 The child is started by a few lines of Python, `_CHILD`, which set the limits and then become jq.
 """
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import re
 import shlex
 import shutil
@@ -19,7 +21,7 @@ import sys
 import threading
 from importlib.util import find_spec
 from itertools import islice
-from typing import IO
+from typing import IO, cast
 
 import attrs
 
@@ -49,7 +51,21 @@ _PLAIN = {
 }
 _WITH_VALUES = {"--indent": 1, "--arg": 2, "--argjson": 2}
 _BY_PACKAGE = frozenset("rcjs")
-_MODULE = re.compile(r'(?:^|;)\s*(?:import|include)\s*"')
+
+# jq's lexer as far as it tells code from text. A backslash takes a comment on to the next line.
+_TOKEN = re.compile(
+    r"(?P<comment>\#(?:[^\\\n]|\\\r\n|\\.|\\\Z)*)"
+    r"|(?P<name>[.$]?[a-zA-Z_][a-zA-Z_0-9]*(?:::[a-zA-Z_][a-zA-Z_0-9]*)*)"
+    r"|(?P<blank>\s+)|.",
+    re.DOTALL,
+)
+_TEXT = re.compile(r'(?:[^"\\]|\\[^(])*(?:"|\\\(|\\?\Z)', re.DOTALL)
+_COLON = re.compile(r"\s*:")
+_KEYWORDS = frozenset({"import", "include"})
+_BUILTINS = frozenset({"modulemeta", "get_search_list", "get_jq_origin", "get_prog_origin"})
+
+# What Python itself may need to start; jq sees none of it.
+_NEEDED = ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "SYSTEMROOT")
 
 _CHILD = """
 import os, sys
@@ -65,7 +81,10 @@ if sys.argv[1] != "package":
     os.execve(sys.argv[1], sys.argv[1:], {})
 os.environ.clear()
 import json, jq
-program, values, letters = json.loads(sys.argv[2])
+try:
+    program, values, letters = json.loads(sys.argv[2])
+except RecursionError:
+    sys.exit("jq: a value of --argjson is nested too deep")
 compact = "c" in letters or "j" in letters
 style = {"separators": (",", ":")} if compact else {"indent": 2}
 end = "" if "j" in letters else "\\n"
@@ -76,6 +95,8 @@ try:
         print(value if raw else json.dumps(value, ensure_ascii=False, **style), end=end)
 except (ValueError, MemoryError) as error:
     sys.exit("jq: " + (str(error) or "out of memory"))
+except RecursionError:
+    sys.exit("jq: the result is nested too deep")
 """
 
 
@@ -120,8 +141,44 @@ def _json(text: str) -> object:
     try:
         value: object = json.loads(text)
     except ValueError as error:
-        raise CaptureError(f"jq's --argjson value is not JSON: {text}") from error
+        raise CaptureError(f"jq's --argjson value is not JSON: {text[:200]}") from error
+    except RecursionError:
+        raise CaptureError("jq's --argjson value is nested too deep") from None
     return value
+
+
+def _checked(program: str) -> str:
+    """Return the program without its comments, whose end jq's versions do not agree on.
+
+    Raises `CaptureError` where it would read a file or tell where files are.
+    """
+    if "\0" in program:
+        raise CaptureError("the jq program holds a NUL")
+    kept: list[str] = []
+    inside: list[str] = []  # what to go back to: code in brackets, or a text
+    before = ""
+    at = 0
+    while match := _TOKEN.match(program, at):
+        word, start, at = match[0], match.end(), match.end()
+        if match["comment"]:
+            kept.append(" ")
+            continue
+        if word == ")" and inside:
+            word = inside.pop()
+        if word == "(":
+            inside.append(")")
+        elif word == '"':
+            at = cast("re.Match[str]", _TEXT.match(program, at)).end()  # it matches anything
+            if program.endswith("\\(", start, at):
+                inside.append('"')
+        elif before != "{" and (
+            word in _BUILTINS or (word in _KEYWORDS and not _COLON.match(program, at))
+        ):
+            raise CaptureError(f"a jq program of a document cannot import modules: {word}")
+        kept.append(program[match.start() : at])
+        if not match["blank"]:
+            before = word
+    return "".join(kept)
 
 
 def run(program: str, text: str, args: str = "") -> str:
@@ -131,8 +188,7 @@ def run(program: str, text: str, args: str = "") -> str:
     come to an end.
     """
     options = _options(args)
-    if _MODULE.search(program):
-        raise CaptureError("a jq program of a document cannot import modules")
+    program = _checked(program)
     if options.letters <= _BY_PACKAGE and find_spec("jq") is not None:
         return _by_package(program, text, options)
     executable = shutil.which("jq")
@@ -150,12 +206,22 @@ def _by_package(program: str, text: str, options: _Options) -> str:
 def _start(words: list[str], text: str, *, site: bool) -> str:
     """Run the child; `words` begin with the executable or with `package`."""
     python = [sys.executable, "-I", *([] if site else ["-S"]), "-c", _CHILD]
-    with subprocess.Popen(  # noqa: S603  (no shell; the options are ours)
-        [*python, *words],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    ) as child:
+    environment = {name: os.environ[name] for name in _NEEDED if name in os.environ}
+    try:
+        child = subprocess.Popen(  # noqa: S603  (no shell; the options are ours)
+            [*python, *words],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=environment,
+        )
+    except OSError as error:
+        if error.errno == errno.E2BIG:
+            raise CaptureError("the jq program is too long for a command line") from None
+        raise CaptureError(f"jq cannot be started: {error.strerror}") from None
+    except ValueError as error:  # a NUL in an argument, or half a surrogate pair
+        raise CaptureError(f"jq's program or arguments: {error}") from None
+    with child:
         out, errors = bytearray(), bytearray()
         threads = [
             threading.Thread(target=_write, args=(child.stdin, text.encode("utf-8", "replace"))),

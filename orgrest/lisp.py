@@ -20,6 +20,8 @@ NUMBER = re.compile(r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?"
 MAX_DEPTH = 50
 
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "f": "\f", "e": "\x1b", "s": " "}
+_BLANKS = re.compile(r"\s*")
+_WORD = re.compile(r"[^\s()\"]+")
 _TOKEN = re.compile(r'\s*(?:(\()|(\))|("(?:[^"\\]|\\.)*")|([^\s()"]+))', re.DOTALL)
 _FUNCTIONS = frozenset({"concat", "identity"})
 
@@ -48,7 +50,7 @@ def literal(text: str, at: int = 0) -> tuple[Literal, int]:
     if text[at : at + 1] == '"' and (match := STRING.match(text, at)):
         return unquote(match[0]), match.end()
     if text[at : at + 1] != "(":
-        match = re.compile(r"[^\s()\"]+").match(text, at)
+        match = _WORD.match(text, at)
         if match is None:
             raise ArgumentError(f"this Lisp list cannot be read: {text}")
         word = match[0]
@@ -59,7 +61,7 @@ def literal(text: str, at: int = 0) -> tuple[Literal, int]:
     stack = [found]
     at += 1
     while stack:
-        at += len(text[at:]) - len(text[at:].lstrip())
+        at = _BLANKS.match(text, at).end()  # type: ignore[union-attr]  # it matches anything
         if at >= len(text):
             raise ArgumentError(f"this Lisp list is never closed: {text}")
         if text[at] == ")":
@@ -84,12 +86,13 @@ def understand(lisp: str, variables: Mapping[str, str]) -> str:
     Raises ArgumentError for anything else, which is not run.
     """
     refusal = ArgumentError(f"Emacs Lisp is not run: {' '.join(lisp.split())}")
-    stack: list[list[str]] = []
-    done: str | None = None
-    at = 0
-    while at < len(lisp.rstrip()):
+    found: list[str] = []
+    depth = 0
+    done = False
+    at, end = 0, len(lisp.rstrip())
+    while at < end:
         match = _TOKEN.match(lisp, at)
-        if match is None or done is not None:
+        if match is None or done:
             raise refusal
         at = match.end()
         opened, closed, text, word = match.groups()
@@ -98,27 +101,23 @@ def understand(lisp: str, variables: Mapping[str, str]) -> str:
             if function is None or function[4] not in _FUNCTIONS:
                 raise refusal
             at = function.end()
-            stack.append([])
-            continue
-        if closed:
-            if not stack:
-                raise refusal
-            given = "".join(stack.pop())
+            depth += 1
+        elif closed:
+            depth -= 1
         elif text:
-            given = unquote(text)
+            found.append(unquote(text))
         elif word in variables:
-            given = variables[word]
-        elif re.fullmatch(r"-?[0-9]+(?:\.[0-9]+)?", word) and not stack:
-            given = word
+            found.append(variables[word])
+        elif re.fullmatch(r"-?[0-9]+(?:\.[0-9]+)?", word) and not depth:
+            found.append(word)
         else:
             raise refusal
-        if stack:
-            stack[-1].append(given)
-        else:
-            done = given
-    if done is None:
+        if depth < 0:
+            raise refusal
+        done = depth == 0
+    if not done:
         raise refusal
-    return done
+    return "".join(found)
 
 
 def write_string(text: str) -> str:
@@ -128,7 +127,10 @@ def write_string(text: str) -> str:
 
 def write_number(text: str) -> str:
     """Write a number as Lisp prints it once it was read."""
-    return str(int(text)) if re.fullmatch(r"[-+]?[0-9]+", text) else repr(float(text))
+    if not re.fullmatch(r"[-+]?[0-9]+\.?", text):
+        return repr(float(text)).replace("inf", "1.0e+INF")
+    digits = text.strip("+-.").lstrip("0") or "0"  # int() refuses thousands of them
+    return f"-{digits}" if text[0] == "-" and digits != "0" else digits
 
 
 def write(given: object) -> str:

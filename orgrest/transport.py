@@ -24,6 +24,7 @@ import socket
 import ssl
 import threading
 import time
+import zlib
 from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
@@ -33,6 +34,7 @@ from weakref import WeakSet
 
 import attrs
 import urllib3
+from urllib3.response import GzipDecoderState
 from urllib3.util import Timeout, make_headers
 
 from orgrest.model import (
@@ -145,6 +147,19 @@ def wire_headers(request: Request, *, cookie: str | None = None) -> Headers:
     Raises `TransportError` for a URL, a header name or a value that cannot be sent.
     """
     return _wire_headers(request, _parse_url(request.url), cookie)
+
+
+def wire_url(request: Request) -> str:
+    """Return the URL with the request target as it is sent, user info included.
+
+    Raises `TransportError` where it is not an http or https one.
+    """
+    url = _parse_url(request.url)
+    if not url.userinfo:
+        return url.text
+    parts = (unquote_to_bytes(to_bytes(part)) for part in url.userinfo.split(":", 1))
+    userinfo = ":".join(quote_from_bytes(part, safe="") for part in parts)
+    return f"{url.scheme}://{userinfo}@{url.netloc}{url.target}"
 
 
 def _wire_headers(request: Request, url: _Url, cookie: str | None) -> Headers:
@@ -545,6 +560,9 @@ class Client:
         truncated = len(body) > self._limit
         if truncated:
             raw.close()
+        elif raw.tell() and _is_cut_short(cast("Any", raw)._decoder):
+            coding = _show(raw.headers["Content-Encoding"])
+            raise TransportError(f"the body is cut short: its {coding} data never comes to an end")
         return Response(
             status=raw.status,
             reason=_text(original.reason),
@@ -678,6 +696,29 @@ def _shut_down(sock: Any) -> None:
     """Wake whoever reads from or writes to a connection; TLS inside TLS holds its socket."""
     with contextlib.suppress(OSError):
         socket.socket.shutdown(getattr(sock, "socket", sock), socket.SHUT_RDWR)
+
+
+def _is_cut_short(decoder: Any) -> bool:
+    """Tell whether one of urllib3's decoders, which do not say so, waits for more data."""
+    if decoder is None:
+        return False
+    if hasattr(decoder, "_decoders"):  # for several codings
+        return any(_is_cut_short(one) for one in decoder._decoders)
+    inner = getattr(decoder, "_obj", None)
+    if inner is None:  # another urllib3 than the ones known: take its word
+        return False
+    if hasattr(inner, "is_finished"):  # brotli's
+        return not inner.is_finished()
+    if inner.eof:
+        return False
+    state = getattr(decoder, "_state", GzipDecoderState.FIRST_MEMBER)
+    if state == GzipDecoderState.OTHER_MEMBERS:
+        # Rubbish behind the first member is fine; zlib knows it from the second byte on.
+        try:
+            inner.copy().decompress(b"\0")
+        except zlib.error as error:
+            return "incorrect header check" not in str(error)
+    return bool(state != GzipDecoderState.SWALLOW_DATA)
 
 
 _CANCELLED = "cancelled"

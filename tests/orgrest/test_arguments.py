@@ -237,6 +237,32 @@ class TestHash:
         one, two = (first(block(f":results {word} value")) for word in ("append", "replace"))
         assert arguments.digest(one, "x", ()) == arguments.digest(two, "x", ())
 
+    @pytest.mark.parametrize(
+        ("text", "written"),
+        [
+            ("+007", "7"),
+            ("-0", "0"),
+            ("-012", "-12"),
+            ("9" * 5000, "9" * 5000),
+            ("1e2", "100.0"),
+            ("1.", "1"),
+            ("1.e2", "100.0"),
+            ("-1e999", "-1.0e+INF"),
+        ],
+    )
+    def test_a_number_of_any_length_is_written_as_lisp_does(self, text: str, written: str) -> None:
+        """As Emacs 28 prints them."""
+        assert lisp.write_number(text) == written
+
+    @given(st.from_regex(r"[-+]?[0-9]{1,30}", fullmatch=True))
+    def test_whole_numbers_are_written_as_int_does(self, text: str) -> None:
+        assert lisp.write_number(text) == str(int(text))
+
+    def test_a_cached_block_with_a_huge_number_has_a_hash(self) -> None:
+        number = "9" * 5000
+        found = first(block(f":cache yes :var x={number}"))
+        assert len(arguments.digest(found, "GET http://x", (("x", Number(number)),))) == 40
+
     def test_numbers_and_lists_have_their_lisp_form(self) -> None:
         value = [Number("1"), Number("2.50"), None, "x", ["y"]]
         assert lisp.write(value) == '(1 2.5 nil "x" ("y"))'
@@ -256,6 +282,14 @@ class TestUnderstanding:
     )
     def test_constants_variables_and_concat_have_a_value(self, text: str, value: str) -> None:
         assert lisp.understand(text, {"s": "S"}) == value
+
+    def test_long_texts_take_no_longer_per_character_than_short_ones(self) -> None:
+        """With costs that grow quadratically this would take minutes."""
+        count = 200_000
+        assert lisp.literal(f"({'a ' * count})") == (["a"] * count, 2 * count + 2)
+        assert lisp.understand(f"(concat{' s' * count}){' ' * count}", {"s": "S"}) == "S" * count
+        deep = f"{'(concat s ' * count}{')' * count}"
+        assert lisp.understand(deep, {"s": "S"}) == "S" * count
 
     @pytest.mark.parametrize(
         "text", ["", "x", '(message "a")', "(concat 1 s)", '"a" "b"', "(", ")", "((concat))", "'a"]

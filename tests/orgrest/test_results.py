@@ -7,6 +7,7 @@ import importlib.util
 import json
 import re
 import shutil
+import sys
 import urllib.parse
 from typing import TYPE_CHECKING
 
@@ -31,6 +32,8 @@ from orgrest.results import (
 from orgrest.variables import Scope, expand
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from orgrest.syntax import ParsedRequest
 
 GET = Request("GET", "http://h/p?q")
@@ -787,12 +790,123 @@ def test_jq_gets_no_argument_that_reads_files(args: str, message: str) -> None:
     assert str(caught.value).startswith(message)
 
 
+@pytest.mark.usefixtures("way")
 @pytest.mark.parametrize(
-    "program", ['import "a" as a; 1', 'include "a"; 1', '1; import "x" as $y;']
+    "program",
+    [
+        "import IT; $d",
+        "include IT; 1",
+        "# c\nimport IT; $d",
+        "# c \\\nimport IT;\nimport IT; $d",
+        '# \\\n"\nimport IT; $d',
+        'module {"a": "\\(1)"}; import IT; $d',
+        "1; import IT;",
+        "import#\n IT; $d",
+        "import @text IT; $d",
+        "#\rimport IT; $d\nimport IT; $d",
+        '"FOLDER/cred"|modulemeta',
+        '"\\("FOLDER/cred"|modulemeta)"',
+        '"a"|.[., modulemeta:2]',
+        "get_search_list",
+        "get_prog_origin",
+    ],
 )
-def test_jq_imports_no_modules(program: str) -> None:
+def test_a_jq_program_reads_no_file_and_learns_of_none(tmp_path: Path, program: str) -> None:
+    (tmp_path / "cred.json").write_text('"s3cret"')
+    (tmp_path / "cred.jq").write_text('module {"a": "s3cret"}; def f: "s3cret";')
+    it = f'"cred" as $d {{search: "{tmp_path}"}}'
     with pytest.raises(CaptureError, match="cannot import modules"):
-        orgrest.jq.run(program, "1")
+        orgrest.jq.run(program.replace("IT", it).replace("FOLDER", str(tmp_path)), "1")
+
+
+@pytest.mark.usefixtures("way")
+@pytest.mark.parametrize(
+    ("program", "printed"),
+    [
+        (".import", "1"),
+        ("{modulemeta, import: .import, include : 2}", '{"modulemeta":3,"import":1,"include":2}'),
+        ("{modulemeta: .modulemeta}", '{"modulemeta":3}'),
+        ('"import \\"x\\" \\(1 + ("(" | length)) #" # import "x";', '"import \\"x\\" 2 #"'),
+        ('. as $modulemeta | "\\($modulemeta | .import)"', '"1"'),
+        ("1 # a\\\n2", "1"),
+        ("1 # a\\", "1"),
+        ("# a\n[1, # b\n2]", "[1,2]"),
+    ],
+)
+def test_the_words_of_modules_are_fine_as_keys_and_text(program: str, printed: str) -> None:
+    assert orgrest.jq.run(program, '{"import": 1, "modulemeta": 3}', "-c") == printed
+
+
+PIECES = st.sampled_from([*'"\\()#\n', '#"\n', "#\\\n", '"\\(', ')"', "\\\\", "module {};", "\r"])
+
+
+def jq_says(program: str) -> str:
+    try:
+        importlib.import_module("jq").compile(program)
+    except ValueError as error:
+        return str(error)
+    return ""
+
+
+@pytest.mark.skipif(not PACKAGE, reason="pip install jq: the package jq is missing")
+@settings(deadline=None, max_examples=300)
+@given(st.lists(PIECES, max_size=8))
+def test_whatever_stands_around_an_import_jq_never_looks_for_the_module(pieces: list[str]) -> None:
+    try:
+        program = orgrest.jq._checked("".join([*pieces, 'import "nosuch" as $d; 1']))
+    except CaptureError:
+        return
+    assert "module not found" not in jq_says(program)
+
+
+@pytest.mark.usefixtures("way")
+@pytest.mark.parametrize("program", ["env", "$ENV", "[env.SECRET, $ENV.SECRET]|add", "[inputs]"])
+def test_a_jq_program_sees_no_environment_and_no_other_input(
+    program: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SECRET", "s3cret")
+    assert orgrest.jq.run(program, "1", "-c") in ("{}", "null", "[]")
+
+
+def test_the_process_that_becomes_jq_starts_without_the_users_environment(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("SECRET", "s3cret")
+    monkeypatch.setattr(orgrest.jq, "_CHILD", "import os; print(sorted(os.environ))")
+    assert "SECRET" not in orgrest.jq.run(".", "1")
+
+
+@pytest.mark.usefixtures("way")
+@pytest.mark.parametrize(
+    ("program", "args", "message"),
+    [
+        (".", f"--argjson x {'[' * 100_000}", "jq's --argjson value is nested too deep"),
+        (f'"{"x" * 180_000}"', "", "the jq program is too long for a command line"),
+        ("1\0 2", "", "the jq program holds a NUL"),
+        (".", "--arg x 'a\0'", "jq's program or arguments: embedded null byte"),
+    ],
+)
+def test_a_huge_or_broken_jq_program_is_told_in_words(
+    program: str, args: str, message: str, way: str
+) -> None:
+    if way == "package" and "null" in message:
+        assert orgrest.jq.run("$x", "1", args) == '"a\\u0000"'
+        return
+    with pytest.raises(CaptureError) as caught:
+        orgrest.jq.run(program, "1", args)
+    assert str(caught.value) == message
+
+
+@pytest.mark.skipif(not PACKAGE, reason="pip install jq: the package jq is missing")
+def test_a_result_nested_too_deep_is_told_in_words() -> None:
+    with pytest.raises(CaptureError, match=r"^jq: the result is nested too deep$"):
+        orgrest.jq.run("reduce range(3000) as $i (0; [.])", "1")
+
+
+def test_jq_that_cannot_be_started_is_told_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "executable", "/nowhere/python")
+    with pytest.raises(CaptureError, match=r"^jq cannot be started: No such file or directory$"):
+        orgrest.jq.run(".", "1")
 
 
 @pytest.mark.skipif(not PROGRAM, reason="the program jq is not installed")

@@ -48,6 +48,24 @@ class TestEncodings:
             (b"\xff\xfea\0\n\0", "a\n", "utf-16-le", "\n"),
             (b"caf\xe9", "café", "latin-1", "\n"),
             (b"# -*- coding: cp1252 -*-\n\x80", "# -*- coding: cp1252 -*-\n€", "cp1252", "\n"),
+            (
+                b"-*- coding: iso-8859-15-unix -*-\xa4",
+                "-*- coding: iso-8859-15-unix -*-€",
+                "iso-8859-15",
+                "\n",
+            ),
+            (
+                b"-*- coding: cp1252-dos; -*-\r\n\x80\r\n",
+                "-*- coding: cp1252-dos; -*-\n€\n",
+                "cp1252",
+                "\r\n",
+            ),
+            (
+                b"# -*- coding: cp1252-mac -*-\r\x80\r",
+                "# -*- coding: cp1252-mac -*-\n€\n",
+                "cp1252",
+                "\r",
+            ),
             (b"# -*- coding: no-such -*-\n\xe9", "# -*- coding: no-such -*-\né", "latin-1", "\n"),
         ],
     )
@@ -61,6 +79,35 @@ class TestEncodings:
     def test_what_an_encoding_lacks_is_written_as_json_does(self) -> None:
         _, encoding = decode(b"\xe9")
         assert encoding.encode("é☃😀") == b"\xe9\\u2603\\ud83d\\ude00"
+
+
+class TestReading:
+    def test_a_fifo_does_not_hang_the_run_and_a_device_does_not_fill_the_memory(
+        self, tmp_path: Path
+    ) -> None:
+        os.mkfifo(tmp_path / "fifo")
+        for path in (tmp_path / "fifo", Path("/dev/zero")):
+            with pytest.raises(FileError) as caught:
+                File.read(path)
+            assert str(caught.value) == f"{path}: cannot be read: it is no regular file"
+
+    @pytest.mark.parametrize(
+        ("name", "reason"),
+        [
+            (".", "Is a directory"),
+            ("no", "No such file or directory"),
+            ("a\0", "embedded null byte"),
+        ],
+    )
+    def test_what_cannot_be_read_is_told(self, tmp_path: Path, name: str, reason: str) -> None:
+        with pytest.raises(FileError) as caught:
+            File.read(tmp_path / name)
+        assert caught.value.reason == f"cannot be read: {reason}"
+
+    def test_a_link_to_a_file_is_read(self, tmp_path: Path) -> None:
+        (tmp_path / "a").write_bytes(b"a")
+        (tmp_path / "b").symlink_to("a")
+        assert files.read_bytes(tmp_path / "b") == b"a"
 
 
 class TestSaving:

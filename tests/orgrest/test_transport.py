@@ -347,6 +347,101 @@ def test_an_optional_content_coding_is_undone_or_named(
         assert f"pip install {package}" in answer.warnings[0]
 
 
+RAW = zlib.compress(b"plain" * 99)[2:-4]
+BR = b"\x0b\x02\x80plain\x03"
+ZSTD = b"\x28\xb5\x2f\xfd\x20\x05\x29\x00\x00plain"
+
+
+def coded(client: Client, coding: str, body: bytes) -> bytes:
+    with RawServer(response(body, f"Content-Encoding: {coding}")) as server:
+        return client.send(Request(GET, server.url)).body
+
+
+def offered(coding: str) -> object:
+    missing = coding not in transport._ACCEPT_ENCODING
+    return pytest.mark.skipif(missing, reason=f"pip install {transport._CODINGS[coding]}")
+
+
+@pytest.mark.parametrize(
+    ("coding", "body"),
+    [
+        ("gzip", gzip.compress(b"plain" * 99)),
+        ("gzip", gzip.compress(b"")),
+        ("deflate", zlib.compress(b"plain" * 99)),
+        ("deflate", RAW),
+        ("gzip, gzip", gzip.compress(gzip.compress(b"plain"))),
+        ("deflate, gzip", gzip.compress(RAW)),
+        pytest.param("br", BR, marks=offered("br")),
+        pytest.param("br, gzip", gzip.compress(BR), marks=offered("br")),
+        pytest.param("zstd", ZSTD, marks=offered("zstd")),
+    ],
+)
+def test_a_coded_body_that_was_cut_short_never_passes_for_the_whole(
+    client: Client, coding: str, body: bytes
+) -> None:
+    coded(client, coding, body)
+    for end in range(1, len(body)):
+        with pytest.raises(TransportError) as caught:
+            coded(client, coding, body[:end])
+        assert caught.value.reason in (
+            f"the body is cut short: its {coding} data never comes to an end",
+            "the body is not what its Content-Encoding says",  # zstd is told by urllib3
+        )
+
+
+@pytest.mark.parametrize(
+    ("coding", "body"),
+    [
+        ("gzip, gzip", gzip.compress(gzip.compress(b"plain")[:-3])),
+        ("deflate, gzip", gzip.compress(RAW[:-2])),
+        ("gzip", gzip.compress(b"a") + gzip.compress(b"plain" * 99)[:-9]),
+        ("gzip", gzip.compress(b"a") + gzip.compress(b"plain" * 99)[:12]),
+        pytest.param("br", b"hello", marks=offered("br")),
+        pytest.param("br, gzip", gzip.compress(BR[:-1]), marks=offered("br")),
+        pytest.param("zstd, gzip", gzip.compress(ZSTD[:-1]), marks=offered("zstd")),
+    ],
+)
+def test_data_that_ends_within_a_coding_never_passes_for_the_whole(
+    client: Client, coding: str, body: bytes
+) -> None:
+    with pytest.raises(TransportError, match="the body is cut short"):
+        coded(client, coding, body)
+
+
+@pytest.mark.parametrize(
+    ("coding", "body", "plain"),
+    [
+        ("deflate", RAW, b"plain" * 99),
+        ("deflate", zlib.compress(b"a") + b"rubbish", b"a"),
+        *(("gzip", gzip.compress(b"a") + rubbish, b"a") for rubbish in (b"\n", b"\0" * 9, b"xyz")),
+        ("gzip", gzip.compress(b"a") + gzip.compress(b"b") + b"\n", b"ab"),
+        ("gzip", gzip.compress(b""), b""),
+        *((coding, b"", b"") for coding in ("gzip", "deflate", "br", "zstd", "gzip, gzip")),
+    ],
+)
+def test_what_real_servers_send_as_coded_is_read(
+    client: Client, coding: str, body: bytes, plain: bytes
+) -> None:
+    assert coded(client, coding, body) == plain
+
+
+@pytest.mark.parametrize(
+    ("method", "status"), [("HEAD", "200 OK"), (GET, "204 No Content"), (GET, "304 Not Modified")]
+)
+def test_an_answer_without_a_body_may_name_a_coding(
+    client: Client, method: str, status: str
+) -> None:
+    line = "Content-Encoding: gzip"
+    with RawServer(response(b"", line, status=status, length=False)) as server:
+        assert client.send(Request(method, server.url)).body == b""
+
+
+@pytest.mark.parametrize("size", [99, 100, 101, 10**6])
+def test_a_coded_body_around_the_limit_is_no_broken_one(size: int) -> None:
+    with Client(limit=100) as client:
+        assert coded(client, "gzip", gzip.compress(b"a" * size)) == b"a" * min(size, 100)
+
+
 def test_an_unknown_content_coding_is_told(client: Client) -> None:
     with RawServer(response(b"x", "Content-Encoding: rot13")) as server:
         answer = client.send(Request(GET, server.url))
