@@ -663,6 +663,18 @@ def test_a_request_is_copied_as_a_curl_command_that_sends_it(tmp_path: Path) -> 
 
 
 @needs_emacs
+def test_in_org_a_block_is_copied_and_sending_points_to_the_key(tmp_path: Path) -> None:
+    told = emacs(
+        tmp_path,
+        """(find-file "notes.org")
+        (insert "#+begin_src http :var p=\\"a\\"\nGET http://x/:p\n#+end_src\n") (at "GET")
+        (orgrest-copy-as-curl) (tell (current-kill 0))
+        (condition-case problem (orgrest-send) (error (tell (error-message-string problem))))""",
+    )
+    assert told == ["curl http://x/a", "In Org, C-c C-c evaluates a block"]
+
+
+@needs_emacs
 def test_requests_are_found_listed_and_highlighted(tmp_path: Path) -> None:
     text = """# a comment: not a header
 ### first
