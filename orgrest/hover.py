@@ -1,7 +1,8 @@
 """What an editor tells about the thing under the pointer, in Markdown.
 
-A variable's value and where it is set, the URL that a request would be sent to, and what HTTP means
-by a method, a header field, a media type or a status code. Secrets are masked.
+A variable's value and where it is set, the URL that a request would be sent to, a block's header
+argument, and what HTTP means by a method, a header field, a media type or a status code. Secrets
+are masked.
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ import re
 from typing import TYPE_CHECKING
 
 from orgrest import registry, results, syntax, variables
+from orgrest.analysis import argument_names
+from orgrest.arguments import KNOWN
 from orgrest.model import Span
 
 if TYPE_CHECKING:
@@ -28,12 +31,28 @@ def hover(analysis: Analysis, names: Names, offset: int) -> tuple[str, Span] | N
         part = analysis.parts[occurrence.part]
         return _variable(analysis, names, part, occurrence), occurrence.span
     for part in analysis.parts:
+        argument = _argument(analysis, part, offset)
+        if argument is not None:
+            return argument
         if part.region.span.start <= offset <= part.region.span.end:
             found = _in_part(analysis, part, offset)
             if found is not None:
                 text, span = found
                 return text, part.region.to_file_span(span)
     return _status(analysis.text, offset)
+
+
+def _argument(analysis: Analysis, part: Part, offset: int) -> tuple[str, Span] | None:
+    """Return what there is to say about a header argument written at a block."""
+    block = part.region.block
+    for text, start in analysis.argument_texts(block) if block is not None else ():
+        for name, at in argument_names(text):
+            span = Span(start + at, start + at + len(name))
+            known = KNOWN.get(name[1:])
+            if known is not None and span.start <= offset <= span.end:
+                values = "\n".join(f"- `{value}`: {said}" for value, said in known.values.items())
+                return f"**{name}**\n\n{known.description}\n\n{values}".rstrip(), span
+    return None
 
 
 def _status(text: str, offset: int) -> tuple[str, Span] | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import threading
 from typing import TYPE_CHECKING, Any
 
@@ -44,7 +45,6 @@ class Run:
         self._loop = asyncio.get_running_loop()
         self._queue: asyncio.Queue[Outcome | BaseException | None] = asyncio.Queue()
         self._client: Client | None = None
-        self._ask = ask
         self._question: Any = None
         self._cancelled = False
         self._text = text
@@ -55,7 +55,8 @@ class Run:
             "plain": plain,
             "cookies": cookies,
         }
-        self._options = attrs.evolve(options, ask=self._answer if ask else None)
+        answer = functools.partial(self._answer, ask) if ask is not None else None
+        self._options = attrs.evolve(options, ask=answer)
 
     @property
     def captured(self) -> dict[str, str]:
@@ -114,11 +115,11 @@ class Run:
         with contextlib.suppress(RuntimeError):  # the loop has ended
             self._loop.call_soon_threadsafe(self._queue.put_nowait, what)
 
-    def _answer(self, question: str) -> bool:
-        """Ask in the loop, and wait for the answer."""
-        if self._ask is None or self._cancelled:
+    def _answer(self, ask: Callable[[str], Awaitable[bool]], question: str) -> bool:
+        """Ask in the loop, and wait for the answer; a run that was cancelled asks no more."""
+        if self._cancelled:
             return False
-        coroutine: Any = self._ask(question)
+        coroutine: Any = ask(question)
         self._question = asyncio.run_coroutine_threadsafe(coroutine, self._loop)
         try:
             return bool(self._question.result())

@@ -520,6 +520,15 @@ def test_media_types_and_status_codes_are_explained() -> None:
     assert told("BREW http://x/\n", "BR|EW") is None
 
 
+def test_header_arguments_are_explained() -> None:
+    text = (
+        "#+HEADER: :timeout 5\n#+begin_src http :headers only :nonsense\nGET http://x/\n#+end_src\n"
+    )
+    assert "seconds" in (told(text, ":time|out", "org") or "")
+    assert "- `only`: The headers only." in (told(text, ":hea|ders", "org") or "")
+    assert told(text, ":non|sense", "org") is None
+
+
 def test_a_captured_value_is_told_once_it_is_known() -> None:
     found = told(HTTP, "{{tok|en}}", remembered={"token": "abc"})
     assert found is not None

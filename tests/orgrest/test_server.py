@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import shlex
 import socket
@@ -583,34 +584,37 @@ def test_cancelling_closes_the_connection(editor: Editor, folder: Path) -> None:
         assert closed.wait(TIMEOUT)
 
 
-def test_a_question_can_be_cancelled_too(editor: Editor, server: RawServer, folder: Path) -> None:
+def test_a_question_can_be_cancelled_too_and_none_follows(
+    editor: Editor, server: RawServer, folder: Path
+) -> None:
     text = BLOCK.format(server.url).replace(":noheaders", ":noheaders :eval query")
-    buffer = editor.open(folder / "notes.org", text, "org")
-    asked = threading.Event()
-    params = types.ExecuteCommandParams(
-        "orgrest.send", [{"uri": buffer.uri, "position": {"line": 1, "character": 0}}], "mine"
-    )
-    editor.client.progress_reports["mine"] = []
-    editor.answer = "Evaluate"
-    original = editor._answer
+    buffer = editor.open(folder / "notes.org", text + text, "org")
+    asked = threading.Semaphore(0)
+    done = threading.Event()
 
-    async def think(question: types.ShowMessageRequestParams) -> Any:
-        asked.set()
-        while editor.client.progress_reports["mine"][-1].kind != "end":
-            await __import__("asyncio").sleep(0.01)
-        return original(question)
+    async def think(_: types.ShowMessageRequestParams) -> types.MessageActionItem:
+        asked.release()
+        await asyncio.to_thread(done.wait, TIMEOUT)
+        return types.MessageActionItem("Evaluate")
 
     features = editor.client.protocol.fm.features
     kept = features[types.WINDOW_SHOW_MESSAGE_REQUEST]
     features[types.WINDOW_SHOW_MESSAGE_REQUEST] = think
     try:
+        argument = {"uri": buffer.uri, "position": {"line": 9, "character": 0}}
+        params = types.ExecuteCommandParams("orgrest.sendAllAbove", [argument], "mine")
+        editor.client.progress_reports["mine"] = []
         sent = editor.start(types.WORKSPACE_EXECUTE_COMMAND, params)
-        assert asked.wait(TIMEOUT)
+        assert asked.acquire(timeout=TIMEOUT)
         editor.notify(
             types.WINDOW_WORK_DONE_PROGRESS_CANCEL, types.WorkDoneProgressCancelParams("mine")
         )
         assert plain(sent.result(TIMEOUT))["state"] == "cancelled"
+        done.set()
+        buffer.settle()
+        assert not asked.acquire(timeout=0.1)
     finally:
+        done.set()
         features[types.WINDOW_SHOW_MESSAGE_REQUEST] = kept
     assert "RESULTS" not in buffer.text
 
