@@ -147,7 +147,7 @@ def play(terminal: Terminal) -> None:
     terminal.type(f"{END}\r#+begin_src restclient\r#+end_src{OPEN}PO{COMPLETE}")
     terminal.wait_for(r"\bPOST\b")
     terminal.type(":host/tasks\rAccept: application/json\rConten")
-    terminal.wait_for("content-type|Content-Type")
+    terminal.wait_for("Content-Type +header")
 
 
 # ---------------------------------------------------------------------------------------- drawing
