@@ -117,7 +117,7 @@ class Terminal:
         """Press keys, one after the other, and let the program show each."""
         for key in re.findall(r"\x1b?.", keys, re.DOTALL):
             os.write(self._fd, key.encode())
-            while self.read(0.03):
+            while self.read(0.01):
                 pass
 
 

@@ -250,7 +250,7 @@ def test_emacs_writes_the_documents_that_the_command_writes(
     number: int, tmp_path: Path, api: str
 ) -> None:
     path = PATHS[number]
-    lines = HEADER_ARGUMENTS[number % 4 :: 4] if path != "image" else ["", ":results value"]
+    lines = HEADER_ARGUMENTS[number % 5 :: 5] if path != "image" else ["", ":results value"]
     text = "".join(
         f"* Now {line}\n#+begin_src restclient {line}\nGET {api}/{path}\n#+end_src\n\nafter\n"
         for line in lines
@@ -268,7 +268,7 @@ def test_emacs_writes_the_documents_that_the_command_writes(
 
 @needs_emacs
 def test_evaluating_twice_in_emacs_changes_nothing(tmp_path: Path, api: str) -> None:
-    lines = ["", ":results value", ":results value drawer", ":noheaders", ":cache yes"]
+    lines = [":results value", ":noheaders", ":cache yes"]
     text = "".join(
         f"#+begin_src restclient {line}\nGET {api}/lines\n#+end_src\n\nafter\n\n" for line in lines
     )
