@@ -77,7 +77,7 @@ def emacs(folder: Path, script: str, *flags: str, line: str | None = None) -> li
         check=False,
     )
     assert done.returncode == 0, done.stderr[-3000:]
-    told = (line.partition("TOLD ") for line in done.stdout.splitlines())
+    told = (line.partition("TOLD ") for line in done.stdout.split("\n"))
     return [json.loads(value) for _, mark, value in told if mark]
 
 
@@ -493,7 +493,7 @@ def test_org_gets_what_it_makes_the_document_of(tmp_path: Path, api: str) -> Non
 
 
 @needs_emacs
-@settings(max_examples=4)
+@settings(max_examples=8)
 @given(st.lists(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"))))
 def test_emacs_reads_every_path_of_the_line_as_it_is(
     tmp_path_factory: pytest.TempPathFactory, texts: list[str]
