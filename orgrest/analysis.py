@@ -377,7 +377,7 @@ class Analysis:
         for block in document.blocks:
             if block.call is None or document.block_named(block.call.name) is not None:
                 continue
-            at = self.text.find(block.call.name, block.start)
+            at = called_at(self.text, block)
             span = Span(at, at + len(block.call.name))
             names = [one.name for one in document.blocks if one.name and one.kind == "block"]
             message = f"no source block is named {block.call.name}"
@@ -399,6 +399,13 @@ class Analysis:
 
 _VAR = re.compile(r":?var[ \t]+")
 _HEADER_LINE = re.compile(r"[ \t]*#\+(\w+)(?:\[.*?\])?:[ \t]*(.*)")
+
+
+def called_at(text: str, block: org.Block) -> int:
+    """Return where a call, ``#+CALL: NAME(`` or ``call_NAME(``, has its name."""
+    name = block.call.name if block.call is not None else ""
+    mark = ":" if block.kind == "call" else "_"
+    return text.index(name, text.index(mark, block.start) + 1)
 
 
 def argument_names(text: str) -> Iterator[tuple[str, int]]:

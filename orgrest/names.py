@@ -17,7 +17,7 @@ import attrs
 
 from orgrest import arguments as header
 from orgrest import lisp, org, syntax, variables
-from orgrest.analysis import Analysis, Part, assignments
+from orgrest.analysis import Analysis, Part, assignments, called_at
 from orgrest.model import OrgrestError, Span
 
 if TYPE_CHECKING:
@@ -151,7 +151,7 @@ class Names:
             for text, start in self.analysis.argument_texts(block):
                 yield from _in_arguments(text, start)
             if block.call is not None:
-                at = document.text.index(block.call.name, block.start)
+                at = called_at(document.text, block)
                 given = document.text.index("(", at + len(block.call.name) + len(block.call.inside))
                 yield block.call.name, at, "use", (block.call.arguments, given + 1)
             elif block.kind == "block":

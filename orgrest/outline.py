@@ -213,11 +213,7 @@ def _request(
     below += inside(item.target, "string")
     for line in item.headers:
         if isinstance(line, syntax.HeaderVariable):
-            start = (
-                line.span.start
-                + len(text[line.span.start : line.span.end])
-                - len(text[line.span.start : line.span.end].lstrip())
-            )
+            start = line.span.end - len(text[line.span.start : line.span.end].lstrip())
             below.append((start, line.span.end, "variable"))
         else:
             below += inside(line.name, "property")

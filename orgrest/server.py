@@ -131,6 +131,15 @@ class _Protocol(LanguageServerProtocol):
         """Whether the client took its leave before it went."""
         return self._shutdown
 
+    def structure_message(self, data: dict[str, Any]) -> Any:
+        """Read a message; a request that cannot be read is answered, too."""
+        try:
+            return super().structure_message(data)
+        except JsonRpcException as error:
+            if "id" in data and "method" in data:
+                self._send_response(data["id"], error=error.to_response_error())
+            raise
+
     @lsp_method(types.TEXT_DOCUMENT_DID_OPEN)
     def lsp_text_document__did_open(self, params: types.DidOpenTextDocumentParams) -> None:
         self._server.open(params.text_document)

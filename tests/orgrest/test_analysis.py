@@ -209,6 +209,13 @@ def test_a_call_of_no_block_is_said() -> None:
     assert "#+CALL: here()" in fixed(text, "org")
 
 
+def test_a_block_may_be_called_call() -> None:
+    text = "#+NAME: call\n#+begin_src http\nGET http://x/\n#+end_src\n#+call: call()\n"
+    assert same(text, "#+call: ca|ll", "org") == [1, 5]
+    (found,) = diagnostics(text.replace("NAME: call", "NAME: b"), "org")
+    assert found.span.start == text.index("call()") - 3
+
+
 def test_what_other_blocks_put_in_is_not_judged() -> None:
     body = "GET http://x/{{a}}\n  <<more>>"
     assert problems(block(body, " :noweb yes"), "org") == []

@@ -1014,6 +1014,7 @@ def test_the_server_ends_with_its_client(end: list[str], status: int) -> None:
         output, _ = process.communicate(b"".join(map(message, end)), timeout=TIMEOUT)
     assert process.returncode == status
     assert b'"capabilities"' in output
+    assert b'"id": 9' in output  # nonsense is answered, too
 
 
 def test_evaluating_a_file_does_not_load_the_server(tmp_path: Path) -> None:
