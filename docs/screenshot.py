@@ -117,7 +117,7 @@ class Terminal:
         """Press keys, one after the other, and let the program show each."""
         for key in re.findall(r"\x1b?.", keys, re.DOTALL):
             os.write(self._fd, key.encode())
-            while self.read(0.03):
+            while self.read(0.01):
                 pass
 
 
@@ -147,7 +147,7 @@ def play(terminal: Terminal) -> None:
     terminal.type(f"{END}\r#+begin_src restclient\r#+end_src{OPEN}PO{COMPLETE}")
     terminal.wait_for(r"\bPOST\b")
     terminal.type(":host/tasks\rAccept: application/json\rConten")
-    terminal.wait_for("content-type|Content-Type")
+    terminal.wait_for("Content-Type +header")
 
 
 # ---------------------------------------------------------------------------------------- drawing

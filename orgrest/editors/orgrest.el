@@ -322,6 +322,8 @@ These may hold variables; what another block gave is never looked through."
 The text of the buffer counts, saved or not.  Editing can go on meanwhile; \\[orgrest-cancel]
 cancels."
   (interactive)
+  (when (derived-mode-p 'org-mode)
+    (user-error (substitute-command-keys "In Org, \\[org-ctrl-c-ctrl-c] evaluates a block")))
   (when (process-live-p orgrest--process)
     (user-error (substitute-command-keys
                  "A request is under way: \\[orgrest-cancel] cancels it")))

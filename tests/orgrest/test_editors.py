@@ -77,7 +77,7 @@ def emacs(folder: Path, script: str, *flags: str, line: str | None = None) -> li
         check=False,
     )
     assert done.returncode == 0, done.stderr[-3000:]
-    told = (line.partition("TOLD ") for line in done.stdout.splitlines())
+    told = (line.partition("TOLD ") for line in done.stdout.split("\n"))
     return [json.loads(value) for _, mark, value in told if mark]
 
 
@@ -250,7 +250,7 @@ def test_emacs_writes_the_documents_that_the_command_writes(
     number: int, tmp_path: Path, api: str
 ) -> None:
     path = PATHS[number]
-    lines = HEADER_ARGUMENTS[number % 4 :: 4] if path != "image" else ["", ":results value"]
+    lines = HEADER_ARGUMENTS[number % 5 :: 5] if path != "image" else ["", ":results value"]
     text = "".join(
         f"* Now {line}\n#+begin_src restclient {line}\nGET {api}/{path}\n#+end_src\n\nafter\n"
         for line in lines
@@ -268,7 +268,7 @@ def test_emacs_writes_the_documents_that_the_command_writes(
 
 @needs_emacs
 def test_evaluating_twice_in_emacs_changes_nothing(tmp_path: Path, api: str) -> None:
-    lines = ["", ":results value", ":results value drawer", ":noheaders", ":cache yes"]
+    lines = [":results value", ":noheaders", ":cache yes"]
     text = "".join(
         f"#+begin_src restclient {line}\nGET {api}/lines\n#+end_src\n\nafter\n\n" for line in lines
     )
@@ -493,7 +493,7 @@ def test_org_gets_what_it_makes_the_document_of(tmp_path: Path, api: str) -> Non
 
 
 @needs_emacs
-@settings(max_examples=4)
+@settings(max_examples=8)
 @given(st.lists(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"))))
 def test_emacs_reads_every_path_of_the_line_as_it_is(
     tmp_path_factory: pytest.TempPathFactory, texts: list[str]
@@ -660,6 +660,18 @@ def test_a_request_is_copied_as_a_curl_command_that_sends_it(tmp_path: Path) -> 
             assert server.requests[0].startswith(b"PUT / HTTP/1.1\r\n")
             assert b"\r\nA: it's\r\n" in server.requests[0]
     assert "--data-raw" in str(command)
+
+
+@needs_emacs
+def test_in_org_a_block_is_copied_and_sending_points_to_the_key(tmp_path: Path) -> None:
+    told = emacs(
+        tmp_path,
+        """(find-file "notes.org")
+        (insert "#+begin_src http :var p=\\"a\\"\nGET http://x/:p\n#+end_src\n") (at "GET")
+        (orgrest-copy-as-curl) (tell (current-kill 0))
+        (condition-case problem (orgrest-send) (error (tell (error-message-string problem))))""",
+    )
+    assert told == ["curl http://x/a", "In Org, C-c C-c evaluates a block"]
 
 
 @needs_emacs
