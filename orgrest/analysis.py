@@ -279,7 +279,7 @@ class Analysis:
         loose = part.arguments.values.get("prologue") or (
             part.arguments.values.get("noweb") not in (None, "no", "tangle") and _NOWEB.search(text)
         )
-        for problem in _segment_problems(text, parsed.problems, (), 0):
+        for problem in _segment_problems(text, parsed.problems, parsed.notices, 0):
             if not loose:
                 yield problem
         outer = (tuple(part.values.items()), tuple(part.literal.items()), part.directory)

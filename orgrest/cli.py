@@ -9,6 +9,7 @@ could not be saved; 2 for wrong usage or a file that cannot be read; 130 after C
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 import time
@@ -85,13 +86,23 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if given and given[0] in _MODULES:
         command = getattr(import_module(_MODULES[given[0]]), given[0])
         name = f"orgrest {given.pop(0)}"
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="backslashreplace")
+    for stream, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, stream) is None:  # closed by who called us
+            setattr(sys, stream, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115, PTH123 - stays open
+    for output in (sys.stdout, sys.stderr):
+        if hasattr(output, "reconfigure"):
+            output.reconfigure(errors="backslashreplace")
     try:
-        command.main(given, prog_name=name, standalone_mode=True)
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        try:
+            command.main(given, prog_name=name, standalone_mode=True)
+        finally:
+            sys.stdout.flush()
+    except OSError as error:  # nobody reads, or the disk is full
+        if not isinstance(error, BrokenPipeError):
+            with contextlib.suppress(OSError):
+                os.write(2, f"orgrest: cannot write: {error.strerror}\n".encode())
+        for output in (sys.stdout, sys.stderr):  # so that nothing is tried again at the end
+            os.dup2(os.open(os.devnull, os.O_WRONLY), output.fileno())
         sys.exit(1)
 
 
@@ -320,6 +331,12 @@ class _Run:
         except FileError as error:
             _complain(str(error))
             return 2
+        if self.file is not None and not plain and self.settings.mode == "save":
+            try:
+                self.file.check_writable()
+            except FileError as error:
+                _complain(f"{error}: nothing is sent (--stdout prints the results)")
+                return 1
         if plain and self.settings.mode not in ("save", "dry run"):
             raise click.UsageError(
                 f"--{self.settings.mode} is for Org files; {self.given}: responses are printed"
@@ -341,18 +358,16 @@ class _Run:
         if not self.settings.quiet:
             for notice in evaluation.notices:
                 _complain(f"{name}: {notice}")
-        interrupted = False
         try:
             for outcome in _with_progress(evaluation.run(), count, self.settings):
                 self._report(outcome, plain)
                 self._keep(outcome, evaluation)
         except KeyboardInterrupt:
-            interrupted = True
             _complain(f"{name}: interrupted; what was done is kept")
-        if not plain:
-            self._end(evaluation.text, text)
-        if interrupted:
-            raise KeyboardInterrupt
+            raise
+        finally:  # also when nobody reads what is told any more
+            if not plain:
+                self._end(evaluation.text, text)
         return self.status
 
     def _read(self) -> tuple[str, Path, bool]:
@@ -399,16 +414,15 @@ class _Run:
     def _safe(self, text: str, outcome: Outcome) -> str:
         from orgrest.results import mask, visible
 
-        secrets = [s for exchange in outcome.exchanges for s in exchange.request.secrets]
-        return visible(mask(text, secrets))
+        return visible(mask(text, outcome.secrets))
 
     # keeping
 
     def _keep(self, outcome: Outcome, evaluation: Evaluation) -> None:
         settings = self.settings
         if settings.mode != "save":
-            if settings.mode == "check" and outcome.change is not None:
-                self._check(outcome, outcome.change)
+            if settings.mode == "check":
+                self._check(outcome)
             return
         for path, content in outcome.files:
             try:
@@ -429,11 +443,16 @@ class _Run:
             self._save(self.file, evaluation.text, last=False)
             self.saved_at = time.monotonic()
 
-    def _check(self, outcome: Outcome, change: tuple[str, str]) -> None:
+    def _check(self, outcome: Outcome) -> None:
+        change = outcome.change or ("", "")
         old, new = (_without_volatile(text, self.settings.volatile) for text in change)
         if old != new:
             self.status = 1
             _complain(f"{self.given}:{outcome.line}: the result would change")
+        for path, content in outcome.files:
+            if not path.is_file() or path.read_bytes() != content:
+                self.status = 1
+                _complain(f"{self.given}:{outcome.line}: the file {path} would change")
 
     def _end(self, text: str, before: str) -> None:
         mode = self.settings.mode
@@ -546,10 +565,8 @@ def _json_lines(file: str, outcome: Outcome, failed: bool, *, with_text: bool) -
     exchanges: tuple[Exchange | None, ...] = outcome.exchanges or (None,)
     for exchange in exchanges:
         found = dict(common)
-        secrets: frozenset[str] = frozenset()
         if exchange is not None:
             request, response = exchange.request, exchange.response
-            secrets = request.secrets
             found |= {"method": request.method, "url": mask(request.url, request.secrets)}
             if response is not None:
                 found |= {
@@ -575,9 +592,9 @@ def _json_lines(file: str, outcome: Outcome, failed: bool, *, with_text: bool) -
         if outcome.change is not None:
             found["changed"] = outcome.change[0] != outcome.change[1]
         if outcome.reason is not None:
-            found["error"] = visible(mask(outcome.reason.reason, secrets))
+            found["error"] = visible(mask(outcome.reason.reason, outcome.secrets))
         if outcome.notes:
-            found["notes"] = [mask(note, secrets) for note in outcome.notes]
+            found["notes"] = [mask(note, outcome.secrets) for note in outcome.notes]
         yield json.dumps(found, ensure_ascii=False)
 
 

@@ -148,6 +148,7 @@ class _Task:
     scope: variables.Scope
     language: str = ""
     digest: str | None = None
+    notes: tuple[str, ...] = ()
     request: Request | None = None
     response: Future[Response] | None = None
 
@@ -356,6 +357,7 @@ class Evaluation:
         source = Source(self._base, file=self._file)
         document = requests.parse(source)
         if not (self._options.lines or self._options.names):
+            self.notices = tuple(f"line {one.line}: {one.reason}" for one in document.notices)
             self._problems = tuple(one for one in document.problems if self._is_above(one.line))
             return [
                 one
@@ -389,6 +391,11 @@ class Evaluation:
     def _choose(self) -> list[org.Block]:
         options = self._options
         self._languages = options.languages or self._usual_languages()
+        self.notices += tuple(
+            f"line {line}: this block has no #+end_src, and so is none"
+            for line in self._document.unclosed_requests()
+            if self._is_above(line)
+        )
         found = [block for block in self._document.blocks if self._is_ours(block)]
         inside = self._result_spans(found)
         found = [block for block in found if not _within(inside, block.start)]
@@ -579,7 +586,11 @@ class Evaluation:
         parsed = document.requests
         if document.problems:
             raise document.problems[0]
+        notes = [str(notice) for notice in document.notices]
         if arguments.get("requests") != "all":
+            if more := len(parsed[1:]):
+                several = f"{more} requests" if more > 1 else "request"
+                notes.append(f"the other {several} of this block: not sent (:requests all)")
             parsed = parsed[:1]
         directory = self._scope.directory
         if arguments.get("dir"):
@@ -588,7 +599,9 @@ class Evaluation:
             except RuntimeError as error:  # a ~user without a home
                 raise EvaluationError(f":dir {arguments.get('dir')}: {error}") from error
         scope = self._scope.block(values=values, literal=literal, directory=directory)
-        return _Task(block, block.line + 1, block.name, arguments, tuple(parsed), scope)
+        task = _Task(block, block.line + 1, block.name, arguments, tuple(parsed), scope)
+        task.notes = tuple(notes)
+        return task
 
     def _digest(
         self, arguments: header.Arguments, text: str, shown: Sequence[tuple[str, object]]
@@ -784,13 +797,17 @@ class Evaluation:
             return self._failed(task.line, task.name, EvaluationError(str(error)))
 
     def _exchange(self, task: _Task) -> Outcome:
+        from orgrest.transport import wire_headers, wire_url
+
         exchanges: list[Exchange] = []
-        notes: list[str] = []
+        notes = list(task.notes)
         for parsed in task.parsed:
             request = task.request or variables.expand(parsed, task.scope)
             task.request = request
             notes += (str(warning) for warning in request.notices)
             if self._options.dry_run:
+                wire_url(request)  # what could not be sent is told here, too
+                wire_headers(request)
                 exchanges.append(Exchange(request))
             else:
                 response = task.response.result() if task.response else self._send(task)

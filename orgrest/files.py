@@ -179,6 +179,13 @@ class File:
         self._data, self.text = data, text
         return True
 
+    def check_writable(self) -> None:
+        """Raise FileError where `save` could not write: a read-only file or folder."""
+        target = self.path.resolve()
+        _check_writable(target, self.path)
+        if not os.access(target.parent, os.W_OK):
+            raise FileError("its folder is read-only", file=str(self.path))
+
     def save_beside(self, text: str) -> Path:
         """Write `text` to ``FILE.orgrest-results`` and give that path. Raises FileError."""
         path = self.path.with_name(self.path.name + ".orgrest-results")

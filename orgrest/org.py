@@ -316,6 +316,15 @@ class Document:
                 return block
         return None
 
+    def unclosed_requests(self) -> list[int]:
+        """Give the lines (from 1) that open a block of requests that nothing closes."""
+        found = []
+        for line in self._reader.unclosed.get("src", []):
+            match = _SRC.match(self.lines[line].lstrip(" \t"))
+            if match is not None and match[1] in REQUEST_LANGUAGES:
+                found.append(line + 1)
+        return found
+
     def element_named(self, name: str) -> tuple[str, list[str]] | None:
         """Find what stands under ``#+NAME: name``, or else under ``#+RESULTS: name``.
 

@@ -76,6 +76,8 @@ _HEADER = re.compile(rf"((?:{TCHARS}|\{{\{{[^\s{{}}]+\}}\}})+|:[^\s:=]+(?=:[ \t]
 _HEADER_VARIABLE = re.compile(r":([^\s:=]+)|\{\{[ \t]*([^\s{}]+)[ \t]*\}\}")
 _FILE = re.compile(r"<(?:[ \t]++([^<>]++)|(?=[^<>\s=\"'./]*+[./])([^<>\s=\"']++))")
 _PART_FILE = re.compile(r"<[ \t]++([^<>]++)")
+# What other tools' request files have: a variable, a URL without a method.
+_FOREIGN = re.compile(r"@([\w.-]+)[ \t]*=[ \t]*(.*)|(https?://\S+)")
 _BLANKS = " \t\r"
 
 
@@ -117,6 +119,7 @@ class _Parser:
         self.source = source
         self.items: list[Comment | Text | Definition | ParsedRequest] = []
         self.problems: list[OrgrestError] = []
+        self.notices: list[Notice] = []
         self.known = Definitions()
         self._lines = [_Line(raw.rstrip(_BLANKS), start, raw) for start, raw in _split(source.text)]
         self._at = 0
@@ -133,7 +136,7 @@ class _Parser:
                     "no-request",
                 )
             )
-        return Document(self.source, tuple(self.items), tuple(self.problems))
+        return Document(self.source, tuple(self.items), tuple(self.problems), tuple(self.notices))
 
     def _problem(self, offset: int, reason: str, code: str) -> OrgrestError:
         return RequestSyntaxError.at(self.source, offset, reason, code)
@@ -159,6 +162,11 @@ class _Parser:
         else:
             self._at += 1
             self.items.append(Text(text, self._span(line)))
+            if match := _FOREIGN.fullmatch(text):
+                instead = f":{match[1]} = {match[2]}" if match[1] else f"GET {match[3]}"
+                reason = f"this line is skipped; restclient's language writes {instead}"
+                start = line.start + line.indent
+                self.notices.append(self._notice(start, reason, "skipped-line"))
 
     def _comment(self, line: _Line, text: str) -> None:
         name = None

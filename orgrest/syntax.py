@@ -156,11 +156,13 @@ class Document:
     """A parsed block or request file.
 
     `problems` are those that belong to no request: a `<<` that never ends, no request at all.
+    `notices` tell of lines that are skipped and were meant to be more.
     """
 
     source: Source = attrs.field(eq=False, repr=False)
     items: tuple[Comment | Text | Definition | ParsedRequest, ...]
     problems: tuple[OrgrestError, ...] = attrs.field(eq=False)
+    notices: tuple[Notice, ...] = attrs.field(eq=False)
 
     @property
     def requests(self) -> tuple[ParsedRequest, ...]:

@@ -249,7 +249,74 @@ class TestOrgFiles:
         assert b"\\u2603\\ud83d\\ude00\n" in path.read_bytes()
 
 
+class TestSecrets:
+    @pytest.mark.parametrize(
+        "request_",
+        [
+            "GET http://:k.invalid/",
+            "GET http://u::k@ab[c/",
+            "GET HOST/json\n\n< ../{{k}}/x",
+            "GET HOST/json\n:k",
+            "GET HOST/json\n(: y",
+            "GET :k",
+            "GET HOST/{{k}} x/\nA{{k}}é: y",
+        ],
+    )
+    def test_no_message_shows_a_secret(self, orgrest, notes, monkeypatch, request_: str) -> None:
+        monkeypatch.setenv("SEC", "hunter2secret")
+        text = f'#+begin_src restclient\n:k := env("SEC")\n{request_}\n#+end_src\n'
+        for options in ([], ["--json"], ["--dry-run"], ["--dry-run", "--json"]):
+            done = orgrest(str(notes(text)), *options)
+            assert "hunter2" not in done.out + done.err
+            assert done.status == 1 or "***" in done.out
+
+
+class TestBeforeAnythingIsSent:
+    def test_a_read_only_document_is_told(self, orgrest, notes, server, monkeypatch) -> None:
+        path = notes(BLOCK)
+        monkeypatch.setattr("os.access", lambda *_: False)
+        server.requests.clear()
+        done = orgrest(str(path))
+        assert (done.status, server.requests) == (1, [])
+        assert done.err == (
+            f"orgrest: {path}: is read-only: nothing is sent (--stdout prints the results)\n"
+        )
+
+    @pytest.mark.parametrize(
+        ("text", "notice"),
+        [
+            ("#+begin_src restclient\nGET x\n* H\n", "line 1: this block has no #+end_src"),
+            (BLOCK.replace("#+end", "\n#\nGET HOST/2\n#+end"), "the other request of this block"),
+            (BLOCK.replace("GET", "@a = 1\nGET"), "restclient's language writes :a = 1"),
+        ],
+    )
+    def test_what_is_not_sent_is_told(self, orgrest, notes, text: str, notice: str) -> None:
+        assert notice in orgrest(str(notes(text))).err
+
+    def test_a_url_without_a_method_in_a_request_file_is_told(
+        self, orgrest, notes, tmp_path: Path
+    ) -> None:
+        path = tmp_path / "a.http"
+        path.write_text("https://example.org/\n")
+        done = orgrest(str(path), "--dry-run")
+        assert "line 1: this line is skipped; restclient's language writes GET https" in done.err
+
+
 class TestCheck:
+    def test_a_file_that_would_change_is_a_change(self, orgrest, notes, tmp_path: Path) -> None:
+        path = notes(BLOCK.replace(":noheaders", ":results file :file out.json"))
+        orgrest(str(path))
+        assert orgrest("--check", str(path)).status == 0
+        (tmp_path / "out.json").write_text("old")
+        done = orgrest("--check", str(path))
+        assert done.status == 1
+        assert f"the file {tmp_path / 'out.json'} would change" in done.err
+
+    def test_a_response_of_blanks_is_compared_at_once(self, orgrest, notes, server) -> None:
+        from orgrest.cli import _without_volatile
+
+        assert _without_volatile(" " * 200_000 + "x", ()) == " " * 200_000 + "x"
+
     def test_a_result_that_would_change_is_told(self, orgrest, notes) -> None:
         notes(BLOCK.replace("/json", "/number"))
         orgrest("notes.org")
@@ -442,6 +509,33 @@ class TestProcess:
         process.wait(timeout=20)
         process.stderr.close()
         assert "Traceback" not in err
+
+    @pytest.mark.parametrize(
+        ("arguments", "streams", "status", "results"),
+        [
+            ("", "2>&1 | head -1", 0, 1),
+            ("--json", "| head -1", 0, 1),
+            ("", "2>/dev/full", 1, 1),
+            ("--json", ">/dev/full", 1, 1),
+            ("--stdout", ">/dev/full", 1, 0),
+            ("--dry-run", ">/dev/full", 1, 0),
+            ("", "<&-", 0, 3),
+            ("", "2>&-", 0, 3),
+            ("--stdout", ">&-", 0, 0),
+            ("--json", "<&- >&- 2>&-", 0, 3),
+        ],
+    )
+    def test_streams_that_fail_cost_no_answer_and_give_no_traceback(
+        self, notes, arguments: str, streams: str, status: int, results: int
+    ) -> None:
+        path = notes((BLOCK + "\n") * 3)
+        command = f'"{sys.executable}" -m orgrest {arguments} notes.org {streams}'
+        done = subprocess.run(
+            ["sh", "-c", command], cwd=path.parent, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == status, done.stderr
+        assert "Traceback" not in done.stderr
+        assert path.read_text().count("#+RESULTS") >= results
 
     def test_what_only_some_runs_need_is_not_imported(self, notes) -> None:
         code = (
