@@ -246,6 +246,8 @@ class Analysis:
         if self.document is not None:
             found += self._call_problems(self.document)
         for part in self.parts:
+            if part.region.block is not None and part.region.block.result is not None:
+                continue  # a response
             found += self._argument_problems(part)
             for problem in self._problems(part, part.scope(scope)):
                 found.append(self._placed(part, problem))

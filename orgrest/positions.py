@@ -26,6 +26,7 @@ Encoding: TypeAlias = Literal["utf-8", "utf-16", "utf-32"]
 """What the client counts in a line."""
 
 _LINE = re.compile(r"[^\r\n]*(?:\r\n?|\n)|[^\r\n]+")
+_HALF = re.compile("[\ud800-\udfff]")
 _SURROGATES = re.compile("[\ud800-\udbff][\udc00-\udfff]")
 _CODECS = {"utf-8": ("utf-8", 1), "utf-16": ("utf-16-le", 2), "utf-32": ("utf-32-le", 4)}
 
@@ -92,8 +93,9 @@ class Text:
 
     @cached_property
     def text(self) -> str:
-        """The text with LF line ends."""
-        return self.raw if self.newline == "\n" else self.raw.replace(self.newline, "\n")
+        """The text with LF line ends; half a character, which is no text, is U+FFFD."""
+        text = self.raw if self.newline == "\n" else self.raw.replace(self.newline, "\n")
+        return text if text.isascii() else _HALF.sub("\ufffd", text)
 
     @cached_property
     def _raw_starts(self) -> list[int]:

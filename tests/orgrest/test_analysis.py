@@ -209,6 +209,13 @@ def test_a_call_of_no_block_is_said() -> None:
     assert "#+CALL: here()" in fixed(text, "org")
 
 
+def test_a_response_is_not_judged() -> None:
+    response = "#+RESULTS:\n#+begin_src restclient\nno request\n#+end_src\n"
+    text = block("GET http://x/").removeprefix("text\n") + f"\n{response}"
+    assert problems(text, "org") == []
+    assert [code for code, _ in problems(response.partition("\n")[2], "org")] == ["no-request"]
+
+
 def test_a_block_may_be_called_call() -> None:
     text = "#+NAME: call\n#+begin_src http\nGET http://x/\n#+end_src\n#+call: call()\n"
     assert same(text, "#+call: ca|ll", "org") == [1, 5]

@@ -701,6 +701,16 @@ def test_what_is_wrong_is_shown_while_typing(editor: Editor, folder: Path) -> No
     assert buffer.diagnostics(lambda found: not found) == []
 
 
+def test_half_a_character_breaks_nothing(editor: Editor, server: RawServer, folder: Path) -> None:
+    text = f':a := base64("\ud83d")\nPOST {server.url}/echo\nA: :a\n\n\udc80{{{{x}}}}\n'
+    buffer = editor.open(folder / "a.http", text, "http")
+    (found,) = buffer.diagnostics()
+    assert buffer.shown(found.range) == "{{x}}"
+    buffer.replace("{{x}}", "y")
+    assert buffer.command("orgrest.send", 1)["state"] == "done"
+    assert b"\xef\xbf\xbdy" in server.requests[-1]
+
+
 def test_completion_knows_the_document_and_its_folder(editor: Editor, folder: Path) -> None:
     (folder / "body.json").write_text("{}")
     text = "😀\r\n:host = 1\r\nPOST http://x/:ho\r\nAcc\r\n\r\n< bo\r\n"
