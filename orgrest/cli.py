@@ -96,7 +96,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         try:
             command.main(given, prog_name=name, standalone_mode=True)
         finally:
-            sys.stdout.flush()
+            if not sys.stdout.closed:  # the language server closes it
+                sys.stdout.flush()
     except OSError as error:  # nobody reads, or the disk is full
         if not isinstance(error, BrokenPipeError):
             with contextlib.suppress(OSError):
