@@ -6,8 +6,8 @@ of requests has no results to place: `Evaluation` yields the outcomes alone.
 
 Rules: an error in one block leaves its old result as it is and the others go on. A block that
 others refer to is sent once a run, whoever needs it first. COMMENT trees, and blocks that are
-results themselves, are not evaluated. With several jobs, only neighbouring safe requests (GET,
-HEAD, OPTIONS) that capture nothing run at once; results are placed in order all the same.
+results themselves, are not evaluated. With several jobs, only neighbouring requests with safe
+methods that capture nothing run at once; results are placed in order all the same.
 
 Nothing is read or written here but what a request asks for: files that results want written are
 in `Outcome.files`, for the caller.
@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
 
     from orgrest.transport import Client, Cookies
-
-SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 
 MAX_NOWEB = 4 * 2**20
 
@@ -332,9 +330,12 @@ class Evaluation:
 
     def _independent(self, task: _Task) -> bool:
         """Tell whether a task can be sent while others are under way."""
+        from orgrest import registry
+
         if len(task.parsed) != 1 or task.parsed[0].captures:
             return False
-        if task.parsed[0].method.upper() not in SAFE_METHODS:
+        method = registry.method(task.parsed[0].method.upper())
+        if method is None or not method.safe:
             return False
         if task.block is not None and self._key(task.block) in self._memory:
             return False  # sent already

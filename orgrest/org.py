@@ -480,7 +480,8 @@ class Document:
         opening = new.split("\n", 1)[0].split()[:1]
         wrapped = bool(opening) and opening[0].lower().startswith("#+begin_")
         if wrapped and line < result.limit and self.lines[line].split()[:1] == opening:
-            return self.offset(self._reader.extent(line, result.limit)[1])
+            kind, end = self._reader.extent(line, result.limit)
+            return self.offset(end) if kind != "text" else result.start
         return result.start
 
     def _gap(self, text: str, width: int, line: int) -> str:
