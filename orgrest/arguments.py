@@ -417,16 +417,16 @@ class Inherited:
 
     def __init__(self, document: Document) -> None:
         """Look at the ``#+PROPERTY:`` lines of `document`."""
-        self._global: dict[str, str] = {}
+        found: dict[str, list[str]] = {}
         for key, text in document.keywords:
             if key == "property":
                 name, _, rest = text.partition(" ")
                 name = name.upper()
                 if name.endswith("+"):
-                    before = self._global.get(name[:-1], "")
-                    self._global[name[:-1]] = f"{before} {rest}".strip()
+                    found.setdefault(name[:-1], []).append(rest)
                 else:
-                    self._global[name] = rest
+                    found[name] = [rest]
+        self._global = {name: " ".join(filter(None, parts)) for name, parts in found.items()}
         self._known: dict[tuple[int, str], Pairs] = {}
 
     def pairs(self, heading: Heading, language: str) -> tuple[Pairs, Pairs]:

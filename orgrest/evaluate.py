@@ -188,6 +188,7 @@ class Evaluation:
         self._active: list[str] = []
         self._grown = 0
         self._noweb_texts: dict[str, str] = {}
+        self._numbers: dict[org.Block, int] | None = None
         self._noweb_refs: dict[str, list[org.Block]] | None = None
         self._todo: list[org.Block] = []
         self._origins: dict[org.Block, int] = {}  # of blocks that an edit has moved
@@ -1004,12 +1005,14 @@ class Evaluation:
 
     def _count(self, block: org.Block) -> int:
         """Give a nameless request block's number among its like, for the name of its file."""
-        ours = [
-            one
-            for one in self._document.blocks
-            if self._is_ours(one) and not one.name and one.result is None
-        ]
-        return next((i for i, one in enumerate(ours, 1) if one is block), len(ours) + 1)
+        if self._numbers is None:
+            ours = (
+                one
+                for one in self._document.blocks
+                if self._is_ours(one) and not one.name and one.result is None
+            )
+            self._numbers = {one: number for number, one in enumerate(ours, 1)}
+        return self._numbers.get(block, len(self._numbers) + 1)
 
     # edits
 
@@ -1052,6 +1055,7 @@ class Evaluation:
         self._base = self.text
         self._document = org.Document(self._base)
         self._inherited = header.Inherited(self._document)
+        self._numbers = None
         self._edits, self._spans, self._placed = [], [], set()
         now = {one.start: one for one in self._document.blocks}
 
