@@ -398,6 +398,11 @@ class Evaluation:
             for line in self._document.unclosed_requests()
             if self._is_above(line)
         )
+        self.notices += tuple(
+            f"line {block.line + 1}: no source block here is named {block.call.name}"
+            for block in self._document.blocks
+            if block.call and self._document.block_named(block.call.name) is None
+        )
         found = [block for block in self._document.blocks if self._is_ours(block)]
         inside = self._result_spans(found)
         found = [block for block in found if not _within(inside, block.start)]

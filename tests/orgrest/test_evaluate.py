@@ -434,6 +434,7 @@ class TestCallsAndInline:
     def test_a_call_of_a_block_that_is_not_there_is_left_alone(self, run) -> None:
         done = run("#+CALL: library(x=1)\n")
         assert (done.outcomes, done.text) == ([], done.before)
+        assert done.notices == ("line 1: no source block here is named library",)
 
     def test_an_inline_block_shows_one_line_and_replaces_it(self, run, server) -> None:
         text = "see src_restclient{GET HOST/token}, and call_p[:results replace](x=2).\n\n"
