@@ -697,7 +697,10 @@ def curl(
             env_file=values,
             allow_read=(),
             options=Options(
-                names=(name,) if name else (), lines=(line,) if line else (), dry_run=True
+                names=(name,) if name else (),
+                lines=(line,) if line else (),
+                dry_run=True,
+                complete=True,
             ),
         )
         evaluation = Evaluation(

@@ -48,7 +48,8 @@ class EvaluationError(OrgrestError):
 class Options:
     """What is evaluated, and how. `names` and `lines` choose blocks; empty, all are meant.
 
-    With `until`, only those that start at that line or above it are.
+    With `until`, only those that start at that line or above it are. In a dry run a name in angle
+    brackets stands for an answer that another block would get; with `complete` that is an error.
 
     Without `languages`, a document that has restclient blocks is taken for one of ob-restclient's:
     its blocks in http and rest are some other tool's. Elsewhere all three are ours.
@@ -59,6 +60,7 @@ class Options:
     lines: tuple[int, ...] = ()
     jobs: int = 1
     dry_run: bool = False
+    complete: bool = False
     timeout: float | None = None
     until: int | None = None
     ask: Callable[[str], bool] | None = None
@@ -270,7 +272,7 @@ class Evaluation:
         rendered = [exchange.rendered for exchange in outcome.exchanges]
         shown = [one for one in rendered if one is not None]
         if {"silent", "none"} & set(words):  # another block wants the value
-            return Reply(shown[-1].body if shown else None, outcome)
+            return Reply(layout.shaped(arguments, shown[-1].body) if shown else None, outcome)
         if block.kind in ("inline", "inline call"):
             # Org puts a raw text in as it is, and raw is its default for these languages.
             others = tuple(word for word in words if word != "raw")
@@ -543,7 +545,7 @@ class Evaluation:
         literal: dict[str, str] = dict(given or {})
         shown: list[tuple[str, object]] = []
         for name, assignment in arguments.variables.items():
-            if name in literal:
+            if name in literal or self._scope.overrides(name):
                 continue
             _, value = header.value(assignment)
             if isinstance(value, str):
@@ -762,6 +764,11 @@ class Evaluation:
         finally:
             self._active.pop()
         rendered = outcome.exchanges[-1].rendered
+        if rendered is None and self._options.complete:
+            raise EvaluationError(
+                f"this needs the answer to {reference.name}, which is not sent here: "
+                "give the variable a value (--var)"
+            )
         return f"<result of {reference.name}>" if rendered is None else rendered.body
 
     def _under_way(self, block: org.Block) -> _Task | None:

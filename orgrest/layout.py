@@ -169,17 +169,24 @@ def returned(
     for note in (NO_DRAWER, NO_REQUEST):
         if note in shown.notes:
             raise ArgumentError(f"{note}: write another :results or :wrap")
-    shape = next((word for word in ("list", "table", "vector") if word in words), None)
-    if shape and shown.notes:
-        raise ArgumentError(
-            f"the response looks like Org markup, which would be live in a {shape}: "
-            "write :results value drawer"
-        )
-    if shape == "list":
-        return [line.strip() for line in text.split("\n") if line.strip()] or "", (), False
-    if shape:
-        return _rows(text) or None, (), False
+    if {"list", "table", "vector"} & set(words):
+        if shown.notes:
+            raise ArgumentError(
+                "the response looks like Org markup, which would be live in a list or table: "
+                "write :results value drawer"
+            )
+        return shaped(arguments, text), (), False
     return _example(text) if shown.notes else text, shown.notes, shown.prose
+
+
+def shaped(arguments: Arguments, text: str) -> Returned:
+    """Give a text as the list or table that ``:results`` asks for, or as it is."""
+    words = arguments.results
+    if "list" in words:
+        return [line.strip() for line in text.split("\n") if line.strip()] or ""
+    if "table" in words or "vector" in words:
+        return _rows(text) or None
+    return text
 
 
 def _would_be_sent(text: str, language: str) -> bool:

@@ -84,7 +84,9 @@ async def _copy_as_curl(
         document.text.text,
         file=document.name,
         scope=server.scope(document),
-        options=Options(languages=org.REQUEST_LANGUAGES, lines=(number,), dry_run=True),
+        options=Options(
+            languages=org.REQUEST_LANGUAGES, lines=(number,), dry_run=True, complete=True
+        ),
         plain=document.kind == "http",
     )
     commands: list[str] = []

@@ -236,6 +236,10 @@ class Scope:
         shared = self._shared
         return frozenset().union(shared.overrides, shared.captures, self._values, self._literal)
 
+    def overrides(self, name: str) -> bool:
+        """Tell whether a variable's value was given from outside, so that no other counts."""
+        return name in self._shared.overrides
+
     def protect(self, result: str, *inputs: str) -> str:
         """Return `result`, noted as a secret where an input holds one."""
         if any(secret in given for given in inputs for secret in self._shared.secrets):

@@ -445,6 +445,15 @@ class TestCurl:
         assert out.startswith("curl")
         assert server.requests == []
 
+    def test_a_request_that_needs_another_ones_answer_is_no_command(self, orgrest, notes) -> None:
+        login = "#+NAME: login\n#+begin_src restclient\nGET HOST/json\n#+end_src\n\n"
+        use = "#+begin_src restclient :var t=login\nGET HOST/json?:t\n#+end_src\n"
+        path = str(notes(login + use))
+        done = orgrest("curl", path, "--line", "6")
+        assert (done.status, done.out) == (2, "")
+        assert "this needs the answer to login, which is not sent here" in done.err
+        assert "/json?given" in orgrest("curl", path, "--line", "6", "--var", "t=given").out
+
     def test_a_command_becomes_a_block(self, orgrest, monkeypatch) -> None:
         block = "#+begin_src restclient\nGET http://x/\n#+end_src\n"
         assert orgrest("curl", "--from-curl", "curl -s http://x/").out == block
