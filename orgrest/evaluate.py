@@ -395,8 +395,9 @@ class Evaluation:
     def _choose(self) -> list[org.Block]:
         options = self._options
         self._languages = options.languages or self._usual_languages()
+        mixed = "; the file's line ends are mixed, LF and CRLF" if "\r\n" in self._base else ""
         self.notices += tuple(
-            f"line {line}: this block has no #+end_src, and so is none"
+            f"line {line}: this block has no #+end_src, and so is none{mixed}"
             for line in self._document.unclosed_requests()
             if self._is_above(line)
         )

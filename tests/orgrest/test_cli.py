@@ -286,6 +286,7 @@ class TestBeforeAnythingIsSent:
         ("text", "notice"),
         [
             ("#+begin_src restclient\nGET x\n* H\n", "line 1: this block has no #+end_src"),
+            (BLOCK.replace("\n", "\r\n") + "x\n", "the file's line ends are mixed, LF and CRLF"),
             (BLOCK.replace("#+end", "\n#\nGET HOST/2\n#+end"), "the other request of this block"),
             (BLOCK.replace("GET", "@a = 1\nGET"), "restclient's language writes :a = 1"),
         ],
