@@ -32,6 +32,8 @@
 (declare-function org-babel--get-vars "ob-core" (params))
 (declare-function org-babel-get-src-block-info "ob-core" (&optional no-eval datum))
 (declare-function org-babel-lob-get-info "ob-lob" (&optional datum &rest _))
+(declare-function org-element-at-point "org-element" (&rest _))
+(declare-function org-element-property "org-element" (property element &rest _))
 (defvar eglot-server-programs)
 (defvar json-array-type)
 (defvar json-false)
@@ -224,6 +226,38 @@ These may hold variables; what another block gave is never looked through."
                  (stringp (cdr pair))
                  (string-match "\\`[ \t]*\\([^ \t=]+\\)[ \t]*=[ \t]*\"" (cdr pair)))
         (push (match-string 1 (cdr pair)) names)))))
+
+;; An answer in a source block is a server's text: whoever evaluates a whole document or exports it
+;; does not mean to run that.
+
+(defun orgrest--result-p (element)
+  "Tell whether ELEMENT is a result, in one, or appended to one."
+  (let (found)
+    (while (and element (not found))
+      (let ((other element))
+        (while (and other (not (setq found (org-element-property :results other))))
+          (goto-char (org-element-property :begin other))
+          (setq other (and (= (forward-line -1) 0)
+                           (looking-at-p "[ \t]*\\(?:#\\+end_\\|:end:\\)")
+                           (org-element-at-point)))))
+      (setq element (org-element-property :parent element)))
+    found))
+
+(defun orgrest--may-evaluate-p (info)
+  "Tell whether the block that INFO describes is no result; if it is one, say so."
+  (let* ((case-fold-search t)
+         (result (and (derived-mode-p 'org-mode)
+                      (save-excursion
+                        (save-restriction
+                          (widen)
+                          (goto-char (or (nth 5 info) (point)))
+                          (orgrest--result-p (org-element-at-point)))))))
+    (when result
+      (message "A %s block below #+RESULTS is an answer, and is not evaluated" (car info)))
+    (not result)))
+
+(with-eval-after-load 'ob-core
+  (advice-add 'org-babel-check-evaluate :before-while #'orgrest--may-evaluate-p))
 
 (with-eval-after-load 'org-src
   (dolist (language orgrest-languages)

@@ -350,6 +350,56 @@ GET {api}/:path
     assert done.endswith("#+RESULTS:\n: got x\n")
 
 
+HOSTILE = """
+(defun org-babel-execute:js (body _) (tell (list "run as code" body)))
+(defun org-babel-execute:sh (body _) (tell body) nil)
+(require 'ox-org)
+"""
+
+
+@needs_emacs
+@pytest.mark.parametrize(
+    "line", ["", ":results append", ":requests all", ":wrap foo", ":cache yes"]
+)
+def test_what_a_server_answers_is_never_run_as_code(line: str, tmp_path: Path, api: str) -> None:
+    request = f"GET {api}/json"
+    if "all" in line:
+        request += f"\n###\n{request}"
+    block = f"#+begin_src restclient {line}\n{request}\n#+end_src\n"
+    text = f"* A\n{block}{block}\n#+begin_src sh\nthe user's\n#+end_src\n"
+    (tmp_path / "notes.org").write_text(text)
+    told = emacs(
+        tmp_path,
+        f"""{HOSTILE}(find-file "notes.org")
+        (org-babel-execute-buffer) (org-babel-execute-buffer) (org-babel-execute-subtree)
+        (save-buffer)
+        (save-excursion (goto-char (point-max))
+          (while (re-search-backward "begin_src js" nil t) (org-ctrl-c-ctrl-c)))
+        (tell "exported")
+        (goto-char (point-min))
+        (insert "#+PROPERTY: header-args :exports both\n")
+        (org-export-string-as (buffer-string) 'org)""",
+    )
+    ours = "the user's"
+    assert told == [ours, ours, ours, "exported", ours]
+    made = (tmp_path / "notes.org").read_text()
+    assert made.count("\n// GET ") == {":results append": 6, ":requests all": 4}.get(line, 2)
+
+
+@needs_emacs
+def test_without_support_for_the_language_of_an_answer_all_requests_are_sent(
+    tmp_path: Path, api: str
+) -> None:
+    block = f"#+begin_src restclient\nGET {api}/json\n#+end_src\n"
+    (tmp_path / "notes.org").write_text(f"{block}\n{block}")
+    told = emacs(
+        tmp_path,
+        """(find-file "notes.org") (org-babel-execute-buffer)
+        (tell (how-many "^#.begin_src js" (point-min)))""",
+    )
+    assert told == [2]
+
+
 @needs_emacs
 def test_org_asks_before_it_sends(tmp_path: Path) -> None:
     with RawServer(response(b"x")) as server:
