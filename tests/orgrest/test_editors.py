@@ -112,6 +112,21 @@ def test_the_line_for_the_init_file_works_from_odd_folders(tmp_path: Path) -> No
     ]
 
 
+@needs_emacs
+def test_emacs_starts_when_orgrest_has_been_removed(tmp_path: Path) -> None:
+    script = tmp_path / "init.el"
+    script.write_text(init_line().replace(str(ORGREST_EL.parent), str(tmp_path / "gone")))
+    done = subprocess.run(
+        ["emacs", "--batch", "-Q", "-l", str(script), "--eval", "(princ (featurep 'orgrest))"],
+        capture_output=True,
+        text=True,
+        env=environment(tmp_path / "home"),
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (0, "nil")
+    assert f"orgrest is not in {tmp_path / 'gone'} any more" in done.stderr
+
+
 def test_a_folder_whose_name_is_no_text_is_an_error_not_a_broken_line(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
