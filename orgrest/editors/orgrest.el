@@ -67,19 +67,29 @@
     (widen)
     (buffer-substring-no-properties (point-min) (point-max))))
 
+(defun orgrest--buffer-file ()
+  "Give the path of the buffer's file, also in an indirect buffer, or nil."
+  (buffer-file-name (buffer-base-buffer)))
+
 (defun orgrest--directory ()
   "Give the folder of the buffer's file, whatever folder Org has gone to.
 Where there is none, or it is on another machine, give one for temporary files."
-  (let ((folder (if buffer-file-name (file-name-directory buffer-file-name) default-directory)))
+  (let* ((file (orgrest--buffer-file))
+         (folder (if file (file-name-directory file) default-directory)))
     (if (and (not (file-remote-p folder)) (file-directory-p folder))
         (expand-file-name folder)
       temporary-file-directory)))
 
 (defun orgrest--file ()
-  "Give the name of the buffer's file without its folder, or one like it."
-  (cond (buffer-file-name (file-name-nondirectory buffer-file-name))
-        ((derived-mode-p 'org-mode) "buffer.org")
-        (t "buffer.http")))
+  "Give the name of the buffer's file without its folder.
+Where there is none, make one of the buffer's name."
+  (let ((file (orgrest--buffer-file)))
+    (if file
+        (file-name-nondirectory file)
+      ;; Images are named after it; other buffers have theirs in the same folder.
+      (concat "buffer"
+              (replace-regexp-in-string "\\`[^[:alnum:]]*\\|[^[:alnum:]]+" "-" (buffer-name))
+              (if (derived-mode-p 'org-mode) ".org" ".http")))))
 
 (defun orgrest--call (input &rest arguments)
   "Run orgrest with ARGUMENTS on the text INPUT and wait for it.

@@ -416,6 +416,34 @@ def test_without_support_for_the_language_of_an_answer_all_requests_are_sent(
 
 
 @needs_emacs
+def test_buffers_without_a_file_of_their_own_keep_their_images_apart(
+    tmp_path: Path, api: str
+) -> None:
+    block = f"#+begin_src restclient\nGET {api}/image\n#+end_src\n"
+    (tmp_path / "notes.org").write_text(f"* A\n{block}* B\n{block}")
+    told = emacs(
+        tmp_path,
+        f"""(defun link () (org-babel-execute-src-block)
+          (goto-char (point-min)) (search-forward "[[file:")
+          (tell (buffer-substring (point) (1- (search-forward "]")))))
+        (dolist (name '("*draft*" "*other*" "日本"))
+          (with-current-buffer (get-buffer-create name)
+            (org-mode) (insert {json.dumps(block)}) (at "GET") (link)))
+        (find-file "notes.org")
+        (with-current-buffer (make-indirect-buffer (current-buffer) "CAPTURE-notes.org" t)
+          (goto-char (point-max)) (search-backward "* B") (org-narrow-to-subtree)
+          (search-forward "GET") (link))""",
+    )
+    assert told == [
+        "buffer-draft--1.png",
+        "buffer-other--1.png",
+        "buffer-日本-1.png",
+        "notes-2.png",
+    ]
+    assert {file.name for file in tmp_path.glob("*.png")} == set(told)
+
+
+@needs_emacs
 def test_org_asks_before_it_sends(tmp_path: Path) -> None:
     with RawServer(response(b"x")) as server:
         text = f"#+begin_src restclient\nGET {server.url}/\n#+end_src\n"
