@@ -34,6 +34,7 @@
 (declare-function org-babel-lob-get-info "ob-lob" (&optional datum &rest _))
 (declare-function org-element-at-point "org-element" (&rest _))
 (declare-function org-element-property "org-element" (property element &rest _))
+(declare-function org-src-do-key-sequence-at-code-block "org-src" (&optional key))
 (defvar eglot-server-programs)
 (defvar json-array-type)
 (defvar json-false)
@@ -363,11 +364,20 @@ These may hold variables; what another block gave is never looked through."
 
 (defun orgrest-send ()
   "Send the request at point and show the response in another window.
-The text of the buffer counts, saved or not.  Editing can go on meanwhile; \\[orgrest-cancel]
-cancels."
+The text of the buffer counts, saved or not.  Editing can go on
+meanwhile; \\[orgrest-cancel] cancels.
+
+In the buffer where a block of an Org document is edited, save that
+into the document and evaluate it there, where its variables are."
   (interactive)
   (when (derived-mode-p 'org-mode)
     (user-error (substitute-command-keys "In Org, \\[org-ctrl-c-ctrl-c] evaluates a block")))
+  (if (bound-and-true-p org-src-mode)
+      (org-src-do-key-sequence-at-code-block "e")
+    (orgrest--send)))
+
+(defun orgrest--send ()
+  "Send the request at point."
   (when (process-live-p orgrest--process)
     (user-error (substitute-command-keys
                  "A request is under way: \\[orgrest-cancel] cancels it")))

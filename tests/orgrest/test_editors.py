@@ -768,6 +768,31 @@ def test_in_org_a_block_is_copied_and_sending_points_to_the_key(tmp_path: Path) 
 
 
 @needs_emacs
+def test_a_block_being_edited_is_evaluated_with_the_variables_of_its_document(
+    tmp_path: Path, api: str
+) -> None:
+    block = '#+begin_src restclient :var path=(concat "te" "xt")\nGET :host/:path\n#+end_src\n'
+    text = f'#+PROPERTY: header-args:restclient :var host="{api}"\n{block}'
+    (tmp_path / "notes.org").write_text(text)
+    told = emacs(
+        tmp_path,
+        """(find-file "notes.org") (at "GET") (org-edit-special)
+        (tell (list (symbol-name major-mode) (key-binding (kbd "C-c C-c"))))
+        (goto-char (point-max)) (insert "?added")
+        (call-interactively (key-binding (kbd "C-c C-c")))
+        (tell (list (buffer-name) (key-binding (kbd "C-c C-k"))))
+        (call-interactively (key-binding (kbd "C-c '")))
+        (tell (list (buffer-name) (buffer-substring-no-properties (point-min) (point-max))))""",
+    )
+    assert told[0] == ["orgrest-mode", "orgrest-send"]
+    assert told[1] == ["*Org Src notes.org[ restclient ]*", "org-edit-src-abort"]
+    name, document = told[2]
+    assert name == "notes.org"
+    assert re.search(r"\n *GET :host/:path\s+\?added\n#\+end_src\n\n#\+RESULTS:\n", str(document))
+    assert f" GET {api}/text?added\n" in str(document)
+
+
+@needs_emacs
 def test_requests_are_found_listed_and_highlighted(tmp_path: Path) -> None:
     text = """# a comment: not a header
 ### first
