@@ -446,26 +446,60 @@ into the document and evaluate it there, where its variables are."
   "Longer responses are shown without highlighting, which would take long.")
 
 (define-minor-mode orgrest-response-mode
-  "Minor mode of buffers that show a response: \\`q' hides them."
+  "Minor mode of buffers that show a response.
+\\`q' hides them, \\`s' saves a body that is no text."
   :keymap (let ((map (make-sparse-keymap)))
             (define-key map "q" #'quit-window)
+            (define-key map "s" #'orgrest-save-body)
             map)
   (setq buffer-read-only orgrest-response-mode))
+
+(defvar-local orgrest--data nil
+  "The bytes of the body that this buffer shows, if that is no text.")
+
+(defun orgrest-save-body (file)
+  "Write the body of the response, which is no text, to FILE."
+  (interactive
+   (list (if orgrest--data
+             (read-file-name "Save the body to: ")
+           (user-error "The body is text; write the buffer to a file instead"))))
+  (let ((coding-system-for-write 'no-conversion))
+    (write-region orgrest--data nil file nil nil nil t)))
+
+(defun orgrest--insert-data (data)
+  "Insert DATA, the bytes of a body: as an image, or else a line about them.
+Point is before the head of the response."
+  (let ((type (save-excursion
+                (goto-char (point-max))
+                (if (re-search-backward "Content-Type: \\([^; \n]+\\)" nil t)
+                    (match-string 1)
+                  "binary data")))
+        (image (and (display-images-p) (ignore-errors (create-image data nil t)))))
+    (if image
+        (insert-image image)
+      (insert (format "[%d bytes of %s: s saves them]" (length data) type)))
+    (insert "\n")))
 
 (defun orgrest--show (answer)
   "Show the response in ANSWER in another window."
   (let ((mode (cdr (assoc (alist-get 'language answer) orgrest--modes)))
-        (text (alist-get 'text answer)))
+        (text (alist-get 'text answer))
+        (data (alist-get 'data answer)))
     (with-current-buffer (get-buffer-create "*orgrest response*")
       (let ((inhibit-read-only t))
         (erase-buffer)
-        (insert text))
+        (insert text)
+        (goto-char (point-min))
+        (when data
+          (setq data (base64-decode-string data))
+          (orgrest--insert-data data)))
       ;; Hooks would treat it as a file of the user's: linters, servers, formatters.
       (delay-mode-hooks
         (funcall (if (and (fboundp mode) (< (length text) orgrest--highlighted))
                      mode
                    #'fundamental-mode)))
       (font-lock-mode)
+      (setq orgrest--data data)
       (set-buffer-modified-p nil)
       (goto-char (point-min))
       (setq header-line-format (replace-regexp-in-string "%" "%%" (orgrest--summary answer)))

@@ -5,6 +5,7 @@ Each runs without its user's configuration, with a HOME of its own, against a se
 
 from __future__ import annotations
 
+import base64
 import importlib.util
 import json
 import os
@@ -624,6 +625,9 @@ def test_an_option_names_the_file_whose_text_is_on_standard_input(tmp_path: Path
     (line,) = map(json.loads, done.stdout.splitlines())
     assert (line["file"], line["status"], line["language"]) == ("sub/a.http", 200, "js")
     assert line["text"].startswith('{\n  "a"')
+    assert "data" not in line
+    picture = run("-", "--stdin-name", "a.http", "--json", "-q", text=f"GET {api}/image\n").stdout
+    assert base64.b64decode(json.loads(picture)["data"]) == b"\x89PNG\xff\x00\r\n"
     block = f"#+begin_src restclient\nGET {api}/json\n#+end_src\n"
     (tmp_path / "notes.org").write_text(block)
     printed = run("--stdin-name", "notes.org", "--stdout", text=block).stdout
@@ -684,6 +688,39 @@ def test_a_request_buffer_is_sent_as_it_stands_and_the_answer_shown_beside_it(
     assert told[2][2].startswith("one line\n")
     assert told[3][0] == "js-mode"
     assert told[4] == "js-mode"
+
+
+@needs_emacs
+def test_an_image_can_be_seen_and_saved(tmp_path: Path, api: str) -> None:
+    (tmp_path / "a.http").write_text(f"GET {api}/image\n\n###\nGET {api}/text\n")
+    told = emacs(
+        tmp_path,
+        f"""{SHOWN}
+        (defun save () (with-current-buffer "*orgrest response*"
+          (tell (key-binding "s"))
+          (condition-case problem (call-interactively (key-binding "s"))
+            (error (tell (error-message-string problem))))))
+        (fset 'read-file-name (lambda (&rest _) "saved.png"))
+        (fset 'y-or-n-p (lambda (question) (tell question) nil))
+        (find-file "a.http") (orgrest-send) (tell (caddr (shown))) (save) (save)
+        (goto-char (point-max)) (orgrest-send) (tell (caddr (shown))) (save)
+        ;; on a terminal no image can be seen, but which one would be
+        (fset 'display-images-p (lambda (&rest _) t))
+        (fset 'create-image (lambda (data type raw) (list 'image :type 'png :data data)))
+        (goto-char (point-min)) (orgrest-send) (shown)
+        (with-current-buffer "*orgrest response*"
+          (tell (append (plist-get (cdr (get-text-property 1 'display)) :data) nil)))""",
+    )
+    image = b"\x89PNG\xff\x00\r\n"
+    assert told[0].startswith(f"[8 bytes of image/png: s saves them]\n// GET {api}/image\n")
+    assert (tmp_path / "saved.png").read_bytes() == image
+    assert told[1:3] == ["orgrest-save-body"] * 2
+    assert "exists" in str(told[3])
+    assert told[-3:-1] == [
+        "orgrest-save-body",
+        "The body is text; write the buffer to a file instead",
+    ]
+    assert told[-1] == list(image)
 
 
 @needs_emacs
