@@ -521,8 +521,8 @@ The values of variables are in it, secrets included: it has to work."
 ;;; Completion
 
 (defvar-local orgrest--completions nil
-  "The last completions of this buffer, as (START PREFIX SIZE ITEMS).
-ITEMS complete PREFIX, which stands at START; SIZE is that of all other text.
+  "The last completions of this buffer, as (START PREFIX HASH ITEMS).
+ITEMS complete PREFIX, which stands at START; HASH is that of all other text.
 They hold as long as that stays and PREFIX grows towards one of ITEMS.")
 
 (defconst orgrest--fence
@@ -559,13 +559,19 @@ They hold as long as that stays and PREFIX grows towards one of ITEMS.")
 (defun orgrest--cached-p ()
   "Tell whether the last completions still hold."
   (pcase orgrest--completions
-    (`(,start ,prefix ,size ,items)
+    (`(,start ,prefix ,hash ,items)
      (and (<= start (point))
-          (= size (- (buffer-size) (- (point) start)))
           (let ((text (buffer-substring-no-properties start (point))))
             (and (string-prefix-p prefix text)
                  (orgrest--find (lambda (item) (string-prefix-p text (alist-get 'label item) t))
-                                items)))))))
+                                items)
+                 (equal hash (orgrest--hash start))))))))
+
+(defun orgrest--hash (start)
+  "Give a hash of the text of the buffer without that from START to point."
+  (md5 (concat (buffer-substring-no-properties (point-min) start)
+               (buffer-substring-no-properties (point) (point-max)))
+       nil nil 'utf-8-emacs t))
 
 (defun orgrest--find (test items)
   "Give the first of ITEMS that passes TEST, nil if none does."
@@ -586,7 +592,7 @@ They hold as long as that stays and PREFIX grows towards one of ITEMS.")
             (and start
                  (list start
                        (buffer-substring-no-properties start (point))
-                       (- (buffer-size) (- (point) start))
+                       (orgrest--hash start)
                        (delq nil (mapcar (lambda (item)
                                            (and (= start (1+ (alist-get 'start item))) item))
                                          all)))))))

@@ -968,6 +968,23 @@ def test_typing_on_asks_no_second_time_and_changes_elsewhere_do(tmp_path: Path) 
 
 
 @needs_emacs
+def test_a_variable_renamed_above_is_offered_by_its_new_name(tmp_path: Path) -> None:
+    told = emacs(
+        tmp_path,
+        COMPLETE
+        + """
+        (defun labels ()
+          (pcase (orgrest-completion-at-point)
+            (`(,start ,end ,table . ,_)
+             (all-completions (buffer-substring start end) table))))
+        (find-file "a.http")
+        (insert ":host_a = x\nGET http://:ho") (tell (labels))
+        (save-excursion (at "host_a") (delete-char 6) (insert "host_b")) (tell (labels))""",
+    )
+    assert told == [["host_a"], ["host_b"]]
+
+
+@needs_emacs
 def test_an_orgrest_that_fails_does_not_disturb_typing(tmp_path: Path) -> None:
     program = tmp_path / "broken"
     program.write_text("#!/bin/sh\necho nonsense\nexit 0\n")
