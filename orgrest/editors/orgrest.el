@@ -608,39 +608,45 @@ What ITEM puts in may be more than its label, and replace more than PREFIX."
       (delete-region (- (point) (length label)) (min (+ (point) rest) (point-max)))
       (insert (alist-get 'insert item)))))
 
+(defun orgrest--candidates ()
+  "Give what completes at point, as `completion-at-point-functions' do."
+  (pcase (orgrest--completions)
+    (`(,start ,prefix ,_ ,items)
+     (let* ((labels (mapcar (lambda (item) (alist-get 'label item)) items))
+            (find (lambda (label)
+                    (orgrest--find (lambda (item) (equal (alist-get 'label item) label)) items)))
+            (said (lambda (label) (alist-get 'documentation (funcall find label))))
+            (kind (lambda (label) (alist-get 'kind (funcall find label)))))
+       (list start (point)
+             (completion-table-case-fold
+              (lambda (string predicate action)
+                (if (eq action 'metadata)
+                    '(metadata (display-sort-function . identity) (category . orgrest))
+                  (complete-with-action action labels string predicate))))
+             :exclusive 'no
+             :annotation-function (lambda (label) (concat "  " (funcall kind label)))
+             :company-kind (lambda (label) (orgrest--kind (funcall kind label)))
+             :company-docsig
+             (lambda (label) (car (split-string (or (funcall said label) "") "\n")))
+             :company-doc-buffer
+             (lambda (label)
+               (with-current-buffer (get-buffer-create " *orgrest documentation*")
+                 (erase-buffer)
+                 (insert (or (funcall said label) ""))
+                 (current-buffer)))
+             :exit-function
+             (lambda (label status)
+               (when (memq status '(finished sole))
+                 (orgrest--finish (funcall find label) start prefix))))))))
+
 ;;;###autoload
 (defun orgrest-completion-at-point ()
   "Complete in a request: methods, URLs, headers, values, variables.
 For `completion-at-point-functions'; needs no language server."
-  (when (orgrest--may-complete-p)
-    (pcase (save-restriction (widen) (orgrest--completions))
-      (`(,start ,prefix ,_ ,items)
-       (let* ((labels (mapcar (lambda (item) (alist-get 'label item)) items))
-              (find (lambda (label)
-                      (orgrest--find (lambda (item) (equal (alist-get 'label item) label)) items)))
-              (said (lambda (label) (alist-get 'documentation (funcall find label))))
-              (kind (lambda (label) (alist-get 'kind (funcall find label)))))
-         (list start (point)
-               (completion-table-case-fold
-                (lambda (string predicate action)
-                  (if (eq action 'metadata)
-                      '(metadata (display-sort-function . identity) (category . orgrest))
-                    (complete-with-action action labels string predicate))))
-               :exclusive 'no
-               :annotation-function (lambda (label) (concat "  " (funcall kind label)))
-               :company-kind (lambda (label) (orgrest--kind (funcall kind label)))
-               :company-docsig
-               (lambda (label) (car (split-string (or (funcall said label) "") "\n")))
-               :company-doc-buffer
-               (lambda (label)
-                 (with-current-buffer (get-buffer-create " *orgrest documentation*")
-                   (erase-buffer)
-                   (insert (or (funcall said label) ""))
-                   (current-buffer)))
-               :exit-function
-               (lambda (label status)
-                 (when (memq status '(finished sole))
-                   (orgrest--finish (funcall find label) start prefix)))))))))
+  (save-restriction
+    (widen)
+    (when (orgrest--may-complete-p)
+      (orgrest--candidates))))
 
 (defun orgrest--kind (kind)
   "Give the symbol by which completion interfaces choose an icon for KIND."

@@ -968,6 +968,22 @@ def test_typing_on_asks_no_second_time_and_changes_elsewhere_do(tmp_path: Path) 
 
 
 @needs_emacs
+def test_a_narrowed_buffer_completes_as_the_whole_does(tmp_path: Path) -> None:
+    told = emacs(
+        tmp_path,
+        COMPLETE
+        + """
+        (with-temp-buffer
+          (org-mode)
+          (insert "#+begin_src restclient\n:host = x\nGET http://:ho\n#+end_src\n")
+          (at "GET") (end-of-line) (narrow-to-region (line-beginning-position) (point))
+          (completion-at-point)
+          (tell (buffer-substring-no-properties (point-min) (point-max))))""",
+    )
+    assert told == ["GET http://:host"]
+
+
+@needs_emacs
 def test_a_variable_renamed_above_is_offered_by_its_new_name(tmp_path: Path) -> None:
     told = emacs(
         tmp_path,
