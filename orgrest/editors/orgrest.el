@@ -598,26 +598,45 @@ They hold as long as that stays and PREFIX grows towards one of ITEMS.")
                                          all)))))))
   orgrest--completions)
 
-(defun orgrest--finish (item start prefix)
-  "Complete the choice of ITEM, whose label has been put in for PREFIX at START.
-What ITEM puts in may be more than its label, and replace more than PREFIX."
-  (let* ((label (alist-get 'label item))
-         (end (alist-get 'end item))
-         (rest (and end (- (1+ end) start (length prefix)))))
-    (when (and item (string-suffix-p label (buffer-substring-no-properties start (point))))
-      (delete-region (- (point) (length label)) (min (+ (point) rest) (point-max)))
+(defun orgrest--rest (item start prefix)
+  "Give the number of characters behind point that are to give way to ITEM.
+It completes PREFIX, which stands at START."
+  (max 0 (- (1+ (alist-get 'end item)) start (length prefix))))
+
+(defun orgrest--word-end (start prefix items)
+  "Give the end of the word from START on, some of which may stand behind point.
+Where none of ITEMS, which complete PREFIX, goes on like that, give point."
+  (save-excursion
+    (let ((point (point)))
+      (forward-char (min (orgrest--rest (car items) start prefix) (- (point-max) point)))
+      (skip-chars-backward "^-_[:alnum:]" point)
+      (let ((word (buffer-substring-no-properties start (point))))
+        (if (orgrest--find (lambda (item) (string-prefix-p word (alist-get 'label item) t)) items)
+            (point)
+          point)))))
+
+(defun orgrest--finish (item rest)
+  "Complete the choice of ITEM, whose label has been put in before point.
+What is put in may be more than that, and takes the place of REST characters
+behind point, too."
+  (let ((start (- (point) (length (alist-get 'label item)))))
+    (when (and (<= (point-min) start)
+               (equal (alist-get 'label item) (buffer-substring-no-properties start (point))))
+      (delete-region start (min (+ (point) rest) (point-max)))
       (insert (alist-get 'insert item)))))
 
 (defun orgrest--candidates ()
   "Give what completes at point, as `completion-at-point-functions' do."
   (pcase (orgrest--completions)
     (`(,start ,prefix ,_ ,items)
-     (let* ((labels (mapcar (lambda (item) (alist-get 'label item)) items))
+     (let* ((end (orgrest--word-end start prefix items))
+            (after (- end (point)))
+            (labels (mapcar (lambda (item) (alist-get 'label item)) items))
             (find (lambda (label)
                     (orgrest--find (lambda (item) (equal (alist-get 'label item) label)) items)))
             (said (lambda (label) (alist-get 'documentation (funcall find label))))
             (kind (lambda (label) (alist-get 'kind (funcall find label)))))
-       (list start (point)
+       (list start end
              (completion-table-case-fold
               (lambda (string predicate action)
                 (if (eq action 'metadata)
@@ -637,16 +656,22 @@ What ITEM puts in may be more than its label, and replace more than PREFIX."
              :exit-function
              (lambda (label status)
                (when (memq status '(finished sole))
-                 (orgrest--finish (funcall find label) start prefix))))))))
+                 (let ((item (funcall find label)))
+                   (when item
+                     (orgrest--finish
+                      item (max 0 (- (orgrest--rest item start prefix) after))))))))))))
 
 ;;;###autoload
 (defun orgrest-completion-at-point ()
   "Complete in a request: methods, URLs, headers, values, variables.
 For `completion-at-point-functions'; needs no language server."
-  (save-restriction
-    (widen)
-    (when (orgrest--may-complete-p)
-      (orgrest--candidates))))
+  (let ((found (save-restriction
+                 (widen)
+                 (and (orgrest--may-complete-p) (orgrest--candidates)))))
+    (and found
+         (<= (point-min) (car found))
+         (<= (nth 1 found) (point-max))
+         found)))
 
 (defun orgrest--kind (kind)
   "Give the symbol by which completion interfaces choose an icon for KIND."
