@@ -332,7 +332,8 @@ These may hold variables; what another block gave is never looked through."
               outline-regexp "###+"
               imenu-generic-expression `(("Names" "^[ \t]*###+[ \t]*\\(.+\\)$" 1)
                                          (nil ,(concat orgrest--request ".*") 0))
-              font-lock-defaults '(orgrest--font-lock t))
+              font-lock-defaults '(orgrest--font-lock t) ; with case, as all that finds requests
+              imenu-case-fold-search nil)
   (when buffer-file-name                ; Org presses TAB in buffers of its own, to indent
     (setq-local tab-always-indent 'complete))
   (add-hook 'completion-at-point-functions #'orgrest-completion-at-point nil t))
@@ -345,7 +346,8 @@ These may hold variables; what another block gave is never looked through."
 (defun orgrest-next-request (&optional count)
   "Go to the next request, or to the COUNTth."
   (interactive "p")
-  (let ((start (point)))
+  (let ((start (point))
+        (case-fold-search nil))
     (end-of-line)
     (unless (re-search-forward orgrest--request nil t (or count 1))
       (goto-char start)
@@ -355,8 +357,9 @@ These may hold variables; what another block gave is never looked through."
 (defun orgrest-previous-request (&optional count)
   "Go to the beginning of this request or to the one above it, COUNT times."
   (interactive "p")
-  (unless (re-search-backward orgrest--request nil t (or count 1))
-    (user-error "No request above"))
+  (let ((case-fold-search nil))
+    (unless (re-search-backward orgrest--request nil t (or count 1))
+      (user-error "No request above")))
   (beginning-of-line))
 
 (defvar-local orgrest--process nil
@@ -422,14 +425,30 @@ into the document and evaluate it there, where its variables are."
         (kill-buffer buffer))
       (let* ((answer (car answers))
              (text (alist-get 'text answer))
-             (told (mapconcat #'identity (nreverse complaints) "\n")))
-        (when text
-          (orgrest--show answer))
-        (message "%s"
-                 (cond ((process-get process 'orgrest-cancelled) "orgrest: cancelled")
-                       ((not (equal told "")) (orgrest--plain told))
-                       (text (concat "orgrest: " (orgrest--summary answer)))
-                       (t "orgrest ended without saying why")))))))
+             (told (mapconcat #'identity (nreverse complaints) "\n"))
+             (outcome (cond ((process-get process 'orgrest-cancelled) "orgrest: cancelled")
+                            ((not (equal told "")) (orgrest--plain told))
+                            (text (concat "orgrest: " (orgrest--summary answer)))
+                            (t "orgrest ended without saying why"))))
+        (if text
+            (orgrest--show answer)
+          (orgrest--show-failure outcome))
+        (message "%s" outcome)))))
+
+(defconst orgrest--response "*orgrest response*"
+  "The name of the buffer that shows the last response.")
+
+(defun orgrest--show-failure (outcome)
+  "Show above the last response the OUTCOME of the request sent after it."
+  (when (get-buffer orgrest--response)
+    (with-current-buffer orgrest--response
+      (orgrest--head (concat outcome " (below: the response before)")))))
+
+(defun orgrest--head (text)
+  "Show TEXT above the buffer."
+  (setq header-line-format
+        (replace-regexp-in-string "%" "%%" (replace-regexp-in-string "\n" " " text)))
+  (force-mode-line-update))
 
 (defun orgrest--summary (answer)
   "Say in a line what ANSWER is."
@@ -485,7 +504,7 @@ Point is before the head of the response."
   (let ((mode (cdr (assoc (alist-get 'language answer) orgrest--modes)))
         (text (alist-get 'text answer))
         (data (alist-get 'data answer)))
-    (with-current-buffer (get-buffer-create "*orgrest response*")
+    (with-current-buffer (get-buffer-create orgrest--response)
       (let ((inhibit-read-only t))
         (erase-buffer)
         (insert text)
@@ -502,7 +521,7 @@ Point is before the head of the response."
       (setq orgrest--data data)
       (set-buffer-modified-p nil)
       (goto-char (point-min))
-      (setq header-line-format (replace-regexp-in-string "%" "%%" (orgrest--summary answer)))
+      (orgrest--head (orgrest--summary answer))
       (orgrest-response-mode)
       (display-buffer (current-buffer) '(nil (inhibit-same-window . t))))))
 

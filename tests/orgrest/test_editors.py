@@ -775,6 +775,24 @@ def test_a_request_that_cannot_be_sent_is_explained_in_plain_words(tmp_path: Pat
 
 
 @needs_emacs
+def test_the_response_before_a_failure_is_not_taken_for_a_new_one(tmp_path: Path, api: str) -> None:
+    (tmp_path / "a.http").write_text(f"GET {api}/text\n\n###\nGET http://127.0.0.1:1/%41\n")
+    told = emacs(
+        tmp_path,
+        f"""{SHOWN}(find-file "a.http")
+        (orgrest-send) (shown)
+        (goto-char (point-max)) (orgrest-send) (tell (shown))
+        (goto-char (point-min)) (orgrest-send) (tell (shown))""",
+    )
+    (_, _, text, head), (*_, after) = told
+    assert text.startswith("one line\n")
+    assert head.startswith("a.http:4:1: ")
+    assert "refused" in head
+    assert head.endswith("(below: the response before)")
+    assert after.startswith("GET 200 OK, 0.")
+
+
+@needs_emacs
 def test_a_request_is_copied_as_a_curl_command_that_sends_it(tmp_path: Path) -> None:
     with RawServer(response(b"x")) as server:
         (tmp_path / "a.http").write_text("")
@@ -843,10 +861,12 @@ Authorization: Bearer :token
 
 {"Not-A: header": 1}
 Neither: this
+see https://example.org/ for more
+delete all rows
 """
     (tmp_path / "a.http").write_text(text)
     places = ["# a", "first", "host =", "GET", ":host/a", "page", "Accept", "kind", "Bearer"]
-    places += ["token", '"Not-A', "Neither"]
+    places += ["token", '"Not-A', "Neither", "see", "delete"]
     told = emacs(
         tmp_path,
         """(find-file "a.http") (font-lock-ensure)
@@ -862,7 +882,7 @@ Neither: this
     )
     assert told[:6] == [4, 8, "No request below", 8, 4, "No request above"]
     assert told[6] == 4
-    assert "GET :host/a" in told[7]
+    assert told[7][-2:] == ["GET :host/a", "POST {{host}}/b HTTP/1.1"]
     assert told[8:] == [
         "font-lock-comment-face",
         "font-lock-doc-face",
@@ -874,6 +894,8 @@ Neither: this
         "font-lock-constant-face",
         None,
         "font-lock-constant-face",
+        None,
+        None,
         None,
         None,
     ]
