@@ -245,14 +245,28 @@ These may hold variables; what another block gave is never looked through."
   "Tell whether ELEMENT is a result, in one, or appended to one."
   (let (found)
     (while (and element (not found))
-      (let ((other element))
-        (while (and other (not (setq found (org-element-property :results other))))
-          (goto-char (org-element-property :begin other))
-          (setq other (and (= (forward-line -1) 0)
-                           (looking-at-p "[ \t]*\\(?:#\\+end_\\|:end:\\)")
-                           (org-element-at-point)))))
-      (setq element (org-element-property :parent element)))
+      (setq found (or (org-element-property :results element)
+                      (orgrest--appended-p (org-element-property :begin element)))
+            element (org-element-property :parent element)))
     found))
+
+(defun orgrest--appended-p (begin)
+  "Tell whether only blocks and drawers stand between BEGIN and a results keyword.
+It is the text that is looked through: Org takes long to parse many blocks."
+  (goto-char begin)
+  (when (and (= (forward-line -1) 0)
+             (looking-at-p "[ \t]*\\(?:#\\+end_\\|:end:\\)")
+             (re-search-backward "^[ \t]*#\\+results\\>" nil t)
+             (= (forward-line) 0))
+    (while (cond ((>= (point) begin) nil)
+                 ((looking-at "[ \t]*\\(?:#\\+begin_\\(\\S-+\\)\\|:[-_[:alnum:]]+:[ \t]*$\\)")
+                  (let ((end (if (match-beginning 1)
+                                 (concat "#\\+end_" (regexp-quote (match-string 1)))
+                               ":end:")))
+                    (and (re-search-forward (concat "^[ \t]*" end "[ \t]*$") begin t)
+                         (= (forward-line) 0))))
+                 ((looking-at-p "[ \t]*#\\+\\S-+:") (= (forward-line) 0))))
+    (= (point) begin)))
 
 (defun orgrest--may-evaluate-p (info)
   "Tell whether the block that INFO describes is no result; if it is one, say so."
