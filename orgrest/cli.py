@@ -551,9 +551,11 @@ def _print_response(exchange: Exchange) -> None:
 def _json_lines(file: str, outcome: Outcome, failed: bool, *, with_text: bool) -> Iterator[str]:
     """Give an outcome as JSON, a line for each request, or one without any.
 
-    `with_text` adds what is shown of the response, which stands nowhere else.
+    `with_text` adds what is shown of the response, which stands nowhere else, and in base64 a body
+    that is no text.
     """
     import json
+    from base64 import b64encode
 
     from orgrest.results import mask, visible
 
@@ -581,6 +583,8 @@ def _json_lines(file: str, outcome: Outcome, failed: bool, *, with_text: bool) -
                         "language": exchange.rendered.language,
                         "text": exchange.rendered.text,
                     }
+                    if exchange.rendered.data is not None:
+                        found["data"] = b64encode(exchange.rendered.data).decode()
             elif not failed:
                 from orgrest.transport import wire_headers
 

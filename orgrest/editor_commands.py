@@ -19,15 +19,17 @@ from orgrest.model import OrgrestError
 def emacs() -> None:
     """Print the line that sets Emacs up, for the init file.
 
-    It loads the package's own orgrest.el and names the Python that has orgrest.
+    It loads the package's own orgrest.el and names the Python that has orgrest. Emacs starts
+    without an error when they are gone.
     """
     folder = str(files("orgrest") / "editors")
     # -P: a click.py in the folder of a document is not to be imported
     command = (sys.executable, "-P", "-m", "orgrest")
     words = " ".join(_lisp(word) for word in command)
     line = (
-        f"(progn (add-to-list 'load-path {_lisp(folder)}) (require 'orgrest) "
-        f"(setq orgrest-command '({words})))"
+        f"(let ((folder {_lisp(folder)})) (add-to-list 'load-path folder) "
+        f"(if (require 'orgrest nil t) (setq orgrest-command '({words})) "
+        '(message "orgrest is not in %s any more: see this line of the init file" folder)))'
     )
     try:
         click.echo(line.encode() + b"\n", nl=False)

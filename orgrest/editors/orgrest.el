@@ -32,6 +32,9 @@
 (declare-function org-babel--get-vars "ob-core" (params))
 (declare-function org-babel-get-src-block-info "ob-core" (&optional no-eval datum))
 (declare-function org-babel-lob-get-info "ob-lob" (&optional datum &rest _))
+(declare-function org-element-at-point "org-element" (&rest _))
+(declare-function org-element-property "org-element" (property element &rest _))
+(declare-function org-src-do-key-sequence-at-code-block "org-src" (&optional key))
 (defvar eglot-server-programs)
 (defvar json-array-type)
 (defvar json-false)
@@ -65,19 +68,29 @@
     (widen)
     (buffer-substring-no-properties (point-min) (point-max))))
 
+(defun orgrest--buffer-file ()
+  "Give the path of the buffer's file, also in an indirect buffer, or nil."
+  (buffer-file-name (buffer-base-buffer)))
+
 (defun orgrest--directory ()
   "Give the folder of the buffer's file, whatever folder Org has gone to.
 Where there is none, or it is on another machine, give one for temporary files."
-  (let ((folder (if buffer-file-name (file-name-directory buffer-file-name) default-directory)))
+  (let* ((file (orgrest--buffer-file))
+         (folder (if file (file-name-directory file) default-directory)))
     (if (and (not (file-remote-p folder)) (file-directory-p folder))
         (expand-file-name folder)
       temporary-file-directory)))
 
 (defun orgrest--file ()
-  "Give the name of the buffer's file without its folder, or one like it."
-  (cond (buffer-file-name (file-name-nondirectory buffer-file-name))
-        ((derived-mode-p 'org-mode) "buffer.org")
-        (t "buffer.http")))
+  "Give the name of the buffer's file without its folder.
+Where there is none, make one of the buffer's name."
+  (let ((file (orgrest--buffer-file)))
+    (if file
+        (file-name-nondirectory file)
+      ;; Images are named after it; other buffers have theirs in the same folder.
+      (concat "buffer"
+              (replace-regexp-in-string "\\`[^[:alnum:]]*\\|[^[:alnum:]]+" "-" (buffer-name))
+              (if (derived-mode-p 'org-mode) ".org" ".http")))))
 
 (defun orgrest--call (input &rest arguments)
   "Run orgrest with ARGUMENTS on the text INPUT and wait for it.
@@ -225,6 +238,52 @@ These may hold variables; what another block gave is never looked through."
                  (string-match "\\`[ \t]*\\([^ \t=]+\\)[ \t]*=[ \t]*\"" (cdr pair)))
         (push (match-string 1 (cdr pair)) names)))))
 
+;; An answer in a source block is a server's text: whoever evaluates a whole document or exports it
+;; does not mean to run that.
+
+(defun orgrest--result-p (element)
+  "Tell whether ELEMENT is a result, in one, or appended to one."
+  (let (found)
+    (while (and element (not found))
+      (setq found (or (org-element-property :results element)
+                      (orgrest--appended-p (org-element-property :begin element)))
+            element (org-element-property :parent element)))
+    found))
+
+(defun orgrest--appended-p (begin)
+  "Tell whether only blocks and drawers stand between BEGIN and a results keyword.
+It is the text that is looked through: Org takes long to parse many blocks."
+  (goto-char begin)
+  (when (and (= (forward-line -1) 0)
+             (looking-at-p "[ \t]*\\(?:#\\+end_\\|:end:\\)")
+             (re-search-backward "^[ \t]*#\\+results\\>" nil t)
+             (= (forward-line) 0))
+    (while (cond ((>= (point) begin) nil)
+                 ((looking-at "[ \t]*\\(?:#\\+begin_\\(\\S-+\\)\\|:[-_[:alnum:]]+:[ \t]*$\\)")
+                  (let ((end (if (match-beginning 1)
+                                 (concat "#\\+end_" (regexp-quote (match-string 1)))
+                               ":end:")))
+                    (and (re-search-forward (concat "^[ \t]*" end "[ \t]*$") begin t)
+                         (= (forward-line) 0))))
+                 ((looking-at-p "[ \t]*#\\+\\S-+:") (= (forward-line) 0))))
+    (= (point) begin)))
+
+(defun orgrest--may-evaluate-p (info)
+  "Tell whether the block that INFO describes is no result; if it is one, say so."
+  (let* ((case-fold-search t)
+         (result (and (derived-mode-p 'org-mode)
+                      (save-excursion
+                        (save-restriction
+                          (widen)
+                          (goto-char (or (nth 5 info) (point)))
+                          (orgrest--result-p (org-element-at-point)))))))
+    (when result
+      (message "A %s block below #+RESULTS is an answer, and is not evaluated" (car info)))
+    (not result)))
+
+(with-eval-after-load 'ob-core
+  (advice-add 'org-babel-check-evaluate :before-while #'orgrest--may-evaluate-p))
+
 (with-eval-after-load 'org-src
   (dolist (language orgrest-languages)
     (unless (or (assoc language org-src-lang-modes)
@@ -287,7 +346,8 @@ These may hold variables; what another block gave is never looked through."
               outline-regexp "###+"
               imenu-generic-expression `(("Names" "^[ \t]*###+[ \t]*\\(.+\\)$" 1)
                                          (nil ,(concat orgrest--request ".*") 0))
-              font-lock-defaults '(orgrest--font-lock t))
+              font-lock-defaults '(orgrest--font-lock t) ; with case, as all that finds requests
+              imenu-case-fold-search nil)
   (when buffer-file-name                ; Org presses TAB in buffers of its own, to indent
     (setq-local tab-always-indent 'complete))
   (add-hook 'completion-at-point-functions #'orgrest-completion-at-point nil t))
@@ -300,7 +360,8 @@ These may hold variables; what another block gave is never looked through."
 (defun orgrest-next-request (&optional count)
   "Go to the next request, or to the COUNTth."
   (interactive "p")
-  (let ((start (point)))
+  (let ((start (point))
+        (case-fold-search nil))
     (end-of-line)
     (unless (re-search-forward orgrest--request nil t (or count 1))
       (goto-char start)
@@ -310,8 +371,9 @@ These may hold variables; what another block gave is never looked through."
 (defun orgrest-previous-request (&optional count)
   "Go to the beginning of this request or to the one above it, COUNT times."
   (interactive "p")
-  (unless (re-search-backward orgrest--request nil t (or count 1))
-    (user-error "No request above"))
+  (let ((case-fold-search nil))
+    (unless (re-search-backward orgrest--request nil t (or count 1))
+      (user-error "No request above")))
   (beginning-of-line))
 
 (defvar-local orgrest--process nil
@@ -319,11 +381,20 @@ These may hold variables; what another block gave is never looked through."
 
 (defun orgrest-send ()
   "Send the request at point and show the response in another window.
-The text of the buffer counts, saved or not.  Editing can go on meanwhile; \\[orgrest-cancel]
-cancels."
+The text of the buffer counts, saved or not.  Editing can go on
+meanwhile; \\[orgrest-cancel] cancels.
+
+In the buffer where a block of an Org document is edited, save that
+into the document and evaluate it there, where its variables are."
   (interactive)
   (when (derived-mode-p 'org-mode)
     (user-error (substitute-command-keys "In Org, \\[org-ctrl-c-ctrl-c] evaluates a block")))
+  (if (bound-and-true-p org-src-mode)
+      (org-src-do-key-sequence-at-code-block "e")
+    (orgrest--send)))
+
+(defun orgrest--send ()
+  "Send the request at point."
   (when (process-live-p orgrest--process)
     (user-error (substitute-command-keys
                  "A request is under way: \\[orgrest-cancel] cancels it")))
@@ -368,14 +439,30 @@ cancels."
         (kill-buffer buffer))
       (let* ((answer (car answers))
              (text (alist-get 'text answer))
-             (told (mapconcat #'identity (nreverse complaints) "\n")))
-        (when text
-          (orgrest--show answer))
-        (message "%s"
-                 (cond ((process-get process 'orgrest-cancelled) "orgrest: cancelled")
-                       ((not (equal told "")) (orgrest--plain told))
-                       (text (concat "orgrest: " (orgrest--summary answer)))
-                       (t "orgrest ended without saying why")))))))
+             (told (mapconcat #'identity (nreverse complaints) "\n"))
+             (outcome (cond ((process-get process 'orgrest-cancelled) "orgrest: cancelled")
+                            ((not (equal told "")) (orgrest--plain told))
+                            (text (concat "orgrest: " (orgrest--summary answer)))
+                            (t "orgrest ended without saying why"))))
+        (if text
+            (orgrest--show answer)
+          (orgrest--show-failure outcome))
+        (message "%s" outcome)))))
+
+(defconst orgrest--response "*orgrest response*"
+  "The name of the buffer that shows the last response.")
+
+(defun orgrest--show-failure (outcome)
+  "Show above the last response the OUTCOME of the request sent after it."
+  (when (get-buffer orgrest--response)
+    (with-current-buffer orgrest--response
+      (orgrest--head (concat outcome " (below: the response before)")))))
+
+(defun orgrest--head (text)
+  "Show TEXT above the buffer."
+  (setq header-line-format
+        (replace-regexp-in-string "%" "%%" (replace-regexp-in-string "\n" " " text)))
+  (force-mode-line-update))
 
 (defun orgrest--summary (answer)
   "Say in a line what ANSWER is."
@@ -392,29 +479,63 @@ cancels."
   "Longer responses are shown without highlighting, which would take long.")
 
 (define-minor-mode orgrest-response-mode
-  "Minor mode of buffers that show a response: \\`q' hides them."
+  "Minor mode of buffers that show a response.
+\\`q' hides them, \\`s' saves a body that is no text."
   :keymap (let ((map (make-sparse-keymap)))
             (define-key map "q" #'quit-window)
+            (define-key map "s" #'orgrest-save-body)
             map)
   (setq buffer-read-only orgrest-response-mode))
+
+(defvar-local orgrest--data nil
+  "The bytes of the body that this buffer shows, if that is no text.")
+
+(defun orgrest-save-body (file)
+  "Write the body of the response, which is no text, to FILE."
+  (interactive
+   (list (if orgrest--data
+             (read-file-name "Save the body to: ")
+           (user-error "The body is text; write the buffer to a file instead"))))
+  (let ((coding-system-for-write 'no-conversion))
+    (write-region orgrest--data nil file nil nil nil t)))
+
+(defun orgrest--insert-data (data)
+  "Insert DATA, the bytes of a body: as an image, or else a line about them.
+Point is before the head of the response."
+  (let ((type (save-excursion
+                (goto-char (point-max))
+                (if (re-search-backward "Content-Type: \\([^; \n]+\\)" nil t)
+                    (match-string 1)
+                  "binary data")))
+        (image (and (display-images-p) (ignore-errors (create-image data nil t)))))
+    (if image
+        (insert-image image)
+      (insert (format "[%d bytes of %s: s saves them]" (length data) type)))
+    (insert "\n")))
 
 (defun orgrest--show (answer)
   "Show the response in ANSWER in another window."
   (let ((mode (cdr (assoc (alist-get 'language answer) orgrest--modes)))
-        (text (alist-get 'text answer)))
-    (with-current-buffer (get-buffer-create "*orgrest response*")
+        (text (alist-get 'text answer))
+        (data (alist-get 'data answer)))
+    (with-current-buffer (get-buffer-create orgrest--response)
       (let ((inhibit-read-only t))
         (erase-buffer)
-        (insert text))
+        (insert text)
+        (goto-char (point-min))
+        (when data
+          (setq data (base64-decode-string data))
+          (orgrest--insert-data data)))
       ;; Hooks would treat it as a file of the user's: linters, servers, formatters.
       (delay-mode-hooks
         (funcall (if (and (fboundp mode) (< (length text) orgrest--highlighted))
                      mode
                    #'fundamental-mode)))
       (font-lock-mode)
+      (setq orgrest--data data)
       (set-buffer-modified-p nil)
       (goto-char (point-min))
-      (setq header-line-format (replace-regexp-in-string "%" "%%" (orgrest--summary answer)))
+      (orgrest--head (orgrest--summary answer))
       (orgrest-response-mode)
       (display-buffer (current-buffer) '(nil (inhibit-same-window . t))))))
 
@@ -433,8 +554,8 @@ The values of variables are in it, secrets included: it has to work."
 ;;; Completion
 
 (defvar-local orgrest--completions nil
-  "The last completions of this buffer, as (START PREFIX SIZE ITEMS).
-ITEMS complete PREFIX, which stands at START; SIZE is that of all other text.
+  "The last completions of this buffer, as (START PREFIX HASH ITEMS).
+ITEMS complete PREFIX, which stands at START; HASH is that of all other text.
 They hold as long as that stays and PREFIX grows towards one of ITEMS.")
 
 (defconst orgrest--fence
@@ -471,13 +592,19 @@ They hold as long as that stays and PREFIX grows towards one of ITEMS.")
 (defun orgrest--cached-p ()
   "Tell whether the last completions still hold."
   (pcase orgrest--completions
-    (`(,start ,prefix ,size ,items)
+    (`(,start ,prefix ,hash ,items)
      (and (<= start (point))
-          (= size (- (buffer-size) (- (point) start)))
           (let ((text (buffer-substring-no-properties start (point))))
             (and (string-prefix-p prefix text)
                  (orgrest--find (lambda (item) (string-prefix-p text (alist-get 'label item) t))
-                                items)))))))
+                                items)
+                 (equal hash (orgrest--hash start))))))))
+
+(defun orgrest--hash (start)
+  "Give a hash of the text of the buffer without that from START to point."
+  (md5 (concat (buffer-substring-no-properties (point-min) start)
+               (buffer-substring-no-properties (point) (point-max)))
+       nil nil 'utf-8-emacs t))
 
 (defun orgrest--find (test items)
   "Give the first of ITEMS that passes TEST, nil if none does."
@@ -498,55 +625,86 @@ They hold as long as that stays and PREFIX grows towards one of ITEMS.")
             (and start
                  (list start
                        (buffer-substring-no-properties start (point))
-                       (- (buffer-size) (- (point) start))
+                       (orgrest--hash start)
                        (delq nil (mapcar (lambda (item)
                                            (and (= start (1+ (alist-get 'start item))) item))
                                          all)))))))
   orgrest--completions)
 
-(defun orgrest--finish (item start prefix)
-  "Complete the choice of ITEM, whose label has been put in for PREFIX at START.
-What ITEM puts in may be more than its label, and replace more than PREFIX."
-  (let* ((label (alist-get 'label item))
-         (end (alist-get 'end item))
-         (rest (and end (- (1+ end) start (length prefix)))))
-    (when (and item (string-suffix-p label (buffer-substring-no-properties start (point))))
-      (delete-region (- (point) (length label)) (min (+ (point) rest) (point-max)))
+(defun orgrest--rest (item start prefix)
+  "Give the number of characters behind point that are to give way to ITEM.
+It completes PREFIX, which stands at START."
+  (max 0 (- (1+ (alist-get 'end item)) start (length prefix))))
+
+(defun orgrest--word-end (start prefix items)
+  "Give the end of the word from START on, some of which may stand behind point.
+Where none of ITEMS, which complete PREFIX, goes on like that, give point."
+  (save-excursion
+    (let ((point (point)))
+      (forward-char (min (orgrest--rest (car items) start prefix) (- (point-max) point)))
+      (skip-chars-backward "^-_[:alnum:]" point)
+      (let ((word (buffer-substring-no-properties start (point))))
+        (if (orgrest--find (lambda (item) (string-prefix-p word (alist-get 'label item) t)) items)
+            (point)
+          point)))))
+
+(defun orgrest--finish (item rest)
+  "Complete the choice of ITEM, whose label has been put in before point.
+What is put in may be more than that, and takes the place of REST characters
+behind point, too."
+  (let ((start (- (point) (length (alist-get 'label item)))))
+    (when (and (<= (point-min) start)
+               (equal (alist-get 'label item) (buffer-substring-no-properties start (point))))
+      (delete-region start (min (+ (point) rest) (point-max)))
       (insert (alist-get 'insert item)))))
+
+(defun orgrest--candidates ()
+  "Give what completes at point, as `completion-at-point-functions' do."
+  (pcase (orgrest--completions)
+    (`(,start ,prefix ,_ ,items)
+     (let* ((end (orgrest--word-end start prefix items))
+            (after (- end (point)))
+            (labels (mapcar (lambda (item) (alist-get 'label item)) items))
+            (find (lambda (label)
+                    (orgrest--find (lambda (item) (equal (alist-get 'label item) label)) items)))
+            (said (lambda (label) (alist-get 'documentation (funcall find label))))
+            (kind (lambda (label) (alist-get 'kind (funcall find label)))))
+       (list start end
+             (completion-table-case-fold
+              (lambda (string predicate action)
+                (if (eq action 'metadata)
+                    '(metadata (display-sort-function . identity) (category . orgrest))
+                  (complete-with-action action labels string predicate))))
+             :exclusive 'no
+             :annotation-function (lambda (label) (concat "  " (funcall kind label)))
+             :company-kind (lambda (label) (orgrest--kind (funcall kind label)))
+             :company-docsig
+             (lambda (label) (car (split-string (or (funcall said label) "") "\n")))
+             :company-doc-buffer
+             (lambda (label)
+               (with-current-buffer (get-buffer-create " *orgrest documentation*")
+                 (erase-buffer)
+                 (insert (or (funcall said label) ""))
+                 (current-buffer)))
+             :exit-function
+             (lambda (label status)
+               (when (memq status '(finished sole))
+                 (let ((item (funcall find label)))
+                   (when item
+                     (orgrest--finish
+                      item (max 0 (- (orgrest--rest item start prefix) after))))))))))))
 
 ;;;###autoload
 (defun orgrest-completion-at-point ()
   "Complete in a request: methods, URLs, headers, values, variables.
 For `completion-at-point-functions'; needs no language server."
-  (when (orgrest--may-complete-p)
-    (pcase (save-restriction (widen) (orgrest--completions))
-      (`(,start ,prefix ,_ ,items)
-       (let* ((labels (mapcar (lambda (item) (alist-get 'label item)) items))
-              (find (lambda (label)
-                      (orgrest--find (lambda (item) (equal (alist-get 'label item) label)) items)))
-              (said (lambda (label) (alist-get 'documentation (funcall find label))))
-              (kind (lambda (label) (alist-get 'kind (funcall find label)))))
-         (list start (point)
-               (completion-table-case-fold
-                (lambda (string predicate action)
-                  (if (eq action 'metadata)
-                      '(metadata (display-sort-function . identity) (category . orgrest))
-                    (complete-with-action action labels string predicate))))
-               :exclusive 'no
-               :annotation-function (lambda (label) (concat "  " (funcall kind label)))
-               :company-kind (lambda (label) (orgrest--kind (funcall kind label)))
-               :company-docsig
-               (lambda (label) (car (split-string (or (funcall said label) "") "\n")))
-               :company-doc-buffer
-               (lambda (label)
-                 (with-current-buffer (get-buffer-create " *orgrest documentation*")
-                   (erase-buffer)
-                   (insert (or (funcall said label) ""))
-                   (current-buffer)))
-               :exit-function
-               (lambda (label status)
-                 (when (memq status '(finished sole))
-                   (orgrest--finish (funcall find label) start prefix)))))))))
+  (let ((found (save-restriction
+                 (widen)
+                 (and (orgrest--may-complete-p) (orgrest--candidates)))))
+    (and found
+         (<= (point-min) (car found))
+         (<= (nth 1 found) (point-max))
+         found)))
 
 (defun orgrest--kind (kind)
   "Give the symbol by which completion interfaces choose an icon for KIND."

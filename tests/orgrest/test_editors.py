@@ -5,6 +5,7 @@ Each runs without its user's configuration, with a HOME of its own, against a se
 
 from __future__ import annotations
 
+import base64
 import importlib.util
 import json
 import os
@@ -110,6 +111,21 @@ def test_the_line_for_the_init_file_works_from_odd_folders(tmp_path: Path) -> No
     assert told == [
         [[str(python), "-P", "-m", "orgrest"], "orgrest-mode", "curl http://127.0.0.1:1/"]
     ]
+
+
+@needs_emacs
+def test_emacs_starts_when_orgrest_has_been_removed(tmp_path: Path) -> None:
+    script = tmp_path / "init.el"
+    script.write_text(init_line().replace(str(ORGREST_EL.parent), str(tmp_path / "gone")))
+    done = subprocess.run(
+        ["emacs", "--batch", "-Q", "-l", str(script), "--eval", "(princ (featurep 'orgrest))"],
+        capture_output=True,
+        text=True,
+        env=environment(tmp_path / "home"),
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (0, "nil")
+    assert f"orgrest is not in {tmp_path / 'gone'} any more" in done.stderr
 
 
 def test_a_folder_whose_name_is_no_text_is_an_error_not_a_broken_line(
@@ -350,6 +366,84 @@ GET {api}/:path
     assert done.endswith("#+RESULTS:\n: got x\n")
 
 
+HOSTILE = """
+(defun org-babel-execute:js (body _) (tell (list "run as code" body)))
+(defun org-babel-execute:sh (body _) (tell body) nil)
+(require 'ox-org)
+"""
+
+
+@needs_emacs
+@pytest.mark.parametrize(
+    "line", ["", ":results append", ":requests all", ":wrap foo", ":cache yes"]
+)
+def test_what_a_server_answers_is_never_run_as_code(line: str, tmp_path: Path, api: str) -> None:
+    request = f"GET {api}/json"
+    if "all" in line:
+        request += f"\n###\n{request}"
+    block = f"#+begin_src restclient {line}\n{request}\n#+end_src\n"
+    text = f"* A\n{block}{block}\n#+begin_src sh\nthe user's\n#+end_src\n"
+    (tmp_path / "notes.org").write_text(text)
+    told = emacs(
+        tmp_path,
+        f"""{HOSTILE}(find-file "notes.org")
+        (org-babel-execute-buffer) (org-babel-execute-buffer) (org-babel-execute-subtree)
+        (save-buffer)
+        (save-excursion (goto-char (point-max))
+          (while (re-search-backward "begin_src js" nil t) (org-ctrl-c-ctrl-c)))
+        (tell "exported")
+        (goto-char (point-min))
+        (insert "#+PROPERTY: header-args :exports both\n")
+        (org-export-string-as (buffer-string) 'org)""",
+    )
+    ours = "the user's"
+    assert told == [ours, ours, ours, "exported", ours]
+    made = (tmp_path / "notes.org").read_text()
+    assert made.count("\n// GET ") == {":results append": 6, ":requests all": 4}.get(line, 2)
+
+
+@needs_emacs
+def test_without_support_for_the_language_of_an_answer_all_requests_are_sent(
+    tmp_path: Path, api: str
+) -> None:
+    block = f"#+begin_src restclient\nGET {api}/json\n#+end_src\n"
+    (tmp_path / "notes.org").write_text(f"{block}\n{block}")
+    told = emacs(
+        tmp_path,
+        """(find-file "notes.org") (org-babel-execute-buffer)
+        (tell (how-many "^#.begin_src js" (point-min)))""",
+    )
+    assert told == [2]
+
+
+@needs_emacs
+def test_buffers_without_a_file_of_their_own_keep_their_images_apart(
+    tmp_path: Path, api: str
+) -> None:
+    block = f"#+begin_src restclient\nGET {api}/image\n#+end_src\n"
+    (tmp_path / "notes.org").write_text(f"* A\n{block}* B\n{block}")
+    told = emacs(
+        tmp_path,
+        f"""(defun link () (org-babel-execute-src-block)
+          (goto-char (point-min)) (search-forward "[[file:")
+          (tell (buffer-substring (point) (1- (search-forward "]")))))
+        (dolist (name '("*draft*" "*other*" "日本"))
+          (with-current-buffer (get-buffer-create name)
+            (org-mode) (insert {json.dumps(block)}) (at "GET") (link)))
+        (find-file "notes.org")
+        (with-current-buffer (make-indirect-buffer (current-buffer) "CAPTURE-notes.org" t)
+          (goto-char (point-max)) (search-backward "* B") (org-narrow-to-subtree)
+          (search-forward "GET") (link))""",
+    )
+    assert told == [
+        "buffer-draft--1.png",
+        "buffer-other--1.png",
+        "buffer-日本-1.png",
+        "notes-2.png",
+    ]
+    assert {file.name for file in tmp_path.glob("*.png")} == set(told)
+
+
 @needs_emacs
 def test_org_asks_before_it_sends(tmp_path: Path) -> None:
     with RawServer(response(b"x")) as server:
@@ -531,6 +625,9 @@ def test_an_option_names_the_file_whose_text_is_on_standard_input(tmp_path: Path
     (line,) = map(json.loads, done.stdout.splitlines())
     assert (line["file"], line["status"], line["language"]) == ("sub/a.http", 200, "js")
     assert line["text"].startswith('{\n  "a"')
+    assert "data" not in line
+    picture = run("-", "--stdin-name", "a.http", "--json", "-q", text=f"GET {api}/image\n").stdout
+    assert base64.b64decode(json.loads(picture)["data"]) == b"\x89PNG\xff\x00\r\n"
     block = f"#+begin_src restclient\nGET {api}/json\n#+end_src\n"
     (tmp_path / "notes.org").write_text(block)
     printed = run("--stdin-name", "notes.org", "--stdout", text=block).stdout
@@ -594,6 +691,39 @@ def test_a_request_buffer_is_sent_as_it_stands_and_the_answer_shown_beside_it(
 
 
 @needs_emacs
+def test_an_image_can_be_seen_and_saved(tmp_path: Path, api: str) -> None:
+    (tmp_path / "a.http").write_text(f"GET {api}/image\n\n###\nGET {api}/text\n")
+    told = emacs(
+        tmp_path,
+        f"""{SHOWN}
+        (defun save () (with-current-buffer "*orgrest response*"
+          (tell (key-binding "s"))
+          (condition-case problem (call-interactively (key-binding "s"))
+            (error (tell (error-message-string problem))))))
+        (fset 'read-file-name (lambda (&rest _) "saved.png"))
+        (fset 'y-or-n-p (lambda (question) (tell question) nil))
+        (find-file "a.http") (orgrest-send) (tell (caddr (shown))) (save) (save)
+        (goto-char (point-max)) (orgrest-send) (tell (caddr (shown))) (save)
+        ;; on a terminal no image can be seen, but which one would be
+        (fset 'display-images-p (lambda (&rest _) t))
+        (fset 'create-image (lambda (data type raw) (list 'image :type 'png :data data)))
+        (goto-char (point-min)) (orgrest-send) (shown)
+        (with-current-buffer "*orgrest response*"
+          (tell (append (plist-get (cdr (get-text-property 1 'display)) :data) nil)))""",
+    )
+    image = b"\x89PNG\xff\x00\r\n"
+    assert told[0].startswith(f"[8 bytes of image/png: s saves them]\n// GET {api}/image\n")
+    assert (tmp_path / "saved.png").read_bytes() == image
+    assert told[1:3] == ["orgrest-save-body"] * 2
+    assert "exists" in str(told[3])
+    assert told[-3:-1] == [
+        "orgrest-save-body",
+        "The body is text; write the buffer to a file instead",
+    ]
+    assert told[-1] == list(image)
+
+
+@needs_emacs
 def test_emacs_stays_usable_while_a_request_is_under_way_and_can_cancel_it(tmp_path: Path) -> None:
     seen = threading.Event()
 
@@ -645,6 +775,24 @@ def test_a_request_that_cannot_be_sent_is_explained_in_plain_words(tmp_path: Pat
 
 
 @needs_emacs
+def test_the_response_before_a_failure_is_not_taken_for_a_new_one(tmp_path: Path, api: str) -> None:
+    (tmp_path / "a.http").write_text(f"GET {api}/text\n\n###\nGET http://127.0.0.1:1/%41\n")
+    told = emacs(
+        tmp_path,
+        f"""{SHOWN}(find-file "a.http")
+        (orgrest-send) (shown)
+        (goto-char (point-max)) (orgrest-send) (tell (shown))
+        (goto-char (point-min)) (orgrest-send) (tell (shown))""",
+    )
+    (_, _, text, head), (*_, after) = told
+    assert text.startswith("one line\n")
+    assert head.startswith("a.http:4:1: ")
+    assert "refused" in head
+    assert head.endswith("(below: the response before)")
+    assert after.startswith("GET 200 OK, 0.")
+
+
+@needs_emacs
 def test_a_request_is_copied_as_a_curl_command_that_sends_it(tmp_path: Path) -> None:
     with RawServer(response(b"x")) as server:
         (tmp_path / "a.http").write_text("")
@@ -675,6 +823,31 @@ def test_in_org_a_block_is_copied_and_sending_points_to_the_key(tmp_path: Path) 
 
 
 @needs_emacs
+def test_a_block_being_edited_is_evaluated_with_the_variables_of_its_document(
+    tmp_path: Path, api: str
+) -> None:
+    block = '#+begin_src restclient :var path=(concat "te" "xt")\nGET :host/:path\n#+end_src\n'
+    text = f'#+PROPERTY: header-args:restclient :var host="{api}"\n{block}'
+    (tmp_path / "notes.org").write_text(text)
+    told = emacs(
+        tmp_path,
+        """(find-file "notes.org") (at "GET") (org-edit-special)
+        (tell (list (symbol-name major-mode) (key-binding (kbd "C-c C-c"))))
+        (goto-char (point-max)) (insert "?added")
+        (call-interactively (key-binding (kbd "C-c C-c")))
+        (tell (list (buffer-name) (key-binding (kbd "C-c C-k"))))
+        (call-interactively (key-binding (kbd "C-c '")))
+        (tell (list (buffer-name) (buffer-substring-no-properties (point-min) (point-max))))""",
+    )
+    assert told[0] == ["orgrest-mode", "orgrest-send"]
+    assert told[1] == ["*Org Src notes.org[ restclient ]*", "org-edit-src-abort"]
+    name, document = told[2]
+    assert name == "notes.org"
+    assert re.search(r"\n *GET :host/:path\s+\?added\n#\+end_src\n\n#\+RESULTS:\n", str(document))
+    assert f" GET {api}/text?added\n" in str(document)
+
+
+@needs_emacs
 def test_requests_are_found_listed_and_highlighted(tmp_path: Path) -> None:
     text = """# a comment: not a header
 ### first
@@ -688,10 +861,12 @@ Authorization: Bearer :token
 
 {"Not-A: header": 1}
 Neither: this
+see https://example.org/ for more
+delete all rows
 """
     (tmp_path / "a.http").write_text(text)
     places = ["# a", "first", "host =", "GET", ":host/a", "page", "Accept", "kind", "Bearer"]
-    places += ["token", '"Not-A', "Neither"]
+    places += ["token", '"Not-A', "Neither", "see", "delete"]
     told = emacs(
         tmp_path,
         """(find-file "a.http") (font-lock-ensure)
@@ -707,7 +882,7 @@ Neither: this
     )
     assert told[:6] == [4, 8, "No request below", 8, 4, "No request above"]
     assert told[6] == 4
-    assert "GET :host/a" in told[7]
+    assert told[7][-2:] == ["GET :host/a", "POST {{host}}/b HTTP/1.1"]
     assert told[8:] == [
         "font-lock-comment-face",
         "font-lock-doc-face",
@@ -719,6 +894,8 @@ Neither: this
         "font-lock-constant-face",
         None,
         "font-lock-constant-face",
+        None,
+        None,
         None,
         None,
     ]
@@ -743,6 +920,15 @@ COMPLETED = [
     ("orgrest-mode", "GE", " http://x/", "GET ", "http://x/"),
     ("orgrest-mode", "GET http://x/\nauthor", "\n", "GET http://x/\nauthorization: ", "\n"),
     ("orgrest-mode", "GET http://x/\nAuthor", ": x", "GET http://x/\nAuthorization: ", "x"),
+    ("orgrest-mode", "GET http://x/\nConte", "nt-Type: a", "GET http://x/\nContent-Type: ", "a"),
+    ("orgrest-mode", "GET http://x/\nConte", "nt-T: a", "GET http://x/\nContent-T", ": a"),
+    (
+        "orgrest-mode",
+        ":host = x\nGET http://x/{{h",
+        "ost}}/",
+        ":host = x\nGET http://x/{{host}}",
+        "/",
+    ),
     ("orgrest-mode", ":host = x\nGET http://:ho", "/a", ":host = x\nGET http://:host", "/a"),
     ("orgrest-mode", ":v := en", "\n", ":v := env(", "\n"),
     ("orgrest-mode", "# GE", "\n", "# GE", "\n"),
@@ -810,6 +996,39 @@ def test_typing_on_asks_no_second_time_and_changes_elsewhere_do(tmp_path: Path) 
     assert "User-Agent" in sixth[1]
     assert described[:2] == ["  header", "property"]
     assert described[2]
+
+
+@needs_emacs
+def test_a_narrowed_buffer_completes_as_the_whole_does(tmp_path: Path) -> None:
+    told = emacs(
+        tmp_path,
+        COMPLETE
+        + """
+        (with-temp-buffer
+          (org-mode)
+          (insert "#+begin_src restclient\n:host = x\nGET http://:ho\n#+end_src\n")
+          (at "GET") (end-of-line) (narrow-to-region (line-beginning-position) (point))
+          (completion-at-point)
+          (tell (buffer-substring-no-properties (point-min) (point-max))))""",
+    )
+    assert told == ["GET http://:host"]
+
+
+@needs_emacs
+def test_a_variable_renamed_above_is_offered_by_its_new_name(tmp_path: Path) -> None:
+    told = emacs(
+        tmp_path,
+        COMPLETE
+        + """
+        (defun labels ()
+          (pcase (orgrest-completion-at-point)
+            (`(,start ,end ,table . ,_)
+             (all-completions (buffer-substring start end) table))))
+        (find-file "a.http")
+        (insert ":host_a = x\nGET http://:ho") (tell (labels))
+        (save-excursion (at "host_a") (delete-char 6) (insert "host_b")) (tell (labels))""",
+    )
+    assert told == [["host_a"], ["host_b"]]
 
 
 @needs_emacs
