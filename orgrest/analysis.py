@@ -131,7 +131,9 @@ class Analysis:
         self.text = text
         self.kind = kind
         self._new_scope = scope
-        self.remembered = scope().captured
+        start = scope()
+        self.remembered = start.captured
+        self.secrets = start.secrets
         self._parsed: dict[str, syntax.Document] = {}
         self._known: dict[object, tuple[_Problem, ...]] = {}
         self._parsed_before = before._parsed if before else {}
@@ -285,7 +287,7 @@ class Analysis:
             if not loose:
                 yield problem
         outer = (tuple(part.values.items()), tuple(part.literal.items()), part.directory)
-        known = hash((outer, part.earlier, tuple(self.remembered.items())))
+        known = hash((outer, part.earlier, tuple(self.remembered.items()), self.secrets))
         start = 0
         definitions: list[syntax.Definition] = []
         for item in parsed.items:

@@ -87,10 +87,11 @@ def _variable(analysis: Analysis, names: Names, part: Part, one: Occurrence) -> 
     inside = part.region.from_file(one.span.start)
     request = part.parsed.request_at(inside)
     value = None
-    scope = variables.Scope()
+    secrets = analysis.secrets
     if request is not None:
         scope = analysis.scope_of(part, request)
         value = variables.value_of(one.name, request, scope)
+        secrets = scope.secrets
     if one.role == "capture":
         value = analysis.remembered.get(one.name, variables.UNKNOWN)
     lines = [f"**{one.name}**"]
@@ -99,7 +100,7 @@ def _variable(analysis: Analysis, names: Names, part: Part, one: Occurrence) -> 
     elif value == variables.UNKNOWN:
         lines.append("gets its value when requests are sent")
     elif value is not None:
-        lines.append(_code(_known(results.mask(value, scope.secrets))))
+        lines.append(_code(_known(results.mask(value, secrets))))
     places = names.definitions(one)
     numbers = [analysis.text.count("\n", 0, place.span.start) + 1 for place in places]
     how = {"definition": "set", "capture": "captured from a response", "argument": "given by :var"}

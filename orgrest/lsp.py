@@ -33,6 +33,7 @@ from orgrest.hover import hover
 from orgrest.model import OrgrestError, Span
 from orgrest.names import Names, Occurrence
 from orgrest.positions import Place
+from orgrest.results import mask, visible
 from orgrest.sending import Run
 from orgrest.server import (
     Document,
@@ -93,7 +94,8 @@ async def _copy_as_curl(
     try:
         async for outcome in run.outcomes():
             if outcome.reason is not None:
-                raise outcome.reason
+                reason = visible(mask(outcome.reason.reason, outcome.secrets))
+                raise JsonRpcException(reason, types.LSPErrorCodes.RequestFailed)
             commands += (to_command(exchange.request) for exchange in outcome.exchanges)
     except OrgrestError as error:
         raise JsonRpcException(error.reason, types.LSPErrorCodes.RequestFailed) from error

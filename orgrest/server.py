@@ -78,6 +78,8 @@ class Document:
         self.path = Path(found) if local and found else None
         self.cookies = Cookies()
         self.captured: dict[str, str] = {}
+        self.secrets: frozenset[str] = frozenset()
+        """Those of all runs: what was captured may hold them."""
         self.analysis: Analysis | None = None
         self.names: Names | None = None
         self.followed: list[list[Change]] = []
@@ -208,7 +210,12 @@ class Server(LanguageServer):
 
     def scope(self, document: Document) -> Scope:
         """Return the scope of a document: files only in its folder."""
-        return Scope.of_user(document.name, self.folder(document), remembered=document.captured)
+        return Scope.of_user(
+            document.name,
+            self.folder(document),
+            remembered=document.captured,
+            secrets=document.secrets,
+        )
 
     def folder(self, document: Document) -> Path:
         """Return the folder of a document; one that is in none gets one with nothing in it."""
@@ -219,8 +226,12 @@ class Server(LanguageServer):
         async with document.lock:
             text = document.text
             before = document.analysis
-            known = before is not None and before.remembered == document.captured
-            if before is None or before.text != text.text or not known:
+            if (
+                before is None
+                or before.text != text.text
+                or before.remembered != document.captured
+                or before.secrets != document.secrets
+            ):
                 document.analysis = await asyncio.to_thread(
                     Analysis, text.text, document.kind, lambda: self.scope(document), before
                 )
@@ -349,14 +360,16 @@ class Server(LanguageServer):
             await progress.begin(token)
             async for outcome in run.outcomes():
                 document.captured = run.captured
+                document.secrets |= outcome.secrets
                 result = await self._keep(document, snapshot, changes, outcome)
                 progress.report(result["message"])
                 found.append(result)
         except CancelledRunError:
             found.append({"state": "cancelled", "message": "cancelled"})
         except OrgrestError as error:
-            self.tell(error.reason)
-            found.append({"state": "failed", "message": error.reason})
+            reason = visible(mask(error.reason, document.secrets))
+            self.tell(reason)
+            found.append({"state": "failed", "message": reason})
         finally:
             run.stop()
             self._runs.discard(run)

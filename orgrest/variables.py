@@ -152,13 +152,15 @@ class Scope:
         netrc: Path | None = None,
         overrides: Mapping[str, str] | None = None,
         remembered: Mapping[str, str] | None = None,
+        secrets: Iterable[str] = (),
     ) -> None:
         """Start a document's scope.
 
         `directory` is the document's folder: paths start there, and only files below it, and below
         the folders of `allow_read`, are read. `environ` is what `env` reads, and `env_file` what it
         reads next; `netrc` is the netrc file. `overrides` are variables that win over all others;
-        `remembered` are captures of earlier runs, over which all others win.
+        `remembered` are captures of earlier runs, over which all others win, and `secrets` the
+        secrets of those runs: a capture may hold one.
         """
         self.directory = directory if directory is not None else Path()
         self._shared = _Shared(
@@ -170,6 +172,7 @@ class Scope:
             netrc=netrc,
             overrides=overrides or {},
             captures={name: (value, None, 0) for name, value in (remembered or {}).items()},
+            secrets=set(secrets),
         )
         self._values: Mapping[str, str] = {}
         self._literal: Mapping[str, str] = {}
@@ -184,6 +187,7 @@ class Scope:
         env_file: Mapping[str, str] | None = None,
         overrides: Mapping[str, str] | None = None,
         remembered: Mapping[str, str] | None = None,
+        secrets: Iterable[str] = (),
     ) -> Scope:
         """Start the scope of a document of this process' user: their environment and netrc file."""
         path = Path(os.environ.get("NETRC") or Path.home() / ".netrc")
@@ -196,6 +200,7 @@ class Scope:
             netrc=path if path.is_file() else None,
             overrides=overrides,
             remembered=remembered,
+            secrets=secrets,
         )
 
     def block(
@@ -218,7 +223,7 @@ class Scope:
 
     @property
     def secrets(self) -> frozenset[str]:
-        """The values that came from the environment, an env file or netrc so far."""
+        """The values that came from the environment, an env file or netrc so far, or earlier."""
         return frozenset(self._shared.secrets)
 
     def capture(self, parsed: ParsedRequest, name: str, value: str) -> None:

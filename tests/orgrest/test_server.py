@@ -64,12 +64,17 @@ def server() -> Iterator[RawServer]:
         known = b"Cookie: id=7" in request
         connection.sendall(response(b"known" if known else b"new", TEXT, "Set-Cookie: id=7"))
 
+    def whoami(connection: socket.socket, request: bytes) -> None:
+        given = request.partition(b"Authorization: ")[2].partition(b"\r\n")[0]
+        connection.sendall(response(b'{"auth": "%s"}' % given, JSON))
+
     answers: Any = {
         "/json": response(b'{"a":1}', JSON),
         "/404": response(b"no", TEXT, status="404 Not Found"),
         "/png": response(b"\x89PNG\r\n\x1a\n\0", "Content-Type: image/png"),
         "/snow": response("☃😀".encode(), TEXT),
         "/token": response(b'{"token": "t-1"}', JSON),
+        "/me": whoami,
         "/session": session,
         "/echo": echo,
         "/wait": GATE,
@@ -516,6 +521,43 @@ def test_secrets_are_masked_in_all_that_is_shown(
     ]
     assert shown
     assert SECRET not in repr(shown)
+
+
+def test_a_secret_that_a_server_sends_back_is_masked_when_it_was_captured(
+    editor: Editor, server: RawServer, folder: Path
+) -> None:
+    text = f"""\
+#+begin_src restclient
+:t := env("SECRET")
+GET {server.url}/me
+Authorization: Bearer :t
+-> jq-set-var :a .auth
+#+end_src
+
+#+begin_src restclient
+GET {server.url}/echo?x=:a
+A: {{{{nowhere}}}}
+#+end_src
+"""
+    buffer = editor.open(folder / "notes.org", text, "org")
+    assert buffer.command("orgrest.send", 2)["state"] == "done"
+    for marked in ("jq-set-var :|a", "?x=:|a", "|GET", "/ec|ho"):
+        position = buffer.at(marked)
+        found = buffer.ask(types.TEXT_DOCUMENT_HOVER, types.HoverParams(buffer.identifier, position))
+        assert SECRET not in str(found)
+        assert marked in ("|GET",) or "***" in found.contents.value
+    assert SECRET not in str(buffer.command("orgrest.send", buffer.line("/echo")))
+    with pytest.raises(JsonRpcException) as refused:
+        buffer.command("orgrest.copyAsCurl", buffer.line("/echo"))
+    assert SECRET not in str(refused.value)
+    buffer.replace("A: {{nowhere}}\n", "")
+    found = buffer.command("orgrest.send", buffer.line("/echo"))
+    assert found["state"] == "done"
+    assert "***" in found["message"]
+    client = editor.client
+    shown = [found, buffer.text, client.messages, client.log_messages, client.progress_reports]
+    assert SECRET not in str(shown)
+    assert SECRET.encode() in server.requests[-1]
 
 
 def test_a_request_is_given_as_a_curl_command(editor: Editor, folder: Path) -> None:
