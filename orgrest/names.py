@@ -68,12 +68,13 @@ class Names:
     @cached_property
     def variables(self) -> list[Occurrence]:
         """Variables, where they are set and used."""
-        found: list[Occurrence] = []
-        for index, part in enumerate(self.analysis.parts):
-            found += self._in_part(index, part)
-        found += self._set_by_properties()
-        found += self._arguments_of_calls
-        return found
+        properties = self._set_by_properties()
+        return [*self._in_parts, *properties, *self._arguments_of_calls]
+
+    @cached_property
+    def _in_parts(self) -> list[Occurrence]:
+        parts = enumerate(self.analysis.parts)
+        return [one for index, part in parts for one in self._in_part(index, part)]
 
     def _in_part(self, index: int, part: Part) -> Iterator[Occurrence]:
         region = part.region
@@ -186,7 +187,7 @@ class Names:
             return frozenset({0})
         own = {
             one.part
-            for one in self.variables
+            for one in self._in_parts  # a call's argument means the variable that it replaces
             if one.name == name and one.role in ("definition", "argument")
         }
         inherits = {

@@ -488,6 +488,37 @@ def test_a_name_that_would_mean_something_else_is_refused(
         names.rename(one, new)
 
 
+def test_renaming_an_inherited_variable_changes_calls_and_the_blocks_they_call() -> None:
+    text = """\
+#+PROPERTY: header-args:restclient :var host="http://x"
+#+NAME: login
+#+begin_src restclient
+GET :host/login
+#+end_src
+
+#+begin_src restclient
+GET :host/me
+#+end_src
+
+#+CALL: login(host="http://y")
+
+#+begin_src restclient :var t=login(host="http://z")
+GET :host/t/:t
+#+end_src
+
+#+begin_src restclient :var host="http://own"
+GET :host/own
+#+end_src
+"""
+    own = text.index("#+begin_src restclient :var host")
+    after = text[:own].replace("host", "base") + text[own:]
+    for at in (i for i in range(own) if text.startswith("host", i)):
+        names = Names(Analysis(text, "org"))
+        one = names.at(at)
+        assert one is not None
+        assert org.apply(text, names.rename(one, "base")) == after
+
+
 def test_renaming_to_the_same_name_does_nothing() -> None:
     names = Names(Analysis(HTTP, "http"))
     one = names.at(where(HTTP, ":ho|st = x"))
