@@ -175,6 +175,7 @@ KNOWN: Mapping[str, Known] = {
             "query-export": "During Org's export only after a question.",
         },
     ),
+    "noeval": Known("The same as :eval no, unless there is an :eval."),
     "cache": Known("Send only when the block has changed.", _YES_NO),
     "wrap": Known(
         "The block around the result.",
@@ -210,6 +211,7 @@ KNOWN: Mapping[str, Known] = {
         inert=True,
     ),
     "session": Known("The session of an interpreter.", {"none": "None."}, inert=True),
+    "cmdline": Known("Arguments for a program that evaluates the block.", inert=True),
     "hlines": Known("Whether tables keep their lines.", _YES_NO, inert=True),
     "rownames": Known("Whether tables have row names.", _YES_NO, inert=True),
     "tangle": Known("The file that the block is tangled to.", _YES_NO, inert=True),

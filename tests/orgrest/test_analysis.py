@@ -181,6 +181,14 @@ def test_what_is_wrong_above_a_block_is_said(arguments: str, code: str, about: s
     assert problems(block("GET http://x/", arguments), "org") == [(code, about)]
 
 
+def test_no_common_header_argument_of_org_is_called_unknown() -> None:
+    names = """cache cmdline colnames comments dir eval exports epilogue file file-desc file-ext
+        file-mode hlines mkdirp no-expand noeval noweb noweb-ref noweb-sep output-dir padline post
+        prologue results rownames sep session shebang tangle tangle-mode var wrap"""
+    for name in names.split():  # org-babel-common-header-args-w-values of Org 9.5
+        assert problems(block("GET http://x/", f" :{name}"), "org") == []
+
+
 def test_a_known_header_argument_is_put_in_for_one_like_it() -> None:
     assert fixed(block("GET http://x/", " :nohaeders"), "org") == block(
         "GET http://x/", " :noheaders"
