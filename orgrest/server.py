@@ -353,13 +353,16 @@ class Server(LanguageServer):
             ask=self.ask,
         )
         found: list[dict[str, Any]] = []
+        captured: dict[str, str] = {}
         document.followed.append(changes)
         self._runs.add(run)
         progress = _Progress(self, run)
         try:
             await progress.begin(token)
             async for outcome in run.outcomes():
-                document.captured = run.captured
+                captured, known = run.captured, captured
+                new = {name: captured[name] for name in captured if captured[name] != known.get(name)}
+                document.captured = {**document.captured, **new}  # others may be under way
                 document.secrets |= outcome.secrets
                 result = await self._keep(document, snapshot, changes, outcome)
                 progress.report(result["message"])

@@ -236,6 +236,12 @@ class Scope:
         captures = dict(self._shared.captures)  # at once: a run may go on in another thread
         return {name: value for name, (value, _, _) in captures.items()}
 
+    @property
+    def new_captures(self) -> dict[str, str]:
+        """The captures so far, without those of earlier runs."""
+        captures = dict(self._shared.captures)
+        return {name: value for name, (value, source, _) in captures.items() if source is not None}
+
     def names(self) -> frozenset[str]:
         """Return the names of all variables that come from outside the request's own text."""
         shared = self._shared

@@ -501,6 +501,30 @@ def test_captures_and_cookies_last_as_long_as_the_document_is_open(
     assert "t is not defined" in buffer.command("orgrest.send", 3)["message"]
 
 
+def test_what_a_run_captures_while_another_is_under_way_is_kept(
+    editor: Editor, server: RawServer, folder: Path
+) -> None:
+    text = f"""\
+### slow
+GET {server.url}/wait
+-> jq-set-var :a .a
+
+### quick
+GET {server.url}/token
+-> jq-set-var :b .token
+
+### both
+GET {server.url}/echo?a={{{{a}}}}&b={{{{b}}}}
+"""
+    buffer = editor.open(folder / "api.http", text)
+    with GATE:
+        slow = editor.start_run("orgrest.send", buffer.uri, 1)
+        GATE.wait()
+        assert buffer.command("orgrest.send", 5)["state"] == "done"
+    assert plain(slow.result(TIMEOUT))["state"] == "done"
+    assert "?a=1&b=t-1 " in buffer.command("orgrest.send", 9)["message"]
+
+
 def test_secrets_are_masked_in_all_that_is_shown(
     editor: Editor, server: RawServer, folder: Path
 ) -> None:
