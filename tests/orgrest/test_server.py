@@ -471,6 +471,44 @@ def test_all_above_in_a_request_file_are_shown_together(
     ] in ("failed", "skipped")
 
 
+def test_the_document_with_the_responses_holds_all_of_a_run_and_is_shown_once(
+    editor: Editor, server: RawServer, folder: Path
+) -> None:
+    text = f"GET {server.url}/snow\n###\nGET {server.url}/png\n###\nGET {server.url}/json\n"
+    buffer = editor.open(folder / "a.rest", text)
+    found = buffer.command("orgrest.sendAllAbove", 4)
+    assert [one.uri for one in editor.client.shown_documents] == [found["uri"]]
+    assert [one["uri"] for one in found["results"]] == [found["uri"]] * 3
+    shown = Path(found["uri"].removeprefix("file://")).read_text("utf-8")
+    assert shown == found["text"]
+    assert [part in shown for part in ("☃😀", ".png\n", '"a": 1')] == [True] * 3
+
+
+def test_files_of_the_same_name_have_documents_of_their_own_for_responses(
+    editor: Editor, server: RawServer, folder: Path
+) -> None:
+    shown = []
+    for name in ("one", "two"):
+        (folder / name).mkdir()
+        buffer = editor.open(folder / name / "api.http", f"GET {server.url}/echo?{name}\n")
+        shown.append(buffer.command("orgrest.send")["uri"])
+        assert buffer.command("orgrest.send")["uri"] == shown[-1]
+    texts = [Path(one.removeprefix("file://")).read_text("utf-8") for one in shown]
+    assert ["?one" in texts[0], "?two" in texts[1]] == [True, True]
+
+
+def test_two_responses_on_their_way_are_shown_in_documents_of_their_own(
+    editor: Editor, server: RawServer, folder: Path
+) -> None:
+    text = f"GET {server.url}/wait\n###\nGET {server.url}/json\n"
+    buffer = editor.open(folder / "api.http", text)
+    with GATE:
+        slow = editor.start_run("orgrest.send", buffer.uri, 0)
+        GATE.wait()
+        quick = buffer.command("orgrest.send", 2)
+    assert plain(slow.result(TIMEOUT))["uri"] != quick["uri"]
+
+
 def test_binary_data_goes_to_a_file(editor: Editor, server: RawServer, folder: Path) -> None:
     buffer = editor.open(folder / "a.http", f"GET {server.url}/png\n", "http")
     found = buffer.command("orgrest.send")
@@ -567,7 +605,9 @@ A: {{{{nowhere}}}}
     assert buffer.command("orgrest.send", 2)["state"] == "done"
     for marked in ("jq-set-var :|a", "?x=:|a", "|GET", "/ec|ho"):
         position = buffer.at(marked)
-        found = buffer.ask(types.TEXT_DOCUMENT_HOVER, types.HoverParams(buffer.identifier, position))
+        found = buffer.ask(
+            types.TEXT_DOCUMENT_HOVER, types.HoverParams(buffer.identifier, position)
+        )
         assert SECRET not in str(found)
         assert marked in ("|GET",) or "***" in found.contents.value
     assert SECRET not in str(buffer.command("orgrest.send", buffer.line("/echo")))
