@@ -87,7 +87,7 @@ class Document:
         self.followed: list[list[Change]] = []
         """The changes since each of the runs under way has begun."""
         self.shown: set[int] = set()
-        """The numbers of the runs under way, of which each shows its responses in a file of its own."""
+        """The numbers of the runs under way: each shows its responses in a file of its own."""
         self.timer: asyncio.TimerHandle | None = None
         self.lock = asyncio.Lock()
 
@@ -368,9 +368,7 @@ class Server(LanguageServer):
             await progress.begin(token)
             async for outcome in run.outcomes():
                 captured, known = run.captured, captured
-                new = {
-                    name: captured[name] for name in captured if captured[name] != known.get(name)
-                }
+                new = dict(captured.items() - known.items())
                 document.captured = {**document.captured, **new}  # others may be under way
                 document.secrets |= outcome.secrets
                 result = await self._keep(document, snapshot, changes, outcome, responses)
