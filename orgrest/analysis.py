@@ -11,6 +11,7 @@ All spans are offsets into the text, whose line ends are LF.
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import json
 import re
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
 Severity: TypeAlias = Literal["error", "warning", "hint"]
 
-_NOWEB = re.compile(r"<<[^\n<>]+>>")
+_NOWEB = re.compile(r"<<[ \t]*([^\n<>]*[^ \t\n<>])[ \t]*>>")
 _VARIABLE = re.compile(r"\{\{[^{}\n]*\}\}|:[^\s:=/?#&\"',;<>{}()\[\]]+")
 _WARNINGS = frozenset({"no-request", "unset-environment", "no-netrc-entry"})
 _LISP_CALL = re.compile(r'\(\s*([^\s()"]+)(?:\s+("(?:[^"\\]|\\.)*"))?\s*\)')
@@ -284,7 +285,7 @@ class Analysis:
             part.arguments.values.get("noweb") not in (None, "no", "tangle") and _NOWEB.search(text)
         )
         for problem in _segment_problems(text, parsed.problems, parsed.notices, 0):
-            if not loose:
+            if not loose and not (problem.code == "no-request" and self._needs_none(part)):
                 yield problem
         outer = (tuple(part.values.items()), tuple(part.literal.items()), part.directory)
         known = hash((outer, part.earlier, tuple(self.remembered.items()), self.secrets))
@@ -305,6 +306,30 @@ class Analysis:
                 self._capture(item, scope)
                 definitions = []
                 start = item.span.end
+
+    def _needs_none(self, part: Part) -> bool:
+        """Tell whether a region without a request is as it should be: empty, or part of others."""
+        block = part.region.block
+        if block is None or not part.region.source.text.strip():
+            return not part.region.source.text.strip()
+        given = part.arguments.values.get("noweb-ref")
+        names = {(block.name or "").lower(), given.lower() if isinstance(given, str) else ""}
+        with contextlib.suppress(lisp.ArgumentError):
+            return part.arguments.eval in ("no", "never") or not names.isdisjoint(self._noweb_names)
+        return False
+
+    @cached_property
+    def _noweb_names(self) -> frozenset[str]:
+        """The names in lower case that stand in blocks as ``<<name>>``."""
+        document = self.document
+        return frozenset(
+            match[1].lower()
+            for block in (document.blocks if document else ())
+            if block.kind == "block" and document
+            for match in _NOWEB.finditer(
+                document.text, document.offset(block.first), document.offset(block.last)
+            )
+        )
 
     def _segment(
         self,

@@ -83,6 +83,14 @@ class Arguments:
             )
         return default if value is None else value
 
+    @property
+    def eval(self) -> str:
+        """What ``:eval`` says; without one, ``:noeval`` means no.
+
+        Raises ArgumentError where the value is Emacs Lisp.
+        """
+        return self.get("eval") or ("no" if "noeval" in self else "")
+
     def flag(self, name: str) -> bool:
         """Tell whether a yes-or-no argument says yes; a name alone does."""
         return name in self.values and self.get(name, "yes").lower() not in ("no", "nil")

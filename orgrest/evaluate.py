@@ -517,7 +517,7 @@ class Evaluation:
         return error
 
     def _skips(self, block: org.Block, arguments: header.Arguments) -> Outcome | None:
-        wanted = arguments.get("eval") or ("no" if "noeval" in arguments else "")
+        wanted = arguments.eval
         line = block.line + 1
         if wanted in ("no", "never"):
             return Outcome(line, block.name, "skipped")

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orgrest import org, outline, variables
+from orgrest import demo, org, outline, variables
 from orgrest.analysis import Analysis, Diagnostic, Fix
 from orgrest.hover import hover
 from orgrest.names import Names, RenameError
@@ -229,6 +229,34 @@ def test_a_block_may_be_called_call() -> None:
     assert same(text, "#+call: ca|ll", "org") == [1, 5]
     (found,) = diagnostics(text.replace("NAME: call", "NAME: b"), "org")
     assert found.span.start == text.index("call()") - 3
+
+
+def test_a_fragment_for_other_blocks_or_an_empty_one_needs_no_request() -> None:
+    line = "Accept: a/b"
+    empty = block("").replace("  \n", "")
+    assert problems("") == problems("\n") == problems(empty, "org") == []
+    for arguments in (" :eval no", " :eval never", " :noeval"):
+        assert problems(block(line, arguments), "org") == []
+    user = block("GET http://x/\n  <<Hd>>", " :noweb yes")
+    for fragment in (
+        block(line).replace("text", "#+NAME: hd"),
+        block(line, " :noweb-ref Hd"),
+    ):
+        assert problems(fragment, "org") == [("no-request", line)]
+        assert problems(fragment + user, "org") == []
+    assert problems(block(line, " :eval (no)"), "org") == [("no-request", line)]
+
+
+EXAMPLES = (Path(__file__).parents[2] / "examples" / "orgrest").glob("*.org")
+
+
+@pytest.mark.parametrize("path", [*sorted(EXAMPLES), None], ids=lambda p: p.name if p else "tour")
+def test_nothing_is_wrong_in_the_examples_and_the_tour(path: Path | None, tmp_path: Path) -> None:
+    (tmp_path / "report.csv").write_text("a,b\n")
+    environ = {"GITHUB_TOKEN": "token", "SHOP_PASSWORD": "password"}
+    text = path.read_text("utf-8") if path else demo.tour(8080)
+    found = diagnostics(text, "org", directory=tmp_path, environ=environ)
+    assert [one.message for one in found] == []
 
 
 def test_what_other_blocks_put_in_is_not_judged() -> None:
