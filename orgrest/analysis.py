@@ -150,6 +150,7 @@ class Analysis:
         self._outer: list[Diagnostic] = []
         self._fixes: dict[Diagnostic, Callable[[], tuple[Fix, ...]]] = {}
         self._inherited = header.Inherited(self.document) if self.document else None
+        self._languages = _usual_languages(self.document) if self.document else frozenset()
         self.parts = [self._part(region) for region in found]
         self._parsed_before = {}
         earlier: frozenset[str] = frozenset()
@@ -163,6 +164,7 @@ class Analysis:
         text = region.source.text
         parsed = self._parsed.get(text) or self._parsed_before.get(text)
         part = Part(region, parsed or region.parsed)
+        outer = len(self._outer)
         self._parsed[text] = part.parsed
         if region.block is not None and self._inherited is not None:
             try:
@@ -171,7 +173,16 @@ class Analysis:
             except lisp.ArgumentError as error:
                 span = self._line_span(region.block.line)
                 self._outer.append(Diagnostic(span, "error", "bad-argument", str(error)))
+            if not self._is_judged(part):
+                del self._outer[outer:]
         return part
+
+    def _is_judged(self, part: Part) -> bool:
+        """Tell whether a region is evaluated, unless a user says otherwise: see `Evaluation.plan`."""
+        block = part.region.block
+        return block is None or (
+            block.language in self._languages and not block.commented and block.result is None
+        )
 
     def _open_scope(self, part: Part, block: org.Block) -> None:
         """Give a block its `:var`s, with the values of those that stand in the document."""
@@ -249,8 +260,8 @@ class Analysis:
         if self.document is not None:
             found += self._call_problems(self.document)
         for part in self.parts:
-            if part.region.block is not None and part.region.block.result is not None:
-                continue  # a response
+            if not self._is_judged(part):
+                continue
             found += self._argument_problems(part)
             for problem in self._problems(part, part.scope(scope)):
                 found.append(self._placed(part, problem))
@@ -404,7 +415,9 @@ class Analysis:
 
     def _call_problems(self, document: org.Document) -> Iterator[Diagnostic]:
         for block in document.blocks:
-            if block.call is None or document.block_named(block.call.name) is not None:
+            if block.call is None or block.commented:
+                continue
+            if document.block_named(block.call.name) is not None:
                 continue
             at = called_at(self.text, block)
             span = Span(at, at + len(block.call.name))
@@ -428,6 +441,12 @@ class Analysis:
 
 _VAR = re.compile(r":?var[ \t]+")
 _HEADER_LINE = re.compile(r"[ \t]*#\+(\w+)(?:\[.*?\])?:[ \t]*(.*)")
+
+
+def _usual_languages(document: org.Document) -> frozenset[str]:
+    """Return the languages of the blocks that are evaluated unless `Options` say otherwise."""
+    used = {block.language for block in document.blocks if block.call is None}
+    return frozenset({"restclient"}) if "restclient" in used else org.REQUEST_LANGUAGES
 
 
 def called_at(text: str, block: org.Block) -> int:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from orgrest import demo, org, outline, variables
 from orgrest.analysis import Analysis, Diagnostic, Fix
+from orgrest.evaluate import Evaluation, Options
 from orgrest.hover import hover
 from orgrest.names import Names, RenameError
 
@@ -222,6 +223,27 @@ def test_a_response_is_not_judged() -> None:
     text = block("GET http://x/").removeprefix("text\n") + f"\n{response}"
     assert problems(text, "org") == []
     assert [code for code, _ in problems(response.partition("\n")[2], "org")] == ["no-request"]
+
+
+def test_only_blocks_that_are_evaluated_are_judged() -> None:
+    wrong = "\nGET http://x/{{a}}\n#+end_src\n"
+    blocks = [
+        f"* {heading}\n** B\n{above}#+begin_src {language} :odd 1 :var b=nothing c=(foo){wrong}"
+        for heading in ("A", "COMMENT A")
+        for language in sorted(org.REQUEST_LANGUAGES)
+        for above in ("", "#+RESULTS:\n")
+    ]
+    calls = "* COMMENT\n#+CALL: nowhere()\n"
+    for text in ("".join(blocks), "".join(b for b in blocks if "src restclient" not in b)):
+        options = Options(dry_run=True)
+        evaluation = Evaluation(
+            text, file="x", scope=variables.Scope(), client=None, options=options
+        )
+        evaluation.plan()
+        sent = [outcome.line for outcome in evaluation.run()]
+        assert sent
+        judged = {text.count("\n", 0, one.span.start) for one in diagnostics(text + calls, "org")}
+        assert judged == {line for number in sent for line in (number - 1, number)}
 
 
 def test_a_block_may_be_called_call() -> None:

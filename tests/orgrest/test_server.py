@@ -376,7 +376,7 @@ def test_all_above_are_sent_in_order_with_what_they_capture(
 def test_a_syntax_error_elsewhere_breaks_nothing(
     editor: Editor, server: RawServer, folder: Path
 ) -> None:
-    bad = '#+begin_src http :jq "x\nGET nowhere\nno header\n#+end_src\n'
+    bad = '#+begin_src restclient :jq "x\nGET nowhere\nno header\n#+end_src\n'
     buffer = editor.open(folder / "n.org", f"{bad}\n{BLOCK.format(server.url)}\n{bad}", "org")
     line = buffer.line("GET http")
     assert buffer.command("orgrest.send", line)["state"] == "done"
