@@ -35,6 +35,8 @@ _NOWEB = re.compile(r"<<[ \t]*([^\n<>]*[^ \t\n<>])[ \t]*>>")
 _VARIABLE = re.compile(r"\{\{[^{}\n]*\}\}|:[^\s:=/?#&\"',;<>{}()\[\]]+")
 _WARNINGS = frozenset({"no-request", "unset-environment", "no-netrc-entry"})
 _LISP_CALL = re.compile(r'\(\s*([^\s()"]+)(?:\s+("(?:[^"\\]|\\.)*"))?\s*\)')
+_FIRST_WORD = re.compile(r"([^ \t]+)[ \t]+(?=\S)")
+_EMPTY_LINE = re.compile(r"\n[ \t]*(?=\n)")
 _HERE_WORD = re.compile(r"<<[ \t]*(\w*)")
 
 
@@ -178,7 +180,7 @@ class Analysis:
         return part
 
     def _is_judged(self, part: Part) -> bool:
-        """Tell whether a region is evaluated, unless a user says otherwise: see `Evaluation.plan`."""
+        """Tell whether a region is evaluated where the user does not choose: `Evaluation.plan`."""
         block = part.region.block
         return block is None or (
             block.language in self._languages and not block.commented and block.result is None
@@ -383,7 +385,7 @@ class Analysis:
 
     def _fix(self, part: Part, problem: _Problem) -> tuple[Fix, ...]:
         text = part.region.source.text
-        title, change = _fix(text, problem.code, problem.start, problem.end, part.names)
+        title, change = _fix(text, problem.code, problem.start, problem.end, part)
         return (Fix(title, (self._edit(part.region, change),)),) if change is not None else ()
 
     def _misspelt(
@@ -553,12 +555,20 @@ def _extent(text: str, offset: int) -> tuple[int, int]:
     return start, max(start, offset + len(line.rstrip()))
 
 
-def _fix(
-    text: str, code: str, start: int, end: int, names: frozenset[str]
-) -> tuple[str, _Change | None]:
+def _fix(text: str, code: str, start: int, end: int, part: Part) -> tuple[str, _Change | None]:
     """Return the obvious change that puts a problem right, if there is one, and its title."""
     line = text.rfind("\n", 0, start) + 1
     found = text[start:end]
+    if code == "bad-header":
+        request = part.request_at(start)
+        if request is None or any(x.span.start <= start <= x.span.end for x in request.headers):
+            return "", None  # a header with a value that cannot be one
+        first = _FIRST_WORD.match(found)
+        if first is not None and registry.header(first[1]) is not None:
+            change = _Change(start + first.end(1), start + first.end(), ": ")
+            return f"Put a colon behind {first[1]}", change
+        if _EMPTY_LINE.search(text, start, request.span.end):
+            return "", None
     if code in ("no-empty-line", "bad-header") and line:
         return "Put an empty line before the body", _Change(line, line, "\n", lines=True)
     if code == "no-separator":
@@ -569,7 +579,7 @@ def _fix(
         return "Remove this line", _Change(start, end, "", lines=True)
     if code == "undefined-variable":
         name = found.strip(":{} \t")
-        for close in get_close_matches(name, names - {name}, 1):
+        for close in get_close_matches(name, part.names - {name}, 1):
             at = start + found.find(name)
             return f"Replace with {close}", _Change(at, at + len(name), close)
     if code == "lisp" and (match := _LISP_CALL.match(text, start)):

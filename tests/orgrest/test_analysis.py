@@ -160,6 +160,16 @@ def test_a_fix_puts_it_right(text: str, after: str) -> None:
     assert code not in [d.code for d in diagnostics(after)]
 
 
+def test_no_fix_makes_a_body_of_headers() -> None:
+    text = "POST http://x/\nA: b\nno header\nC: d\n\n{}\n"
+    assert problems(text) == [("bad-header", "no header")]
+    assert fixes(text) == []
+    text = text.replace("no header", "accept  a/b")
+    assert fixed(text) == text.replace("accept  a/b", "accept: a/b")
+    assert fixes(":h = <<\nno header\n#\nGET http://x/\n:h\n") == []
+    assert fixes(":v = <<\na\nb\n#\nGET http://x/\nA: :v\n") == []
+
+
 def test_a_fix_in_a_block_keeps_its_indentation() -> None:
     assert fixed(block("POST http://x/\n  {}"), "org") == block("POST http://x/\n\n  {}")
     opened = block("POST http://x/\n\n  <<END\n  x")
