@@ -79,21 +79,46 @@ class _Problem:
     message: str
 
 
+class _Captured:
+    """The names that the parts of a document capture: what is known above a part, at little cost.
+
+    `first` gives for each name, and `lengths` for each length of names, the first part with it.
+    """
+
+    def __init__(self) -> None:
+        self.first: dict[str, int] = {}
+        self.lengths: dict[int, int] = {}
+        self.digest = 0
+
+    def add(self, index: int, names: frozenset[str]) -> None:
+        """Take in what the next part captures."""
+        for name in sorted(names - self.first.keys()):
+            self.first[name] = index
+            self.lengths.setdefault(len(name), index)
+            self.digest = hash((self.digest, name))
+
+
 class Part:
     """A region as it is read: its requests, its block's arguments, its variables' scope.
 
-    `earlier` are the names that earlier blocks capture; `values`, `literal` and `directory` what
-    the block gives its requests (see `variables.Scope.block`).
+    `values`, `literal` and `directory` are what the block gives its requests (see
+    `variables.Scope.block`). `captured` is the document's, `index` says which of its parts this is.
     """
 
-    def __init__(self, region: regions.Region, parsed: syntax.Document) -> None:
+    def __init__(
+        self, region: regions.Region, parsed: syntax.Document, index: int, captured: _Captured
+    ) -> None:
         self.region = region
         self.parsed = parsed
+        self.index = index
+        self._captured = captured
         self.arguments = header.Arguments()
         self.values: dict[str, str] = {}
         self.literal: dict[str, str] = {}
         self.directory: Path | None = None
-        self.earlier: frozenset[str] = frozenset()
+        self.earlier = captured.digest
+        """Stands for the names that earlier blocks capture, in their order."""
+        captured.add(index, self.captures)
 
     @cached_property
     def captures(self) -> frozenset[str]:
@@ -101,10 +126,28 @@ class Part:
         return frozenset(c.name for request in self.parsed.requests for c in request.captures)
 
     @cached_property
+    def _own(self) -> frozenset[str]:
+        own = (item.name for item in self.parsed.items if isinstance(item, syntax.Definition))
+        return frozenset(own).union(self.captures, self.values, self.literal)
+
+    def captures_above(self, name: str) -> bool:
+        """Tell whether an earlier block captures a variable of this name."""
+        return self._captured.first.get(name, self.index) < self.index
+
+    def knows(self, name: str) -> bool:
+        """Tell whether a variable of this name may be used in the region."""
+        return name in self._own or self.captures_above(name)
+
+    @property
     def names(self) -> frozenset[str]:
         """All names of variables that may be used in the region."""
-        own = (item.name for item in self.parsed.items if isinstance(item, syntax.Definition))
-        return frozenset(own).union(self.captures, self.earlier, self.values, self.literal)
+        return self._own.union(filter(self.captures_above, self._captured.first))
+
+    @property
+    def lengths(self) -> list[int]:
+        """The lengths of these names, the greatest first."""
+        above = {n for n, first in self._captured.lengths.items() if first < self.index}
+        return sorted(above.union(map(len, self._own)), reverse=True)
 
     def scope(self, document: variables.Scope) -> variables.Scope:
         """Return the region's scope within the document's."""
@@ -153,19 +196,16 @@ class Analysis:
         self._fixes: dict[Diagnostic, Callable[[], tuple[Fix, ...]]] = {}
         self._inherited = header.Inherited(self.document) if self.document else None
         self._languages = _usual_languages(self.document) if self.document else frozenset()
-        self.parts = [self._part(region) for region in found]
+        captured = _Captured()
+        self.parts = [self._part(region, at, captured) for at, region in enumerate(found)]
         self._parsed_before = {}
-        earlier: frozenset[str] = frozenset()
-        for part in self.parts:
-            part.earlier = earlier
-            earlier |= part.captures
 
     # ------------------------------------------------------------------------------- reading
 
-    def _part(self, region: regions.Region) -> Part:
+    def _part(self, region: regions.Region, index: int, captured: _Captured) -> Part:
         text = region.source.text
         parsed = self._parsed.get(text) or self._parsed_before.get(text)
-        part = Part(region, parsed or region.parsed)
+        part = Part(region, parsed or region.parsed, index, captured)
         outer = len(self._outer)
         self._parsed[text] = part.parsed
         if region.block is not None and self._inherited is not None:

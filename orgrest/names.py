@@ -201,7 +201,7 @@ class Names:
             number
             for number, part in enumerate(parts)
             if name in part.captures
-            or (name in part.earlier and number not in own and number not in inherits)
+            or (part.captures_above(name) and number not in own and number not in inherits)
         }
         return frozenset(shares) if index in shares else frozenset({index})
 
@@ -243,8 +243,7 @@ class Names:
                 one.name.lower() == folded for one in self.elements
             )
         parts = {one.part for one in self.same(name)}
-        known = (part.names for i, part in enumerate(self.analysis.parts) if i in parts)
-        return any(new in names for names in known)
+        return any(part.knows(new) for i, part in enumerate(self.analysis.parts) if i in parts)
 
     def _check_meaning(self, places: list[Occurrence], edits: list[org.Edit], new: str) -> None:
         """Raise RenameError where the new text would hold more, or less, of the new name."""
@@ -272,12 +271,11 @@ def _in_arguments(text: str, start: int) -> Iterator[tuple[str, int, Role, tuple
 def _of_items(part: Part) -> Iterator[tuple[str, int, Role]]:
     """Yield the variables in a region's text: name, offset and role."""
     text = part.region.source.text
-    names = part.names
-    lengths = sorted({len(name) for name in names}, reverse=True)
+    lengths = part.lengths
 
     def uses(template: syntax.Template) -> Iterator[tuple[str, int, Role]]:
         stop = len(template.text)
-        for found in variables.references(template.text, 0, stop, lengths, names.__contains__):
+        for found in variables.references(template.text, 0, stop, lengths, part.knows):
             yield found.name, template.offset(found.at), "use"
 
     for item in part.parsed.items:

@@ -136,6 +136,7 @@ class _Shared:
     overrides: Mapping[str, str]
     captures: dict[str, tuple[str, Source | None, int]] = attrs.field(factory=dict)
     secrets: set[str] = attrs.field(factory=set)
+    lengths: set[int] = attrs.field(factory=set)  # of the names of overrides and captures
 
 
 class Scope:
@@ -174,6 +175,7 @@ class Scope:
             captures={name: (value, None, 0) for name, value in (remembered or {}).items()},
             secrets=set(secrets),
         )
+        self._shared.lengths |= {len(x) for x in (*self._shared.overrides, *self._shared.captures)}
         self._values: Mapping[str, str] = {}
         self._literal: Mapping[str, str] = {}
 
@@ -229,6 +231,7 @@ class Scope:
     def capture(self, parsed: ParsedRequest, name: str, value: str) -> None:
         """Set `name` for what stands further down in this block, and in the later blocks."""
         self._shared.captures[name] = (value, parsed.source, parsed.span.start)
+        self._shared.lengths.add(len(name))
 
     @property
     def captured(self) -> dict[str, str]:
@@ -242,10 +245,10 @@ class Scope:
         captures = dict(self._shared.captures)
         return {name: value for name, (value, source, _) in captures.items() if source is not None}
 
-    def names(self) -> frozenset[str]:
-        """Return the names of all variables that come from outside the request's own text."""
-        shared = self._shared
-        return frozenset().union(shared.overrides, shared.captures, self._values, self._literal)
+    @property
+    def lengths(self) -> set[int]:
+        """The lengths of the names of variables that come from outside the request's own text."""
+        return self._shared.lengths.union(map(len, self._values), map(len, self._literal))
 
     def overrides(self, name: str) -> bool:
         """Tell whether a variable's value was given from outside, so that no other counts."""
@@ -430,8 +433,7 @@ class _Expansion:
         self._open: list[str] = []
         self._size = 0  # of the values put in so far, in the whole request
         self._notices = list(parsed.notices)
-        outside = scope.names()
-        self._lengths = sorted(parsed.known.lengths | {len(name) for name in outside}, reverse=True)
+        self._lengths = sorted(parsed.known.lengths | scope.lengths, reverse=True)
 
     def request(self) -> Request:
         parsed = self._parsed

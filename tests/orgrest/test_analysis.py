@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import tracemalloc
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -220,6 +221,23 @@ def test_a_capture_is_known_in_the_blocks_below_only() -> None:
     uses = block("GET http://x/{{a}}")
     text = uses + block("GET http://x/\n  -> jq-set-var :a .") + uses
     assert problems(text, "org") == [("undefined-variable", "{{a}}")]
+
+
+def test_many_captures_take_memory_in_proportion() -> None:
+    def peak(count: int) -> int:
+        lines = [f"GET http://x/\n-> jq-set-var :v{i} .a\n" for i in range(count)]
+        lines.append(f"GET http://x/:v0/:v{count}\n")
+        text = "".join(f"#+begin_src http\n{one}#+end_src\n" for one in lines)
+        tracemalloc.start()
+        try:
+            analysis = Analysis(text, "org")
+            assert [one.code for one in analysis.diagnostics] == ["undefined-variable"]
+            assert len(Names(analysis).variables) == count + 1
+            return tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+
+    assert peak(800) < 3 * peak(400)  # it was four times as much when each block kept all names
 
 
 def test_a_call_of_no_block_is_said() -> None:
