@@ -42,10 +42,11 @@ _HERE_WORD = re.compile(r"<<[ \t]*(\w*)")
 
 @attrs.frozen
 class Fix:
-    """A change that puts a problem right."""
+    """A change that puts a problem right; a `guess` may not be what was meant."""
 
     title: str
     edits: tuple[org.Edit, ...]
+    guess: bool = False
 
 
 @attrs.frozen
@@ -426,14 +427,20 @@ class Analysis:
     def _fix(self, part: Part, problem: _Problem) -> tuple[Fix, ...]:
         text = part.region.source.text
         title, change = _fix(text, problem.code, problem.start, problem.end, part)
-        return (Fix(title, (self._edit(part.region, change),)),) if change is not None else ()
+        if change is None:
+            return ()
+        guess = problem.code == "undefined-variable"
+        return (Fix(title, (self._edit(part.region, change),), guess),)
 
     def _misspelt(
-        self, code: str, message: str, name: str, known: Sequence[str], span: Span
+        self, code: str, message: str, known: Sequence[str], span: Span, alike: float = 0.6
     ) -> Diagnostic:
-        """Return the problem of a name that is none of the known ones."""
+        """Return the problem of a name that is none of the known ones.
+
+        `alike` says how like it one of them must be to be offered instead: `difflib`'s ratio.
+        """
         found = Diagnostic(span, "warning", code, message)
-        self._fixes[found] = lambda: _renaming(name, known, span)
+        self._fixes[found] = lambda: _renaming(self.text, known, span, alike)
         return found
 
     def _edit(self, region: regions.Region, change: _Change) -> org.Edit:
@@ -456,6 +463,7 @@ class Analysis:
         return org.Edit(first, first, new)
 
     def _call_problems(self, document: org.Document) -> Iterator[Diagnostic]:
+        names = [one.name for one in document.blocks if one.name and one.kind == "block"]
         for block in document.blocks:
             if block.call is None or block.commented:
                 continue
@@ -463,9 +471,8 @@ class Analysis:
                 continue
             at = called_at(self.text, block)
             span = Span(at, at + len(block.call.name))
-            names = [one.name for one in document.blocks if one.name and one.kind == "block"]
             message = f"no source block is named {block.call.name}"
-            yield self._misspelt("unknown-name", message, block.call.name, names, span)
+            yield self._misspelt("unknown-name", message, names, span)
 
     def _argument_problems(self, part: Part) -> Iterator[Diagnostic]:
         """Yield what is odd in the header arguments written at a region's block."""
@@ -477,11 +484,11 @@ class Analysis:
                     continue
                 span = Span(start + at, start + at + len(name))
                 message = f"no header argument {name} is known: it has no effect"
-                known = [f":{one}" for one in header.KNOWN]
-                yield self._misspelt("unknown-argument", message, name, known, span)
+                yield self._misspelt("unknown-argument", message, _ARGUMENTS, span, 0.8)
 
 
 _VAR = re.compile(r":?var[ \t]+")
+_ARGUMENTS = [f":{name}" for name in header.KNOWN]
 _HEADER_LINE = re.compile(r"[ \t]*#\+(\w+)(?:\[.*?\])?:[ \t]*(.*)")
 
 
@@ -547,11 +554,11 @@ def assignments(text: str) -> Iterator[Assignment]:
             word_at += len(word) + 1
 
 
-def _renaming(name: str, known: Sequence[str], span: Span) -> tuple[Fix, ...]:
-    """Return the fix that puts the known name in that is most like `name`, if any is."""
+def _renaming(text: str, known: Sequence[str], span: Span, alike: float) -> tuple[Fix, ...]:
+    """Return the fix that puts the known name in that is most like the one there, if any is."""
     return tuple(
-        Fix(f"Replace with {close}", (org.Edit(span.start, span.end, close),))
-        for close in get_close_matches(name, known, 1)
+        Fix(f"Replace with {close}", (org.Edit(span.start, span.end, close),), guess=True)
+        for close in get_close_matches(text[span.start : span.end], known, 1, alike)
     )
 
 

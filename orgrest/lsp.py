@@ -346,7 +346,7 @@ async def _actions(server: Server, params: types.CodeActionParams) -> list[types
                     fix.title,
                     kind=types.CodeActionKind.QuickFix,
                     diagnostics=[to_diagnostic(text, one)],
-                    is_preferred=True,
+                    is_preferred=not fix.guess,
                     edit=server.workspace_edit(document.uri, version, text, fix.edits),
                 )
                 for fix in analysis.fixes(one)

@@ -207,6 +207,13 @@ def test_a_known_header_argument_is_put_in_for_one_like_it() -> None:
     )
 
 
+@pytest.mark.parametrize("name", [":foo", ":x", ":class", ":result-params"])
+def test_nothing_is_put_in_for_a_header_argument_that_is_like_none(name: str) -> None:
+    text = block("GET http://x/", f" {name} 1")
+    assert problems(text, "org") == [("unknown-argument", name)]
+    assert fixes(text, "org") == []
+
+
 def test_what_a_block_gets_from_above_is_known() -> None:
     text = (
         "#+PROPERTY: header-args :var p=1\n#+NAME: t\n| 1 |\n\n"
@@ -244,6 +251,8 @@ def test_a_call_of_no_block_is_said() -> None:
     text = "#+NAME: here\n" + block("GET http://x/").removeprefix("text\n") + "#+CALL: hree()\n"
     assert problems(text, "org") == [("unknown-name", "hree")]
     assert "#+CALL: here()" in fixed(text, "org")
+    many = "".join(f"#+NAME: n{i}\n#+CALL: no{i}()\n" + block("") for i in range(1000))
+    assert len(diagnostics(text + many, "org")) == 1001
 
 
 def test_a_response_is_not_judged() -> None:

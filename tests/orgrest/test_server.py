@@ -840,7 +840,7 @@ def test_fixes_are_offered_where_something_is_wrong(editor: Editor, folder: Path
     buffer = editor.open(folder / "a.http", "POST http://x/\r\n{}\r\n", "http")
 
     def actions(line: int, *kinds: str) -> list[types.CodeAction]:
-        where = types.Range(types.Position(line, 0), types.Position(line, 0))
+        where = types.Range(types.Position(line, 0), types.Position(line, 99))
         context = types.CodeActionContext([], only=list(kinds) or None)
         params = types.CodeActionParams(buffer.identifier, where, context)
         found: list[types.CodeAction] = list(buffer.ask(types.TEXT_DOCUMENT_CODE_ACTION, params))
@@ -853,6 +853,11 @@ def test_fixes_are_offered_where_something_is_wrong(editor: Editor, folder: Path
     assert fix.edit is not None
     editor.make(fix.edit)
     assert buffer.text == "POST http://x/\r\n\r\n{}\r\n"
+    assert fix.is_preferred
+    text = BLOCK.format("http://x").replace(":noheaders", ":noheadrs")
+    buffer = editor.open(folder / "b.org", text, "org")
+    (guess,) = actions(0, "quickfix")
+    assert (guess.title, guess.is_preferred) == ("Replace with :noheaders", False)
     notes = editor.open(folder / "a.org", "text\n#+CALL: x()\n" + BLOCK.format("http://x"), "org")
     buffer = notes
     assert len(actions(3, "source")) == 3
