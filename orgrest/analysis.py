@@ -117,6 +117,8 @@ class Part:
         self.values: dict[str, str] = {}
         self.literal: dict[str, str] = {}
         self.directory: Path | None = None
+        self.wrong: dict[str, str] = {}
+        """What is wrong with those of the block's ``:var``s that have no value."""
         self.earlier = captured.digest
         """Stands for the names that earlier blocks capture, in their order."""
         captured.add(index, self.captures)
@@ -127,9 +129,17 @@ class Part:
         return frozenset(c.name for request in self.parsed.requests for c in request.captures)
 
     @cached_property
-    def _own(self) -> frozenset[str]:
+    def _set(self) -> frozenset[str]:
         own = (item.name for item in self.parsed.items if isinstance(item, syntax.Definition))
-        return frozenset(own).union(self.captures, self.values, self.literal)
+        return self.captures.union(own)
+
+    @cached_property
+    def _own(self) -> frozenset[str]:
+        return self._set.union(self.values, self.literal)
+
+    def sets(self, name: str) -> bool:
+        """Tell whether the region's own text sets a variable of this name."""
+        return name in self._set
 
     def captures_above(self, name: str) -> bool:
         """Tell whether an earlier block captures a variable of this name."""
@@ -239,6 +249,7 @@ class Analysis:
             except lisp.ArgumentError as error:
                 span = self.argument_span(block, name) or self._line_span(block.line)
                 self._outer.append(Diagnostic(span, "error", "bad-argument", str(error)))
+                part.wrong[name] = str(error)
                 continue
             if isinstance(value, str):
                 values[name] = value

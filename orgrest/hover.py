@@ -97,6 +97,8 @@ def _variable(analysis: Analysis, names: Names, part: Part, one: Occurrence) -> 
     lines = [f"**{one.name}**"]
     if value is None and one.role == "use":
         lines.append("is not defined here")
+    elif value == variables.UNKNOWN and one.name in part.wrong and not part.sets(one.name):
+        lines.append(part.wrong[one.name])
     elif value == variables.UNKNOWN:
         lines.append("gets its value when requests are sent")
     elif value is not None:

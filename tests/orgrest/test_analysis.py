@@ -685,6 +685,16 @@ def test_a_variable_of_a_block_is_told_with_its_value() -> None:
     assert "set in line 3" in (told(late, ":la|te") or "")
 
 
+def test_a_variable_that_can_have_no_value_is_told_with_the_reason() -> None:
+    text = block("GET http://x/:t", ' :var t=(getenv "HOME")')
+    for marked in (":var |t=", "x/:|t"):
+        found = told(text, marked, "org") or ""
+        assert "Lisp" in found
+        assert "requests are sent" not in found
+    captured = block("GET http://x/\n  -> jq-set-var :t .a", " :var t=(foo)")
+    assert "requests are sent" in (told(captured, ":|t .a", "org") or "")
+
+
 def test_secrets_are_masked_wherever_they_are_told() -> None:
     text = ':s := env("S")\n:t = a:s\nGET http://x/:t?b=:s\nA: :t\n'
     for marked in (":|s :=", ":|t = ", "http://|x", "A: :|t"):
