@@ -297,6 +297,18 @@ class Analysis:
                     return Span(start + one.start, start + one.end)
         return None
 
+    @cached_property
+    def property_texts(self) -> tuple[tuple[str, int, str], ...]:
+        """The header arguments of properties: text, offset, language ("" for all)."""
+        found: list[tuple[str, int, str]] = []
+        document = self.document
+        for number, line in enumerate(document.lines if document else ()):
+            if "header-args" in line.lower() and (match := _PROPERTY.match(line)) and document:
+                language = (match["keyword"] or match["drawer"] or "").strip(":+").lower()
+                start = document.offset(number) + match.start("given")
+                found.append((match["given"].rstrip(" \t"), start, language))
+        return tuple(found)
+
     def _line_span(self, line: int) -> Span:
         """Return the span of a line (from 0) of an Org document, without the blanks around it."""
         document = self.document or org.Document(self.text)
@@ -313,6 +325,7 @@ class Analysis:
         scope = self._new_scope()
         if self.document is not None:
             found += self._call_problems(self.document)
+            found += self._property_problems(self.document)
         for part in self.parts:
             if not self._is_judged(part):
                 continue
@@ -490,14 +503,35 @@ class Analysis:
         if part.region.block is None:
             return
         for text, start in self.argument_texts(part.region.block):
-            for name, at in argument_names(text):
-                if name[1:].lower() in header.KNOWN:
-                    continue
-                span = Span(start + at, start + at + len(name))
-                message = f"no header argument {name} is known: it has no effect"
-                yield self._misspelt("unknown-argument", message, _ARGUMENTS, span, 0.8)
+            yield from self._unknown_arguments(text, start)
+
+    def _property_problems(self, document: org.Document) -> Iterator[Diagnostic]:
+        """Yield what is odd in properties that give blocks of ours, and no others, arguments."""
+        blocks = [block for block in document.blocks if block.kind == "block"]
+        ours = all(block.language in self._languages for block in blocks)
+        read = {text.partition(" ")[2].strip() for _, text in document.keywords}
+        for heading in {part.region.block.heading for part in self.parts if part.region.block}:
+            read.update(text for here in heading.path() for text in here.properties.values())
+        for text, start, language in self.property_texts:
+            if text not in read:
+                continue  # an example, as it stands in a block of text
+            if language in self._languages or (ours and not language):
+                yield from self._unknown_arguments(text, start)
+
+    def _unknown_arguments(self, text: str, start: int) -> Iterator[Diagnostic]:
+        for name, at in argument_names(text):
+            if name[1:].lower() in header.KNOWN:
+                continue
+            span = Span(start + at, start + at + len(name))
+            message = f"no header argument {name} is known: it has no effect"
+            yield self._misspelt("unknown-argument", message, _ARGUMENTS, span, 0.8)
 
 
+_PROPERTY = re.compile(
+    r"[ \t]*(?:#\+property:[ \t]+header-args(?P<keyword>\S*)|:header-args(?P<drawer>\S*):)"
+    r"[ \t]+(?P<given>.*)",
+    re.IGNORECASE,
+)
 _VAR = re.compile(r":?var[ \t]+")
 _ARGUMENTS = [f":{name}" for name in header.KNOWN]
 _HEADER_LINE = re.compile(r"[ \t]*#\+(\w+)(?:\[.*?\])?:[ \t]*(.*)")

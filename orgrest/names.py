@@ -30,9 +30,6 @@ _NAMED = re.compile(
     r"[ \t]*(\S.*)",
     re.IGNORECASE,
 )
-_PROPERTY = re.compile(
-    r"[ \t]*(?:#\+property:[ \t]+header-args\S*|:header-args\S*:)[ \t]+(.*)", re.IGNORECASE
-)
 _NOWEB = re.compile(r"<<([^\s<>()]+(?:[ \t]+[^\s<>()]+)*)(?:\(([^\n<>]*)\))?>>")
 _TARGET = re.compile(r"([^\W\d][^\s\[\](),\"']*)(?:\[[^\]]*\])?(?:\(([^\n]*)\))?")
 _POST = re.compile(r":post[ \t]+([^\s(\[]+)(?:\(([^\n]*)\))?")
@@ -88,13 +85,10 @@ class Names:
                     yield Occurrence(one.name, span, "argument", index)
 
     def _set_by_properties(self) -> Iterator[Occurrence]:
-        document = self.analysis.document
-        for number, line in enumerate(document.lines if document else ()):
-            if ":var" in line and (match := _PROPERTY.match(line)) and document:
-                start = document.offset(number) + match.start(1)
-                for one in assignments(match[1]):
-                    span = Span(start + one.start, start + one.end)
-                    yield Occurrence(one.name, span, "argument", -1)
+        for text, start, _ in self.analysis.property_texts:
+            for one in assignments(text):
+                span = Span(start + one.start, start + one.end)
+                yield Occurrence(one.name, span, "argument", -1)
 
     # ------------------------------------------------------------------------------ elements
 
@@ -146,8 +140,8 @@ class Names:
             if "#+" in line and not inside[number] and (match := _NAMED.match(line)):
                 role: Role = "use" if match[1].lower().startswith("result") else "definition"
                 yield match[2].rstrip(), document.offset(number) + match.start(2), role, None
-            if "header-args" in line and (match := _PROPERTY.match(line)):
-                yield from _in_arguments(match[1], document.offset(number) + match.start(1))
+        for text, start, _ in self.analysis.property_texts:
+            yield from _in_arguments(text, start)
         for block in document.blocks:
             for text, start in self.analysis.argument_texts(block):
                 yield from _in_arguments(text, start)
@@ -204,6 +198,13 @@ class Names:
             or (part.captures_above(name) and number not in own and number not in inherits)
         }
         return frozenset(shares) if index in shares else frozenset({index})
+
+    def part(self, name: Occurrence) -> Part | None:
+        """Return a part where a variable has its value; None where it is set for no part."""
+        if name.part == -1:
+            inheriting = self._parts_of(name.name, -1) - {-1}
+            return self.analysis.parts[min(inheriting)] if inheriting else None
+        return None if name.part is None else self.analysis.parts[name.part]
 
     def definitions(self, name: Occurrence) -> list[Occurrence]:
         """Return where what `name` names is set: the last place above it, else all."""

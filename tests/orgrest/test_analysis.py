@@ -201,6 +201,19 @@ def test_no_common_header_argument_of_org_is_called_unknown() -> None:
         assert problems(block("GET http://x/", f" :{name}"), "org") == []
 
 
+def test_what_is_wrong_in_properties_is_said() -> None:
+    lines = "#+PROPERTY: header-args{0} :nohaeders :timeout 1\n"
+    drawer = "* A\n:PROPERTIES:\n:header-args{0}+: :odd 1\n:END:\n"
+    example = "#+begin_example\n#+PROPERTY: header-args:restclient :even\n#+end_example\n"
+    wrong = [("unknown-argument", ":nohaeders"), ("unknown-argument", ":odd")]
+    both = (lines + drawer).format(":restclient") + example + block("GET http://x/")
+    assert problems(both, "org") == wrong
+    for_all = (lines + drawer).format("") + block("GET http://x/")
+    assert problems(for_all, "org") == wrong
+    assert problems(for_all + "#+begin_src python\n1\n#+end_src\n", "org") == []
+    assert problems(both.replace(":restclient", ":python"), "org") == []
+
+
 def test_a_known_header_argument_is_put_in_for_one_like_it() -> None:
     assert fixed(block("GET http://x/", " :nohaeders"), "org") == block(
         "GET http://x/", " :noheaders"
@@ -667,6 +680,17 @@ def test_header_arguments_are_explained() -> None:
     assert "seconds" in (told(text, ":time|out", "org") or "")
     assert "- `only`: The headers only." in (told(text, ":hea|ders", "org") or "")
     assert told(text, ":non|sense", "org") is None
+
+
+def test_what_properties_say_is_explained() -> None:
+    text = (
+        '#+PROPERTY: header-args:restclient :timeout 5 :var h="x.org"\n* A\n:PROPERTIES:\n'
+        ":header-args+: :headers only\n:END:\n" + block("GET http://:h/")
+    )
+    assert "seconds" in (told(text, ":time|out", "org") or "")
+    assert "- `only`: The headers only." in (told(text, ":hea|ders", "org") or "")
+    assert "x.org" in (told(text, ":var |h=", "org") or "")
+    assert told("#+PROPERTY: header-args :var h=1\n", ":var |h=", "org") is None
 
 
 def test_a_captured_value_is_told_once_it_is_known() -> None:
