@@ -17,6 +17,7 @@ import contextlib
 import functools
 import gc
 import os
+import signal
 import sys
 import threading
 from typing import TYPE_CHECKING, Any
@@ -430,10 +431,24 @@ def _favour_typing() -> None:
     gc.set_threshold(50_000, 20, 50)
 
 
+def _clean_up_when_ended(server: Server) -> None:
+    """Let the signals that end a process leave nothing behind of this one."""
+
+    def end(number: int, _: object) -> None:
+        server.stop()
+        signal.signal(number, signal.SIG_DFL)
+        signal.raise_signal(number)  # at once: a thread waits for standard input
+
+    for name in ("SIGTERM", "SIGHUP"):
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), end)
+
+
 def serve_stdio() -> int:
     """Serve the client at standard input and output; give the exit status."""
     server = make_server()
     _favour_typing()
+    _clean_up_when_ended(server)
     try:
         server.start_io()
     finally:
@@ -449,6 +464,7 @@ def serve_tcp(host: str, port: int, announce: Callable[[int], None]) -> int:
     """
     server = make_server()
     _favour_typing()
+    _clean_up_when_ended(server)
     try:
         with contextlib.suppress(SystemExit, KeyboardInterrupt):
             asyncio.run(_serve_one(server, host, port, announce))

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import json
 import os
 import shlex
+import signal
 import socket
 import subprocess
 import sys
@@ -1162,6 +1165,47 @@ def test_the_server_ends_with_its_client(end: list[str], status: int) -> None:
     assert process.returncode == status
     assert b'"capabilities"' in output
     assert b'"id": 9' in output  # nonsense is answered, too
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("tcp", [False, True])
+def test_a_server_that_is_ended_leaves_no_responses_behind(
+    server: RawServer, folder: Path, tmp_path: Path, number: signal.Signals, tcp: bool
+) -> None:
+    environ = {**os.environ, "TMPDIR": str(tmp_path)}
+    command = [sys.executable, "-m", "orgrest", "lsp", *(["--tcp", "0"] if tcp else [])]
+    pipe = subprocess.PIPE
+    process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, env=environ)
+    assert process.stdin is not None
+    assert process.stdout is not None
+    assert process.stderr is not None
+    with process, contextlib.ExitStack() as stack:
+        into: Any = process.stdin
+        out: Any = process.stdout
+        if tcp:
+            port = int(process.stderr.readline().rsplit(b" ", 1)[1])
+            connection = stack.enter_context(socket.create_connection(("127.0.0.1", port)))
+            into = out = stack.enter_context(connection.makefile("rwb"))
+        document = {"uri": "untitled:a.http", "languageId": "http", "version": 1, "text": "\n"}
+        messages = [
+            {"id": 1, "method": "initialize", "params": {"capabilities": {}}},
+            {"method": "textDocument/didOpen", "params": {"textDocument": document}},
+            {"id": 2, "method": "orgrest/none", "params": {}},
+        ]
+        for message in messages:
+            body = json.dumps({"jsonrpc": "2.0", **message}).encode()
+            into.write(b"Content-Length: %d\r\n\r\n%s" % (len(body), body))
+            into.flush()
+        found: dict[str, Any] = {}
+        while found.get("id") != 2:
+            size = int(out.readline().partition(b":")[2])
+            while out.readline().strip():
+                pass
+            found = json.loads(out.read(size))
+        assert list(tmp_path.glob("orgrest-*"))  # the folder of a document that is in none
+        process.send_signal(number)
+        assert process.wait(TIMEOUT) == -number
+    assert not list(tmp_path.glob("orgrest-*"))
 
 
 def test_evaluating_a_file_does_not_load_the_server(tmp_path: Path) -> None:
