@@ -16,6 +16,7 @@ import asyncio
 import contextlib
 import functools
 import gc
+import logging
 import os
 import signal
 import sys
@@ -49,6 +50,9 @@ if TYPE_CHECKING:
 
     from orgrest.analysis import Analysis
     from orgrest.positions import Text
+
+_LONG = 200
+"""How much of a message is logged, in characters."""
 
 _Token = int | str | None
 
@@ -431,6 +435,25 @@ def _favour_typing() -> None:
     gc.set_threshold(50_000, 20, 50)
 
 
+class _OneLine(logging.Formatter):
+    """What pygls has to say of a message that it could not handle, without its tracebacks."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Give the line: the message, cut where it is long, and the error."""
+        first, *more = record.getMessage().strip().splitlines() or [""]
+        error = record.exc_info[1] if record.exc_info else None
+        last = str(error) if error is not None else more[-1] if more else ""
+        said = (x if len(x) <= _LONG else f"{x[:_LONG]}..." for x in (first, last) if x)
+        return visible(f"orgrest: {': '.join(said)}", one_line=True)
+
+
+def _log_in_short() -> None:
+    """Write what the libraries log to standard error, a line each."""
+    handler = logging.StreamHandler()
+    handler.setFormatter(_OneLine())
+    logging.basicConfig(level=logging.WARNING, handlers=[handler])
+
+
 def _clean_up_when_ended(server: Server) -> None:
     """Let the signals that end a process leave nothing behind of this one."""
 
@@ -448,6 +471,7 @@ def serve_stdio() -> int:
     """Serve the client at standard input and output; give the exit status."""
     server = make_server()
     _favour_typing()
+    _log_in_short()
     _clean_up_when_ended(server)
     try:
         server.start_io()
@@ -464,6 +488,7 @@ def serve_tcp(host: str, port: int, announce: Callable[[int], None]) -> int:
     """
     server = make_server()
     _favour_typing()
+    _log_in_short()
     _clean_up_when_ended(server)
     try:
         with contextlib.suppress(SystemExit, KeyboardInterrupt):
