@@ -523,9 +523,10 @@ class Evaluation:
             return Outcome(line, block.name, "skipped")
         if wanted == "query" and not self._options.dry_run:
             where = f"{self._file}:{line}"
+            name = f" {block.name}" if block.name else ""
             if self._options.ask is None:
                 reason = ":eval query needs a terminal to ask on"
-            elif self._options.ask(f"Evaluate the block {block.name or ''} at {where}?"):
+            elif self._options.ask(f"Evaluate the block{name} at {where}?"):
                 return None
             else:
                 reason = "not evaluated, as you said"

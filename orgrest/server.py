@@ -421,7 +421,11 @@ class Server(LanguageServer):
             except FileError as error:
                 self.tell(safe(str(error)))
         shown = [e.rendered for e in outcome.exchanges if e.rendered is not None]
-        if outcome.placing is not None and outcome.change is not None:
+        placed = outcome.placing is not None and outcome.change is not None
+        if placed and not self.can("workspace", "apply_edit"):
+            responses.append((result, shown))
+            result["message"] += "; this editor takes no edits: the result is shown instead"
+        elif outcome.placing is not None and outcome.change is not None:
             trouble = await self._put(document, snapshot, changes, outcome.placing)
             if trouble is not None:
                 responses.append((result, shown))
@@ -438,8 +442,6 @@ class Server(LanguageServer):
         self, document: Document, snapshot: Text, changes: list[Change], placing: Placing
     ) -> str | None:
         """Offer the client the edit that puts a result in; give what stands against it, or None."""
-        if not self.can("workspace", "apply_edit"):
-            return "this editor takes no edits: the result is shown instead"
         reason: str | None = None
         for _ in range(TRIES):
             if self.document(document.uri) is not document:

@@ -510,6 +510,8 @@ class TestWhatRuns:
             "notes.org:2: not evaluated, as you said"
         ]
         assert asked == ["Evaluate the block n at notes.org:2?"]
+        run(block("/json", ":eval query"), ask=lambda q: asked.append(q) or True)
+        assert asked[1:] == ["Evaluate the block at notes.org:1?"]
         assert run(text, ask=lambda _: True).outcomes[0].state == "done"
 
     def test_comment_trees_and_results_do_not_run(self, run, server) -> None:

@@ -1067,8 +1067,9 @@ def test_an_editor_that_takes_no_edits_is_shown_results(server: RawServer, folde
     with Editor(without=("workspace.apply_edit",)) as editor:
         buffer = editor.open(folder / "a.org", BLOCK.format(server.url), "org")
         found = buffer.command("orgrest.send", 1)
-        assert found["state"] == "failed"
+        assert (found["state"], found["status"]) == ("done", 200)
         assert "takes no edits" in found["message"]
+        assert editor.messages == []
         assert '"a": 1' in found["text"]
         scratch = Path(found["uri"].removeprefix("file://")).parent
         assert scratch.is_dir()
@@ -1167,6 +1168,49 @@ def test_the_server_ends_with_its_client(end: list[str], status: int) -> None:
     assert b'"id": 9' in output  # nonsense is answered, too
 
 
+def write_message(stream: Any, body: bytes) -> None:
+    stream.write(b"Content-Length: %d\r\n\r\n%s" % (len(body), body))
+    stream.flush()
+
+
+def answer_to(number: int, stream: Any) -> dict[str, Any]:
+    """Read messages up to the answer with this number."""
+    while True:
+        size = int(stream.readline().partition(b":")[2])
+        while stream.readline().strip():
+            pass
+        found: dict[str, Any] = json.loads(stream.read(size))
+        if found.get("id") == number:
+            return found
+
+
+def test_what_cannot_be_handled_is_logged_in_a_line() -> None:
+    command = [sys.executable, "-m", "orgrest", "lsp"]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe) as process:
+        assert process.stderr is not None
+        run = {"command": "orgrest.send", "arguments": [{"uri": "untitled:" + "x" * 999}]}
+        bodies = [
+            b'{"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"capabilities": {}}}',
+            b'{"jsonrpc": "2.0", "id": 2, "method": ',
+            b'{"jsonrpc": "2.0", "id": 2, "method": "textDocument/hover", "params": 7}',
+            json.dumps(
+                {"jsonrpc": "2.0", "id": 3, "method": "workspace/executeCommand", "params": run}
+            ).encode(),
+            b'{"jsonrpc": "2.0", "id": 4, "method": "shutdown"}',
+        ]
+        for body in bodies:
+            write_message(process.stdin, body)
+        assert "no open Org or request file" in answer_to(3, process.stdout)["error"]["message"]
+        answer_to(4, process.stdout)
+        write_message(process.stdin, b'{"jsonrpc": "2.0", "method": "exit"}')
+        lines = process.stderr.read().decode().splitlines()
+    assert len(lines) == 4, lines  # pygls tells twice of a message that is not as LSP has it
+    assert all(line.startswith("orgrest: ") and len(line) < 500 for line in lines)
+    assert "Expecting value" in lines[0]
+    assert "no open Org or request file" in lines[3]
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 @pytest.mark.parametrize("tcp", [False, True])
 def test_a_server_that_is_ended_leaves_no_responses_behind(
@@ -1187,21 +1231,14 @@ def test_a_server_that_is_ended_leaves_no_responses_behind(
             connection = stack.enter_context(socket.create_connection(("127.0.0.1", port)))
             into = out = stack.enter_context(connection.makefile("rwb"))
         document = {"uri": "untitled:a.http", "languageId": "http", "version": 1, "text": "\n"}
-        messages = [
+        messages: list[dict[str, Any]] = [
             {"id": 1, "method": "initialize", "params": {"capabilities": {}}},
             {"method": "textDocument/didOpen", "params": {"textDocument": document}},
             {"id": 2, "method": "orgrest/none", "params": {}},
         ]
         for message in messages:
-            body = json.dumps({"jsonrpc": "2.0", **message}).encode()
-            into.write(b"Content-Length: %d\r\n\r\n%s" % (len(body), body))
-            into.flush()
-        found: dict[str, Any] = {}
-        while found.get("id") != 2:
-            size = int(out.readline().partition(b":")[2])
-            while out.readline().strip():
-                pass
-            found = json.loads(out.read(size))
+            write_message(into, json.dumps({"jsonrpc": "2.0", **message}).encode())
+        answer_to(2, out)
         assert list(tmp_path.glob("orgrest-*"))  # the folder of a document that is in none
         process.send_signal(number)
         assert process.wait(TIMEOUT) == -number
