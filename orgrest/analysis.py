@@ -11,6 +11,7 @@ All spans are offsets into the text, whose line ends are LF.
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import json
 import re
@@ -30,19 +31,22 @@ if TYPE_CHECKING:
 
 Severity: TypeAlias = Literal["error", "warning", "hint"]
 
-_NOWEB = re.compile(r"<<[^\n<>]+>>")
+_NOWEB = re.compile(r"<<[ \t]*([^\n<>]*[^ \t\n<>])[ \t]*>>")
 _VARIABLE = re.compile(r"\{\{[^{}\n]*\}\}|:[^\s:=/?#&\"',;<>{}()\[\]]+")
 _WARNINGS = frozenset({"no-request", "unset-environment", "no-netrc-entry"})
 _LISP_CALL = re.compile(r'\(\s*([^\s()"]+)(?:\s+("(?:[^"\\]|\\.)*"))?\s*\)')
+_FIRST_WORD = re.compile(r"([^ \t]+)[ \t]+(?=\S)")
+_EMPTY_LINE = re.compile(r"\n[ \t]*(?=\n)")
 _HERE_WORD = re.compile(r"<<[ \t]*(\w*)")
 
 
 @attrs.frozen
 class Fix:
-    """A change that puts a problem right."""
+    """A change that puts a problem right; a `guess` may not be what was meant."""
 
     title: str
     edits: tuple[org.Edit, ...]
+    guess: bool = False
 
 
 @attrs.frozen
@@ -76,21 +80,48 @@ class _Problem:
     message: str
 
 
+class _Captured:
+    """The names that the parts of a document capture: what is known above a part, at little cost.
+
+    `first` gives for each name, and `lengths` for each length of names, the first part with it.
+    """
+
+    def __init__(self) -> None:
+        self.first: dict[str, int] = {}
+        self.lengths: dict[int, int] = {}
+        self.digest = 0
+
+    def add(self, index: int, names: frozenset[str]) -> None:
+        """Take in what the next part captures."""
+        for name in sorted(names - self.first.keys()):
+            self.first[name] = index
+            self.lengths.setdefault(len(name), index)
+            self.digest = hash((self.digest, name))
+
+
 class Part:
     """A region as it is read: its requests, its block's arguments, its variables' scope.
 
-    `earlier` are the names that earlier blocks capture; `values`, `literal` and `directory` what
-    the block gives its requests (see `variables.Scope.block`).
+    `values`, `literal` and `directory` are what the block gives its requests (see
+    `variables.Scope.block`). `captured` is the document's, `index` says which of its parts this is.
     """
 
-    def __init__(self, region: regions.Region, parsed: syntax.Document) -> None:
+    def __init__(
+        self, region: regions.Region, parsed: syntax.Document, index: int, captured: _Captured
+    ) -> None:
         self.region = region
         self.parsed = parsed
+        self.index = index
+        self._captured = captured
         self.arguments = header.Arguments()
         self.values: dict[str, str] = {}
         self.literal: dict[str, str] = {}
         self.directory: Path | None = None
-        self.earlier: frozenset[str] = frozenset()
+        self.wrong: dict[str, str] = {}
+        """What is wrong with those of the block's ``:var``s that have no value."""
+        self.earlier = captured.digest
+        """Stands for the names that earlier blocks capture, in their order."""
+        captured.add(index, self.captures)
 
     @cached_property
     def captures(self) -> frozenset[str]:
@@ -98,10 +129,36 @@ class Part:
         return frozenset(c.name for request in self.parsed.requests for c in request.captures)
 
     @cached_property
+    def _set(self) -> frozenset[str]:
+        own = (item.name for item in self.parsed.items if isinstance(item, syntax.Definition))
+        return self.captures.union(own)
+
+    @cached_property
+    def _own(self) -> frozenset[str]:
+        return self._set.union(self.values, self.literal)
+
+    def sets(self, name: str) -> bool:
+        """Tell whether the region's own text sets a variable of this name."""
+        return name in self._set
+
+    def captures_above(self, name: str) -> bool:
+        """Tell whether an earlier block captures a variable of this name."""
+        return self._captured.first.get(name, self.index) < self.index
+
+    def knows(self, name: str) -> bool:
+        """Tell whether a variable of this name may be used in the region."""
+        return name in self._own or self.captures_above(name)
+
+    @property
     def names(self) -> frozenset[str]:
         """All names of variables that may be used in the region."""
-        own = (item.name for item in self.parsed.items if isinstance(item, syntax.Definition))
-        return frozenset(own).union(self.captures, self.earlier, self.values, self.literal)
+        return self._own.union(filter(self.captures_above, self._captured.first))
+
+    @property
+    def lengths(self) -> list[int]:
+        """The lengths of these names, the greatest first."""
+        above = {n for n, first in self._captured.lengths.items() if first < self.index}
+        return sorted(above.union(map(len, self._own)), reverse=True)
 
     def scope(self, document: variables.Scope) -> variables.Scope:
         """Return the region's scope within the document's."""
@@ -131,7 +188,9 @@ class Analysis:
         self.text = text
         self.kind = kind
         self._new_scope = scope
-        self.remembered = scope().captured
+        start = scope()
+        self.remembered = start.captured
+        self.secrets = start.secrets
         self._parsed: dict[str, syntax.Document] = {}
         self._known: dict[object, tuple[_Problem, ...]] = {}
         self._parsed_before = before._parsed if before else {}
@@ -147,19 +206,18 @@ class Analysis:
         self._outer: list[Diagnostic] = []
         self._fixes: dict[Diagnostic, Callable[[], tuple[Fix, ...]]] = {}
         self._inherited = header.Inherited(self.document) if self.document else None
-        self.parts = [self._part(region) for region in found]
+        self._languages = _usual_languages(self.document) if self.document else frozenset()
+        captured = _Captured()
+        self.parts = [self._part(region, at, captured) for at, region in enumerate(found)]
         self._parsed_before = {}
-        earlier: frozenset[str] = frozenset()
-        for part in self.parts:
-            part.earlier = earlier
-            earlier |= part.captures
 
     # ------------------------------------------------------------------------------- reading
 
-    def _part(self, region: regions.Region) -> Part:
+    def _part(self, region: regions.Region, index: int, captured: _Captured) -> Part:
         text = region.source.text
         parsed = self._parsed.get(text) or self._parsed_before.get(text)
-        part = Part(region, parsed or region.parsed)
+        part = Part(region, parsed or region.parsed, index, captured)
+        outer = len(self._outer)
         self._parsed[text] = part.parsed
         if region.block is not None and self._inherited is not None:
             try:
@@ -168,7 +226,16 @@ class Analysis:
             except lisp.ArgumentError as error:
                 span = self._line_span(region.block.line)
                 self._outer.append(Diagnostic(span, "error", "bad-argument", str(error)))
+            if not self._is_judged(part):
+                del self._outer[outer:]
         return part
+
+    def _is_judged(self, part: Part) -> bool:
+        """Tell whether a region is evaluated where the user does not choose: `Evaluation.plan`."""
+        block = part.region.block
+        return block is None or (
+            block.language in self._languages and not block.commented and block.result is None
+        )
 
     def _open_scope(self, part: Part, block: org.Block) -> None:
         """Give a block its `:var`s, with the values of those that stand in the document."""
@@ -182,6 +249,7 @@ class Analysis:
             except lisp.ArgumentError as error:
                 span = self.argument_span(block, name) or self._line_span(block.line)
                 self._outer.append(Diagnostic(span, "error", "bad-argument", str(error)))
+                part.wrong[name] = str(error)
                 continue
             if isinstance(value, str):
                 values[name] = value
@@ -229,6 +297,18 @@ class Analysis:
                     return Span(start + one.start, start + one.end)
         return None
 
+    @cached_property
+    def property_texts(self) -> tuple[tuple[str, int, str], ...]:
+        """The header arguments of properties: text, offset, language ("" for all)."""
+        found: list[tuple[str, int, str]] = []
+        document = self.document
+        for number, line in enumerate(document.lines if document else ()):
+            if "header-args" in line.lower() and (match := _PROPERTY.match(line)) and document:
+                language = (match["keyword"] or match["drawer"] or "").strip(":+").lower()
+                start = document.offset(number) + match.start("given")
+                found.append((match["given"].rstrip(" \t"), start, language))
+        return tuple(found)
+
     def _line_span(self, line: int) -> Span:
         """Return the span of a line (from 0) of an Org document, without the blanks around it."""
         document = self.document or org.Document(self.text)
@@ -245,9 +325,10 @@ class Analysis:
         scope = self._new_scope()
         if self.document is not None:
             found += self._call_problems(self.document)
+            found += self._property_problems(self.document)
         for part in self.parts:
-            if part.region.block is not None and part.region.block.result is not None:
-                continue  # a response
+            if not self._is_judged(part):
+                continue
             found += self._argument_problems(part)
             for problem in self._problems(part, part.scope(scope)):
                 found.append(self._placed(part, problem))
@@ -282,10 +363,10 @@ class Analysis:
             part.arguments.values.get("noweb") not in (None, "no", "tangle") and _NOWEB.search(text)
         )
         for problem in _segment_problems(text, parsed.problems, parsed.notices, 0):
-            if not loose:
+            if not loose and not (problem.code == "no-request" and self._needs_none(part)):
                 yield problem
         outer = (tuple(part.values.items()), tuple(part.literal.items()), part.directory)
-        known = hash((outer, part.earlier, tuple(self.remembered.items())))
+        known = hash((outer, part.earlier, tuple(self.remembered.items()), self.secrets))
         start = 0
         definitions: list[syntax.Definition] = []
         for item in parsed.items:
@@ -303,6 +384,30 @@ class Analysis:
                 self._capture(item, scope)
                 definitions = []
                 start = item.span.end
+
+    def _needs_none(self, part: Part) -> bool:
+        """Tell whether a region without a request is as it should be: empty, or part of others."""
+        block = part.region.block
+        if block is None or not part.region.source.text.strip():
+            return not part.region.source.text.strip()
+        given = part.arguments.values.get("noweb-ref")
+        names = {(block.name or "").lower(), given.lower() if isinstance(given, str) else ""}
+        with contextlib.suppress(lisp.ArgumentError):
+            return part.arguments.eval in ("no", "never") or not names.isdisjoint(self._noweb_names)
+        return False
+
+    @cached_property
+    def _noweb_names(self) -> frozenset[str]:
+        """The names in lower case that stand in blocks as ``<<name>>``."""
+        document = self.document
+        return frozenset(
+            match[1].lower()
+            for block in (document.blocks if document else ())
+            if block.kind == "block" and document
+            for match in _NOWEB.finditer(
+                document.text, document.offset(block.first), document.offset(block.last)
+            )
+        )
 
     def _segment(
         self,
@@ -345,15 +450,21 @@ class Analysis:
 
     def _fix(self, part: Part, problem: _Problem) -> tuple[Fix, ...]:
         text = part.region.source.text
-        title, change = _fix(text, problem.code, problem.start, problem.end, part.names)
-        return (Fix(title, (self._edit(part.region, change),)),) if change is not None else ()
+        title, change = _fix(text, problem.code, problem.start, problem.end, part)
+        if change is None:
+            return ()
+        guess = problem.code == "undefined-variable"
+        return (Fix(title, (self._edit(part.region, change),), guess),)
 
     def _misspelt(
-        self, code: str, message: str, name: str, known: Sequence[str], span: Span
+        self, code: str, message: str, known: Sequence[str], span: Span, alike: float = 0.6
     ) -> Diagnostic:
-        """Return the problem of a name that is none of the known ones."""
+        """Return the problem of a name that is none of the known ones.
+
+        `alike` says how like it one of them must be to be offered instead: `difflib`'s ratio.
+        """
         found = Diagnostic(span, "warning", code, message)
-        self._fixes[found] = lambda: _renaming(name, known, span)
+        self._fixes[found] = lambda: _renaming(self.text, known, span, alike)
         return found
 
     def _edit(self, region: regions.Region, change: _Change) -> org.Edit:
@@ -376,31 +487,60 @@ class Analysis:
         return org.Edit(first, first, new)
 
     def _call_problems(self, document: org.Document) -> Iterator[Diagnostic]:
+        names = [one.name for one in document.blocks if one.name and one.kind == "block"]
         for block in document.blocks:
-            if block.call is None or document.block_named(block.call.name) is not None:
+            if block.call is None or block.commented:
+                continue
+            if document.block_named(block.call.name) is not None:
                 continue
             at = called_at(self.text, block)
             span = Span(at, at + len(block.call.name))
-            names = [one.name for one in document.blocks if one.name and one.kind == "block"]
             message = f"no source block is named {block.call.name}"
-            yield self._misspelt("unknown-name", message, block.call.name, names, span)
+            yield self._misspelt("unknown-name", message, names, span)
 
     def _argument_problems(self, part: Part) -> Iterator[Diagnostic]:
         """Yield what is odd in the header arguments written at a region's block."""
         if part.region.block is None:
             return
         for text, start in self.argument_texts(part.region.block):
-            for name, at in argument_names(text):
-                if name[1:].lower() in header.KNOWN:
-                    continue
-                span = Span(start + at, start + at + len(name))
-                message = f"no header argument {name} is known: it has no effect"
-                known = [f":{one}" for one in header.KNOWN]
-                yield self._misspelt("unknown-argument", message, name, known, span)
+            yield from self._unknown_arguments(text, start)
+
+    def _property_problems(self, document: org.Document) -> Iterator[Diagnostic]:
+        """Yield what is odd in properties that give blocks of ours, and no others, arguments."""
+        blocks = [block for block in document.blocks if block.kind == "block"]
+        ours = all(block.language in self._languages for block in blocks)
+        read = {text.partition(" ")[2].strip() for _, text in document.keywords}
+        for heading in {part.region.block.heading for part in self.parts if part.region.block}:
+            read.update(text for here in heading.path() for text in here.properties.values())
+        for text, start, language in self.property_texts:
+            if text not in read:
+                continue  # an example, as it stands in a block of text
+            if language in self._languages or (ours and not language):
+                yield from self._unknown_arguments(text, start)
+
+    def _unknown_arguments(self, text: str, start: int) -> Iterator[Diagnostic]:
+        for name, at in argument_names(text):
+            if name[1:].lower() in header.KNOWN:
+                continue
+            span = Span(start + at, start + at + len(name))
+            message = f"no header argument {name} is known: it has no effect"
+            yield self._misspelt("unknown-argument", message, _ARGUMENTS, span, 0.8)
 
 
+_PROPERTY = re.compile(
+    r"[ \t]*(?:#\+property:[ \t]+header-args(?P<keyword>\S*)|:header-args(?P<drawer>\S*):)"
+    r"[ \t]+(?P<given>.*)",
+    re.IGNORECASE,
+)
 _VAR = re.compile(r":?var[ \t]+")
+_ARGUMENTS = [f":{name}" for name in header.KNOWN]
 _HEADER_LINE = re.compile(r"[ \t]*#\+(\w+)(?:\[.*?\])?:[ \t]*(.*)")
+
+
+def _usual_languages(document: org.Document) -> frozenset[str]:
+    """Return the languages of the blocks that are evaluated unless `Options` say otherwise."""
+    used = {block.language for block in document.blocks if block.call is None}
+    return frozenset({"restclient"}) if "restclient" in used else org.REQUEST_LANGUAGES
 
 
 def called_at(text: str, block: org.Block) -> int:
@@ -459,11 +599,11 @@ def assignments(text: str) -> Iterator[Assignment]:
             word_at += len(word) + 1
 
 
-def _renaming(name: str, known: Sequence[str], span: Span) -> tuple[Fix, ...]:
-    """Return the fix that puts the known name in that is most like `name`, if any is."""
+def _renaming(text: str, known: Sequence[str], span: Span, alike: float) -> tuple[Fix, ...]:
+    """Return the fix that puts the known name in that is most like the one there, if any is."""
     return tuple(
-        Fix(f"Replace with {close}", (org.Edit(span.start, span.end, close),))
-        for close in get_close_matches(name, known, 1)
+        Fix(f"Replace with {close}", (org.Edit(span.start, span.end, close),), guess=True)
+        for close in get_close_matches(text[span.start : span.end], known, 1, alike)
     )
 
 
@@ -507,12 +647,20 @@ def _extent(text: str, offset: int) -> tuple[int, int]:
     return start, max(start, offset + len(line.rstrip()))
 
 
-def _fix(
-    text: str, code: str, start: int, end: int, names: frozenset[str]
-) -> tuple[str, _Change | None]:
+def _fix(text: str, code: str, start: int, end: int, part: Part) -> tuple[str, _Change | None]:
     """Return the obvious change that puts a problem right, if there is one, and its title."""
     line = text.rfind("\n", 0, start) + 1
     found = text[start:end]
+    if code == "bad-header":
+        request = part.request_at(start)
+        if request is None or any(x.span.start <= start <= x.span.end for x in request.headers):
+            return "", None  # a header with a value that cannot be one
+        first = _FIRST_WORD.match(found)
+        if first is not None and registry.header(first[1]) is not None:
+            change = _Change(start + first.end(1), start + first.end(), ": ")
+            return f"Put a colon behind {first[1]}", change
+        if _EMPTY_LINE.search(text, start, request.span.end):
+            return "", None
     if code in ("no-empty-line", "bad-header") and line:
         return "Put an empty line before the body", _Change(line, line, "\n", lines=True)
     if code == "no-separator":
@@ -523,7 +671,7 @@ def _fix(
         return "Remove this line", _Change(start, end, "", lines=True)
     if code == "undefined-variable":
         name = found.strip(":{} \t")
-        for close in get_close_matches(name, names - {name}, 1):
+        for close in get_close_matches(name, part.names - {name}, 1):
             at = start + found.find(name)
             return f"Replace with {close}", _Change(at, at + len(name), close)
     if code == "lisp" and (match := _LISP_CALL.match(text, start)):

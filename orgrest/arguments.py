@@ -83,6 +83,14 @@ class Arguments:
             )
         return default if value is None else value
 
+    @property
+    def eval(self) -> str:
+        """What ``:eval`` says; without one, ``:noeval`` means no.
+
+        Raises ArgumentError where the value is Emacs Lisp.
+        """
+        return self.get("eval") or ("no" if "noeval" in self else "")
+
     def flag(self, name: str) -> bool:
         """Tell whether a yes-or-no argument says yes; a name alone does."""
         return name in self.values and self.get(name, "yes").lower() not in ("no", "nil")
@@ -175,6 +183,7 @@ KNOWN: Mapping[str, Known] = {
             "query-export": "During Org's export only after a question.",
         },
     ),
+    "noeval": Known("The same as :eval no, unless there is an :eval."),
     "cache": Known("Send only when the block has changed.", _YES_NO),
     "wrap": Known(
         "The block around the result.",
@@ -210,6 +219,7 @@ KNOWN: Mapping[str, Known] = {
         inert=True,
     ),
     "session": Known("The session of an interpreter.", {"none": "None."}, inert=True),
+    "cmdline": Known("Arguments for a program that evaluates the block.", inert=True),
     "hlines": Known("Whether tables keep their lines.", _YES_NO, inert=True),
     "rownames": Known("Whether tables have row names.", _YES_NO, inert=True),
     "tangle": Known("The file that the block is tangled to.", _YES_NO, inert=True),

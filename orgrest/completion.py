@@ -189,6 +189,7 @@ class _Above:
         self._request = -1  # where its line ends
         self._body = -1  # where its body starts, if that is known
         self._searched = 0  # how far that was looked for
+        self._passed = 0  # how far comments are known to end no request
         at = 0
         while match := _LINES.search(self._text, at, line):
             at = self._read(match)
@@ -244,6 +245,8 @@ class _Above:
             return len(comment["indent"]) <= self._indent
         if comment["comment"].startswith("###"):
             return True
+        if comment.start() < self._passed:
+            return False
         match = _COMMENTS.match(self._text, comment.start(), self._line + 1)
         if match is None:
             return True
@@ -251,11 +254,14 @@ class _Above:
             self.also_head = not match["gap"] and comment["comment"].strip(_BLANKS) != "#"
             return True
         below = match["below"].rstrip(_BLANKS)
-        return (
+        if (
             below.startswith("#")
             or requests.is_request_line(below)
             or requests.DEFINITION.fullmatch(below) is not None
-        )
+        ):
+            return True
+        self._passed = match.start("below")
+        return False
 
     def _define(self, match: re.Match[str]) -> int:
         value, note, end = match["value"].rstrip(_BLANKS), "", match.end()
@@ -294,7 +300,7 @@ _FILE_LINE = re.compile(r"<[ \t]+(.*)")
 _VARIABLE = re.compile(r"(\{\{[ \t]*|:)([^\s:={}\"'(),/?#&<>\[\]]*)$")
 _SCHEME = re.compile(r"(?i:\b(?:https?|wss?|ftp|file))$")
 _BEHIND_WORD = re.compile(r"[\w\-\"'\])}]$")
-_STRING = re.compile(r"\"(?:[^\"\\]|\\.)*\"")
+_STRINGS = re.compile(r"(?:[^\"]++|\"(?:[^\"\\]++|\\.)*+\")*+")
 _FUNCTION = re.compile(r"(?:^|[(,]|(?<![\w\")])[ \t])[ \t]*([A-Za-z_][A-Za-z0-9_]*|)$")
 _ENV = re.compile(r"\benv[ \t]*\([ \t]*\"([^\"]*)$")
 _BEGIN = re.compile(r"[ \t]*#\+begin_src[ \t]+(\S*)(?:(?<=\S)([ \t].*))?", re.IGNORECASE)
@@ -474,7 +480,7 @@ class _Place:
     def _expression(self, text: str) -> Iterator[Context]:
         if text.startswith(("(", "'", "`")):
             return  # Lisp
-        if '"' in _STRING.sub("", text):  # a string that is being typed
+        if not _STRINGS.fullmatch(text):  # a string that is being typed
             if name := _ENV.search(text):
                 yield self._here("environment", name[1], rest=r"\w*")
             else:

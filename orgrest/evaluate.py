@@ -518,15 +518,16 @@ class Evaluation:
         return error
 
     def _skips(self, block: org.Block, arguments: header.Arguments) -> Outcome | None:
-        wanted = arguments.get("eval")
+        wanted = arguments.eval
         line = block.line + 1
         if wanted in ("no", "never"):
             return Outcome(line, block.name, "skipped")
         if wanted == "query" and not self._options.dry_run:
             where = f"{self._file}:{line}"
+            name = f" {block.name}" if block.name else ""
             if self._options.ask is None:
                 reason = ":eval query needs a terminal to ask on"
-            elif self._options.ask(f"Evaluate the block {block.name or ''} at {where}?"):
+            elif self._options.ask(f"Evaluate the block{name} at {where}?"):
                 return None
             else:
                 reason = "not evaluated, as you said"

@@ -27,13 +27,18 @@ _MOST = 2000
 def hover(analysis: Analysis, names: Names, offset: int) -> tuple[str, Span] | None:
     """Return what there is to say about the place at `offset`, and what it is about; or None."""
     occurrence = names.at(offset)
-    if occurrence is not None and occurrence.part is not None and occurrence.part >= 0:
-        part = analysis.parts[occurrence.part]
-        return _variable(analysis, names, part, occurrence), occurrence.span
+    where = names.part(occurrence) if occurrence is not None else None
+    if occurrence is not None and where is not None:
+        return _variable(analysis, names, where, occurrence), occurrence.span
+    for text, start, _ in analysis.property_texts:
+        if start <= offset <= start + len(text):
+            return _argument(text, start, offset)
     for part in analysis.parts:
-        argument = _argument(analysis, part, offset)
-        if argument is not None:
-            return argument
+        block = part.region.block
+        for text, start in analysis.argument_texts(block) if block is not None else ():
+            argument = _argument(text, start, offset)
+            if argument is not None:
+                return argument
         if part.region.span.start <= offset <= part.region.span.end:
             found = _in_part(analysis, part, offset)
             if found is not None:
@@ -42,16 +47,14 @@ def hover(analysis: Analysis, names: Names, offset: int) -> tuple[str, Span] | N
     return _status(analysis.text, offset)
 
 
-def _argument(analysis: Analysis, part: Part, offset: int) -> tuple[str, Span] | None:
-    """Return what there is to say about a header argument written at a block."""
-    block = part.region.block
-    for text, start in analysis.argument_texts(block) if block is not None else ():
-        for name, at in argument_names(text):
-            span = Span(start + at, start + at + len(name))
-            known = KNOWN.get(name[1:])
-            if known is not None and span.start <= offset <= span.end:
-                values = "\n".join(f"- `{value}`: {said}" for value, said in known.values.items())
-                return f"**{name}**\n\n{known.description}\n\n{values}".rstrip(), span
+def _argument(text: str, start: int, offset: int) -> tuple[str, Span] | None:
+    """Return what there is to say about one of the header arguments that stand at `start`."""
+    for name, at in argument_names(text):
+        span = Span(start + at, start + at + len(name))
+        known = KNOWN.get(name[1:])
+        if known is not None and span.start <= offset <= span.end:
+            values = "\n".join(f"- `{value}`: {said}" for value, said in known.values.items())
+            return f"**{name}**\n\n{known.description}\n\n{values}".rstrip(), span
     return None
 
 
@@ -87,19 +90,22 @@ def _variable(analysis: Analysis, names: Names, part: Part, one: Occurrence) -> 
     inside = part.region.from_file(one.span.start)
     request = part.parsed.request_at(inside)
     value = None
-    scope = variables.Scope()
+    secrets = analysis.secrets
     if request is not None:
         scope = analysis.scope_of(part, request)
         value = variables.value_of(one.name, request, scope)
+        secrets = scope.secrets
     if one.role == "capture":
         value = analysis.remembered.get(one.name, variables.UNKNOWN)
     lines = [f"**{one.name}**"]
     if value is None and one.role == "use":
         lines.append("is not defined here")
+    elif value == variables.UNKNOWN and one.name in part.wrong and not part.sets(one.name):
+        lines.append(part.wrong[one.name])
     elif value == variables.UNKNOWN:
         lines.append("gets its value when requests are sent")
     elif value is not None:
-        lines.append(_code(_known(results.mask(value, scope.secrets))))
+        lines.append(_code(_known(results.mask(value, secrets))))
     places = names.definitions(one)
     numbers = [analysis.text.count("\n", 0, place.span.start) + 1 for place in places]
     how = {"definition": "set", "capture": "captured from a response", "argument": "given by :var"}

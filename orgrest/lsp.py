@@ -16,7 +16,9 @@ import asyncio
 import contextlib
 import functools
 import gc
+import logging
 import os
+import signal
 import sys
 import threading
 from typing import TYPE_CHECKING, Any
@@ -33,6 +35,7 @@ from orgrest.hover import hover
 from orgrest.model import OrgrestError, Span
 from orgrest.names import Names, Occurrence
 from orgrest.positions import Place
+from orgrest.results import mask, visible
 from orgrest.sending import Run
 from orgrest.server import (
     Document,
@@ -47,6 +50,9 @@ if TYPE_CHECKING:
 
     from orgrest.analysis import Analysis
     from orgrest.positions import Text
+
+_LONG = 200
+"""How much of a message is logged, in characters."""
 
 _Token = int | str | None
 
@@ -93,7 +99,8 @@ async def _copy_as_curl(
     try:
         async for outcome in run.outcomes():
             if outcome.reason is not None:
-                raise outcome.reason
+                reason = visible(mask(outcome.reason.reason, outcome.secrets))
+                raise JsonRpcException(reason, types.LSPErrorCodes.RequestFailed)
             commands += (to_command(exchange.request) for exchange in outcome.exchanges)
     except OrgrestError as error:
         raise JsonRpcException(error.reason, types.LSPErrorCodes.RequestFailed) from error
@@ -344,7 +351,7 @@ async def _actions(server: Server, params: types.CodeActionParams) -> list[types
                     fix.title,
                     kind=types.CodeActionKind.QuickFix,
                     diagnostics=[to_diagnostic(text, one)],
-                    is_preferred=True,
+                    is_preferred=not fix.guess,
                     edit=server.workspace_edit(document.uri, version, text, fix.edits),
                 )
                 for fix in analysis.fixes(one)
@@ -428,10 +435,44 @@ def _favour_typing() -> None:
     gc.set_threshold(50_000, 20, 50)
 
 
+class _OneLine(logging.Formatter):
+    """What pygls has to say of a message that it could not handle, without its tracebacks."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Give the line: the message, cut where it is long, and the error."""
+        first, *more = record.getMessage().strip().splitlines() or [""]
+        error = record.exc_info[1] if record.exc_info else None
+        last = str(error) if error is not None else more[-1] if more else ""
+        said = (x if len(x) <= _LONG else f"{x[:_LONG]}..." for x in (first, last) if x)
+        return visible(f"orgrest: {': '.join(said)}", one_line=True)
+
+
+def _log_in_short() -> None:
+    """Write what the libraries log to standard error, a line each."""
+    handler = logging.StreamHandler()
+    handler.setFormatter(_OneLine())
+    logging.basicConfig(level=logging.WARNING, handlers=[handler])
+
+
+def _clean_up_when_ended(server: Server) -> None:
+    """Let the signals that end a process leave nothing behind of this one."""
+
+    def end(number: int, _: object) -> None:
+        server.stop()
+        signal.signal(number, signal.SIG_DFL)
+        signal.raise_signal(number)  # at once: a thread waits for standard input
+
+    for name in ("SIGTERM", "SIGHUP"):
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), end)
+
+
 def serve_stdio() -> int:
     """Serve the client at standard input and output; give the exit status."""
     server = make_server()
     _favour_typing()
+    _log_in_short()
+    _clean_up_when_ended(server)
     try:
         server.start_io()
     finally:
@@ -447,6 +488,8 @@ def serve_tcp(host: str, port: int, announce: Callable[[int], None]) -> int:
     """
     server = make_server()
     _favour_typing()
+    _log_in_short()
+    _clean_up_when_ended(server)
     try:
         with contextlib.suppress(SystemExit, KeyboardInterrupt):
             asyncio.run(_serve_one(server, host, port, announce))

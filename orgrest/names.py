@@ -30,9 +30,6 @@ _NAMED = re.compile(
     r"[ \t]*(\S.*)",
     re.IGNORECASE,
 )
-_PROPERTY = re.compile(
-    r"[ \t]*(?:#\+property:[ \t]+header-args\S*|:header-args\S*:)[ \t]+(.*)", re.IGNORECASE
-)
 _NOWEB = re.compile(r"<<([^\s<>()]+(?:[ \t]+[^\s<>()]+)*)(?:\(([^\n<>]*)\))?>>")
 _TARGET = re.compile(r"([^\W\d][^\s\[\](),\"']*)(?:\[[^\]]*\])?(?:\(([^\n]*)\))?")
 _POST = re.compile(r":post[ \t]+([^\s(\[]+)(?:\(([^\n]*)\))?")
@@ -68,12 +65,13 @@ class Names:
     @cached_property
     def variables(self) -> list[Occurrence]:
         """Variables, where they are set and used."""
-        found: list[Occurrence] = []
-        for index, part in enumerate(self.analysis.parts):
-            found += self._in_part(index, part)
-        found += self._set_by_properties()
-        found += self._arguments_of_calls
-        return found
+        properties = self._set_by_properties()
+        return [*self._in_parts, *properties, *self._arguments_of_calls]
+
+    @cached_property
+    def _in_parts(self) -> list[Occurrence]:
+        parts = enumerate(self.analysis.parts)
+        return [one for index, part in parts for one in self._in_part(index, part)]
 
     def _in_part(self, index: int, part: Part) -> Iterator[Occurrence]:
         region = part.region
@@ -87,13 +85,10 @@ class Names:
                     yield Occurrence(one.name, span, "argument", index)
 
     def _set_by_properties(self) -> Iterator[Occurrence]:
-        document = self.analysis.document
-        for number, line in enumerate(document.lines if document else ()):
-            if ":var" in line and (match := _PROPERTY.match(line)) and document:
-                start = document.offset(number) + match.start(1)
-                for one in assignments(match[1]):
-                    span = Span(start + one.start, start + one.end)
-                    yield Occurrence(one.name, span, "argument", -1)
+        for text, start, _ in self.analysis.property_texts:
+            for one in assignments(text):
+                span = Span(start + one.start, start + one.end)
+                yield Occurrence(one.name, span, "argument", -1)
 
     # ------------------------------------------------------------------------------ elements
 
@@ -145,8 +140,8 @@ class Names:
             if "#+" in line and not inside[number] and (match := _NAMED.match(line)):
                 role: Role = "use" if match[1].lower().startswith("result") else "definition"
                 yield match[2].rstrip(), document.offset(number) + match.start(2), role, None
-            if "header-args" in line and (match := _PROPERTY.match(line)):
-                yield from _in_arguments(match[1], document.offset(number) + match.start(1))
+        for text, start, _ in self.analysis.property_texts:
+            yield from _in_arguments(text, start)
         for block in document.blocks:
             for text, start in self.analysis.argument_texts(block):
                 yield from _in_arguments(text, start)
@@ -186,7 +181,7 @@ class Names:
             return frozenset({0})
         own = {
             one.part
-            for one in self.variables
+            for one in self._in_parts  # a call's argument means the variable that it replaces
             if one.name == name and one.role in ("definition", "argument")
         }
         inherits = {
@@ -200,9 +195,16 @@ class Names:
             number
             for number, part in enumerate(parts)
             if name in part.captures
-            or (name in part.earlier and number not in own and number not in inherits)
+            or (part.captures_above(name) and number not in own and number not in inherits)
         }
         return frozenset(shares) if index in shares else frozenset({index})
+
+    def part(self, name: Occurrence) -> Part | None:
+        """Return a part where a variable has its value; None where it is set for no part."""
+        if name.part == -1:
+            inheriting = self._parts_of(name.name, -1) - {-1}
+            return self.analysis.parts[min(inheriting)] if inheriting else None
+        return None if name.part is None else self.analysis.parts[name.part]
 
     def definitions(self, name: Occurrence) -> list[Occurrence]:
         """Return where what `name` names is set: the last place above it, else all."""
@@ -242,8 +244,7 @@ class Names:
                 one.name.lower() == folded for one in self.elements
             )
         parts = {one.part for one in self.same(name)}
-        known = (part.names for i, part in enumerate(self.analysis.parts) if i in parts)
-        return any(new in names for names in known)
+        return any(part.knows(new) for i, part in enumerate(self.analysis.parts) if i in parts)
 
     def _check_meaning(self, places: list[Occurrence], edits: list[org.Edit], new: str) -> None:
         """Raise RenameError where the new text would hold more, or less, of the new name."""
@@ -271,12 +272,11 @@ def _in_arguments(text: str, start: int) -> Iterator[tuple[str, int, Role, tuple
 def _of_items(part: Part) -> Iterator[tuple[str, int, Role]]:
     """Yield the variables in a region's text: name, offset and role."""
     text = part.region.source.text
-    names = part.names
-    lengths = sorted({len(name) for name in names}, reverse=True)
+    lengths = part.lengths
 
     def uses(template: syntax.Template) -> Iterator[tuple[str, int, Role]]:
         stop = len(template.text)
-        for found in variables.references(template.text, 0, stop, lengths, names.__contains__):
+        for found in variables.references(template.text, 0, stop, lengths, part.knows):
             yield found.name, template.offset(found.at), "use"
 
     for item in part.parsed.items:

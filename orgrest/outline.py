@@ -160,16 +160,15 @@ def tokens(analysis: Analysis, within: Span | None = None) -> list[Token]:
 def _tokens(part: Part) -> Iterator[tuple[int, int, TokenType]]:
     """Yield start, end and type of tokens in a region: none overlap, none is longer than a line."""
     text = part.region.source.text
-    lengths = sorted({len(name) for name in part.names}, reverse=True)
+    lengths = part.lengths
 
     def inside(
         template: syntax.Template, kind: TokenType | None
     ) -> Iterator[tuple[int, int, TokenType]]:
         """Yield a template's variables, and what is between them as tokens of a type."""
         at = 0
-        names = part.names
         stop = len(template.text)
-        for one in variables.references(template.text, 0, stop, lengths, names.__contains__):
+        for one in variables.references(template.text, 0, stop, lengths, part.knows):
             if kind:
                 yield from _lines(template, at, one.start, kind)
             yield template.offset(one.start), template.offset(one.end - 1) + 1, "variable"

@@ -60,8 +60,8 @@ class Run:
 
     @property
     def captured(self) -> dict[str, str]:
-        """What the requests captured so far."""
-        return self._scope.captured
+        """What the requests of this run captured so far."""
+        return self._scope.new_captures
 
     async def outcomes(self) -> AsyncIterator[Outcome]:
         """Send, and yield what comes of each request.

@@ -16,9 +16,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import itertools
 import re
 import shutil
 import tempfile
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
@@ -78,10 +80,14 @@ class Document:
         self.path = Path(found) if local and found else None
         self.cookies = Cookies()
         self.captured: dict[str, str] = {}
+        self.secrets: frozenset[str] = frozenset()
+        """Those of all runs: what was captured may hold them."""
         self.analysis: Analysis | None = None
         self.names: Names | None = None
         self.followed: list[list[Change]] = []
         """The changes since each of the runs under way has begun."""
+        self.shown: set[int] = set()
+        """The numbers of the runs under way: each shows its responses in a file of its own."""
         self.timer: asyncio.TimerHandle | None = None
         self.lock = asyncio.Lock()
 
@@ -208,7 +214,12 @@ class Server(LanguageServer):
 
     def scope(self, document: Document) -> Scope:
         """Return the scope of a document: files only in its folder."""
-        return Scope.of_user(document.name, self.folder(document), remembered=document.captured)
+        return Scope.of_user(
+            document.name,
+            self.folder(document),
+            remembered=document.captured,
+            secrets=document.secrets,
+        )
 
     def folder(self, document: Document) -> Path:
         """Return the folder of a document; one that is in none gets one with nothing in it."""
@@ -219,8 +230,12 @@ class Server(LanguageServer):
         async with document.lock:
             text = document.text
             before = document.analysis
-            known = before is not None and before.remembered == document.captured
-            if before is None or before.text != text.text or not known:
+            if (
+                before is None
+                or before.text != text.text
+                or before.remembered != document.captured
+                or before.secrets != document.secrets
+            ):
                 document.analysis = await asyncio.to_thread(
                     Analysis, text.text, document.kind, lambda: self.scope(document), before
                 )
@@ -342,32 +357,50 @@ class Server(LanguageServer):
             ask=self.ask,
         )
         found: list[dict[str, Any]] = []
+        captured: dict[str, str] = {}
+        responses: list[tuple[dict[str, Any], list[Rendered]]] = []
+        number = next(n for n in itertools.count(1) if n not in document.shown)
+        document.shown.add(number)
         document.followed.append(changes)
         self._runs.add(run)
         progress = _Progress(self, run)
         try:
             await progress.begin(token)
             async for outcome in run.outcomes():
-                document.captured = run.captured
-                result = await self._keep(document, snapshot, changes, outcome)
+                captured, known = run.captured, captured
+                new = dict(captured.items() - known.items())
+                document.captured = {**document.captured, **new}  # others may be under way
+                document.secrets |= outcome.secrets
+                result = await self._keep(document, snapshot, changes, outcome, responses)
                 progress.report(result["message"])
                 found.append(result)
         except CancelledRunError:
             found.append({"state": "cancelled", "message": "cancelled"})
         except OrgrestError as error:
-            self.tell(error.reason)
-            found.append({"state": "failed", "message": error.reason})
+            reason = visible(mask(error.reason, document.secrets))
+            self.tell(reason)
+            found.append({"state": "failed", "message": reason})
         finally:
             run.stop()
             self._runs.discard(run)
             document.followed = [one for one in document.followed if one is not changes]
+            document.shown.discard(number)
             progress.end(found[-1]["message"] if found else "")
+        await self._show(document, number, responses)
         return found
 
     async def _keep(
-        self, document: Document, snapshot: Text, changes: list[Change], outcome: Outcome
+        self,
+        document: Document,
+        snapshot: Text,
+        changes: list[Change],
+        outcome: Outcome,
+        responses: list[tuple[dict[str, Any], list[Rendered]]],
     ) -> dict[str, Any]:
-        """Put an outcome where it belongs, and tell about it in JSON."""
+        """Put an outcome where it belongs, and tell about it in JSON.
+
+        What belongs nowhere in the document is added to `responses`, to be shown.
+        """
 
         def safe(text: str) -> str:
             return visible(mask(text, outcome.secrets))
@@ -387,15 +420,18 @@ class Server(LanguageServer):
                 await asyncio.to_thread(write_result, path, content)
             except FileError as error:
                 self.tell(safe(str(error)))
-        if outcome.placing is not None and outcome.change is not None:
+        shown = [e.rendered for e in outcome.exchanges if e.rendered is not None]
+        placed = outcome.placing is not None and outcome.change is not None
+        if placed and not self.can("workspace", "apply_edit"):
+            responses.append((result, shown))
+            result["message"] += "; this editor takes no edits: the result is shown instead"
+        elif outcome.placing is not None and outcome.change is not None:
             trouble = await self._put(document, snapshot, changes, outcome.placing)
             if trouble is not None:
-                shown = [e.rendered for e in outcome.exchanges if e.rendered is not None]
-                result |= await self._show(document, shown)
+                responses.append((result, shown))
                 result |= {"state": "failed", "message": safe(trouble)}
-        elif document.kind == "http":
-            shown = [e.rendered for e in outcome.exchanges if e.rendered is not None]
-            result |= await self._show(document, shown)
+        elif document.kind == "http" and shown:
+            responses.append((result, shown))
         if result["state"] == "failed":
             self.tell(result["message"])
         for note in outcome.notes:
@@ -406,8 +442,6 @@ class Server(LanguageServer):
         self, document: Document, snapshot: Text, changes: list[Change], placing: Placing
     ) -> str | None:
         """Offer the client the edit that puts a result in; give what stands against it, or None."""
-        if not self.can("workspace", "apply_edit"):
-            return "this editor takes no edits: the result is shown instead"
         reason: str | None = None
         for _ in range(TRIES):
             if self.document(document.uri) is not document:
@@ -454,26 +488,39 @@ class Server(LanguageServer):
         identifier = types.OptionalVersionedTextDocumentIdentifier(uri, version)
         return types.WorkspaceEdit(document_changes=[types.TextDocumentEdit(identifier, changes)])
 
-    async def _show(self, document: Document, found: list[Rendered]) -> dict[str, Any]:
-        """Show responses in a document of their own; give their text, language and URI."""
-        if not found:
-            return {}
-        language, suffix = _LANGUAGES.get(
-            found[0].language, (found[0].language, f".{found[0].language}")
-        )
+    async def _show(
+        self,
+        document: Document,
+        number: int,
+        responses: list[tuple[dict[str, Any], list[Rendered]]],
+    ) -> None:
+        """Show the responses of a run in a document of their own; add what was shown to each."""
+        if not responses:
+            return
         stem = re.sub(r"[^\w.-]+", "-", Path(document.name).stem) or "response"
-        texts: list[str] = []
-        for number, one in enumerate(found, 1):
-            if one.data is not None:
-                path = self.scratch() / f"{stem}.response-{number}{one.extension}"
-                await asyncio.to_thread(write_result, path, one.data)
-                texts.append(f"{len(one.data)} bytes of binary data, in {path}\n\n")
-            texts.append(one.text)
-        text = "".join(texts)
-        path = self.scratch() / f"{stem}.response{suffix}"
-        await asyncio.to_thread(write_result, path, text.encode("utf-8", "backslashreplace"))
-        await self._show_document(path)
-        return {"text": text, "language": language, "uri": path.as_uri()}
+        stem += f"-{sha256(document.uri.encode()).hexdigest()[:8]}"  # others may have this name
+        stem += f"-{number}" if number > 1 else ""
+        count = itertools.count(1)
+        languages = {one.language for _, found in responses for one in found}
+        language = languages.pop() if len(languages) == 1 else "text"
+        path = self.scratch() / f"{stem}.response{_language(language)[1]}"
+        try:
+            for result, found in responses:
+                texts: list[str] = []
+                for one in found:
+                    if one.data is not None:
+                        data = self.scratch() / f"{stem}.response-{next(count)}{one.extension}"
+                        await asyncio.to_thread(write_result, data, one.data)
+                        texts.append(f"{len(one.data)} bytes of binary data, in {data}\n\n")
+                    texts.append(one.text)
+                shown = _language(found[0].language)[0] if found else "plaintext"
+                result |= {"text": "".join(texts), "language": shown, "uri": path.as_uri()}
+            text = "\n".join(result["text"] for result, _ in responses)
+            await asyncio.to_thread(write_result, path, text.encode("utf-8", "backslashreplace"))
+        except FileError as error:
+            self.tell(str(error))
+        else:
+            await self._show_document(path)
 
     async def _show_document(self, path: Path) -> None:
         if self.can("window", "show_document", "support"):
@@ -522,6 +569,11 @@ class _Progress:
         if self._token is not None:
             self._progress.end(self._token, types.WorkDoneProgressEnd(message=message))
             self._progress.tokens.pop(self._token, None)
+
+
+def _language(name: str) -> tuple[str, str]:
+    """Return what the protocol calls a language of ours, and how names of its files end."""
+    return _LANGUAGES.get(name, (name, f".{name}"))
 
 
 def _moved(snapshot: Text, changes: list[Change], start: int) -> int | None:

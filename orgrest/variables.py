@@ -136,6 +136,7 @@ class _Shared:
     overrides: Mapping[str, str]
     captures: dict[str, tuple[str, Source | None, int]] = attrs.field(factory=dict)
     secrets: set[str] = attrs.field(factory=set)
+    lengths: set[int] = attrs.field(factory=set)  # of the names of overrides and captures
 
 
 class Scope:
@@ -152,13 +153,15 @@ class Scope:
         netrc: Path | None = None,
         overrides: Mapping[str, str] | None = None,
         remembered: Mapping[str, str] | None = None,
+        secrets: Iterable[str] = (),
     ) -> None:
         """Start a document's scope.
 
         `directory` is the document's folder: paths start there, and only files below it, and below
         the folders of `allow_read`, are read. `environ` is what `env` reads, and `env_file` what it
         reads next; `netrc` is the netrc file. `overrides` are variables that win over all others;
-        `remembered` are captures of earlier runs, over which all others win.
+        `remembered` are captures of earlier runs, over which all others win, and `secrets` the
+        secrets of those runs: a capture may hold one.
         """
         self.directory = directory if directory is not None else Path()
         self._shared = _Shared(
@@ -170,7 +173,9 @@ class Scope:
             netrc=netrc,
             overrides=overrides or {},
             captures={name: (value, None, 0) for name, value in (remembered or {}).items()},
+            secrets=set(secrets),
         )
+        self._shared.lengths |= {len(x) for x in (*self._shared.overrides, *self._shared.captures)}
         self._values: Mapping[str, str] = {}
         self._literal: Mapping[str, str] = {}
 
@@ -184,6 +189,7 @@ class Scope:
         env_file: Mapping[str, str] | None = None,
         overrides: Mapping[str, str] | None = None,
         remembered: Mapping[str, str] | None = None,
+        secrets: Iterable[str] = (),
     ) -> Scope:
         """Start the scope of a document of this process' user: their environment and netrc file."""
         path = Path(os.environ.get("NETRC") or Path.home() / ".netrc")
@@ -196,6 +202,7 @@ class Scope:
             netrc=path if path.is_file() else None,
             overrides=overrides,
             remembered=remembered,
+            secrets=secrets,
         )
 
     def block(
@@ -218,12 +225,13 @@ class Scope:
 
     @property
     def secrets(self) -> frozenset[str]:
-        """The values that came from the environment, an env file or netrc so far."""
+        """The values that came from the environment, an env file or netrc so far, or earlier."""
         return frozenset(self._shared.secrets)
 
     def capture(self, parsed: ParsedRequest, name: str, value: str) -> None:
         """Set `name` for what stands further down in this block, and in the later blocks."""
         self._shared.captures[name] = (value, parsed.source, parsed.span.start)
+        self._shared.lengths.add(len(name))
 
     @property
     def captured(self) -> dict[str, str]:
@@ -231,10 +239,16 @@ class Scope:
         captures = dict(self._shared.captures)  # at once: a run may go on in another thread
         return {name: value for name, (value, _, _) in captures.items()}
 
-    def names(self) -> frozenset[str]:
-        """Return the names of all variables that come from outside the request's own text."""
-        shared = self._shared
-        return frozenset().union(shared.overrides, shared.captures, self._values, self._literal)
+    @property
+    def new_captures(self) -> dict[str, str]:
+        """The captures so far, without those of earlier runs."""
+        captures = dict(self._shared.captures)
+        return {name: value for name, (value, source, _) in captures.items() if source is not None}
+
+    @property
+    def lengths(self) -> set[int]:
+        """The lengths of the names of variables that come from outside the request's own text."""
+        return self._shared.lengths.union(map(len, self._values), map(len, self._literal))
 
     def overrides(self, name: str) -> bool:
         """Tell whether a variable's value was given from outside, so that no other counts."""
@@ -419,8 +433,7 @@ class _Expansion:
         self._open: list[str] = []
         self._size = 0  # of the values put in so far, in the whole request
         self._notices = list(parsed.notices)
-        outside = scope.names()
-        self._lengths = sorted(parsed.known.lengths | {len(name) for name in outside}, reverse=True)
+        self._lengths = sorted(parsed.known.lengths | scope.lengths, reverse=True)
 
     def request(self) -> Request:
         parsed = self._parsed

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import tracemalloc
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,8 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orgrest import org, outline, variables
+from orgrest import demo, org, outline, variables
 from orgrest.analysis import Analysis, Diagnostic, Fix
+from orgrest.evaluate import Evaluation, Options
 from orgrest.hover import hover
 from orgrest.names import Names, RenameError
 
@@ -159,6 +161,16 @@ def test_a_fix_puts_it_right(text: str, after: str) -> None:
     assert code not in [d.code for d in diagnostics(after)]
 
 
+def test_no_fix_makes_a_body_of_headers() -> None:
+    text = "POST http://x/\nA: b\nno header\nC: d\n\n{}\n"
+    assert problems(text) == [("bad-header", "no header")]
+    assert fixes(text) == []
+    text = text.replace("no header", "accept  a/b")
+    assert fixed(text) == text.replace("accept  a/b", "accept: a/b")
+    assert fixes(":h = <<\nno header\n#\nGET http://x/\n:h\n") == []
+    assert fixes(":v = <<\na\nb\n#\nGET http://x/\nA: :v\n") == []
+
+
 def test_a_fix_in_a_block_keeps_its_indentation() -> None:
     assert fixed(block("POST http://x/\n  {}"), "org") == block("POST http://x/\n\n  {}")
     opened = block("POST http://x/\n\n  <<END\n  x")
@@ -181,10 +193,38 @@ def test_what_is_wrong_above_a_block_is_said(arguments: str, code: str, about: s
     assert problems(block("GET http://x/", arguments), "org") == [(code, about)]
 
 
+def test_no_common_header_argument_of_org_is_called_unknown() -> None:
+    names = """cache cmdline colnames comments dir eval exports epilogue file file-desc file-ext
+        file-mode hlines mkdirp no-expand noeval noweb noweb-ref noweb-sep output-dir padline post
+        prologue results rownames sep session shebang tangle tangle-mode var wrap"""
+    for name in names.split():  # org-babel-common-header-args-w-values of Org 9.5
+        assert problems(block("GET http://x/", f" :{name}"), "org") == []
+
+
+def test_what_is_wrong_in_properties_is_said() -> None:
+    lines = "#+PROPERTY: header-args{0} :nohaeders :timeout 1\n"
+    drawer = "* A\n:PROPERTIES:\n:header-args{0}+: :odd 1\n:END:\n"
+    example = "#+begin_example\n#+PROPERTY: header-args:restclient :even\n#+end_example\n"
+    wrong = [("unknown-argument", ":nohaeders"), ("unknown-argument", ":odd")]
+    both = (lines + drawer).format(":restclient") + example + block("GET http://x/")
+    assert problems(both, "org") == wrong
+    for_all = (lines + drawer).format("") + block("GET http://x/")
+    assert problems(for_all, "org") == wrong
+    assert problems(for_all + "#+begin_src python\n1\n#+end_src\n", "org") == []
+    assert problems(both.replace(":restclient", ":python"), "org") == []
+
+
 def test_a_known_header_argument_is_put_in_for_one_like_it() -> None:
     assert fixed(block("GET http://x/", " :nohaeders"), "org") == block(
         "GET http://x/", " :noheaders"
     )
+
+
+@pytest.mark.parametrize("name", [":foo", ":x", ":class", ":result-params"])
+def test_nothing_is_put_in_for_a_header_argument_that_is_like_none(name: str) -> None:
+    text = block("GET http://x/", f" {name} 1")
+    assert problems(text, "org") == [("unknown-argument", name)]
+    assert fixes(text, "org") == []
 
 
 def test_what_a_block_gets_from_above_is_known() -> None:
@@ -203,10 +243,29 @@ def test_a_capture_is_known_in_the_blocks_below_only() -> None:
     assert problems(text, "org") == [("undefined-variable", "{{a}}")]
 
 
+def test_many_captures_take_memory_in_proportion() -> None:
+    def peak(count: int) -> int:
+        lines = [f"GET http://x/\n-> jq-set-var :v{i} .a\n" for i in range(count)]
+        lines.append(f"GET http://x/:v0/:v{count}\n")
+        text = "".join(f"#+begin_src http\n{one}#+end_src\n" for one in lines)
+        tracemalloc.start()
+        try:
+            analysis = Analysis(text, "org")
+            assert [one.code for one in analysis.diagnostics] == ["undefined-variable"]
+            assert len(Names(analysis).variables) == count + 1
+            return tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+
+    assert peak(800) < 3 * peak(400)  # it was four times as much when each block kept all names
+
+
 def test_a_call_of_no_block_is_said() -> None:
     text = "#+NAME: here\n" + block("GET http://x/").removeprefix("text\n") + "#+CALL: hree()\n"
     assert problems(text, "org") == [("unknown-name", "hree")]
     assert "#+CALL: here()" in fixed(text, "org")
+    many = "".join(f"#+NAME: n{i}\n#+CALL: no{i}()\n" + block("") for i in range(1000))
+    assert len(diagnostics(text + many, "org")) == 1001
 
 
 def test_a_response_is_not_judged() -> None:
@@ -216,11 +275,60 @@ def test_a_response_is_not_judged() -> None:
     assert [code for code, _ in problems(response.partition("\n")[2], "org")] == ["no-request"]
 
 
+def test_only_blocks_that_are_evaluated_are_judged() -> None:
+    wrong = "\nGET http://x/{{a}}\n#+end_src\n"
+    blocks = [
+        f"* {heading}\n** B\n{above}#+begin_src {language} :odd 1 :var b=nothing c=(foo){wrong}"
+        for heading in ("A", "COMMENT A")
+        for language in sorted(org.REQUEST_LANGUAGES)
+        for above in ("", "#+RESULTS:\n")
+    ]
+    calls = "* COMMENT\n#+CALL: nowhere()\n"
+    for text in ("".join(blocks), "".join(b for b in blocks if "src restclient" not in b)):
+        options = Options(dry_run=True)
+        evaluation = Evaluation(
+            text, file="x", scope=variables.Scope(), client=None, options=options
+        )
+        evaluation.plan()
+        sent = [outcome.line for outcome in evaluation.run()]
+        assert sent
+        judged = {text.count("\n", 0, one.span.start) for one in diagnostics(text + calls, "org")}
+        assert judged == {line for number in sent for line in (number - 1, number)}
+
+
 def test_a_block_may_be_called_call() -> None:
     text = "#+NAME: call\n#+begin_src http\nGET http://x/\n#+end_src\n#+call: call()\n"
     assert same(text, "#+call: ca|ll", "org") == [1, 5]
     (found,) = diagnostics(text.replace("NAME: call", "NAME: b"), "org")
     assert found.span.start == text.index("call()") - 3
+
+
+def test_a_fragment_for_other_blocks_or_an_empty_one_needs_no_request() -> None:
+    line = "Accept: a/b"
+    empty = block("").replace("  \n", "")
+    assert problems("") == problems("\n") == problems(empty, "org") == []
+    for arguments in (" :eval no", " :eval never", " :noeval"):
+        assert problems(block(line, arguments), "org") == []
+    user = block("GET http://x/\n  <<Hd>>", " :noweb yes")
+    for fragment in (
+        block(line).replace("text", "#+NAME: hd"),
+        block(line, " :noweb-ref Hd"),
+    ):
+        assert problems(fragment, "org") == [("no-request", line)]
+        assert problems(fragment + user, "org") == []
+    assert problems(block(line, " :eval (no)"), "org") == [("no-request", line)]
+
+
+EXAMPLES = (Path(__file__).parents[2] / "examples" / "orgrest").glob("*.org")
+
+
+@pytest.mark.parametrize("path", [*sorted(EXAMPLES), None], ids=lambda p: p.name if p else "tour")
+def test_nothing_is_wrong_in_the_examples_and_the_tour(path: Path | None, tmp_path: Path) -> None:
+    (tmp_path / "report.csv").write_text("a,b\n")
+    environ = {"GITHUB_TOKEN": "token", "SHOP_PASSWORD": "password"}
+    text = path.read_text("utf-8") if path else demo.tour(8080)
+    found = diagnostics(text, "org", directory=tmp_path, environ=environ)
+    assert [one.message for one in found] == []
 
 
 def test_what_other_blocks_put_in_is_not_judged() -> None:
@@ -488,6 +596,37 @@ def test_a_name_that_would_mean_something_else_is_refused(
         names.rename(one, new)
 
 
+def test_renaming_an_inherited_variable_changes_calls_and_the_blocks_they_call() -> None:
+    text = """\
+#+PROPERTY: header-args:restclient :var host="http://x"
+#+NAME: login
+#+begin_src restclient
+GET :host/login
+#+end_src
+
+#+begin_src restclient
+GET :host/me
+#+end_src
+
+#+CALL: login(host="http://y")
+
+#+begin_src restclient :var t=login(host="http://z")
+GET :host/t/:t
+#+end_src
+
+#+begin_src restclient :var host="http://own"
+GET :host/own
+#+end_src
+"""
+    own = text.index("#+begin_src restclient :var host")
+    after = text[:own].replace("host", "base") + text[own:]
+    for at in (i for i in range(own) if text.startswith("host", i)):
+        names = Names(Analysis(text, "org"))
+        one = names.at(at)
+        assert one is not None
+        assert org.apply(text, names.rename(one, "base")) == after
+
+
 def test_renaming_to_the_same_name_does_nothing() -> None:
     names = Names(Analysis(HTTP, "http"))
     one = names.at(where(HTTP, ":ho|st = x"))
@@ -543,6 +682,17 @@ def test_header_arguments_are_explained() -> None:
     assert told(text, ":non|sense", "org") is None
 
 
+def test_what_properties_say_is_explained() -> None:
+    text = (
+        '#+PROPERTY: header-args:restclient :timeout 5 :var h="x.org"\n* A\n:PROPERTIES:\n'
+        ":header-args+: :headers only\n:END:\n" + block("GET http://:h/")
+    )
+    assert "seconds" in (told(text, ":time|out", "org") or "")
+    assert "- `only`: The headers only." in (told(text, ":hea|ders", "org") or "")
+    assert "x.org" in (told(text, ":var |h=", "org") or "")
+    assert told("#+PROPERTY: header-args :var h=1\n", ":var |h=", "org") is None
+
+
 def test_a_captured_value_is_told_once_it_is_known() -> None:
     found = told(HTTP, "{{tok|en}}", remembered={"token": "abc"})
     assert found is not None
@@ -557,6 +707,16 @@ def test_a_variable_of_a_block_is_told_with_its_value() -> None:
     assert "is not defined here" in (told("GET http://x/{{a}}\n", "{{a|}}") or "")
     late = "GET http://x/\n#\n:late = 1\n"
     assert "set in line 3" in (told(late, ":la|te") or "")
+
+
+def test_a_variable_that_can_have_no_value_is_told_with_the_reason() -> None:
+    text = block("GET http://x/:t", ' :var t=(getenv "HOME")')
+    for marked in (":var |t=", "x/:|t"):
+        found = told(text, marked, "org") or ""
+        assert "Lisp" in found
+        assert "requests are sent" not in found
+    captured = block("GET http://x/\n  -> jq-set-var :t .a", " :var t=(foo)")
+    assert "requests are sent" in (told(captured, ":|t .a", "org") or "")
 
 
 def test_secrets_are_masked_wherever_they_are_told() -> None:

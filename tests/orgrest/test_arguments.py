@@ -302,10 +302,10 @@ class TestUnderstanding:
 def test_every_argument_that_changes_something_is_known() -> None:
     """What editors offer, and what diagnostics do not complain of."""
     heeded: set[str] = set()
-    for module in (evaluate, layout):
+    for module in (arguments, evaluate, layout):
         source = Path(module.__file__).read_text("utf-8")
         heeded.update(re.findall(r'\.(?:get|flag)\(\s*"([\w-]+)"', source))
-        heeded.update(re.findall(r'"([\w-]+)" (?:not )?in arguments\b(?!\.)', source))
+        heeded.update(re.findall(r'"([\w-]+)" (?:not )?in (?:arguments|self)\b(?!\.)', source))
     assert len(heeded) > 15
     assert {name for name, known in arguments.KNOWN.items() if not known.inert} == heeded | {
         "results",

@@ -847,3 +847,16 @@ def test_the_command_reads_standard_input_and_starts_light() -> None:
     loaded = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
     assert "orgrest.completion" in loaded
     assert not loaded & {"urllib3", "rich", "pygls", "orgrest.transport", "orgrest.evaluate"}
+
+
+def test_many_comments_among_headers_do_not_delay_completion() -> None:
+    comments = "# c\n" * 100_000  # going over them once for each would take minutes
+    assert "Accept-Language" in labels(f"GET http://x/\n{comments}A: b\nAccept@@")
+    ended = f"GET http://x/\n{comments}A: b\n{comments}\n# d\nGE@@"
+    assert labels(ended) == ["GET"]
+
+
+def test_a_broken_string_does_not_delay_completion() -> None:
+    quotes = r"\"" * 100_000
+    assert labels(f':a = 1\n:b := env("{quotes}:@@') == ["a"]
+    assert labels(f':b := env("{quotes}", @@')[-1:] == ["uuid()"]

@@ -490,6 +490,12 @@ class TestWhatRuns:
         assert run(block("/json", f":eval {value}")).outcomes[0].state == "skipped"
         assert server.requests == []
 
+    def test_noeval_keeps_a_block_from_being_sent(self, run, server: RawServer) -> None:
+        assert run(block("/json", ":noeval")).outcomes[0].state == "skipped"
+        assert run(block("/json", ":eval :noeval")).outcomes[0].state == "skipped"
+        assert server.requests == []
+        assert run(block("/json", ":noeval :eval yes")).outcomes[0].state == "done"
+
     @pytest.mark.parametrize("value", ["yes", "no-export", "never-export", "query-export", "NO"])
     def test_other_values_of_eval_do_not(self, run, server, value: str) -> None:
         assert run(block("/json", f":eval {value}")).outcomes[0].state == "done"
@@ -504,6 +510,8 @@ class TestWhatRuns:
             "notes.org:2: not evaluated, as you said"
         ]
         assert asked == ["Evaluate the block n at notes.org:2?"]
+        run(block("/json", ":eval query"), ask=lambda q: asked.append(q) or True)
+        assert asked[1:] == ["Evaluate the block at notes.org:1?"]
         assert run(text, ask=lambda _: True).outcomes[0].state == "done"
 
     def test_comment_trees_and_results_do_not_run(self, run, server) -> None:

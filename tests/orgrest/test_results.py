@@ -974,12 +974,12 @@ def test_a_capture_that_fails_keeps_those_above_it() -> None:
     parsed = parse(Source(text, file="c.org")).requests[0]
     with pytest.raises(OrgrestError, match=r"^c\.org:3:15: jq: "):
         capture(parsed, '{"a":1}', scope)
-    assert scope.names() == {"a"}
+    assert scope.captured.keys() == {"a"}
 
 
 def test_a_request_without_captures_needs_no_jq(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(orgrest.jq, "run", None)
-    assert captured("GET http://h/", "not json").names() == frozenset()
+    assert captured("GET http://h/", "not json").captured == {}
 
 
 def test_the_media_type_is_without_parameters() -> None:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import json
 import os
 import shlex
+import signal
 import socket
 import subprocess
 import sys
@@ -64,12 +67,17 @@ def server() -> Iterator[RawServer]:
         known = b"Cookie: id=7" in request
         connection.sendall(response(b"known" if known else b"new", TEXT, "Set-Cookie: id=7"))
 
+    def whoami(connection: socket.socket, request: bytes) -> None:
+        given = request.partition(b"Authorization: ")[2].partition(b"\r\n")[0]
+        connection.sendall(response(b'{"auth": "%s"}' % given, JSON))
+
     answers: Any = {
         "/json": response(b'{"a":1}', JSON),
         "/404": response(b"no", TEXT, status="404 Not Found"),
         "/png": response(b"\x89PNG\r\n\x1a\n\0", "Content-Type: image/png"),
         "/snow": response("☃😀".encode(), TEXT),
         "/token": response(b'{"token": "t-1"}', JSON),
+        "/me": whoami,
         "/session": session,
         "/echo": echo,
         "/wait": GATE,
@@ -371,7 +379,7 @@ def test_all_above_are_sent_in_order_with_what_they_capture(
 def test_a_syntax_error_elsewhere_breaks_nothing(
     editor: Editor, server: RawServer, folder: Path
 ) -> None:
-    bad = '#+begin_src http :jq "x\nGET nowhere\nno header\n#+end_src\n'
+    bad = '#+begin_src restclient :jq "x\nGET nowhere\nno header\n#+end_src\n'
     buffer = editor.open(folder / "n.org", f"{bad}\n{BLOCK.format(server.url)}\n{bad}", "org")
     line = buffer.line("GET http")
     assert buffer.command("orgrest.send", line)["state"] == "done"
@@ -466,6 +474,44 @@ def test_all_above_in_a_request_file_are_shown_together(
     ] in ("failed", "skipped")
 
 
+def test_the_document_with_the_responses_holds_all_of_a_run_and_is_shown_once(
+    editor: Editor, server: RawServer, folder: Path
+) -> None:
+    text = f"GET {server.url}/snow\n###\nGET {server.url}/png\n###\nGET {server.url}/json\n"
+    buffer = editor.open(folder / "a.rest", text)
+    found = buffer.command("orgrest.sendAllAbove", 4)
+    assert [one.uri for one in editor.client.shown_documents] == [found["uri"]]
+    assert [one["uri"] for one in found["results"]] == [found["uri"]] * 3
+    shown = Path(found["uri"].removeprefix("file://")).read_text("utf-8")
+    assert shown == found["text"]
+    assert [part in shown for part in ("☃😀", ".png\n", '"a": 1')] == [True] * 3
+
+
+def test_files_of_the_same_name_have_documents_of_their_own_for_responses(
+    editor: Editor, server: RawServer, folder: Path
+) -> None:
+    shown = []
+    for name in ("one", "two"):
+        (folder / name).mkdir()
+        buffer = editor.open(folder / name / "api.http", f"GET {server.url}/echo?{name}\n")
+        shown.append(buffer.command("orgrest.send")["uri"])
+        assert buffer.command("orgrest.send")["uri"] == shown[-1]
+    texts = [Path(one.removeprefix("file://")).read_text("utf-8") for one in shown]
+    assert ["?one" in texts[0], "?two" in texts[1]] == [True, True]
+
+
+def test_two_responses_on_their_way_are_shown_in_documents_of_their_own(
+    editor: Editor, server: RawServer, folder: Path
+) -> None:
+    text = f"GET {server.url}/wait\n###\nGET {server.url}/json\n"
+    buffer = editor.open(folder / "api.http", text)
+    with GATE:
+        slow = editor.start_run("orgrest.send", buffer.uri, 0)
+        GATE.wait()
+        quick = buffer.command("orgrest.send", 2)
+    assert plain(slow.result(TIMEOUT))["uri"] != quick["uri"]
+
+
 def test_binary_data_goes_to_a_file(editor: Editor, server: RawServer, folder: Path) -> None:
     buffer = editor.open(folder / "a.http", f"GET {server.url}/png\n", "http")
     found = buffer.command("orgrest.send")
@@ -496,6 +542,30 @@ def test_captures_and_cookies_last_as_long_as_the_document_is_open(
     assert "t is not defined" in buffer.command("orgrest.send", 3)["message"]
 
 
+def test_what_a_run_captures_while_another_is_under_way_is_kept(
+    editor: Editor, server: RawServer, folder: Path
+) -> None:
+    text = f"""\
+### slow
+GET {server.url}/wait
+-> jq-set-var :a .a
+
+### quick
+GET {server.url}/token
+-> jq-set-var :b .token
+
+### both
+GET {server.url}/echo?a={{{{a}}}}&b={{{{b}}}}
+"""
+    buffer = editor.open(folder / "api.http", text)
+    with GATE:
+        slow = editor.start_run("orgrest.send", buffer.uri, 1)
+        GATE.wait()
+        assert buffer.command("orgrest.send", 5)["state"] == "done"
+    assert plain(slow.result(TIMEOUT))["state"] == "done"
+    assert "?a=1&b=t-1 " in buffer.command("orgrest.send", 9)["message"]
+
+
 def test_secrets_are_masked_in_all_that_is_shown(
     editor: Editor, server: RawServer, folder: Path
 ) -> None:
@@ -516,6 +586,45 @@ def test_secrets_are_masked_in_all_that_is_shown(
     ]
     assert shown
     assert SECRET not in repr(shown)
+
+
+def test_a_secret_that_a_server_sends_back_is_masked_when_it_was_captured(
+    editor: Editor, server: RawServer, folder: Path
+) -> None:
+    text = f"""\
+#+begin_src restclient
+:t := env("SECRET")
+GET {server.url}/me
+Authorization: Bearer :t
+-> jq-set-var :a .auth
+#+end_src
+
+#+begin_src restclient
+GET {server.url}/echo?x=:a
+A: {{{{nowhere}}}}
+#+end_src
+"""
+    buffer = editor.open(folder / "notes.org", text, "org")
+    assert buffer.command("orgrest.send", 2)["state"] == "done"
+    for marked in ("jq-set-var :|a", "?x=:|a", "|GET", "/ec|ho"):
+        position = buffer.at(marked)
+        found = buffer.ask(
+            types.TEXT_DOCUMENT_HOVER, types.HoverParams(buffer.identifier, position)
+        )
+        assert SECRET not in str(found)
+        assert marked in ("|GET",) or "***" in found.contents.value
+    assert SECRET not in str(buffer.command("orgrest.send", buffer.line("/echo")))
+    with pytest.raises(JsonRpcException) as refused:
+        buffer.command("orgrest.copyAsCurl", buffer.line("/echo"))
+    assert SECRET not in str(refused.value)
+    buffer.replace("A: {{nowhere}}\n", "")
+    found = buffer.command("orgrest.send", buffer.line("/echo"))
+    assert found["state"] == "done"
+    assert "***" in found["message"]
+    client = editor.client
+    shown = [found, buffer.text, client.messages, client.log_messages, client.progress_reports]
+    assert SECRET not in str(shown)
+    assert SECRET.encode() in server.requests[-1]
 
 
 def test_a_request_is_given_as_a_curl_command(editor: Editor, folder: Path) -> None:
@@ -734,7 +843,7 @@ def test_fixes_are_offered_where_something_is_wrong(editor: Editor, folder: Path
     buffer = editor.open(folder / "a.http", "POST http://x/\r\n{}\r\n", "http")
 
     def actions(line: int, *kinds: str) -> list[types.CodeAction]:
-        where = types.Range(types.Position(line, 0), types.Position(line, 0))
+        where = types.Range(types.Position(line, 0), types.Position(line, 99))
         context = types.CodeActionContext([], only=list(kinds) or None)
         params = types.CodeActionParams(buffer.identifier, where, context)
         found: list[types.CodeAction] = list(buffer.ask(types.TEXT_DOCUMENT_CODE_ACTION, params))
@@ -747,6 +856,11 @@ def test_fixes_are_offered_where_something_is_wrong(editor: Editor, folder: Path
     assert fix.edit is not None
     editor.make(fix.edit)
     assert buffer.text == "POST http://x/\r\n\r\n{}\r\n"
+    assert fix.is_preferred
+    text = BLOCK.format("http://x").replace(":noheaders", ":noheadrs")
+    buffer = editor.open(folder / "b.org", text, "org")
+    (guess,) = actions(0, "quickfix")
+    assert (guess.title, guess.is_preferred) == ("Replace with :noheaders", False)
     notes = editor.open(folder / "a.org", "text\n#+CALL: x()\n" + BLOCK.format("http://x"), "org")
     buffer = notes
     assert len(actions(3, "source")) == 3
@@ -953,8 +1067,9 @@ def test_an_editor_that_takes_no_edits_is_shown_results(server: RawServer, folde
     with Editor(without=("workspace.apply_edit",)) as editor:
         buffer = editor.open(folder / "a.org", BLOCK.format(server.url), "org")
         found = buffer.command("orgrest.send", 1)
-        assert found["state"] == "failed"
+        assert (found["state"], found["status"]) == ("done", 200)
         assert "takes no edits" in found["message"]
+        assert editor.messages == []
         assert '"a": 1' in found["text"]
         scratch = Path(found["uri"].removeprefix("file://")).parent
         assert scratch.is_dir()
@@ -1051,6 +1166,83 @@ def test_the_server_ends_with_its_client(end: list[str], status: int) -> None:
     assert process.returncode == status
     assert b'"capabilities"' in output
     assert b'"id": 9' in output  # nonsense is answered, too
+
+
+def write_message(stream: Any, body: bytes) -> None:
+    stream.write(b"Content-Length: %d\r\n\r\n%s" % (len(body), body))
+    stream.flush()
+
+
+def answer_to(number: int, stream: Any) -> dict[str, Any]:
+    """Read messages up to the answer with this number."""
+    while True:
+        size = int(stream.readline().partition(b":")[2])
+        while stream.readline().strip():
+            pass
+        found: dict[str, Any] = json.loads(stream.read(size))
+        if found.get("id") == number:
+            return found
+
+
+def test_what_cannot_be_handled_is_logged_in_a_line() -> None:
+    command = [sys.executable, "-m", "orgrest", "lsp"]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe) as process:
+        assert process.stderr is not None
+        run = {"command": "orgrest.send", "arguments": [{"uri": "untitled:" + "x" * 999}]}
+        bodies = [
+            b'{"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"capabilities": {}}}',
+            b'{"jsonrpc": "2.0", "id": 2, "method": ',
+            b'{"jsonrpc": "2.0", "id": 2, "method": "textDocument/hover", "params": 7}',
+            json.dumps(
+                {"jsonrpc": "2.0", "id": 3, "method": "workspace/executeCommand", "params": run}
+            ).encode(),
+            b'{"jsonrpc": "2.0", "id": 4, "method": "shutdown"}',
+        ]
+        for body in bodies:
+            write_message(process.stdin, body)
+        assert "no open Org or request file" in answer_to(3, process.stdout)["error"]["message"]
+        answer_to(4, process.stdout)
+        write_message(process.stdin, b'{"jsonrpc": "2.0", "method": "exit"}')
+        lines = process.stderr.read().decode().splitlines()
+    assert len(lines) == 4, lines  # pygls tells twice of a message that is not as LSP has it
+    assert all(line.startswith("orgrest: ") and len(line) < 500 for line in lines)
+    assert "Expecting value" in lines[0]
+    assert "no open Org or request file" in lines[3]
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("tcp", [False, True])
+def test_a_server_that_is_ended_leaves_no_responses_behind(
+    server: RawServer, folder: Path, tmp_path: Path, number: signal.Signals, tcp: bool
+) -> None:
+    environ = {**os.environ, "TMPDIR": str(tmp_path)}
+    command = [sys.executable, "-m", "orgrest", "lsp", *(["--tcp", "0"] if tcp else [])]
+    pipe = subprocess.PIPE
+    process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, env=environ)
+    assert process.stdin is not None
+    assert process.stdout is not None
+    assert process.stderr is not None
+    with process, contextlib.ExitStack() as stack:
+        into: Any = process.stdin
+        out: Any = process.stdout
+        if tcp:
+            port = int(process.stderr.readline().rsplit(b" ", 1)[1])
+            connection = stack.enter_context(socket.create_connection(("127.0.0.1", port)))
+            into = out = stack.enter_context(connection.makefile("rwb"))
+        document = {"uri": "untitled:a.http", "languageId": "http", "version": 1, "text": "\n"}
+        messages: list[dict[str, Any]] = [
+            {"id": 1, "method": "initialize", "params": {"capabilities": {}}},
+            {"method": "textDocument/didOpen", "params": {"textDocument": document}},
+            {"id": 2, "method": "orgrest/none", "params": {}},
+        ]
+        for message in messages:
+            write_message(into, json.dumps({"jsonrpc": "2.0", **message}).encode())
+        answer_to(2, out)
+        assert list(tmp_path.glob("orgrest-*"))  # the folder of a document that is in none
+        process.send_signal(number)
+        assert process.wait(TIMEOUT) == -number
+    assert not list(tmp_path.glob("orgrest-*"))
 
 
 def test_evaluating_a_file_does_not_load_the_server(tmp_path: Path) -> None:

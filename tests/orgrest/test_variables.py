@@ -236,7 +236,7 @@ def test_a_capture_is_seen_by_later_blocks_and_loses_against_their_own() -> None
     assert url("", ":id", scope.block()) == "{{evil}}:evil"
     assert url(":id = own", ":id", scope.block()) == "own"
     assert url("", ":id", scope.block(values={"id": "var"})) == "var"
-    assert scope.names() == {"id"}
+    assert scope.captured.keys() == {"id"}
 
 
 def test_a_capture_wins_over_what_stands_above_it_in_its_own_block() -> None:
