@@ -206,7 +206,7 @@ class Analysis:
         self._outer: list[Diagnostic] = []
         self._fixes: dict[Diagnostic, Callable[[], tuple[Fix, ...]]] = {}
         self._inherited = header.Inherited(self.document) if self.document else None
-        self._languages = _usual_languages(self.document) if self.document else frozenset()
+        self._languages = self.document.request_languages() if self.document else frozenset()
         captured = _Captured()
         self.parts = [self._part(region, at, captured) for at, region in enumerate(found)]
         self._parsed_before = {}
@@ -535,12 +535,6 @@ _PROPERTY = re.compile(
 _VAR = re.compile(r":?var[ \t]+")
 _ARGUMENTS = [f":{name}" for name in header.KNOWN]
 _HEADER_LINE = re.compile(r"[ \t]*#\+(\w+)(?:\[.*?\])?:[ \t]*(.*)")
-
-
-def _usual_languages(document: org.Document) -> frozenset[str]:
-    """Return the languages of the blocks that are evaluated unless `Options` say otherwise."""
-    used = {block.language for block in document.blocks if block.call is None}
-    return frozenset({"restclient"}) if "restclient" in used else org.REQUEST_LANGUAGES
 
 
 def called_at(text: str, block: org.Block) -> int:

@@ -427,16 +427,15 @@ class Evaluation:
         return sorted(dict.fromkeys(wanted), key=lambda block: block.start)
 
     def _usual_languages(self) -> frozenset[str]:
+        usual = self._document.request_languages()
         used = [block.language for block in self._document.blocks if block.call is None]
-        if "restclient" not in used:
-            return org.REQUEST_LANGUAGES
-        for language in sorted(org.REQUEST_LANGUAGES - {"restclient"}):
+        for language in sorted(org.REQUEST_LANGUAGES - usual):
             if count := used.count(language):
                 blocks = f"{count} block{'s' if count > 1 else ''} in {language}"
                 self.notices += (
                     f"{blocks} left alone in a restclient document (--lang {language} takes them)",
                 )
-        return frozenset({"restclient"})
+        return usual
 
     def _is_ours(self, block: org.Block) -> bool:
         if block.call is None:

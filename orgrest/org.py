@@ -316,6 +316,15 @@ class Document:
                 return block
         return None
 
+    def request_languages(self) -> frozenset[str]:
+        """Give the languages whose blocks are requests here.
+
+        A document that has restclient blocks is taken for one of ob-restclient's: its blocks in
+        http and rest are some other tool's.
+        """
+        used = {block.language for block in self.blocks if block.call is None}
+        return frozenset({"restclient"}) if "restclient" in used else REQUEST_LANGUAGES
+
     def unclosed_requests(self) -> list[int]:
         """Give the lines (from 1) that open a block of requests that nothing closes."""
         found = []
