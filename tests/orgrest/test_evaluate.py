@@ -338,6 +338,12 @@ class TestVariables:
         assert "Authorization: Bearer ***" in done.text
 
 
+class TestQuotedVariables:
+    def test_blanks_at_the_end_of_a_quoted_value_are_sent(self, run, server) -> None:
+        run(block("/echo", ':var a="x  "', "Content-Type: text/plain", "", "[:a]"))
+        assert server.requests[-1].endswith(b"\r\n\r\n[x  ]")
+
+
 class TestNoweb:
     HEADERS = "#+NAME: heads\n#+begin_src http\nX-A: 1\nX-B: 2\n#+end_src\n\n"
 
