@@ -100,8 +100,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
                 sys.stdout.flush()
     except OSError as error:  # nobody reads, or the disk is full
         if not isinstance(error, BrokenPipeError):
+            where = "cannot write" if error.filename is None else error.filename
             with contextlib.suppress(OSError):
-                os.write(2, f"orgrest: cannot write: {error.strerror}\n".encode())
+                os.write(2, f"orgrest: {where}: {error.strerror or error}\n".encode())
         for output in (sys.stdout, sys.stderr):  # so that nothing is tried again at the end
             os.dup2(os.open(os.devnull, os.O_WRONLY), output.fileno())
         sys.exit(1)

@@ -476,7 +476,7 @@ class Document:
             end = start + len(new)
         elif prose:
             end = max(end, self._prose_end(result, new))
-        elif end == start:
+        elif result.end == start:
             end = self._wrapped_end(result, new)
         gap = self._gap(text, result.column, self.line_of(end))
         if not new and start < end and self.text[end : end + 1].strip():

@@ -413,6 +413,15 @@ class TestWhatTheUserWrote:
         done = run(block("/token") + old)
         assert done.text.endswith("\n#+RESULTS:\nt0ken\n- my own list\n| my | table |\n")
 
+    @pytest.mark.parametrize("words", ["", ":results value code", ":wrap src js"])
+    @pytest.mark.parametrize("opening", ["#+BEGIN_SRC", "#+begin_src"])
+    def test_a_request_below_a_results_keyword_stays_however_it_is_spelled(
+        self, run, opening: str, words: str
+    ) -> None:
+        own = f"{opening} restclient\nGET http://127.0.0.1:1/\n#+END_SRC\n"
+        done = run(block("/token", words) + "\n#+RESULTS:\n" + own)
+        assert own in done.text
+
     def test_a_quoted_answer_is_replaced_when_it_changes(self, run) -> None:
         first = run(block("/line?x=1", ":results value :wrap quote"))
         again = run(first.text.replace("x=1\n#+end_src", "x=2\n#+end_src"))
