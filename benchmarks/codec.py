@@ -16,7 +16,7 @@ from benchmarks.timing import Times, clock, in_turns, memory, noise, table, verd
 from scriptschema import wire
 from scriptschema.base import Message, walk
 from scriptschema.files import delimited
-from scriptschema.generate import generate
+from scriptschema.generation.trees import generate
 from scriptschema.messages import (
     Expr,
     ExprConstantNil,

@@ -12,12 +12,12 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 from benchmarks.timing import table
 from scriptschema import strategies
 from scriptschema.base import Message, walk
-from scriptschema.choices import BytesChoices
-from scriptschema.corpus_report import plot, print_report
-from scriptschema.corpus_stats import CorpusStats, percentile
-from scriptschema.generate import generate
+from scriptschema.commands.corpus_report import plot, print_report
+from scriptschema.generation.choices import BytesChoices
+from scriptschema.generation.trees import generate
 from scriptschema.interop import MissingExtra
 from scriptschema.messages import Expr, ModuleSet, StatBlock, Type
+from scriptschema.statistics import CorpusStats, percentile
 
 DRAWING = Path("build") / "distribution.svg"
 

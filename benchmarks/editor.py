@@ -6,7 +6,10 @@ character is typed in the middle of documents of several sizes: completion is as
 editor does, or (busy) when the server has begun to look for problems; the diagnostics come by
 themselves, and the pause before they start is left out.
 
-The reach, for 20,000 lines: completion within 20 ms, diagnostics within 200 ms.
+In a document of 2,000 blocks, hover, rename and symbols are each asked right after a keystroke.
+
+The reach, for 20,000 lines: completion within 20 ms, diagnostics within 200 ms; for 2,000 blocks:
+hover, rename and symbols within 50 ms.
 """
 
 from __future__ import annotations
@@ -24,6 +27,12 @@ from typing import Any
 from benchmarks.timing import table, verdict
 
 SIZES = (200, 2_000, 20_000)
+BLOCKS = 2_000
+REQUESTS: dict[str, dict[str, Any]] = {
+    "textDocument/hover": {},
+    "textDocument/rename": {"newName": "number"},
+    "textDocument/documentSymbol": {},
+}
 ORG = """* Request {0}
 Some text about it.
 
@@ -159,7 +168,7 @@ def keystrokes(folder: Path, kind: str, lines: int, rounds: int) -> list[list[fl
     Gives the seconds that completion, completion while the server is busy, and diagnostics took,
     each sorted.
     """
-    from orgrest.server import DELAY
+    from orgrest.editor.server.server import DELAY
 
     text = document(kind, lines)
     rows = text.split("\n")
@@ -186,6 +195,35 @@ def keystrokes(folder: Path, kind: str, lines: int, rounds: int) -> list[list[fl
     return [sorted(found) for found in times]
 
 
+def requests(folder: Path, blocks: int, rounds: int) -> dict[str, float]:
+    """Ask each of `REQUESTS` after an edit of a document; give the median seconds of each."""
+    text = document("org", blocks * ORG.count("\n"))
+    rows = text.split("\n")
+    line = next(i for i in range(len(rows) // 2, len(rows)) if rows[i].startswith("POST"))
+    name = {"line": line, "character": rows[line].index(":id") + 1}
+    typed = {"line": line + 1, "character": 3}
+    times: dict[str, list[float]] = {method: [] for method in REQUESTS}
+    with client() as server:
+        uri = open_document(server, folder, "org", text)
+        server.diagnostics(1)
+        version = 1
+        for _ in range(rounds):
+            for method, more in REQUESTS.items():
+                version += 1
+                change = {"range": {"start": typed, "end": typed}, "text": "x"}
+                changed = {
+                    "textDocument": {"uri": uri, "version": version},
+                    "contentChanges": [change],
+                }
+                server.tell("textDocument/didChange", changed)
+                params = {"textDocument": {"uri": uri}, "position": name, **more}
+                start = time.perf_counter()
+                server.ask(method, params)
+                times[method].append(time.perf_counter() - start)
+                server.diagnostics(version)
+    return {method: sorted(found)[len(found) // 2] for method, found in times.items()}
+
+
 def main(smoke: bool) -> None:
     """Measure and print it; with `smoke`, only see that it works."""
     sizes, rounds = (SIZES[:1], 3) if smoke else (SIZES, 50)
@@ -206,6 +244,14 @@ def main(smoke: bool) -> None:
                 rows.append([f"{kind}, {lines:,} lines", *cells])
         header = ["ms", "completion", "99 %", "busy", "99 %", "diagnostics", "99 %"]
         table(header, rows, "After a keystroke: median and 99th percentile")
+        asked = requests(folder, 20 if smoke else BLOCKS, 1 if smoke else 10)
+        table(
+            ["ms", "median"],
+            [[method, f"{seconds * 1000:.1f}"] for method, seconds in asked.items()],
+            f"After a keystroke in a document of {20 if smoke else BLOCKS:,} blocks",
+        )
+        for method, seconds in () if smoke else asked.items():
+            verdict(f"{method} in ms", seconds * 1e3, 50, least=False)
         for kind, (completions, _, diagnostics) in () if smoke else last.items():
             middle = rounds // 2
             verdict(f"{kind}: completion in ms", completions[middle] * 1e3, 20, least=False)

@@ -12,9 +12,10 @@ from hypothesis.strategies import SearchStrategy
 
 from benchmarks.timing import Times, clock, in_turns, memory, noise, table, verdict
 from scriptschema import strategies, wire
-from scriptschema.base import FieldInfo, Message, compile_source, walk
-from scriptschema.choices import BytesChoices
-from scriptschema.generate import generate
+from scriptschema.base import FieldInfo, Message, walk
+from scriptschema.declaration import compile_source
+from scriptschema.generation.choices import BytesChoices
+from scriptschema.generation.trees import generate
 from scriptschema.messages import ENUMS, MESSAGES, ModuleSet
 
 SIZE = 200

@@ -17,11 +17,11 @@ import attrs
 
 from benchmarks.timing import clock, in_turns, noise, table
 from scriptschema.base import walk
-from scriptschema.generate import generate
+from scriptschema.generation.trees import generate
 from scriptschema.luau.names import DEFAULT
 from scriptschema.luau.parse import parse
 from scriptschema.luau.render import render, render_module_set
-from scriptschema.luau.scope import check, repair
+from scriptschema.luau.repair import check, repair
 from scriptschema.messages import (
     Expr,
     ExprConstantNumber,

@@ -10,6 +10,7 @@ takes to start; for each further one: what orgrest adds is at most 1.5 times wha
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -52,8 +53,9 @@ EMACS = """
 PARSE = """
 import sys, time
 from pathlib import Path
-from orgrest.arguments import Inherited, of_block
-from orgrest.org import Document
+from orgrest.org.results import result_of
+from orgrest.org.arguments import Inherited, of_block
+from orgrest.org.document import Document
 text = Path(sys.argv[1]).read_text()
 start = time.perf_counter()
 document = Document(text)
@@ -61,7 +63,7 @@ middle = time.perf_counter()
 inherited = Inherited(document)
 for block in document.blocks:
     of_block(block, inherited)
-    document.result(block)
+    result_of(document, block)
 print(middle - start, time.perf_counter() - middle, len(document.blocks))
 """
 
@@ -168,6 +170,23 @@ def overhead(folder: Path, url: str, counts: tuple[int, int], runs: int) -> None
     )
 
 
+def request_file(folder: Path, url: str, count: int, runs: int) -> None:
+    """Print what variables and environments cost in a request file, beside one without."""
+    environment = surroundings()
+    origin, _, path = url.rpartition("/")
+    (folder / "http-client.env.json").write_text(json.dumps({"dev": {"origin": origin}}))
+    (folder / "none.http").write_text(f"###\nGET {url}?a=1\nX-Id: 1\n\n" * count)
+    using = "###\n@id = 1\nGET {{base}}/{{path}}?a={{id}}\nX-Id: {{id}}\n\n" * count
+    (folder / "many.http").write_text(f"@base = {{{{origin}}}}\n@path = {path}\n{using}")
+    command = [sys.executable, "-m", "orgrest", "--quiet"]
+    without = measure([*command, str(folder / "none.http")], runs, environment)
+    uses = measure([*command, "--env", "dev", str(folder / "many.http")], runs, environment)
+    print(
+        f"\n{count} requests of a file: {without.seconds:.3f} s, with variables and an environment "
+        f"{uses.seconds:.3f} s: {uses.seconds / without.seconds:.2f}x (reach: 1.5x)"
+    )
+
+
 def parsing(folder: Path, counts: tuple[int, ...]) -> None:
     """Print how long documents take that are only read."""
     print("\nReading only (find the blocks; their header arguments and results):")
@@ -193,6 +212,7 @@ def main(smoke: bool) -> None:
             compare(folder, url, 1, runs)
             compare(folder, url, many, runs if smoke else 3)
             overhead(folder, url, (1, many), runs)
+            request_file(folder, url, many, runs)
             parsing(folder, blocks)
     finally:
         server.kill()

@@ -25,7 +25,7 @@ from typing import Any, Self
 
 import pyte
 
-from orgrest import demo
+from orgrest.commands import demo_server
 
 COLUMNS, ROWS = 84, 36
 CELL, LINE, SIZE, MARGIN, BAR = 8.43, 18, 14, 14, 34
@@ -211,7 +211,7 @@ def svg(screen: Any, title: str) -> str:
 
 def main() -> None:
     """Play the session and write the picture."""
-    with tempfile.TemporaryDirectory() as folder, demo.serve() as port:
+    with tempfile.TemporaryDirectory() as folder, demo_server.serve() as port:
         home = Path(folder)
         (home / "notes.org").write_text(DOCUMENT.format(port=port))
         with emacs(home, init_line() + LOOK, "notes.org") as terminal:

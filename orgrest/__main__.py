@@ -1,6 +1,6 @@
 """``python -m orgrest``."""
 
-from orgrest.cli import main
+from orgrest.commands.main import main
 
 if __name__ == "__main__":
     main()

@@ -7,16 +7,19 @@ that was not changed gives the bytes that were read.
 
 Saving writes a temporary file beside the document, flushes it to the disk and renames it into
 place, after a look whether the document is still the one that was read. The file behind a link is
-replaced, not the link; mode and owner stay.
+replaced, not the link; mode and owner stay. A file with several names (hard links) is written into,
+while a copy beside it is whole. What killed runs left there is removed when it is an hour old.
 """
 
 from __future__ import annotations
 
 import codecs
 import contextlib
+import errno
 import os
 import re
 import stat
+import time
 from pathlib import Path
 
 import attrs
@@ -35,9 +38,24 @@ _MARKS = (
 )
 
 
+def resolved(path: Path) -> Path:
+    """Return a path without links. Raises OSError for a loop of links, on every Python.
+
+    From 3.13 on, `Path.resolve` leaves a loop in the path.
+    """
+    target = path.resolve()
+    if any(part.is_symlink() for part in (target, *target.parents)):
+        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
+    return target
+
+
 def is_request_file(path: Path) -> bool:
     """Tell whether a file of this name holds requests alone; any other is an Org document."""
     return path.suffix.lower() in REQUEST_SUFFIXES
+
+
+_RANDOM = 4  # bytes in the name of a temporary file
+_LEFT_AFTER = 3600.0  # seconds after which a temporary file is one of a killed run
 
 
 class FileError(OrgrestError):
@@ -175,6 +193,7 @@ class File:
         if now != self._data:
             raise FileChangedError("was changed on disk in the meantime", file=str(self.path))
         _replace(target, data, self.path)
+        _remove_leftovers(target)
         self._data, self.text = data, text
         return True
 
@@ -195,6 +214,11 @@ class File:
 def write(path: Path, data: bytes) -> None:
     """Write a file, whole or not at all. Raises FileError."""
     _replace(path.resolve(), data, path)
+
+
+def write_private(path: Path, data: bytes) -> None:
+    """Write a file that only its owner may read, whole or not at all. Raises FileError."""
+    _replace(path.resolve(), data, path, private=True)
 
 
 def write_result(path: Path, data: bytes) -> None:
@@ -221,20 +245,25 @@ def entries(directory: Path, folder: str) -> list[str]:
         return []
 
 
-def _replace(target: Path, data: bytes, shown: Path) -> None:
+def _replace(target: Path, data: bytes, shown: Path, *, private: bool = False) -> None:
     temporary: Path | None = None
     try:
         _check_writable(target, shown)
         # (The module tempfile would do the same, and take 5 ms to import.)
-        name = target.with_name(f".{target.name}.{os.urandom(4).hex()}")
+        name = target.with_name(f".{target.name}.{os.urandom(_RANDOM).hex()}")
         number = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         temporary = name
         with os.fdopen(number, "wb") as out:
             out.write(data)
-            _copy_owner(target, out.fileno())
+            if not private:
+                _copy_owner(target, out.fileno())
             out.flush()
             os.fsync(out.fileno())
-        temporary.replace(target)
+        if not private and target.exists() and target.stat().st_nlink > 1:
+            _write_into(target, data)
+            temporary.unlink()
+        else:
+            temporary.replace(target)
         temporary = None
         _sync_folder(target.parent)
     except OSError as error:
@@ -243,6 +272,34 @@ def _replace(target: Path, data: bytes, shown: Path) -> None:
         if temporary is not None:
             with contextlib.suppress(OSError):
                 temporary.unlink()
+
+
+def _write_into(target: Path, data: bytes) -> None:
+    """Write `data` into the file itself; where there is no space for it, nothing has changed."""
+    with target.open("r+b", buffering=0) as out:
+        size = os.fstat(out.fileno()).st_size
+        try:
+            os.pwrite(out.fileno(), data[size:], size)
+            if os.fstat(out.fileno()).st_size < len(data):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            os.fsync(out.fileno())
+        except OSError:
+            out.truncate(size)
+            raise
+        os.pwrite(out.fileno(), data[:size], 0)
+        out.truncate(len(data))
+        os.fsync(out.fileno())
+
+
+def _remove_leftovers(target: Path) -> None:
+    """Remove the temporary files of runs that were killed while they saved this document."""
+    kind = re.compile(rf"\.{re.escape(target.name)}\.[0-9a-f]{{{2 * _RANDOM}}}")
+    with contextlib.suppress(OSError):
+        for one in os.scandir(target.parent):
+            if kind.fullmatch(one.name) and one.is_file(follow_symlinks=False):
+                with contextlib.suppress(OSError):
+                    if time.time() - one.stat(follow_symlinks=False).st_mtime > _LEFT_AFTER:
+                        Path(one.path).unlink()
 
 
 def _check_writable(target: Path, shown: Path) -> None:

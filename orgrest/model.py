@@ -172,13 +172,48 @@ class Capture:
 
 
 @attrs.frozen
+class DigestCredentials:
+    """Who answers a server's Digest challenge (RFC 7616)."""
+
+    user: str
+    password: str = attrs.field(repr=False)
+
+
+@attrs.frozen
+class AwsCredentials:
+    """What requests to Amazon Web Services are signed with.
+
+    `token` is that of a session. An empty `region` or `service` is taken from the host's name.
+    """
+
+    key: str
+    secret: str = attrs.field(repr=False)
+    token: str = attrs.field(default="", repr=False)
+    region: str = ""
+    service: str = ""
+
+
+@attrs.frozen
+class ClientCertificate:
+    """The certificate that TLS shows to a server: PEM files, the key's passphrase.
+
+    `key` is None where the certificate's file holds the key.
+    """
+
+    file: str
+    key: str | None = None
+    passphrase: str | None = attrs.field(default=None, repr=False)
+
+
+@attrs.frozen
 class Request:
     """A request with every variable replaced, ready to be sent.
 
     `url` is absolute (http or https) and still as the user wrote it: user info, non-ASCII
     characters and all. `headers` are the user's own only. `body` is None where the request has
-    none. `secrets` are the values that must not stand in a result (all that the document's scope
-    knew when the request was completed).
+    none. `credentials` are those that only the sending makes a header of, `certificate` what TLS
+    shows to the origin of `url`. `secrets` are the values that must not stand in a result (all that
+    the document's scope knew when the request was completed).
     """
 
     method: str
@@ -191,6 +226,8 @@ class Request:
     file: str | None = None
     line: int | None = None
     column: int | None = None
+    credentials: DigestCredentials | AwsCredentials | None = None
+    certificate: ClientCertificate | None = None
 
     def header(self, name: str) -> str | None:
         """Return the value of the first header called `name` (any case), or None."""

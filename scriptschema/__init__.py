@@ -1,16 +1,24 @@
 """Luau programs as protobuf trees: schema, codec, random trees, exchange formats.
 
-`messages` has the 57 messages, `wire` encodes and decodes them, `generate` and `strategies` make
+`messages` has the 57 messages, `wire` encodes and decodes them, `generation` and `strategies` make
 random ones, `interop` exchanges them with protobuf's other formats, and `walk` visits a tree's
 messages and tells their paths.
 
 Names are loaded when they are first used, so that `import scriptschema` costs nothing.
+
+Modules that the messages know nothing of, but that must be there whenever a message is, leave a
+callback here (`when_complete`): so `bytes(message)` works without an import of `wire`, and no
+module imports one above its own floor.
 """
+
+from __future__ import annotations
 
 import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
     from scriptschema import interop, messages, strategies, wire
     from scriptschema.base import FieldInfo, Message, Path, ValidationError, walk
 
@@ -35,3 +43,26 @@ def __getattr__(name: str) -> Any:
     if name in _IN_BASE:
         return getattr(importlib.import_module(f"{__name__}.base"), name)
     return importlib.import_module(f"{__name__}.{name}")
+
+
+_complete: Mapping[str, type[Message]] | None = None
+_waiting: list[Callable[[Mapping[str, type[Message]]], object]] = [
+    lambda _messages: importlib.import_module(f"{__name__}.wire")
+]
+
+
+def when_complete(callback: Callable[[Mapping[str, type[Message]]], object]) -> None:
+    """Call `callback` with all messages by name once they are there: at once, if they are."""
+    if _complete is None:
+        _waiting.append(callback)
+    else:
+        callback(_complete)
+
+
+def announce(messages: Mapping[str, type[Message]]) -> None:
+    """Tell all who wait that `messages` are complete; `messages.py` calls this at its end."""
+    global _complete
+    _complete = messages
+    for callback in _waiting:
+        callback(messages)
+    _waiting.clear()

@@ -1,6 +1,6 @@
-"""`python -m scriptschema`: see `cli.py`."""
+"""`python -m scriptschema`: see `commands/main.py`."""
 
-from scriptschema.cli import main
+from scriptschema.commands.main import main
 
 if __name__ == "__main__":  # worker processes import this module under another name
     main(prog_name="python -m scriptschema")

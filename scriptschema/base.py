@@ -1,9 +1,7 @@
-"""What all 57 messages share: fields, validation, oneofs, `repr`, `==` and the walk over a tree.
+"""What all 57 messages share: fields, validation, oneofs, `==` and the walk over a tree.
 
-`messages.py` declares the messages and nothing else; this module turns each declaration into a
-class. `@message` makes an attrs class with slots, and `complete` (called once, when all messages
-exist and can refer to each other) reads the annotations, lets pure-protobuf read them too, and
-compiles each class's `__init__`.
+`messages.py` declares the messages and nothing else; `declaration.py` turns each declaration into a
+class.
 
 A message with a oneof does not store one slot per alternative but two in all, `which` (the name of
 the alternative that is set) and `alternative` (its value); `expr.binary` and its like read these.
@@ -14,32 +12,28 @@ Nothing here knows about bytes: see `wire.py`.
 
 from __future__ import annotations
 
-import inspect
 import keyword
-import linecache
-import types
-import typing
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from enum import IntEnum
-from operator import attrgetter
+from collections.abc import Callable, Iterator, Mapping
 from reprlib import Repr
 from typing import (
     IO,
+    TYPE_CHECKING,
     Any,
     ClassVar,
     Final,
+    Generic,
     Literal,
     NewType,
-    NoReturn,
     Self,
+    SupportsIndex,
     TypeVar,
     dataclass_transform,
 )
 
 import attrs
-from pure_protobuf.annotations import Field
 from pure_protobuf.message import BaseMessage
-from pure_protobuf.one_of import OneOf
+
+from scriptschema import copying, printing
 
 INT32_MIN: Final = -(2**31)
 INT32_MAX: Final = 2**31 - 1
@@ -48,6 +42,9 @@ Int32 = NewType("Int32", int)
 """What the signatures of messages call an int32, so that tools can tell it from any `int`."""
 
 Rule = Literal["required", "optional", "repeated"]
+
+UNSET: Final = "unset"
+"""What weights and statistics call a oneof without any alternative."""
 
 
 class ValidationError(ValueError):
@@ -194,18 +191,15 @@ class Path:
         return hash(tuple(self.steps()))
 
 
-class _Alternative:
-    """Reads one alternative of a oneof off the message's `which` and `alternative`."""
+WhichT_co = TypeVar("WhichT_co", bound=str, covariant=True)
 
-    __slots__ = ("name",)
 
-    def __init__(self, name: str) -> None:
-        self.name = name
+class Which(Generic[WhichT_co]):
+    """Declares for type checkers what `which` of a message may be; `message` removes it."""
 
-    def __get__(self, message: Any, owner: type) -> Any:
-        if message is None:
-            return self
-        return message.alternative if message.which == self.name else None
+    def __get__(self, message: object, owner: type) -> WhichT_co | None:
+        """Only for type checkers: each message has an attribute in this one's place."""
+        raise NotImplementedError
 
 
 @dataclass_transform(kw_only_default=True, field_specifiers=(attrs.field,))
@@ -230,7 +224,10 @@ class Message(BaseMessage):
     _child_slots: ClassVar[tuple[tuple[str, bool], ...]]
     _unchecked: ClassVar[type[Any]]
 
-    which: str | None = None
+    if TYPE_CHECKING:
+        which = Which[str]()
+    else:
+        which = None
     """The attribute name of the oneof's alternative that is set; None: nothing is, or no oneof."""
     alternative: Any = None
     """The value of the oneof's alternative that is set, or None."""
@@ -285,9 +282,7 @@ class Message(BaseMessage):
         return True
 
     def __repr__(self) -> str:
-        printer = _PlainPrinter()
-        _ReprWriter(printer).write(self, 0)
-        return "".join(printer.parts)
+        return printing.one_line(self)
 
     @property
     def _repr_pretty_(self) -> Callable[[Any, bool], None]:
@@ -295,14 +290,16 @@ class Message(BaseMessage):
 
         A property, because Hypothesis would call a plain method of a class that it prints.
         """
-        return lambda printer, _cycle: _ReprWriter(printer).write(self, 0)
+        return lambda printer, _cycle: printing.write(self, printer)
 
-    # pure-protobuf's interface. `wire` is a floor above this one: it is looked up when it is asked.
+    # pure-protobuf's interface, over the two functions that `wire`, a floor above, puts here.
+
+    _encode: ClassVar[Callable[[Any], bytes]]
+    _decode: ClassVar[Callable[[Any, bytes], Any]]
 
     def __bytes__(self) -> bytes:
         """Return the encoding; raises wire.EncodeError."""
-        encoded: bytes = _wire().encode(self)
-        return encoded
+        return Message._encode(self)
 
     def write_to(self, io: IO[bytes]) -> None:
         """Write the encoding to a binary file; raises wire.EncodeError."""
@@ -311,7 +308,7 @@ class Message(BaseMessage):
     @classmethod
     def loads(cls, buffer: bytes) -> Self:
         """Return the message that `buffer` encodes; raises wire.DecodeError."""
-        message: Self = _wire().decode(cls, buffer)
+        message: Self = Message._decode(cls, buffer)
         return message
 
     @classmethod
@@ -319,89 +316,17 @@ class Message(BaseMessage):
         """Return the message that a binary file encodes to its end; raises wire.DecodeError."""
         return cls.loads(io.read())
 
-    def __getstate__(self) -> tuple[Any, ...]:
-        return tuple(getattr(self, slot) for slot in self._slots)
+    # Without recursion, so that trees of any depth can be copied and pickled.
 
-    def __setstate__(self, state: tuple[Any, ...]) -> None:
-        for slot, value in zip(self._slots, state, strict=True):
-            object.__setattr__(self, slot, value)
+    def __copy__(self) -> Self:
+        """Return a message with the same values, for `copy.copy`."""
+        return copying.shallow(self)
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return copying.deep(self, memo)
 
-def _wire() -> Any:
-    from scriptschema import wire
-
-    return wire
-
-
-class _PlainPrinter:
-    """What a pretty printer offers, on one line."""
-
-    def __init__(self) -> None:
-        self.parts: list[str] = []
-        self.text = self.parts.append
-
-    def begin_group(self, _indent: int, opening: str) -> None:
-        self.text(opening)
-
-    def breakable(self, separator: str = " ") -> None:
-        self.text(separator)
-
-    def end_group(self, _dedent: int, closing: str) -> None:
-        self.text(closing)
-
-
-class _ReprWriter:
-    """Writes a message as the expression that makes it, as far as the limits reach.
-
-    What is left out is shown as `...`; a test's small example is never cut.
-    """
-
-    depth: Final = 40
-    messages: Final = 100
-    items: Final = 20
-
-    def __init__(self, printer: Any) -> None:
-        self.printer = printer
-        self.left = self.messages
-
-    def write(self, value: object, depth: int) -> None:
-        text = self.printer.text
-        if isinstance(value, Message):
-            name = type(value).__name__
-            self.left -= 1
-            if self.left < 0 or depth >= self.depth:
-                text(f"{name}(...)")
-                return
-            self.printer.begin_group(4, f"{name}(")
-            position = 0
-            for name, field in type(value).FIELDS.items():
-                part = getattr(value, name, None)
-                if field.rule != "required" and (part is None or part == []):
-                    continue
-                self._separate(position)
-                position += 1
-                text(f"{name}=")
-                self.write(part, depth + 1)
-            self.printer.end_group(4, ")")
-        elif isinstance(value, list):
-            self.printer.begin_group(4, "[")
-            for position, item in enumerate(value):
-                self._separate(position)
-                if position == self.items or self.left <= 0:
-                    text(f"... {len(value) - position} more")
-                    break
-                self.write(item, depth)
-            self.printer.end_group(4, "]")
-        elif isinstance(value, IntEnum):
-            text(f"{type(value).__qualname__}.{value.name}")
-        else:
-            short = repr(value)
-            text(short if len(short) <= 200 else f"{short[:150]}...{short[-20:]}")
-
-    def _separate(self, position: int) -> None:
-        if position:
-            self.printer.text(",")
-        self.printer.breakable(" " if position else "")
+    def __reduce_ex__(self, _protocol: SupportsIndex) -> tuple[Any, ...]:
+        return copying.reduced(self)
 
 
 def walk(tree: Message) -> Iterator[tuple[Message, Path]]:
@@ -425,187 +350,3 @@ def walk(tree: Message) -> Iterator[tuple[Message, Path]]:
             else:
                 name = message.which if slot == "alternative" else slot
                 stack.append((child, Path(path, name or "", None)))
-
-
-MessageT = TypeVar("MessageT", bound=Message)
-
-
-def message(cls: type[MessageT]) -> type[MessageT]:
-    """Turn a declaration in `messages.py` into an attrs class with slots (a class decorator)."""
-    namespace = {k: v for k, v in vars(cls).items() if k not in ("__dict__", "__weakref__")}
-    oneof = next((name for name, value in namespace.items() if isinstance(value, OneOf)), None)
-    attributes = {}
-    slots = []
-    for name, hint in namespace.get("__annotations__", {}).items():
-        default = namespace.pop(name, attrs.NOTHING)
-        attributes[name] = (
-            default if isinstance(default, _AttrsField) else attrs.field(default=default)
-        )
-        if "one_of=" in hint:  # the annotations are text until `complete`
-            namespace[name] = _Alternative(name)
-        else:
-            slots.append(name)
-    slots += ["which", "alternative"] if oneof else []
-    namespace |= {"__slots__": tuple(slots), "_slots": tuple(slots), "ONEOF": oneof}
-    # mypy does not follow a call of a metaclass.
-    made: type[MessageT] = type(cls)(cls.__name__, cls.__bases__, namespace)  # type: ignore[misc]
-    return attrs.define(
-        made, these=attributes, slots=False, init=False, repr=False, eq=False, kw_only=True,
-        on_setattr=attrs.setters.NO_OP,
-    )  # fmt: skip
-
-
-_AttrsField: Final = type(attrs.field())
-
-
-def complete(module: types.ModuleType) -> dict[str, type[Message]]:
-    """Finish the messages declared in `module`; return them by name, in the order of declaration.
-
-    This waits until all of them exist because they refer to each other.
-    """
-    found: dict[str, type[Message]] = {
-        name: value
-        for name, value in vars(module).items()
-        if isinstance(value, type) and issubclass(value, Message) and value is not Message
-    }
-    for cls in found.values():
-        # pure-protobuf's own reading of the annotations, which our __init_subclass__ put off.
-        super(Message, cls).__init_subclass__()
-        hints = inspect.get_annotations(cls, eval_str=True)
-        fields = [_field_info(cls, name, hint) for name, hint in hints.items()]
-        fields.sort(key=attrgetter("tag"))
-        cls.FIELDS = types.MappingProxyType({field.name: field for field in fields})
-        cls.__doc__ = inspect.cleandoc(cls.__doc__ or "") + _describe(fields)
-        cls._child_slots = _child_slots(fields)
-        # mypy knows none of the three names that a class is given or read here.
-        cls.__init__ = _compile_init(cls)  # type: ignore[method-assign]
-        signature = cls.__signature__ = _signature(cls, hints)  # type: ignore[attr-defined]
-        for attribute in cls.__attrs_attrs__:  # type: ignore[attr-defined]
-            # As attrs.resolve_types does, which cannot find the names of the base classes' hints.
-            hint = signature.parameters[attribute.name].annotation
-            object.__setattr__(attribute, "type", hint)
-        cls._unchecked = type(
-            cls.__name__,
-            (Message,),
-            {
-                "__slots__": cls._slots,
-                "__init__": object.__init__,
-                "__setattr__": object.__setattr__,
-                "__doc__": f"A {cls.__name__} while it is filled, before its class is set.",
-            },
-        )
-    return found
-
-
-def _field_info(cls: type[Message], name: str, hint: Any) -> FieldInfo:
-    """Read a field's annotation, `Annotated[Expr | None, Field(2)]` for example."""
-    inner, *metadata = typing.get_args(hint)
-    [field] = (entry for entry in metadata if isinstance(entry, Field))
-    rule: Rule = "required"
-    if typing.get_origin(inner) is list:
-        rule = "repeated"
-        [inner] = typing.get_args(inner)
-    elif typing.get_origin(inner) is types.UnionType:
-        rule = "optional"
-        [inner] = (part for part in typing.get_args(inner) if part is not types.NoneType)
-    oneof = cls.ONEOF if field.one_of is not None else None
-    return FieldInfo(cls.__name__, name, field.number, rule, inner, oneof)
-
-
-def _describe(fields: Sequence[FieldInfo]) -> str:
-    """The part of a message's docstring that its fields give: one line each."""
-    lines = [
-        f"    {field.name}: {field.type_name}, "
-        + (f"one of {field.oneof}" if field.oneof else field.rule)
-        + f", tag {field.tag}"
-        for field in fields
-    ]
-    return "\n\nFields:\n" + "\n".join(lines or ["    none"]) + "\n"
-
-
-def _child_slots(fields: Sequence[FieldInfo]) -> tuple[tuple[str, bool], ...]:
-    """The slots that hold messages and whether each is a list; last tag first, as `walk` wants."""
-    slots = {
-        ("alternative" if field.oneof else field.name): field.rule == "repeated"
-        for field in fields
-        if field.is_message
-    }
-    return tuple(reversed(slots.items()))
-
-
-def _compile_init(cls: type[Message]) -> Callable[..., None]:
-    """Compile the `__init__` that checks each argument and fills the slots."""
-    scope: dict[str, Any] = {"MISSING": MISSING, "clash": _clash}
-    parameters = []
-    body = []
-    if cls.ONEOF:
-        body.append("which = alternative = None")
-    for field in cls.FIELDS.values():
-        name = field.name
-        scope[f"set_{name}"] = getattr(cls, name).__set__ if not field.oneof else None
-        scope[f"check_{name}"] = field.check
-        scope[f"{name}_type"] = field.type
-        if field.oneof:
-            parameters.append(f"{name}=None")
-            body += [
-                f"if {name} is not None:",
-                f"    if {name}.__class__ is not {name}_type or {name}_type is int:",
-                f"        check_{name}({name})",
-                "    if which is not None:",
-                f"        clash({cls.__name__!r}, {cls.ONEOF!r}, which, {name!r})",
-                f"    which, alternative = {name!r}, {name}",
-            ]
-            continue
-        parameters.append(f"{name}={'None' if field.rule == 'optional' else 'MISSING'}")
-        if field.rule == "repeated":
-            body += [f"if {name} is MISSING:", f"    {name} = []", "else:"]
-            body += [f"    check_{name}({name})"]
-        elif field.type in (int, bool):
-            body += [f"check_{name}({name})"]
-        else:
-            body += [f"if {name}.__class__ is not {name}_type:", f"    check_{name}({name})"]
-        body.append(f"set_{name}(self, {name})")
-    if cls.ONEOF:
-        scope["set_which"] = cls.__dict__["which"].__set__
-        scope["set_alternative"] = cls.__dict__["alternative"].__set__
-        body += ["set_which(self, which)", "set_alternative(self, alternative)"]
-    star = "*, " if parameters else ""
-    source = f"def __init__(self, {star}{', '.join(parameters)}):\n"
-    source += "".join(f"    {line}\n" for line in body or ["pass"])
-    compile_source(source, scope, f"{cls.__name__}.__init__")
-    init: Callable[..., None] = scope["__init__"]
-    init.__qualname__ = f"{cls.__qualname__}.__init__"
-    return init
-
-
-def _signature(cls: type[Message], hints: dict[str, Any]) -> inspect.Signature:
-    """What tools are told of `__init__`, which itself finds out what is missing, to say it well."""
-    defaults: dict[Rule, Any] = {
-        "required": inspect.Parameter.empty,
-        "optional": None,
-        "repeated": [],
-    }
-    return inspect.Signature(
-        [
-            inspect.Parameter(
-                name,
-                inspect.Parameter.KEYWORD_ONLY,
-                default=defaults[field.rule],
-                annotation=Int32 if field.type is int else typing.get_args(hints[name])[0],
-            )
-            for name, field in cls.FIELDS.items()
-        ]
-    )
-
-
-def _clash(message: str, oneof: str, one: str, two: str) -> NoReturn:
-    raise ValidationError(
-        f"{message}: {one!r} and {two!r} are both set, but {oneof} holds at most one"
-    )
-
-
-def compile_source(source: str, scope: dict[str, Any], name: str) -> None:
-    """Run source made from the schema, functions, in `scope`; tracebacks show its lines."""
-    filename = f"<scriptschema {name}>"
-    linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
-    exec(compile(source, filename, "exec"), scope)  # noqa: S102  # there is no outside text in it

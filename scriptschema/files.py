@@ -10,6 +10,7 @@ A stream is many trees in one file or pipe, each after its length as a varint, a
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import stat
 import sys
@@ -22,6 +23,7 @@ import attrs
 
 from scriptschema import interop, wire
 from scriptschema.base import Message
+from scriptschema.codec import varints
 
 Format = Literal["binary", "text", "json"]
 FORMATS: Final[tuple[Format, ...]] = ("binary", "text", "json")
@@ -47,6 +49,8 @@ def format_of(path: Path) -> Format:
     try:
         return ENDINGS[path.suffix]
     except KeyError:
+        if path != STANDARD and not path.exists():
+            raise FileError(f"{path}: {os.strerror(errno.ENOENT)}") from None
         endings = ", ".join(f"{ending} ({name})" for ending, name in ENDINGS.items())
         raise FileError(
             f"{path}: the ending does not tell the format (known are {endings}): say it with --from"
@@ -85,46 +89,16 @@ def read(
         raise FileError(f"{name_of(path)}: {reason_of(error)}") from None
 
 
-def read_one(
-    cls: type[MessageT], path: Path, form: Format | None, unknown: interop.Unknown
-) -> Iterator[MessageT | FileError]:
-    """Yield what `read` returns or raises: a file of one tree, as `read_stream` has one of many."""
-    try:
-        yield read(cls, path, form, unknown)
-    except FileError as error:
-        yield error
-
-
-def read_stream(
-    cls: type[MessageT], path: Path, form: Format | None, unknown: interop.Unknown
-) -> Iterator[MessageT | FileError]:
-    """Yield the trees of a stream, binary if `form` does not say otherwise.
-
-    A tree that cannot be read is yielded as the error, and so is the place where the stream ends
-    before its time; no FileError is raised.
-    """
-    name = name_of(path)
-    try:
-        standard = contextlib.nullcontext(sys.stdin.buffer)
-        with standard if path == STANDARD else path.open("rb") as file:
-            for position, data in read_delimited(file):
-                try:
-                    yield parse(cls, data, form or "binary", unknown)
-                except (wire.WireError, interop.FormatError) as error:
-                    yield FileError(f"{name}: tree at byte {position}: {error}")
-    except (OSError, FileError) as error:
-        yield FileError(f"{name}: {reason_of(error)}")
-
-
 def delimited(data: bytes) -> bytes:
     """A tree's bytes as they stand in a stream."""
-    return wire.varint_bytes(len(data)) + data
+    return varints.varint_bytes(len(data)) + data
 
 
-def read_delimited(file: IO[bytes]) -> Iterator[tuple[int, bytes]]:
+def read_delimited(file: IO[bytes], limit: int | None = None) -> Iterator[tuple[int, bytes]]:
     """Yield the trees' bytes from a stream, each with the position at which it starts.
 
-    Only one is held at a time. Raises FileError where the stream is cut off or is none.
+    Only one is held at a time. Raises FileError where the stream is cut off or is none, or a tree
+    has more than `limit` bytes.
     """
     position = 0
     while first := file.read(1):
@@ -146,6 +120,8 @@ def read_delimited(file: IO[bytes]) -> Iterator[tuple[int, bytes]]:
         while left and (piece := file.read(min(left, 1 << 20))):
             pieces.append(piece)
             left -= len(piece)
+            if limit is not None and size - left > limit:
+                raise FileError(f"byte {position}: a tree of {size} bytes, more than {limit}")
         if left:
             raise FileError(
                 f"byte {position}: a tree of {size} bytes is cut off ({left} bytes are missing)"
@@ -244,18 +220,27 @@ def _umask() -> int:
     return mask
 
 
+def require_parent(path: Path) -> None:
+    """Raise FileError unless the folder is there that `path` is to be put into."""
+    if path.parent.exists() and not path.parent.is_dir():
+        raise FileError(f"{path}: {os.strerror(errno.ENOTDIR)}")
+    if not path.parent.exists():
+        raise FileError(f"{path}: there is no folder {path.parent}: make it first")
+
+
 def outputs(inputs: Sequence[Input], output: str | None, ending: str) -> list[Path]:
     """Where each input's result goes: `output`, or files below it with the ending `ending`.
 
     `output` is a folder where it exists as one or ends in a slash, where there are several inputs,
     or where a folder was named as the input; None and `-` are standard output. Raises FileError
-    where that cannot be.
+    where that cannot be, or the folder that `output` is to be put into is not there.
     """
     if output is None or output == "-":
         if len(inputs) > 1:
             raise FileError("several inputs need a folder to write to: name one with -o")
         return [STANDARD for _ in inputs]
     folder = Path(output)
+    require_parent(folder)
     single = len(inputs) == 1 and not inputs[0].in_folder
     if single and not folder.is_dir() and not output.endswith("/"):
         return [folder]

@@ -1,27 +1,42 @@
 """Makes `st.from_type(messages.Expr)` and `st.builds` find our strategies, without any import.
 
-Hypothesis runs `register` when it is imported (the entry point `hypothesis`), and so does
-`messages.py`: whichever comes second finds the other there. So a program that uses only one of the
-two never pays for the other, and this module imports nothing before.
+Hypothesis calls `register` when it is imported (the entry point `hypothesis`). It only leaves a
+callback for the time when the messages are there, so that whichever of the two comes second finds
+the other, and a program that uses one of them never pays for the other.
+
+Source: the Hypothesis manual, "Extension entry points".
 """
 
-import sys
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import scriptschema
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from hypothesis.strategies import SearchStrategy
+
+    from scriptschema.base import Message
 
 
 def register() -> None:
-    """Tell Hypothesis of the messages' strategies, if both are there."""
-    strategies = sys.modules.get("hypothesis.strategies")
-    messages = sys.modules.get("scriptschema.messages")
-    if strategies is None or messages is None or not hasattr(messages, "MESSAGES"):
-        return
-    for cls in messages.MESSAGES.values():
-        strategies.register_type_strategy(cls, _strategy)
+    """Tell Hypothesis of the messages' strategies, now or when the messages are imported."""
+    scriptschema.when_complete(_register_types)
+
+
+def _register_types(messages: Mapping[str, type[Message]]) -> None:
+    from hypothesis.strategies import integers, register_type_strategy
+
     from scriptschema.base import INT32_MAX, INT32_MIN, Int32
 
-    strategies.register_type_strategy(Int32, strategies.integers(INT32_MIN, INT32_MAX))
+    for cls in messages.values():
+        register_type_strategy(cls, _strategy)
+    register_type_strategy(Int32, integers(INT32_MIN, INT32_MAX))
 
 
-def _strategy(cls):  # type: ignore[no-untyped-def]  # typing it would import hypothesis
+def _strategy(cls: type[Message]) -> SearchStrategy[Message]:
     from scriptschema.strategies import messages
 
     return messages(cls)

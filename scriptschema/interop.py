@@ -1,16 +1,16 @@
 """Exchange with protobuf's own world: the `.proto` file, descriptors, text format and JSON.
 
 Everything is derived from `messages.py`. `proto_source` and `file_descriptor_set` need nothing but
-this package; text format and JSON go through protobuf's Python runtime (the extra `protobuf`) with
-descriptors made here, without protoc.
+this package, nor does JSON (`protojson`); text format goes through protobuf's Python runtime (the
+extra `protobuf`) with descriptors made here, without protoc.
 
 Strings of this schema need not be UTF-8 (a fuzzer's corpus is full of others), but protobuf's
 Python text parser refuses those. Text format and binary write a string and a bytes field alike, so
-for text the descriptors say bytes. String literals are read here, as the C++ parser reads them,
+the descriptors made for it say bytes. String literals are read here, as the C++ parser reads them,
 since the Python one takes raw bytes and some escapes differently.
 
 Source: the Protocol Buffers manual, "Language Guide (proto 2)", "Text Format Language
-Specification" and "ProtoJSON Format"; descriptor.proto.
+Specification"; descriptor.proto.
 """
 
 from __future__ import annotations
@@ -19,24 +19,33 @@ import re
 from dataclasses import dataclass, field
 from enum import IntEnum
 from functools import cache
-from typing import Annotated, Any, Final, Literal, TypeVar
+from typing import Annotated, Any, Final, TypeVar
 
 from pure_protobuf.annotations import Field
 from pure_protobuf.message import BaseMessage
 
 from scriptschema import wire
-from scriptschema.base import FieldInfo, Message, walk
+from scriptschema.base import FieldInfo, Message
+from scriptschema.codec.errors import FormatError, clipped
 from scriptschema.messages import MESSAGES
+from scriptschema.protojson import Unknown, from_json, to_json
+
+__all__ = [
+    "FormatError",
+    "MissingExtra",
+    "Unknown",
+    "file_descriptor_set",
+    "from_json",
+    "from_text",
+    "proto_source",
+    "to_json",
+    "to_text",
+]
 
 PACKAGE: Final = "script"
 """The schema's package name (specification 2)."""
 
 MessageT = TypeVar("MessageT", bound=Message)
-Unknown = Literal["drop", "error"]
-
-
-class FormatError(ValueError):
-    """A text or JSON that is no message of the schema, or a message that the format cannot hold."""
 
 
 class MissingExtra(ImportError):  # noqa: N818  # says what is missing, as ImportError's heirs do
@@ -166,18 +175,17 @@ def _field_descriptor(info: FieldInfo, type_numbers: dict[type, int]) -> _Field:
 
 
 @cache
-def _runtime_classes(*, strings: bool) -> dict[str, Any]:
-    """The messages as classes of protobuf's runtime; strings as such, or as bytes."""
+def _runtime_classes() -> dict[str, Any]:
+    """The messages as classes of protobuf's runtime, with strings as bytes."""
     try:
         from google.protobuf import descriptor_pool, message_factory
     except ImportError as error:
         raise MissingExtra(
-            "text format and JSON need protobuf's Python runtime: "
+            "text format needs protobuf's Python runtime: "
             "install it with pip install 'scriptschema[protobuf]'"
         ) from error
     pool = descriptor_pool.DescriptorPool()
-    numbers = _TYPE_NUMBERS if strings else {**_TYPE_NUMBERS, str: _TYPE_BYTES}
-    pool.AddSerializedFile(bytes(_file_descriptor(numbers)))
+    pool.AddSerializedFile(bytes(_file_descriptor({**_TYPE_NUMBERS, str: _TYPE_BYTES})))
     return {
         name: message_factory.GetMessageClass(pool.FindMessageTypeByName(f"{PACKAGE}.{name}"))
         for name in MESSAGES
@@ -192,7 +200,7 @@ def to_text(message: Message) -> str:
 
     Raises wire.EncodeError for a tree that cannot be encoded, and MissingExtra.
     """
-    runtime = _runtime_classes(strings=False)[type(message).__name__]
+    runtime = _runtime_classes()[type(message).__name__]
     from google.protobuf import text_format
 
     text: str = text_format.MessageToString(runtime.FromString(wire.encode(message)))
@@ -208,7 +216,7 @@ def from_text(cls: type[MessageT], text: str | bytes, *, unknown: Unknown = "err
     Raises FormatError with the line for what the C++ parser refuses, or with the path of fields for
     a message that is not complete or nests more than 100 deep; and MissingExtra.
     """
-    runtime = _runtime_classes(strings=False)[cls.__name__]
+    runtime = _runtime_classes()[cls.__name__]
     from google.protobuf import text_format
 
     if isinstance(text, str):
@@ -219,7 +227,7 @@ def from_text(cls: type[MessageT], text: str | bytes, *, unknown: Unknown = "err
     except text_format.ParseError as error:
         reason = re.sub(r"^\d+:\d+ : ", "", str(error))
         where = f"line {error.GetLine()}: " if error.GetLine() else ""
-        raise FormatError(f"{where}{wire.clipped(reason)}") from None
+        raise FormatError(f"{where}{clipped(reason)}") from None
     except RecursionError:
         raise FormatError(f"messages nest more than {wire.MAX_DEPTH} deep") from None
     return _complete(cls, message)
@@ -270,61 +278,6 @@ def _plain_literal(match: re.Match[bytes]) -> bytes:
 def _line(match: re.Match[bytes]) -> int:
     """The line at which a match starts."""
     return match.string.count(b"\n", 0, match.start()) + 1
-
-
-# JSON
-
-
-def to_json(message: Message) -> str:
-    """Return the message as JSON in protobuf's mapping, with the schema's field names.
-
-    Raises FormatError for a string that is not UTF-8, which JSON cannot hold; wire.EncodeError for
-    a tree that cannot be encoded; MissingExtra.
-    """
-    runtime = _runtime_classes(strings=True)[type(message).__name__]
-    from google.protobuf import json_format
-
-    data = wire.encode(message)
-    for node, path in walk(message):
-        for name, info in node.FIELDS.items():
-            if info.type is str and re.search("[\ud800-\udfff]", getattr(node, name)):
-                where = f"{path}.{name}" if path else name
-                raise FormatError(
-                    f"{where}: the string is not UTF-8, which JSON cannot hold: use text or binary"
-                )
-    text: str = json_format.MessageToJson(
-        runtime.FromString(data), preserving_proto_field_name=True, ensure_ascii=False
-    )
-    return text + "\n"
-
-
-def from_json(cls: type[MessageT], text: str | bytes, *, unknown: Unknown = "error") -> MessageT:
-    """Return the message of class `cls` that `text` describes in protobuf's JSON mapping.
-
-    Fields that the schema does not know are an error, or dropped with `unknown="drop"`.
-
-    Raises FormatError for anything else than a complete message that nests at most 100 deep; and
-    MissingExtra.
-    """
-    runtime = _runtime_classes(strings=True)[cls.__name__]
-    from google.protobuf import json_format
-
-    try:
-        if isinstance(text, bytes):
-            text = text.decode("utf-8")
-        message = json_format.Parse(
-            text,
-            runtime(),
-            ignore_unknown_fields=unknown == "drop",
-            max_recursion_depth=wire.MAX_DEPTH + 1,
-        )
-    except RecursionError:
-        raise FormatError(f"messages nest more than {wire.MAX_DEPTH} deep") from None
-    except (json_format.ParseError, ValueError) as error:
-        # The library repeats itself once for each level.
-        reason = re.sub(r"^(Failed to parse (\w+) field: )+", r"\1", str(error))
-        raise FormatError(wire.clipped(reason.rstrip("."))) from None
-    return _complete(cls, message)
 
 
 def _complete(cls: type[MessageT], message: Any) -> MessageT:

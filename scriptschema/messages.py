@@ -12,7 +12,8 @@ keyword or `self` takes a trailing underscore (`else_`, `self_`). A field is
 - one of several: `nil: Annotated[ExprConstantNil | None, Field(2, one_of=expr_oneof)] = None`
 
 Names of variables, types and globals are int32 indexes, which the consumer maps to real names.
-What the classes can do is in `base.py`.
+What the classes can do is in `base.py`. The names that `which` may have stand in `Which` once more,
+since type checkers cannot derive them; a test compares them with the fields.
 """
 
 from __future__ import annotations
@@ -22,14 +23,15 @@ import sys
 from collections.abc import Mapping
 from enum import IntEnum
 from types import MappingProxyType
-from typing import Annotated, Final
+from typing import Annotated, Final, Literal
 
 import attrs
 from pure_protobuf.annotations import Field
 from pure_protobuf.one_of import OneOf
 
-from scriptschema import hypothesis_plugin
-from scriptschema.base import Message, complete, message
+import scriptschema
+from scriptschema.base import Message, Which
+from scriptschema.declaration import complete, message
 
 # Expressions (specification 2.1)
 
@@ -42,6 +44,27 @@ class Expr(Message):
     """
 
     expr_oneof = OneOf[Message]()
+    which = Which[
+        Literal[
+            "group",
+            "nil",
+            "bool",
+            "number",
+            "string",
+            "local",
+            "global_",
+            "varargs",
+            "call",
+            "index_name",
+            "index_expr",
+            "function",
+            "table",
+            "unary",
+            "binary",
+            "ifelse",
+            "interpstring",
+        ]
+    ]()
     group: Annotated[ExprGroup | None, Field(1, one_of=expr_oneof)] = None
     nil: Annotated[ExprConstantNil | None, Field(2, one_of=expr_oneof)] = None
     bool: Annotated[ExprConstantBool | None, Field(3, one_of=expr_oneof)] = None
@@ -69,6 +92,7 @@ class ExprPrefix(Message):
     """
 
     expr_oneof = OneOf[Message]()
+    which = Which[Literal["group", "local", "global_", "call", "index_name", "index_expr"]]()
     group: Annotated[ExprGroup | None, Field(1, one_of=expr_oneof)] = None
     local: Annotated[ExprLocal | None, Field(2, one_of=expr_oneof)] = None
     global_: Annotated[ExprGlobal | None, Field(3, one_of=expr_oneof)] = None
@@ -108,6 +132,7 @@ class Name(Message):
     """
 
     name_oneof = OneOf[int]()
+    which = Which[Literal["builtin", "custom"]]()
     builtin: Annotated[int | None, Field(1, one_of=name_oneof)] = None
     custom: Annotated[int | None, Field(2, one_of=name_oneof)] = None
 
@@ -254,6 +279,7 @@ class TableItem(Message):
     """
 
     item_oneof = OneOf[Message]()
+    which = Which[Literal["key_name", "key_expr"]]()
     key_name: Annotated[Name | None, Field(1, one_of=item_oneof)] = None
     key_expr: Annotated[Expr | None, Field(2, one_of=item_oneof)] = None
     value: Annotated[Expr, Field(3)]
@@ -329,6 +355,7 @@ class ExprIfElse(Message):
     """
 
     else_oneof = OneOf[Message]()
+    which = Which[Literal["else_", "elseif"]]()
     cond: Annotated[Expr, Field(1)]
     then: Annotated[Expr, Field(2)]
     else_: Annotated[Expr | None, Field(3, one_of=else_oneof)] = None
@@ -353,6 +380,7 @@ class LValue(Message):
     """
 
     lvalue_oneof = OneOf[Message]()
+    which = Which[Literal["local", "global_", "index_name", "index_expr"]]()
     local: Annotated[ExprLocal | None, Field(1, one_of=lvalue_oneof)] = None
     global_: Annotated[ExprGlobal | None, Field(2, one_of=lvalue_oneof)] = None
     index_name: Annotated[ExprIndexName | None, Field(3, one_of=lvalue_oneof)] = None
@@ -370,6 +398,27 @@ class Stat(Message):
     """
 
     stat_oneof = OneOf[Message]()
+    which = Which[
+        Literal[
+            "block",
+            "if_",
+            "while_",
+            "repeat",
+            "break_",
+            "continue_",
+            "return_",
+            "call",
+            "local",
+            "for_",
+            "for_in",
+            "assign",
+            "compound_assign",
+            "function",
+            "local_function",
+            "type_alias",
+            "require_into_local",
+        ]
+    ]()
     block: Annotated[StatBlock | None, Field(1, one_of=stat_oneof)] = None
     if_: Annotated[StatIf | None, Field(2, one_of=stat_oneof)] = None
     while_: Annotated[StatWhile | None, Field(3, one_of=stat_oneof)] = None
@@ -411,6 +460,7 @@ class StatIf(Message):
     """
 
     else_oneof = OneOf[Message]()
+    which = Which[Literal["else_", "elseif"]]()
     cond: Annotated[Expr, Field(1)]
     then: Annotated[StatBlock, Field(2)]
     else_: Annotated[StatBlock | None, Field(3, one_of=else_oneof)] = None
@@ -610,6 +660,21 @@ class Type(Message):
     """
 
     type_oneof = OneOf[Message]()
+    which = Which[
+        Literal[
+            "primitive",
+            "literal",
+            "table",
+            "function",
+            "typeof",
+            "union",
+            "intersection",
+            "class_",
+            "ref",
+            "boolean",
+            "string",
+        ]
+    ]()
     primitive: Annotated[TypePrimitive | None, Field(1, one_of=type_oneof)] = None
     literal: Annotated[TypeLiteral | None, Field(2, one_of=type_oneof)] = None
     table: Annotated[TypeTable | None, Field(3, one_of=type_oneof)] = None
@@ -793,4 +858,4 @@ ENUMS: Final[Mapping[str, type[IntEnum]]] = MappingProxyType(
 )
 """Every enum by its schema name, `ExprUnary.Op` for example, in schema order."""
 
-hypothesis_plugin.register()
+scriptschema.announce(MESSAGES)

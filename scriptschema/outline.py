@@ -6,8 +6,6 @@ set; numbers, strings and the like stand on the line of their message.
 
 from __future__ import annotations
 
-import io
-import sys
 from collections.abc import Iterator
 from enum import IntEnum
 
@@ -68,32 +66,3 @@ def outline(tree: Message) -> Iterator[Line]:
 def _others(message: Message) -> bool:
     """Whether the message has fields beside its oneof."""
     return any(field.oneof is None for field in message.FIELDS.values())
-
-
-_PLAIN = str.maketrans("├└│─", "|`|-")
-"""Branches for terminals whose encoding has no lines."""
-
-
-def print_outline(lines: Iterator[Line], size: int) -> None:
-    """Print the lines and, last, the totals; in colour on a terminal. `size` is in bytes."""
-    from rich.console import Console
-    from rich.text import Text
-
-    console = Console(soft_wrap=True, highlight=False)
-    unicode = console.encoding.startswith("utf")
-    if not unicode and isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="backslashreplace")
-    nodes = depth = 0
-    for line in lines:
-        nodes += line.nodes
-        depth = max(depth, line.depth)
-        branches = line.branches if unicode else line.branches.translate(_PLAIN)
-        text = Text(branches, style="dim")
-        if line.step:
-            text.append(f"{line.step} ", style="cyan not dim")
-        text.append(line.name, style="bold not dim")
-        for name, value in line.values:
-            text.append(f" {name}=", style="not dim")
-            text.append(value, style="green not dim")
-        console.print(text)
-    console.print(f"{nodes:,} nodes, depth {depth}, {size:,} bytes")

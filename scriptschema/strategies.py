@@ -22,6 +22,7 @@ Source: the Hypothesis manual, "Strategies reference" and "Extension entry point
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 from functools import cache
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -31,10 +32,22 @@ from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 
 from scriptschema import wire
-from scriptschema.base import INT32_MAX, INT32_MIN, Message
-from scriptschema.choices import INTEGERS, SMALL, WORDS, BytesChoices
-from scriptschema.generate import MAX_DEPTH, Builder, Grammar, Weights, grammar_of
-from scriptschema.messages import Expr, ModuleSet, Stat, StatBlock, Type
+from scriptschema.base import INT32_MAX, INT32_MIN, Int32, Message
+from scriptschema.codec import varints
+from scriptschema.generation.choices import INTEGERS, SMALL, WORDS, BytesChoices
+from scriptschema.generation.programs import (
+    WRONG,
+    check_options,
+    make_program,
+    maker_of,
+)
+from scriptschema.generation.programs import grammar_of as program_grammar_of
+from scriptschema.generation.programs.annotations import Types
+from scriptschema.generation.programs.grammar import Grammar as ProgramGrammar
+from scriptschema.generation.programs.maker import Maker
+from scriptschema.generation.programs.scope import Scope
+from scriptschema.generation.trees import MAX_DEPTH, Builder, Grammar, Weights, grammar_of
+from scriptschema.messages import MESSAGES, Expr, ModuleSet, Stat, StatBlock, Type
 
 if TYPE_CHECKING:
     from scriptschema.luau.names import Names
@@ -163,6 +176,14 @@ def _trees(
     return tree
 
 
+def _check_size(size: int) -> None:
+    if not 1 <= size <= MAX_SIZE:
+        raise ValueError(
+            f"size must be from 1 to {MAX_SIZE}, what Hypothesis can hold in one example, not "
+            f"{size}: use generate.generate for larger trees"
+        )
+
+
 def messages(
     cls: type[MessageT],
     *,
@@ -176,11 +197,7 @@ def messages(
     `max_depth`, `weights` and `swarm` are those of `generate.generate`. Trees shrink to the
     smallest one. Raises ValueError for options that leave no tree.
     """
-    if not 1 <= size <= MAX_SIZE:
-        raise ValueError(
-            f"size must be from 1 to {MAX_SIZE}, what Hypothesis can hold in one example, not "
-            f"{size}: use generate.generate for larger trees"
-        )
+    _check_size(size)
     grammar = grammar_of(weights)
     if max_depth < grammar.heights[cls]:
         raise ValueError(f"a {cls.__name__} is at least {grammar.heights[cls]} deep")
@@ -212,29 +229,122 @@ def types(**options: Any) -> SearchStrategy[Type]:
     return messages(Type, **options)
 
 
-def programs(**options: Any) -> SearchStrategy[ModuleSet]:
-    """Programs that Luau compiles: those of `module_sets`, repaired; options as for `messages`."""
-    from scriptschema.luau.scope import repair
+class _DrawnMaker(Maker):
+    """Makes programs by draws, and draws statements and larger expressions as such.
 
-    return module_sets(**options).map(repair)
+    As with `_DrawnBuilder`, Hypothesis then knows where one starts and ends.
+    """
+
+    choices: _DrawnChoices
+
+    def next_statement(self, size: int, room: int) -> list[Stat] | None:
+        _made.last = self.choices, lambda: super(_DrawnMaker, self).next_statement(size, room)
+        statements: list[Stat] | None = self.choices.draw(_MADE)
+        return statements
+
+    def expression(self, kind: str, size: int, room: int, *, risky: bool = False) -> Expr:
+        if size < _CHUNK_SIZE:
+            return super().expression(kind, size, room, risky=risky)
+        _made.last = (
+            self.choices,
+            lambda: super(_DrawnMaker, self).expression(kind, size, room, risky=risky),
+        )
+        expression: Expr = self.choices.draw(_MADE)
+        return expression
 
 
-def sources(
-    *, names: Names | None = None, types: bool = True, **options: Any
-) -> SearchStrategy[str]:
-    """Luau sources that compile: programs without a module, rendered.
+_made = threading.local()
 
-    `names` and `types` are those of `luau.render.render`, the other options those of `messages`.
+
+@st.composite
+def _make(draw: DrawFn) -> Any:
+    choices, make = _made.last
+    outer = choices.draw, choices.data, choices.position, choices.end
+    choices.draw, choices.position = draw, choices.end  # Nothing left: the next draws a chunk.
+    made = make()
+    choices.draw, choices.data, choices.position, choices.end = outer
+    return made
+
+
+_MADE: Final = _make()
+
+
+@st.composite
+def _programs(
+    draw: DrawFn,
+    grammar: ProgramGrammar,
+    types: Types,
+    swarm: bool,
+    size: int,
+    max_depth: int,
+    with_module: bool,
+) -> ModuleSet:
+    choices = _DrawnChoices(draw)
+    if swarm:
+        grammar = grammar.swarm(choices)
+    maker = maker_of(choices, grammar, types, Scope(), size, _DrawnMaker)
+    return make_program(maker, size, max_depth, with_module=with_module)
+
+
+def programs(
+    *,
+    size: int = DEFAULT_SIZE,
+    max_depth: int = MAX_DEPTH,
+    wrong: float = WRONG,
+    deterministic: bool = True,
+    types: Types = "random",
+    weights: Weights | str | PathLike[str] | None = None,
+    swarm: bool = False,
+    with_module: bool = True,
+) -> SearchStrategy[ModuleSet]:
+    """Programs that run, with at most about `size` nodes, up to `MAX_SIZE`.
+
+    The options are those of `generation.programs.program`; `with_module` allows for a module. They
+    shrink to a few statements, which run. Programs that compile and nothing more are
+    `module_sets().map(repair)`. Raises ValueError for options that make no sense.
+    """
+    _check_size(size)
+    check_options(size, max_depth, types)
+    grammar = program_grammar_of(weights, wrong, deterministic)
+    return _programs(grammar, types, swarm, size, max_depth, with_module)
+
+
+def sources(*, names: Names | None = None, **options: Any) -> SearchStrategy[str]:
+    """Luau sources that run: programs without a module, rendered.
+
+    `names` are those of `luau.render.render`, the other options those of `programs`.
     """
     from scriptschema.luau.names import DEFAULT
     from scriptschema.luau.render import render
-    from scriptschema.luau.scope import repair
 
-    def source(block: StatBlock) -> str:
-        program = repair(ModuleSet(program=block)).program
-        return render(program, names=names or DEFAULT, types=types)
+    return programs(with_module=False, **options).map(
+        lambda tree: render(tree.program, names=names or DEFAULT)
+    )
 
-    return blocks(**options).map(source)
+
+def mutated(
+    tree: MessageT,
+    *,
+    donors: Sequence[Message] = (),
+    size: int | None = None,
+    max_depth: int = MAX_DEPTH,
+    programs: bool | None = None,
+) -> SearchStrategy[MessageT]:
+    """Mutants of `tree`, which stays as it is; the options are those of `fuzzing.mutate.mutate`."""
+    from scriptschema.fuzzing.mutate import mutate
+
+    @st.composite
+    def mutants(draw: DrawFn) -> MessageT:
+        return mutate(
+            tree,
+            _DrawnChoices(draw),
+            donors=donors,
+            size=size,
+            max_depth=max_depth,
+            programs=programs,
+        )
+
+    return mutants()
 
 
 def encoded(cls: type[Message], **options: Any) -> SearchStrategy[bytes]:
@@ -315,24 +425,24 @@ def _foreign(draw: DrawFn, data: bytes) -> tuple[bytes, str]:
     number = draw(st.sampled_from([0, 1, 2, 3, 5, 15, 16, 17, 99, 2**29 - 1, 2**29]))
     field = draw(st.sampled_from(_FOREIGN))
     tag, rest = field[0], field[1:]
-    new = wire.varint_bytes(number << 3 | tag) + rest
-    if tag == wire.GROUP:
-        new += wire.varint_bytes(number << 3 | wire.END_GROUP)
+    new = varints.varint_bytes(number << 3 | tag) + rest
+    if tag == varints.GROUP:
+        new += varints.varint_bytes(number << 3 | varints.END_GROUP)
     return data[:at] + new + data[at:], f"foreign field {new.hex()} at {at}"
 
 
 _FOREIGN: Final = (
-    bytes([wire.VARINT, 5]),
-    bytes([wire.VARINT, *[255] * 9, 1]),
-    bytes([wire.VARINT, *[255] * 10, 1]),
-    bytes([wire.FIXED32, 1, 2, 3, 4]),
-    bytes([wire.FIXED64, 1, 2, 3, 4, 5, 6, 7, 8]),
-    bytes([wire.LENGTH, 0]),
-    bytes([wire.LENGTH, 2, 8, 5]),
-    bytes([wire.LENGTH, 127]),
-    bytes([wire.GROUP, 8, 5]),
-    bytes([wire.GROUP, 11, 12]),
-    bytes([wire.END_GROUP]),
+    bytes([varints.VARINT, 5]),
+    bytes([varints.VARINT, *[255] * 9, 1]),
+    bytes([varints.VARINT, *[255] * 10, 1]),
+    bytes([varints.FIXED32, 1, 2, 3, 4]),
+    bytes([varints.FIXED64, 1, 2, 3, 4, 5, 6, 7, 8]),
+    bytes([varints.LENGTH, 0]),
+    bytes([varints.LENGTH, 2, 8, 5]),
+    bytes([varints.LENGTH, 127]),
+    bytes([varints.GROUP, 8, 5]),
+    bytes([varints.GROUP, 11, 12]),
+    bytes([varints.END_GROUP]),
     bytes([6]),
     bytes([7]),
 )
@@ -342,7 +452,7 @@ def _nest(draw: DrawFn, data: bytes) -> tuple[bytes, str]:
     """The whole as field 1 of field 1 of ...: as deep as runtimes go, and deeper."""
     levels = draw(st.sampled_from([1, 2, 50, 97, 98, 99, 100, 101, 150]))
     for _ in range(levels):
-        data = b"\x0a" + wire.varint_bytes(len(data)) + data
+        data = b"\x0a" + varints.varint_bytes(len(data)) + data
     return data, f"nested {levels} times in field 1"
 
 
@@ -366,3 +476,9 @@ _FAULTS: Final = (
     _nest,
     _lengthen,
 )
+
+
+# The same as `hypothesis_plugin` does, for a checkout that is not installed and has no entry point.
+for _cls in MESSAGES.values():
+    st.register_type_strategy(_cls, messages)
+st.register_type_strategy(Int32, _INT32)

@@ -1,20 +1,21 @@
 """How a typed caller uses the packages; mypy --strict reads this, nothing runs it."""
 
-from typing import assert_type
+from typing import Literal, assert_type
 
 from hypothesis import given
 from hypothesis.strategies import SearchStrategy
 
 from scriptschema import Message, Path, interop, messages, strategies, walk, wire
-from scriptschema.generate import generate
-from scriptschema.messages import Expr, ExprBinary, ExprConstantNumber, ModuleSet, StatBlock
+from scriptschema.generation.trees import generate
+from scriptschema.messages import Expr, ExprBinary, ExprConstantNumber, ModuleSet, Name, StatBlock
 
 one = Expr(number=ExprConstantNumber(val=1))
 total = ExprBinary(op=ExprBinary.Op.Add, left=one, right=one)
 assert_type(total.left, Expr)
 assert_type(total.op, ExprBinary.Op)
 assert_type(one.number, ExprConstantNumber | None)
-assert_type(one.which, str | None)
+assert_type(Name(custom=1).which, Literal["builtin", "custom"] | None)
+assert_type(total.which, str | None)
 assert_type(StatBlock().body, list[messages.Stat])
 
 data = wire.encode(total)
@@ -43,5 +44,7 @@ try:
     ExprBinary(op=ExprBinary.Op.Add, left=one)  # type: ignore[call-arg]  # right is required
     ExprBinary(op=3, left=one, right=one)  # type: ignore[arg-type]  # no member of the enum
     Expr(one)  # type: ignore[call-arg, arg-type]  # keywords only
+    if one.which == "numbr":  # type: ignore[comparison-overlap]  # no alternative
+        pass
 except ValueError:
     pass

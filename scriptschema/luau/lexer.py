@@ -132,18 +132,9 @@ def tokenize(source: str) -> Tokens:
         elif kind == "backtick":
             kind = "first"
         if kind in ("first", "middle"):
-            piece = _INTERPOLATED.match(source, offset)
-            if piece is None:
-                kind, problem = "error", _ERRORS["`"]
-            elif source.startswith("{{", piece.end() - 1):
-                kind, problem = "error", _ERRORS["{{"]
-                start, offset = piece.end() - 1, piece.end() + 1
-            else:
-                offset = piece.end()
-                if piece[1] == "{":
-                    in_string.append(True)
-                else:
-                    kind = "whole" if kind == "first" else "last"
+            kind, start, offset, problem = _interpolated(source, kind, start, offset)
+            if kind in ("first", "middle"):
+                in_string.append(True)
             text = source[start:offset]
         elif kind == "error":
             problem = _ERRORS.get(text)
@@ -162,3 +153,22 @@ def tokenize(source: str) -> Tokens:
                 padding += padding[-1:] * 2
             starts += starts[-1:] * 2
             return Tokens(kinds, texts, starts, comments, problem)
+
+
+def _interpolated(
+    source: str, kind: str, start: int, offset: int
+) -> tuple[str, int, int, str | None]:
+    """Read on in an interpolated string whose piece began at `start`; `kind` is first or middle.
+
+    Returns the kind of token that it is, where that starts and ends, and what is wrong with it. It
+    is still first or middle if an expression follows.
+    """
+    piece = _INTERPOLATED.match(source, offset)
+    if piece is None:
+        return "error", start, offset, _ERRORS["`"]
+    end = piece.end()
+    if source.startswith("{{", end - 1):
+        return "error", end - 1, end + 1, _ERRORS["{{"]
+    if piece[1] == "{":
+        return kind, start, end, None
+    return "whole" if kind == "first" else "last", start, end, None

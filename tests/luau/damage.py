@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import attrs
 
 from scriptschema.base import Message, walk
-from scriptschema.generate import generate
+from scriptschema.generation.trees import generate
 
 
 @attrs.frozen(eq=False)

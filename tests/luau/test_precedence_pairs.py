@@ -12,8 +12,9 @@ from collections.abc import Iterator
 
 from real_luau import RealLuau
 
+from scriptschema.luau.operators import BINARY, UNARY
 from scriptschema.luau.parse import ParseError, parse
-from scriptschema.luau.render import BINARY, UNARY, render
+from scriptschema.luau.render import render
 from scriptschema.messages import (
     Expr,
     ExprBinary,

@@ -8,6 +8,7 @@ from __future__ import annotations
 import random
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,11 +17,22 @@ import pytest
 from damage import copy, damage
 from real_luau import RealLuau
 
-from scriptschema.generate import generate
-from scriptschema.luau.names import Names
+from scriptschema.generation.trees import generate
+from scriptschema.luau.names import DEFAULT, Names
 from scriptschema.luau.render import render, render_module_set
-from scriptschema.luau.scope import check, repair
-from scriptschema.messages import ModuleSet
+from scriptschema.luau.repair import check, repair
+from scriptschema.messages import (
+    Expr,
+    ExprCall,
+    ExprFunction,
+    ExprGlobal,
+    ExprPrefix,
+    ModuleSet,
+    Name,
+    Stat,
+    StatBlock,
+    StatCall,
+)
 
 SIZES = (20, 50, 100, 200, 500, 1000, 2000)
 
@@ -102,3 +114,33 @@ def test_generate_programs_writes_files_that_all_compile(luau: RealLuau, tmp_pat
     files = sorted(tmp_path.rglob("*.luau"))
     assert len(files) >= 100
     assert not any(luau.compile_all(file.read_text() for file in files))
+
+
+PCALL = DEFAULT.globals.index("pcall")
+
+
+def guarded(statement: Stat) -> Stat:
+    """`pcall(function() statement end)`; a return stays, for its values."""
+    if statement.which == "return_":
+        return statement
+    func = ExprFunction(vararg=False, body=StatBlock(body=[statement]))
+    pcall = ExprPrefix(global_=ExprGlobal(name=Name(builtin=PCALL)))
+    return Stat(call=StatCall(expr=ExprCall(func=pcall, self_=False, args=[Expr(function=func)])))
+
+
+def test_a_module_that_nothing_stops_returns_one_value(luau: RealLuau, long_mode: bool) -> None:
+    """Programs whose every statement stands in a `pcall`, as a fuzzer makes them that wants all of
+    them executed.
+    """
+    counts = Counter()
+    for seed in range(2000 if long_mode else 200):
+        tree = generate(ModuleSet, seed=seed, size=200)
+        if tree.module is None:
+            continue
+        tree.module.body = [guarded(statement) for statement in tree.module.body]
+        module = render(repair(tree).module)
+        body = f"local module = function(...)\n{module}end\nprint(select('#', module()))"
+        answer = luau.run(body, milliseconds=100)
+        if answer.error is None:
+            counts[answer.output.rpartition("\n")[2]] += 1
+    assert set(counts) == {"1"}

@@ -44,7 +44,7 @@ def test_roundtrip_of_an_example_prints_the_same(luau: RealLuau, name: str, type
 
 
 # Each damaged source is valid or not; what the real Luau refuses for other reasons than its grammar
-# is left to `scope.check`.
+# is left to `repair.check`.
 NOT_GRAMMAR = (
     "inside a loop",
     "outside of a vararg function",

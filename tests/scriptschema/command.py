@@ -11,7 +11,7 @@ import sys
 
 from click.testing import CliRunner
 
-from scriptschema.cli import main
+from scriptschema.commands.main import main
 
 
 def run(*arguments: object, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:

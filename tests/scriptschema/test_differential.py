@@ -17,8 +17,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scriptschema import Message, strategies, wire
-from scriptschema.choices import RandomChoices
-from scriptschema.generate import generate
+from scriptschema.generation.choices import RandomChoices
+from scriptschema.generation.trees import generate
 from scriptschema.messages import MESSAGES, Expr, ModuleSet
 
 ANY_MESSAGE = st.sampled_from(list(MESSAGES.values()))

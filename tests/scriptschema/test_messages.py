@@ -1,5 +1,6 @@
 """The messages: against the specification's tables, and what they refuse and how they say it."""
 
+import ast
 import copy
 import inspect
 import pickle
@@ -13,8 +14,8 @@ from hypothesis.vendor.pretty import pretty
 from pure_protobuf.message import BaseMessage
 
 from scriptschema import Message, Path, ValidationError, messages, strategies, walk
-from scriptschema.choices import BytesChoices
-from scriptschema.generate import generate
+from scriptschema.generation.choices import BytesChoices
+from scriptschema.generation.trees import generate
 from scriptschema.messages import (
     ENUMS,
     MESSAGES,
@@ -279,6 +280,26 @@ def test_every_oneof_tells_its_alternative_in_the_same_way(message: Message) -> 
         message.which = "nil"
 
 
+def test_type_checkers_know_the_alternatives_that_which_may_name() -> None:
+    tree = ast.parse(inspect.getsource(messages))
+    declared = {
+        node.name: [
+            ast.literal_eval(name)
+            for statement in node.body
+            if isinstance(statement, ast.Assign) and ast.unparse(statement.targets[0]) == "which"
+            for literal in ast.walk(statement.value)
+            if isinstance(literal, ast.Subscript) and ast.unparse(literal.value) == "Literal"
+            for name in getattr(literal.slice, "elts", [literal.slice])
+        ]
+        for node in tree.body
+        if isinstance(node, ast.ClassDef) and node.name in MESSAGES
+    }
+    assert declared == {
+        name: [field.name for field in cls.FIELDS.values() if field.oneof]
+        for name, cls in MESSAGES.items()
+    }
+
+
 def test_a_message_without_a_oneof_has_no_alternative() -> None:
     assert (Local(name=1).which, Local(name=1).alternative) == (None, None)
     with pytest.raises(AttributeError, match="Local has no field 'which'"):
@@ -445,3 +466,61 @@ def test_paths_compare_by_their_steps() -> None:
     assert path
     assert not Path()
     assert (repr(path), repr(Path())) == ("<Path body[2]>", "<Path (root)>")
+
+
+def nested(levels: int) -> Expr:
+    expr = number(7)
+    for _ in range(levels // 2):
+        expr = Expr(group=ExprGroup(expr=expr))
+    return expr
+
+
+def test_trees_of_any_depth_can_be_copied_and_pickled() -> None:
+    deep = nested(20_000)
+    block = StatBlock(body=[Stat(return_=StatReturn(list=[deep, number(1)]))])
+    twin = copy.deepcopy(block)
+    loaded = pickle.loads(pickle.dumps(block))
+    assert twin == loaded == block
+    assert not {id(node) for node, _ in walk(twin)} & {id(node) for node, _ in walk(block)}
+
+
+@given(strategies.module_sets())
+def test_copies_and_pickles_are_equal_and_share_nothing(tree: ModuleSet) -> None:
+    mine = {id(node) for node, _ in walk(tree)}
+    for twin in (
+        copy.deepcopy(tree),
+        pickle.loads(pickle.dumps(tree)),
+        pickle.loads(pickle.dumps(tree, 0)),
+    ):
+        assert twin == tree
+        assert repr(twin) == repr(tree)
+        assert not mine & {id(node) for node, _ in walk(twin)}
+
+
+def test_what_is_shared_within_a_tree_stays_shared_in_its_copies() -> None:
+    one = number(1)
+    tree = StatReturn(list=[one, one])
+    for twin in (copy.deepcopy(tree), pickle.loads(pickle.dumps(tree))):
+        assert twin.list[0] is twin.list[1]
+        assert twin.list[0] is not one
+    pair = copy.deepcopy([tree, one])
+    assert pair[0].list[0] is pair[1]
+
+
+def test_a_shallow_copy_shares_the_children() -> None:
+    tree = StatReturn(list=[number(1)])
+    twin = copy.copy(tree)
+    assert twin == tree
+    assert twin is not tree
+    assert twin.list is tree.list
+
+
+def test_a_tree_that_is_not_valid_can_be_copied_and_pickled_for_a_report() -> None:
+    tree = StatReturn()
+    tree.list.extend([number(1), {"a": [tree]}, "text", None, [number(2)]])
+    twin = copy.deepcopy(tree)
+    assert twin.list[1]["a"][0] is twin
+    tree.list[1] = {"a": []}
+    assert pickle.loads(pickle.dumps(tree)).list == tree.list
+    assert twin.list[4] == [number(2)]
+    assert twin.list[4][0] is not tree.list[4][0]

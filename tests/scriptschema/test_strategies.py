@@ -1,5 +1,6 @@
 """Strategies: found without import, shrinking to the smallest tree, within Hypothesis's limits."""
 
+import os
 import random
 import subprocess
 import sys
@@ -223,6 +224,24 @@ def test_types_are_found_whichever_is_imported_first(first: str) -> None:
     assert done.stdout == "Expr\n"
 
 
+def test_a_checkout_without_entry_points_finds_types_once_the_strategies_are_imported() -> None:
+    script = (
+        "import warnings; warnings.simplefilter('ignore')\n"
+        "from scriptschema import messages\n"
+        "import scriptschema.strategies\n"
+        "from hypothesis import strategies as st\n"
+        "print(type(st.from_type(messages.Expr).example()).__name__)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        env={**os.environ, "HYPOTHESIS_NO_PLUGINS": "1"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout == "Expr\n"
+
+
 def modules_after(code: str) -> set[str]:
     script = f"{code}\nimport sys\nprint(*sys.modules)"
     done = subprocess.run(
@@ -240,7 +259,7 @@ def test_importing_hypothesis_does_not_load_the_messages() -> None:
 def test_importing_the_package_and_its_messages_does_not_load_hypothesis() -> None:
     for code in (
         "import scriptschema",
-        "from scriptschema import messages, wire, interop, generate, walk",
+        "from scriptschema import messages, wire, interop; import scriptschema.generation.bulk",
     ):
         assert "hypothesis" not in modules_after(code)
 

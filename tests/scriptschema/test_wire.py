@@ -5,6 +5,7 @@ That it agrees with protobuf's own runtimes is tested in `test_differential.py`.
 
 import io
 import pickle
+import subprocess
 import sys
 import tracemalloc
 
@@ -15,7 +16,7 @@ from hypothesis import strategies as st
 from pure_protobuf.message import BaseMessage
 
 from scriptschema import Message, messages, strategies, wire
-from scriptschema.generate import generate
+from scriptschema.generation.trees import generate
 from scriptschema.messages import (
     MESSAGES,
     Expr,
@@ -409,3 +410,24 @@ def test_binary_operators_are_encoded_by_value() -> None:
     for op in ExprBinary.Op:
         data = wire.encode(ExprBinary(op=op, left=Expr(), right=Expr()))
         assert data == bytes([8, op.value, 0x12, 0, 0x1A, 0])
+
+
+@pytest.mark.parametrize(
+    "imported",
+    [
+        "from scriptschema import messages",
+        "from scriptschema.messages import Local; import scriptschema.messages as messages",
+        "import scriptschema.wire; from scriptschema import messages",
+        "import scriptschema.base; from scriptschema import messages",
+    ],
+)
+def test_bytes_and_loads_work_with_nothing_imported_but_the_messages(imported: str) -> None:
+    script = (
+        f"{imported}\n"
+        "local = messages.Local.loads(bytes.fromhex('08ac02'))\n"
+        "print(local, bytes(local).hex(), local.dumps().hex())"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "Local(name=300) 08ac02 08ac02\n"

@@ -1,0 +1,144 @@
+"""Mutation: what a mutant costs from bytes to bytes and source, and how many mutants still run.
+
+Beside it stands the same pipeline as one writes it first, over the public functions: a random
+expression is replaced by a generated one, and the whole tree repaired. What needs the real Luau is
+left out, and said to be, where it is not installed.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from benchmarks.timing import clock, in_turns, noise, table, verdict
+from scriptschema import wire
+from scriptschema.fuzzing.editing import copy, replace
+from scriptschema.fuzzing.index import Index
+from scriptschema.fuzzing.mutate import Mutator
+from scriptschema.generation.choices import RandomChoices
+from scriptschema.generation.programs import program
+from scriptschema.generation.trees import generate
+from scriptschema.luau.render import render, render_module_set
+from scriptschema.luau.repair import repair
+from scriptschema.messages import Expr, ModuleSet
+
+TESTS = Path(__file__).parent.parent / "tests" / "luau"
+SIZES = {28: 130, 200: 500}
+"""By size: how many microseconds a mutant may take."""
+
+
+def main(smoke: bool) -> None:
+    """Print the figures."""
+    for size in SIZES:
+        speed(size, trees=10 if smoke else 200, rounds=1 if smoke else 7)
+    chain(50 if smoke else 10_000)
+    running(5 if smoke else 300)
+
+
+def speed(size: int, trees: int, rounds: int) -> None:
+    """Print what a mutant costs, and its parts."""
+    parents = [program(seed=seed, size=size) for seed in range(trees)]
+    data = [wire.encode(tree) for tree in parents]
+    mutator = Mutator(donors=parents[:10], size=size, programs=True)
+    choices = RandomChoices(1)
+
+    def finish(mutant: ModuleSet) -> None:
+        wire.encode(mutant)
+        render(mutant)
+
+    def plain(tree: ModuleSet) -> ModuleSet:
+        index = Index(tree)
+        numbers = index.of(Expr)
+        if not numbers:
+            return repair(tree)
+        number = numbers[int(choices.random() * len(numbers))]
+        return repair(replace(tree, index.path(number), generate(Expr, choices=choices, size=8)))
+
+    times = in_turns(
+        {
+            "a mutant": lambda: clock(
+                lambda: [
+                    finish(mutator.mutate(wire.decode(ModuleSet, d), choices).tree) for d in data
+                ]
+            ),
+            "replace, repair": lambda: clock(
+                lambda: [finish(plain(wire.decode(ModuleSet, d))) for d in data]
+            ),
+            "decode": lambda: clock(lambda: [wire.decode(ModuleSet, d) for d in data]),
+            "mutate": lambda: clock(lambda: [mutator.mutate(tree, choices) for tree in parents]),
+            "encode": lambda: clock(lambda: [wire.encode(tree) for tree in parents]),
+            "render": lambda: clock(lambda: [render(tree) for tree in parents]),
+            "index": lambda: clock(lambda: [Index(tree) for tree in parents]),
+            "copy": lambda: clock(lambda: [copy(tree) for tree in parents]),
+            "repair": lambda: clock(lambda: [repair(tree) for tree in parents]),
+        },
+        rounds,
+    )
+    each = {name: took.best / trees * 1e6 for name, took in times.items()}
+    nodes = sum(len(Index(tree)) for tree in parents) / trees
+    rows = [(name, f"{value:.0f}") for name, value in each.items()]
+    table((f"programs of {nodes:.0f} nodes", "us"), rows)
+    verdict("a mutant, us", each["a mutant"], SIZES[size], least=False)
+    verdict("of replace and repair", each["a mutant"] / each["replace, repair"], 0.5, least=False)
+    noise(times)
+
+
+def chain(length: int) -> None:
+    """Print how sizes and depths go in a chain of mutations."""
+    tree = program(seed=5, size=200)
+    began = len(Index(tree))
+    mutator = Mutator(donors=[program(seed=6, size=200)], programs=True)
+    choices = RandomChoices(1)
+    sizes, deepest = [], 0
+    for _ in range(length):
+        tree = mutator.mutate(tree, choices).tree
+        index = Index(tree)
+        sizes.append(len(index))
+        deepest = max(deepest, index.heights[0])
+    print(f"{length:,} mutations in a chain, which began with {began} nodes:")
+    verdict("the mean size of its beginning", sum(sizes) / length / began, 1.3, least=False)
+    verdict("the mean size of its beginning", sum(sizes) / length / began, 0.7, least=True)
+    verdict("the depth", deepest, 100, least=False)
+    print(f"\n{mutator.table()}\n")
+
+
+def running(count: int) -> None:
+    """Print how many mutants of programs that ran to their end still do."""
+    sys.path.append(str(TESTS))
+    from real_luau import RealLuau, what_is_missing
+
+    missing = what_is_missing()
+    if missing:
+        print(f"left out: how many mutants run ({missing})\n")
+        return
+    with RealLuau() as luau:
+
+        def runs(tree: ModuleSet) -> bool:
+            sources = render_module_set(tree)
+            return luau.run(sources.program, sources.module, milliseconds=200).error is None
+
+        def compiles(tree: ModuleSet) -> bool:
+            sources = render_module_set(tree)
+            return all(
+                text is None or luau.compile(text) is None
+                for text in (sources.module, sources.program)
+            )
+
+        parents: Sequence[ModuleSet] = [
+            tree for seed in range(count) if runs(tree := program(seed=seed, size=200))
+        ]
+        once = often = compiled = 0
+        mutator = Mutator(donors=parents[:20], size=200, programs=True)
+        for seed, parent in enumerate(parents):
+            choices = RandomChoices(seed)
+            mutant = mutator.mutate(parent, choices).tree
+            once += runs(mutant)
+            for _ in range(9):
+                mutant = mutator.mutate(mutant, choices).tree
+            often += runs(mutant)
+            compiled += compiles(mutant)
+    print(f"{len(parents)} programs that run to their end, of about 200 nodes:")
+    verdict("still run after 1 mutation", once / len(parents), 0.75, least=True)
+    verdict("still run after 10", often / len(parents), 0.5, least=True)
+    verdict("compile after 10", compiled / len(parents), 1, least=True)

@@ -1,0 +1,309 @@
+"""Power: how far generated programs get in the real Luau, old kind beside new kind.
+
+The old kind are random trees, repaired (`generate --repaired`); the new kind are programs by kind
+and scope (`generate --programs`). Statements are counted by a counting call before each; library
+members and metamethods by putting counting functions in their place.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import attrs
+
+from benchmarks.timing import clock, in_turns, noise, table, verdict
+from scriptschema.base import walk
+from scriptschema.generation.programs import program
+from scriptschema.generation.trees import generate
+from scriptschema.luau.names import DEFAULT
+from scriptschema.luau.render import render_module_set
+from scriptschema.luau.repair import repair
+from scriptschema.messages import (
+    Expr,
+    ExprCall,
+    ExprConstantNumber,
+    ExprGlobal,
+    ExprPrefix,
+    ModuleSet,
+    Name,
+    Stat,
+    StatBlock,
+    StatCall,
+)
+
+TESTS = Path(__file__).parent.parent / "tests" / "luau"
+
+MEMBERS = [f"{library}.{name}" for library, names in DEFAULT.libraries.items() for name in names]
+
+KINDS: dict[str, Callable[[int], ModuleSet]] = {
+    "old": lambda seed: repair(generate(seed=seed, size=200)),
+    "new": lambda seed: program(seed=seed),
+    "new, wrong=0": lambda seed: program(seed=seed, wrong=0),
+}
+"""What makes a program of a seed, for each kind."""
+
+
+@attrs.define
+class Figures:
+    """What was seen of one kind's programs."""
+
+    compiled: int = 0
+    ended: int = 0
+    late: int = 0
+    statements: int = 0
+    executed: int = 0
+    errors: Counter[str] = attrs.field(factory=Counter)
+    returned: set[str] = attrs.field(factory=set)
+    metamethods: set[str] = attrs.field(factory=set)
+    outputs: set[str] = attrs.field(factory=set)
+
+
+def main(smoke: bool) -> None:
+    """Print the figures."""
+    speed(5 if smoke else 200, rounds=2 if smoke else 7)
+    growth((100, 1000) if smoke else (100, 1000, 10_000, 100_000), rounds=1 if smoke else 5)
+    hypothesis_speed(5 if smoke else 300)
+    real(5 if smoke else 1000)
+
+
+def speed(programs: int, rounds: int) -> None:
+    """Print what a node costs from a seed."""
+
+    def costs(make: Callable[[int], ModuleSet]) -> float:
+        trees: list[ModuleSet] = []
+        seconds = clock(lambda: trees.extend(make(seed) for seed in range(programs)))
+        return seconds / sum(count(tree) for tree in trees) * 1e6
+
+    program(seed=0)  # which compiles the templates
+    times = in_turns({name: lambda make=make: costs(make) for name, make in KINDS.items()}, rounds)
+    rows = [(name, f"{took.best:.2f}") for name, took in times.items()]
+    table(("", "us a node"), rows, f"{programs} programs of 200 nodes from seeds")
+    verdict("new beside old, a node", times["new"].best / times["old"].best, 1.0, least=False)
+    noise(times)
+
+
+def growth(sizes: tuple[int, ...], rounds: int) -> None:
+    """Print what a node costs in small and in large programs."""
+    rows = []
+    for size in sizes:
+        nodes = count(program(seed=size, size=size))
+        times = in_turns(
+            {"": lambda size=size: clock(lambda: program(seed=size, size=size))}, rounds
+        )
+        rows.append((f"{nodes:,} nodes", f"{times[''].best / nodes * 1e6:.2f}"))
+    table(("growth", "us a node"), rows)
+
+
+def hypothesis_speed(examples: int) -> None:
+    """Print how many programs Hypothesis draws in a second."""
+    from hypothesis import HealthCheck, Phase, given, settings
+
+    from scriptschema import strategies
+
+    made = []
+
+    @settings(
+        max_examples=examples,
+        phases=[Phase.generate],
+        database=None,
+        deadline=None,
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(strategies.programs())
+    def draw(tree: ModuleSet) -> None:
+        made.append(tree)
+
+    seconds = clock(draw)
+    mean = sum(count(tree) for tree in made) / max(1, len(made))
+    table(
+        ("from Hypothesis", "examples a second", "mean size"),
+        [("programs()", f"{len(made) / seconds:.0f}", f"{mean:.0f}")],
+    )
+
+
+def real(programs: int) -> None:
+    """What the real Luau says."""
+    sys.path.append(str(TESTS))
+    from real_luau import RealLuau, what_is_missing
+
+    missing = what_is_missing()
+    if missing:
+        print(f"left out: what the real Luau says of programs ({missing})\n")
+        return
+    seen = {}
+    with RealLuau() as luau:
+        for name, make in KINDS.items():
+            seen[name] = figures(luau, [make(seed) for seed in range(programs)])
+    rows = [(name, *row(figure, programs)) for name, figure in seen.items()]
+    table(
+        (
+            f"{programs:,} programs of 200 nodes", "compile", "end", "too late", "executed",
+            "members", "metamethods", "outputs",
+        ),
+        rows,
+    )  # fmt: skip
+    for name, figure in seen.items():
+        failures = [(text, str(number)) for text, number in figure.errors.most_common(8)]
+        table((f"first errors, {name}", "programs"), failures)
+    new, right = seen["new"], seen["new, wrong=0"]
+    verdict("compile", new.compiled / programs, 1.0, least=True)
+    verdict("run to the end", new.ended / programs, 0.9, least=True)
+    verdict("run to the end with wrong=0", right.ended / programs, 0.99, least=True)
+    verdict("too late", new.late / programs, 0.003, least=False)
+    verdict("statements executed", new.executed / new.statements, 0.6, least=True)
+    verdict("members that return", len(new.returned), 145, least=True)
+    print("members that none returns from:", *sorted({*MEMBERS} - new.returned), "\n")
+
+
+def row(figure: Figures, programs: int) -> Iterator[str]:
+    """A kind's line of the table."""
+    for part in (figure.compiled, figure.ended, figure.late):
+        yield f"{part / programs:.1%}"
+    yield f"{figure.executed / max(1, figure.statements):.0%}"
+    yield f"{len(figure.returned)} of {len(MEMBERS)}"
+    yield f"{len(figure.metamethods)}"
+    yield f"{len(figure.outputs)}"
+
+
+def figures(luau: Any, trees: list[ModuleSet]) -> Figures:
+    """Run programs, plain and with counters."""
+    found = Figures()
+    for tree in trees:
+        sources = render_module_set(tree)
+        texts = [text for text in (sources.module, sources.program) if text is not None]
+        found.compiled += all(luau.compile(text) is None for text in texts)
+        answer = luau.run(sources.program, sources.module)
+        found.ended += answer.error is None
+        found.late += answer.timeout
+        found.outputs.add(answer.output)
+        if answer.error is not None:
+            found.errors[re.sub(r"\d+", "N", answer.error)] += 1
+        count_in(luau, tree, found)
+    return found
+
+
+COUNTING = """
+local write, kind, put, next_of, set_meta = print, type, rawset, next, setmetatable
+local executed, returned, called, total = {}, {}, {}, 0
+local function counted(seen, name, f)
+  local function back(...)
+    seen[name] = true
+    return ...
+  end
+  return function(...)
+    return back(f(...))
+  end
+end
+local env = getfenv()
+for library, members in next_of, {LIBRARIES} do
+  members = table.clone(members)
+  env[library] = members
+  for name, member in next_of, members do
+    if kind(member) == "function" then
+      members[name] = counted(returned, library .. "." .. name, member)
+    end
+  end
+end
+local known = set_meta({}, {__mode = "k"})
+function setmetatable(t, m)
+  if kind(m) == "table" and not known[m] then
+    for event, f in next_of, m do
+      if kind(f) == "function" and not known[f] then
+        local new = counted(called, event, f)
+        known[new] = true
+        m[event] = new
+      end
+    end
+  end
+  return set_meta(t, m)
+end
+function tick(n)
+  if not executed[n] then
+    executed[n] = true
+    total += 1
+  end
+end
+local loaded, value = false, nil
+function require()
+  if not loaded then
+    loaded = true
+    value = (function(...)
+      MODULE
+    end)()
+  end
+  return value
+end
+pcall(function(...)
+  PROGRAM
+end)
+write("@executed", total)
+for name in next_of, returned do write("@member", name) end
+for name in next_of, called do write("@metamethod", name) end
+"""
+"""A program around a program and its module, which counts what they do."""
+
+TICK = attrs.evolve(DEFAULT, customs=(*DEFAULT.customs, "tick"))
+
+
+def count_in(luau: Any, tree: ModuleSet, found: Figures) -> None:
+    """Run a program with counters for statements, library members and metamethods."""
+    source, statements = instrumented(tree)
+    found.statements += statements
+    for line in luau.run(source, milliseconds=5000).output.split("\n"):
+        word, _, rest = line.partition("\t")
+        if word == "@executed":
+            found.executed += int(rest)
+        elif word == "@member":
+            found.returned.add(rest)
+            found.returned |= {field for field in FIELDS if field in source}
+        elif word == "@metamethod" and rest.startswith("__"):
+            found.metamethods.add(rest)
+
+
+FIELDS = ("math.huge", "math.pi", "utf8.charpattern", "vector.one", "vector.zero")
+"""The members that are no functions: read is as good as called."""
+
+
+def instrumented(tree: ModuleSet) -> tuple[str, int]:
+    """The source of a program that counts, and how many statements it has."""
+    counting = repair(tree)
+    statements = 0
+    for node, _ in [*walk(counting)]:
+        if not isinstance(node, StatBlock):
+            continue
+        body = []
+        for statement in node.body:
+            if statement.which != "type_alias":
+                body.append(tick(statements))
+                statements += 1
+            body.append(statement)
+        node.body = body
+    sources = render_module_set(counting, names=TICK, types=False)
+    libraries = ", ".join(f"{name} = {name}" for name in DEFAULT.libraries)
+    source = COUNTING.replace("{LIBRARIES}", f"{{{libraries}}}")
+    source = source.replace("MODULE", sources.module or "return nil", 1)
+    return source.replace("PROGRAM", sources.program, 1), statements
+
+
+def tick(number: int) -> Stat:
+    """The statement that counts: `tick(number)`."""
+    name = Name(custom=len(TICK.customs) - 1)
+    return Stat(
+        call=StatCall(
+            expr=ExprCall(
+                func=ExprPrefix(global_=ExprGlobal(name=name)),
+                self_=False,
+                args=[Expr(number=ExprConstantNumber(val=number))],
+            )
+        )
+    )
+
+
+def count(tree: ModuleSet | StatBlock) -> int:
+    """How many messages a tree holds."""
+    return sum(1 for _ in walk(tree))

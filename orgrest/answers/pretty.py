@@ -1,0 +1,293 @@
+r"""JSON and XML laid out for reading, without changing what they say.
+
+Both work on tokens, in one pass and without recursion, and give the text back as it is where they
+do not understand it: what a server sent is shown, never repaired.
+
+JSON (RFC 8259) is indented by two blanks; the order of keys, duplicate keys and the spelling of
+numbers stay. Strings lose the escapes that they do not need. Several values one after the other are
+laid out one by one; what follows the last is kept.
+
+XML is indented by two blanks. An element that holds text is broken, where it stands on one line,
+before a tag that follows another and nowhere else, as restclient and Emacs's nxml-mode do. One that
+says xml:space="preserve" is kept as it is. Nothing is resolved: no entity, no doctype.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+MAX_DEPTH = 500
+_GROWTH = 8
+
+_JSON = re.compile(
+    r"""[ \t\n\r]*+(?:
+        ([\[\]{},:])
+      | ("[^"\\\x00-\x1f]*+(?:\\.[^"\\\x00-\x1f]*+)*+")
+      | (-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?(?:[eE][+-]?[0-9]++)?(?![0-9.]))
+      | (true|false|null)(?!\w)
+      )""",
+    re.VERBOSE,
+)
+# What is left of a token whose end is missing: nothing, a string, a number, a word.
+_CUT_TOKEN = re.compile(
+    r"""[ \t\n\r]*+(?:"(?:[^"\\\x00-\x1f]|\\.)*+\\?|[0-9.eE+-]*+|[a-z]*+)""", re.DOTALL
+)
+_SPACE = re.compile(r"[ \t\n\r]*+")
+_NEEDS_ESCAPE = re.compile('["\\\\\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]')
+_SHORT_ESCAPES = {
+    '"': '\\"',
+    "\\": "\\\\",
+    "\b": "\\b",
+    "\f": "\\f",
+    "\n": "\\n",
+    "\r": "\\r",
+    "\t": "\\t",
+}
+
+_XML = re.compile(
+    r"""
+        (?P<comment><!--.*?-->)
+      | (?P<cdata><!\[CDATA\[.*?\]\]>)
+      | (?P<instruction><\?.*?\?>)
+      | (?P<doctype><![A-Z](?:[^<>"'\[\]]|"[^"]*+"|'[^']*+'|\[(?:[^\]"']|"[^"]*+"|'[^']*+')*+\])*+>)
+      | </(?P<close>[^\s<>/]++)\s*+>
+      | <(?P<open>[^\s<>/!?"'=&]++)(?P<rest>(?:[^<>"']|"[^"<]*+"|'[^'<]*+')*+)>
+      | (?P<text>[^<]++)
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+_PRESERVE = re.compile(r"xml:space\s*=\s*[\"']preserve")
+# What restclient lets stand between two tags that it puts on two lines. The t is a slip of its
+# (it writes "\\t" where a tab is meant), but documents are full of results that were made so.
+_BETWEEN_TAGS = re.compile(r"[ \\t]*+")
+
+
+class _NotUnderstoodError(Exception):
+    """The text is not what it should be, or would grow too much."""
+
+
+def _same(text: str) -> str:
+    return text
+
+
+def json_text(text: str, change: Callable[[str], str] = _same, *, cut: bool = False) -> str:
+    """Lay out the JSON values of `text`; text that is no JSON comes back as it is.
+
+    `change` is applied to every string (decoded) and number before it is written. `cut` says that
+    the end of the text is missing.
+    """
+    out: list[str] = []
+    at = 0
+    budget = _GROWTH * len(text) + 2**16
+    while at < len(text):
+        space = _SPACE.match(text, at)
+        start = space.end() if space else at
+        if start == len(text):
+            break
+        try:
+            value, end = _json_value(text, start, change, budget, cut=cut)
+        except _NotUnderstoodError:
+            break
+        out += [text[at:start], value]
+        budget -= len(value)
+        at = end
+    return "".join(out) + text[at:]
+
+
+def _json_value(
+    text: str, at: int, change: Callable[[str], str], budget: int, *, cut: bool
+) -> tuple[str, int]:
+    """One value: its layout and where it ends; of one that is cut, where its last token ends."""
+    out: list[str] = []
+    closers: list[str] = []
+    # What may come next: a value, a key, the colon behind a key, a comma or the end; an opening
+    # bracket also allows its closing one.
+    state, may_close = "value", False
+    size = 0
+    while True:
+        token = _JSON.match(text, at)
+        if token is None:
+            if cut and out and _CUT_TOKEN.fullmatch(text, at):
+                return "".join(out), at
+            raise _NotUnderstoodError
+        at = token.end()
+        mark, string, number, word = token.groups()
+        piece = ""
+        if string and state in ("value", "key"):
+            piece = _json_string(string, change)
+            state = "colon" if state == "key" else "after"
+        elif (number or word) and state == "value":
+            piece, state = change(number) if number else word, "after"
+        elif mark and mark in "[{" and state == "value":
+            closers.append("]" if mark == "[" else "}")
+            piece, state = mark, "value" if mark == "[" else "key"
+        elif mark == ":" and state == "colon":
+            piece, state = ": ", "value"
+        elif mark == "," and state == "after" and closers:
+            piece, state = ",", "value" if closers[-1] == "]" else "key"
+        elif mark and closers and mark == closers[-1] and (state == "after" or may_close):
+            closers.pop()
+            piece = mark if may_close else f"\n{'  ' * len(closers)}{mark}"
+            state = "after"
+        else:
+            raise _NotUnderstoodError
+        if (may_close and mark not in ("]", "}")) or (out and out[-1] == ","):
+            piece = f"\n{'  ' * _depth_of(closers, mark)}{piece}"
+        may_close = mark in ("[", "{") if mark else False
+        out.append(piece)
+        size += len(piece)
+        if size > budget or len(closers) > MAX_DEPTH:
+            raise _NotUnderstoodError
+        if state == "after" and not closers:
+            return "".join(out), at
+
+
+def _depth_of(closers: list[str], mark: str | None) -> int:
+    """How deep the token stands that was just read: a bracket stands outside of what it opens."""
+    return len(closers) - (1 if mark in ("[", "{") else 0)
+
+
+def _json_string(token: str, change: Callable[[str], str]) -> str:
+    try:
+        value = json.loads(token) if "\\" in token else token[1:-1]
+    except ValueError:
+        raise _NotUnderstoodError from None
+    return f'"{_NEEDS_ESCAPE.sub(_json_escape, change(value))}"'
+
+
+def _json_escape(match: re.Match[str]) -> str:
+    return _SHORT_ESCAPES.get(match[0], f"\\u{ord(match[0]):04x}")
+
+
+def xml_text(text: str) -> str:
+    """Lay out XML; text that is not well nested comes back as it is."""
+    try:
+        return _xml(text)
+    except _NotUnderstoodError:
+        return text
+
+
+def _xml(text: str) -> str:
+    tokens: list[re.Match[str]] = []
+    at = 0
+    while at < len(text):
+        token = _XML.match(text, at)
+        if token is None:
+            raise _NotUnderstoodError
+        tokens.append(token)
+        at = token.end()
+    verbatim, ends = _xml_structure(tokens)
+    lines: list[str] = []
+    depth = size = index = 0
+    while index < len(tokens):
+        token = tokens[index]
+        if token["text"] is not None:
+            index += 1
+            continue
+        if token["close"]:
+            depth -= 1
+        piece = token[0]
+        opens = token["open"] and not token["rest"].endswith("/")
+        if opens and index in verbatim:
+            last = ends[index]
+            piece = text[token.start() : tokens[last].end()]
+            if "\n" not in piece and not _PRESERVE.search(piece):
+                piece = _broken(tokens[index : last + 1], depth, _GROWTH * len(text) + 2**16)
+            index = last
+        lines.append("  " * depth + piece)
+        size += len(lines[-1])
+        if opens and piece == token[0]:
+            depth += 1
+        if depth > MAX_DEPTH or size > _GROWTH * len(text) + 2**16:
+            raise _NotUnderstoodError
+        index += 1
+    trailing = text[len(text.rstrip(" \t\r\n")) :].count("\n")
+    return "\n".join(lines) + "\n" * trailing
+
+
+def _xml_structure(tokens: list[re.Match[str]]) -> tuple[set[int], dict[int, int]]:
+    """Which start tags' elements are kept as they are, and the end tag of each start tag."""
+    verbatim: set[int] = set()
+    ends: dict[int, int] = {}
+    opened: list[int] = []
+    roots = 0
+    for index, token in enumerate(tokens):
+        if (token["text"] is not None and token["text"].strip()) or token["cdata"]:
+            if not opened:
+                raise _NotUnderstoodError
+            verbatim.add(opened[-1])
+        elif token["close"]:
+            if not opened or tokens[opened[-1]]["open"] != token["close"]:
+                raise _NotUnderstoodError
+            ends[opened.pop()] = index
+        elif token["open"]:
+            roots += not opened
+            if not token["rest"].endswith("/"):
+                opened.append(index)
+                if _PRESERVE.search(token["rest"]):
+                    verbatim.add(index)
+    if opened or roots != 1:
+        raise _NotUnderstoodError
+    return verbatim, ends
+
+
+def _broken(tokens: list[re.Match[str]], depth: int, budget: int) -> str:
+    """Break the tokens of an element with text before tags that follow one; indent the lines.
+
+    The rules are those of Emacs 28's `nxml-compute-indent`: a line that ends with the end tag of an
+    element that begins a line stands below that one; another by what stands on it and above it.
+    """
+    lines: list[list[re.Match[str]]] = [[]]
+    for index, token in enumerate(tokens):
+        after = index - 1
+        if after > 0 and tokens[after]["text"] and _BETWEEN_TAGS.fullmatch(tokens[after][0]):
+            after -= 1
+        if index and token["text"] is None and tokens[after]["text"] is None:
+            lines.append([])
+        lines[-1].append(token)
+    opened: list[tuple[int, bool]] = []  # for each open element: its line, and if it begins it
+    widths: list[int] = []
+    for number, line in enumerate(lines):
+        closed = (number, False)
+        for token in line:
+            if token["close"]:
+                closed = opened.pop()
+            elif token["open"] and not token["rest"].endswith("/"):
+                opened.append((number, token is line[0]))
+        last = next(token for token in reversed(line) if token[0].strip(" "))
+        if not number:
+            widths.append(2 * depth)
+        elif last["close"] and closed[0] < number and closed[1]:
+            widths.append(widths[closed[0]])
+        else:
+            above, here = _context(lines[number - 1]), _context(line)
+            shift = (here != "end") if above == "start" else -(here == "end")
+            widths.append(max(widths[-1] + 2 * shift, 0))
+        budget -= widths[-1]
+        if len(opened) > MAX_DEPTH or budget < 0:
+            raise _NotUnderstoodError
+    texts = ("".join(token[0] for token in line) for line in lines)
+    return "\n".join(" " * width + text for width, text in zip(widths, texts, strict=True)).lstrip(
+        " "
+    )
+
+
+def _context(line: list[re.Match[str]]) -> str:
+    """What the tokens of a line are, taken together: `nxml-merge-indent-context-type`."""
+    context = ""
+    for token in line:
+        if token["close"]:
+            context = "end" if context in ("", "end", "comment") else "mixed"
+        elif token["open"] and not token["rest"].endswith("/"):
+            context = "start" if context in ("", "start", "comment") else "mixed"
+        elif token["comment"]:
+            context = context or "comment"
+            context = "mixed" if context == "markup" else context
+        elif token[0].strip(" \t"):
+            context = "mixed" if context else "markup"
+    return context

@@ -1,0 +1,1 @@
+"""The command line, `python -m orgrest`: evaluation, the tour, and what serves editors."""

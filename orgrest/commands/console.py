@@ -1,0 +1,81 @@
+"""What the commands share: how they complain, and options that several of them have."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+_Command = TypeVar("_Command", bound="Callable[..., object]")
+
+
+def complain(text: str) -> None:
+    """Say what is wrong, on standard error."""
+    click.echo(f"orgrest: {text}", err=True)
+
+
+def safe(text: str, secrets: frozenset[str]) -> str:
+    """Return text as it may be shown: without secrets and control characters."""
+    from orgrest.answers.masking import mask
+    from orgrest.answers.sanitize import visible
+
+    return visible(mask(text, secrets))
+
+
+def _pairs(_: object, parameter: click.Parameter, given: Iterable[str]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for text in given:
+        name, equals, value = text.partition("=")
+        if not equals or not name:
+            raise click.BadParameter(f"{text!r} is not NAME=VALUE", param=parameter)
+        found[name.removeprefix(":")] = value
+    return found
+
+
+def with_values(command: _Command) -> _Command:
+    """Give a command the options that say where values come from.
+
+    Those are `variables`, `env_file`, `environments` and `seed`.
+    """
+    for option in (
+        click.option(
+            "--seed", type=int, metavar="N", help="Make {{$uuid}} and its like repeatable."
+        ),
+        click.option(
+            "--env",
+            "environments",
+            multiple=True,
+            metavar="NAME",
+            help="Take the variables of this environment; of several, the last one counts.",
+        ),
+        click.option(
+            "--env-file", multiple=True, type=click.Path(path_type=Path), help="Values for env()."
+        ),
+        click.option(
+            "--var",
+            "variables",
+            multiple=True,
+            callback=_pairs,
+            metavar="NAME=VALUE",
+            help="Set a variable.",
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+def read_env_files(paths: Iterable[Path]) -> dict[str, str]:
+    """Return the values of env files, the later ones over the earlier.
+
+    Raises OrgrestError for a file that cannot be read.
+    """
+    from orgrest.http.variables import read_env_file
+
+    values: dict[str, str] = {}
+    for path in paths:
+        values.update(read_env_file(path))
+    return values

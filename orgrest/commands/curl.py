@@ -1,0 +1,89 @@
+"""The command ``orgrest curl``."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from orgrest.commands.console import complain, read_env_files, with_values
+from orgrest.files import File, decode, is_request_file
+from orgrest.model import OrgrestError
+
+
+@click.command()
+@click.argument("file", required=False)
+@click.option("--line", type=int, metavar="N", help="The request at this line.")
+@click.option("--name", metavar="NAME", help="The request with this name.")
+@with_values
+@click.option(
+    "--stdin-name",
+    type=click.Path(path_type=Path),
+    metavar="NAME",
+    help="With the FILE -, take standard input for the text of the file NAME.",
+)
+@click.option("--from-curl", "command", metavar="COMMAND", help="A curl command; - reads one.")
+def curl(
+    file: str | None,
+    *,
+    line: int | None,
+    name: str | None,
+    variables: dict[str, str],
+    env_file: tuple[Path, ...],
+    environments: tuple[str, ...],
+    seed: int | None,
+    stdin_name: Path | None,
+    command: str | None,
+) -> None:
+    """Print a request of FILE as a curl command, or make a block of one.
+
+    The curl command holds the values of variables, secrets included: it has to work.
+    """
+    from orgrest.evaluation.evaluate import Evaluation
+    from orgrest.evaluation.outcomes import Options
+    from orgrest.http import curl as translate
+    from orgrest.http.variables import Scope
+
+    if (command is None) == (file is None):
+        raise click.UsageError("give a FILE, or a command with --from-curl")
+    try:
+        if file is None:
+            given = sys.stdin.read() if command == "-" else str(command)
+            click.echo(translate.to_block(given), nl=False)
+            return
+        path = Path(file)
+        if file == "-":
+            path = stdin_name or Path("standard input.http")
+            text, _ = decode(sys.stdin.buffer.read())
+        else:
+            text = File.read(path).text
+        evaluation = Evaluation(
+            text,
+            file=str(path),
+            scope=Scope.of_user(
+                str(path),
+                path.resolve().parent,
+                env_file=read_env_files(env_file),
+                overrides=variables,
+                environments=environments,
+                seed=seed,
+            ),
+            client=None,
+            options=Options(
+                names=(name,) if name else (),
+                lines=(line,) if line else (),
+                dry_run=True,
+                complete=True,
+            ),
+            plain=is_request_file(path),
+        )
+        evaluation.plan()
+        for outcome in evaluation.run():
+            if outcome.reason is not None:
+                raise outcome.reason
+            for exchange in outcome.exchanges:
+                click.echo(translate.to_command(exchange.request))
+    except OrgrestError as error:
+        complain(str(error))
+        sys.exit(2)

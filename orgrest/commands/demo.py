@@ -1,0 +1,87 @@
+"""The command ``orgrest demo``: a tour that is evaluated against a server on this machine.
+
+The tour is a document like any other; it stands beside this module, with the place of the port left
+open.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from orgrest.commands.console import complain
+from orgrest.files import FileError
+from orgrest.model import OrgrestError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+PORT = "@PORT@"
+
+
+@click.command()
+@click.argument("path", required=False, type=click.Path(path_type=Path, dir_okay=False))
+def demo(path: Path | None) -> None:
+    """Evaluate a tour against a server on this machine.
+
+    It is printed as it is then. The tour is copied to PATH (which must not exist yet), or to a
+    temporary file.
+    """
+    try:
+        well = run(path, click.echo)
+    except OrgrestError as error:
+        complain(str(error))
+        sys.exit(2)
+    sys.exit(0 if well else 1)
+
+
+def tour(port: int) -> str:
+    """Give the text of the tour, for a server at this port."""
+    text = (files("orgrest.commands") / "tour.org").read_text("utf-8")
+    return text.replace(PORT, str(port))
+
+
+def run(path: Path | None, say: Callable[[str], None]) -> bool:
+    """Copy the tour to `path` (or a temporary file), evaluate it, and `say` what it is then.
+
+    Tells whether all went well. Raises FileError where `path` exists or cannot be written.
+    """
+    import tempfile
+
+    from orgrest.commands.demo_server import serve
+    from orgrest.evaluation.evaluate import Evaluation
+    from orgrest.evaluation.outcomes import Options
+    from orgrest.files import write
+    from orgrest.http.transport import Client
+    from orgrest.http.variables import Scope
+
+    if path is None:
+        number, name = tempfile.mkstemp(prefix="orgrest-tour-", suffix=".org")
+        os.close(number)
+        path = Path(name)
+    elif path.exists():
+        raise FileError("exists: the tour does not replace it", file=str(path))
+    with serve() as port, Client() as client:
+        folder = path.resolve().parent
+        evaluation = Evaluation(
+            tour(port),
+            file=str(path),
+            scope=Scope(file=str(path), directory=folder, environ=os.environ),
+            client=client,
+            options=Options(),
+        )
+        evaluation.plan()
+        outcomes = list(evaluation.run())
+    write(path, evaluation.text.encode())
+    say(evaluation.text)
+    failed = [outcome for outcome in outcomes if outcome.reason is not None]
+    for outcome in failed:
+        say(str(outcome.reason))
+    answered = sum(len(outcome.exchanges) for outcome in outcomes)
+    say(f"{answered} requests answered, {len(failed)} failed. The document is {path}")
+    return not failed

@@ -1,0 +1,213 @@
+"""The commands that serve editors."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import click
+
+from orgrest.commands.console import complain, safe
+from orgrest.files import File, FileError, decode, entries, is_request_file, write_result
+from orgrest.model import OrgrestError
+
+
+@click.command()
+def emacs() -> None:
+    """Print the line that sets Emacs up, for the init file.
+
+    It loads the package's own orgrest.el and names the Python that has orgrest. Emacs starts
+    without an error when they are gone.
+    """
+    folder = str(files("orgrest.editor"))
+    # -P: a click.py in the folder of a document is not to be imported
+    command = (sys.executable, "-P", "-m", "orgrest")
+    words = " ".join(_lisp(word) for word in command)
+    line = (
+        f"(let ((folder {_lisp(folder)})) (add-to-list 'load-path folder) "
+        f"(if (require 'orgrest nil t) (setq orgrest-command '({words})) "
+        '(message "orgrest is not in %s any more: see this line of the init file" folder)))'
+    )
+    try:
+        click.echo(line.encode() + b"\n", nl=False)
+    except UnicodeEncodeError:
+        complain(f"the name of a folder is not UTF-8: {line}")
+        sys.exit(2)
+
+
+def _lisp(text: str) -> str:
+    """Write a text as an Emacs Lisp string that stands on one line."""
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return '"' + escaped.replace("\n", "\\n").replace("\r", "\\r") + '"'
+
+
+_CALL: dict[str, type | tuple[type, ...]] = {
+    "document": str,
+    "file": str,
+    "directory": str,
+    "line": int,
+    "body": str,
+    "arguments": dict,
+    "results": list,
+    "values": dict,
+    "literal": dict,
+}
+
+
+@click.command()
+def babel() -> None:
+    """Evaluate a block for Org Babel; used by orgrest.el.
+
+    Standard input is a JSON object: "document", the whole text, of the file "file" in the folder
+    "directory"; the "line" of the block, its "body" with all references expanded, its header
+    "arguments" (texts, or null), the words of its "results", and its variables: "values" as they
+    are written in the document, which may hold variables, and "literal" ones.
+
+    Prints a JSON object: "result", what Babel's function is to return (a text, a list of items,
+    rows in which null is a rule, or null), "notes", and in "old", unless it is null, from where to
+    where an old result stands that Org would not remove; or, with status 1, "error".
+    """
+    from orgrest.evaluation import babel as evaluation
+    from orgrest.http.transport import Client
+    from orgrest.http.variables import Scope
+    from orgrest.org import arguments as header
+    from orgrest.org import data
+
+    call = _read_call(sys.stdin.buffer.read())
+    arguments = header.Arguments(
+        {name: None if value is None else str(value) for name, value in call["arguments"].items()},
+        tuple(map(str, call["results"])),
+        dict.fromkeys([*call["values"], *call["literal"]], ""),
+    )
+    scope = Scope.of_user(call["file"], Path(call["directory"]))
+    try:
+        with Client() as client:
+            reply = evaluation.evaluate(
+                call["document"],
+                evaluation.Call(
+                    call["line"],
+                    call["body"],
+                    arguments,
+                    {name: data.to_text(value) for name, value in call["values"].items()},
+                    {name: data.to_text(value) for name, value in call["literal"].items()},
+                ),
+                file=call["file"],
+                scope=scope,
+                client=client,
+            )
+        for path, content in reply.outcome.files:
+            write_result(path, content)
+    except OrgrestError as error:
+        click.echo(json.dumps({"error": safe(str(error), scope.secrets)}))
+        sys.exit(1)
+    notes = [safe(note, scope.secrets) for note in reply.outcome.notes]
+    click.echo(json.dumps({"result": reply.value, "notes": notes, "old": reply.old}))
+
+
+def _read_call(text: bytes) -> dict[str, Any]:
+    try:
+        call = json.loads(text)
+    except ValueError as error:
+        raise click.UsageError(f"standard input is not JSON: {error}") from error
+    if not isinstance(call, dict):
+        raise click.UsageError("standard input is not a JSON object")
+    for name, kind in _CALL.items():
+        if not isinstance(call.get(name), kind):
+            raise click.UsageError(f"the JSON object has no {name}, or one of the wrong type")
+    return call
+
+
+@click.command()
+@click.argument("file", default="-")
+@click.option("--offset", type=int, required=True, metavar="N", help="The place, in characters.")
+@click.option(
+    "--document",
+    type=click.Choice(["org", "http"]),
+    help="What the text is; by default FILE's suffix tells, and standard input is Org.",
+)
+@click.option(
+    "--directory",
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    metavar="DIR",
+    help="Where the paths of < FILE bodies start, instead of FILE's folder.",
+)
+def complete(file: str, *, offset: int, document: str | None, directory: Path | None) -> None:
+    """Print what can be put in at a place, as JSON; for editors.
+
+    The place is in FILE, or in standard input: the number of characters before it, where a line end
+    is one character. Each candidate is an object: label, kind, start, end (what is replaced),
+    insert, documentation.
+    """
+    from orgrest.editor.completion import complete as candidates
+
+    path = None if file == "-" else Path(file)
+    try:
+        text = decode(sys.stdin.buffer.read())[0] if path is None else File.read(path).text
+    except FileError as error:
+        complain(str(error))
+        sys.exit(2)
+    requests = document == "http" or (
+        document is None and path is not None and is_request_file(path)
+    )
+    folder = directory or (path.resolve().parent if path else Path())
+    try:
+        found = candidates(
+            text,
+            offset,
+            document="http" if requests else "org",
+            files=lambda name: entries(folder, name),
+            environ=os.environ,
+        )
+    except ValueError as error:
+        raise click.BadParameter(str(error), param_hint="--offset") from None
+    objects = [
+        {
+            "label": one.label,
+            "kind": one.kind,
+            "start": one.span.start,
+            "end": one.span.end,
+            "insert": one.insert,
+            "documentation": one.documentation,
+        }
+        for one in found
+    ]
+    click.echo(json.dumps(objects))
+
+
+@click.command()
+@click.option(
+    "--tcp",
+    metavar="[HOST:]PORT",
+    help="Listen there (127.0.0.1 without HOST; port 0: a free one) instead of using stdio.",
+)
+@click.option(
+    "--stdio",
+    is_flag=True,
+    expose_value=False,
+    help="Use standard input and output, as without options: some editors say so.",
+)
+def lsp(tcp: str | None) -> None:
+    """Serve an editor as a language server.
+
+    On standard input and output, or with --tcp for the first client that connects there. Whoever
+    can connect can read files beside the documents and send requests.
+    """
+    from orgrest.editor.server.start import serve_stdio, serve_tcp
+
+    if tcp is None:
+        sys.exit(serve_stdio())
+    host, _, port = tcp.rpartition(":")
+    if not port.isdecimal() or int(port) > 65535:
+        raise click.BadParameter(f"{tcp} is not [HOST:]PORT", param_hint="--tcp")
+
+    def announce(found: int) -> None:
+        complain(f"listening on port {found}")
+
+    try:
+        sys.exit(serve_tcp(host.strip("[]") or "127.0.0.1", int(port), announce))
+    except OSError as error:
+        raise click.ClickException(f"cannot listen on {tcp}: {error.strerror}") from error

@@ -1,0 +1,273 @@
+"""What ``orgrest FILE...`` does: evaluate requests.
+
+`evaluate` is long as it has an argument for each option; `run` does the work.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from orgrest.commands.console import complain, read_env_files, with_values
+from orgrest.files import FileError, is_request_file, read_bytes, write_private
+from orgrest.model import OrgrestError
+
+if TYPE_CHECKING:
+    from orgrest.commands.run import Settings
+    from orgrest.http.transport import Client, Cookies
+
+
+def _size(_: object, parameter: click.Parameter, given: str | None) -> int | None:
+    if given is None:
+        return None
+    from orgrest.answers.results import parse_size
+
+    try:
+        return parse_size(given)
+    except ValueError as error:
+        raise click.BadParameter(str(error), param=parameter) from None
+
+
+@click.command()
+@click.argument("files", nargs=-1, metavar="FILE...")
+@click.option("--name", "names", multiple=True, metavar="NAME", help="Only the block so named.")
+@click.option("--line", "lines", multiple=True, type=int, metavar="N", help="Only the block there.")
+@click.option(
+    "--lang",
+    "languages",
+    multiple=True,
+    type=click.Choice(["restclient", "http", "rest", "verb"]),
+    help="Only blocks in this language.",
+)
+@click.option("--dry-run", is_flag=True, help="Show the requests; send nothing.")
+@click.option(
+    "--explain", is_flag=True, help="With --dry-run: tell where each variable's value comes from."
+)
+@click.option("--stdout", "to_stdout", is_flag=True, help="Print the document; write nothing.")
+@click.option("--diff", is_flag=True, help="Print what would change; write nothing.")
+@click.option("--check", is_flag=True, help="Write nothing; status 1 when a result would change.")
+@click.option(
+    "--volatile",
+    multiple=True,
+    metavar="HEADER",
+    help="A response header whose changes --check ignores, like Date.",
+)
+@with_values
+@click.option(
+    "--allow-read",
+    multiple=True,
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    metavar="DIR",
+    help="Let requests read files below DIR, too.",
+)
+@click.option(
+    "--timeout",
+    type=click.FloatRange(0, min_open=True),
+    metavar="SECONDS",
+    help="Give up on a request after this time.",
+)
+@click.option(
+    "--limit",
+    callback=_size,
+    metavar="SIZE",
+    help="How much of a body is shown (1M); a file takes all of a longer one.",
+)
+@click.option("--fail", is_flag=True, help="Count a status of 400 and above as a failure.")
+@click.option(
+    "-j",
+    "--jobs",
+    type=click.IntRange(1, 64),
+    default=1,
+    metavar="N",
+    help="Send up to N independent requests at once.",
+)
+@click.option(
+    "--save",
+    type=click.Choice(["each", "end"]),
+    help="When to save: after each request, or at the end.",
+)
+@click.option(
+    "--ca",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Certificates to trust instead of the system's.",
+)
+@click.option("--insecure", is_flag=True, help="Do not verify TLS certificates.")
+@click.option(
+    "--cookies",
+    "cookie_file",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Keep cookies in FILE between runs (Netscape's format, as curl's).",
+)
+@click.option(
+    "--stdin-name",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Take standard input for the text of FILE: Org or requests, with paths from its folder.",
+)
+@click.option(
+    "--list-envs", is_flag=True, help="Print the environments of each FILE; send nothing."
+)
+@click.option("-q", "--quiet", is_flag=True, help="Say only what went wrong.")
+@click.option("--json", "as_json", is_flag=True, help="Print a line of JSON for each request.")
+def evaluate(
+    files: tuple[str, ...],
+    *,
+    names: tuple[str, ...],
+    lines: tuple[int, ...],
+    languages: tuple[str, ...],
+    dry_run: bool,
+    explain: bool,
+    to_stdout: bool,
+    diff: bool,
+    check: bool,
+    volatile: tuple[str, ...],
+    variables: dict[str, str],
+    env_file: tuple[Path, ...],
+    environments: tuple[str, ...],
+    seed: int | None,
+    list_envs: bool,
+    allow_read: tuple[Path, ...],
+    timeout: float | None,
+    limit: int | None,
+    fail: bool,
+    jobs: int,
+    save: str | None,
+    ca: Path | None,
+    insecure: bool,
+    cookie_file: Path | None,
+    stdin_name: Path | None,
+    quiet: bool,
+    as_json: bool,
+) -> None:
+    """Evaluate the HTTP requests in FILEs, top to bottom.
+
+    In Org files the responses are written below the request blocks. For .http and .rest files, and
+    for standard input (no FILE, or -), they are printed.
+    """
+    modes = [name for name, on in (("stdout", to_stdout), ("diff", diff), ("check", check)) if on]
+    if len(modes) > 1 or (modes and dry_run):
+        raise click.UsageError("--dry-run, --stdout, --diff and --check exclude each other")
+    if explain and not dry_run:
+        raise click.UsageError("--explain tells about a --dry-run")
+    if to_stdout and as_json:
+        raise click.UsageError("--stdout and --json both want standard output")
+    paths = list(files) or ([] if sys.stdin.isatty() else ["-"])
+    if not paths:
+        raise click.UsageError("which FILE? (- is standard input)")
+    if list_envs:
+        sys.exit(_list_environments(paths))
+    if len(paths) > 1 and (lines or names):
+        raise click.UsageError("--line and --name need a single FILE")
+    if stdin_name is not None:
+        if paths != ["-"]:
+            raise click.UsageError("--stdin-name is for standard input, not for a FILE")
+        if not (modes or dry_run or is_request_file(stdin_name)):
+            raise click.UsageError(
+                "an Org text on standard input needs --stdout, --diff or --check"
+            )
+    from orgrest.answers.results import SHOWN
+    from orgrest.commands.run import Settings
+    from orgrest.evaluation.outcomes import Options
+    from orgrest.http.transport import Client
+
+    try:
+        values = read_env_files(env_file)
+        cookies = None if cookie_file is None else _cookies(cookie_file)
+        client = None if dry_run else Client(ca=ca, insecure=insecure)
+    except OrgrestError as error:
+        complain(str(error))
+        sys.exit(2)
+    settings = Settings(
+        mode="dry run" if dry_run else "".join(modes),
+        save=save,
+        volatile=volatile,
+        fail=fail,
+        explain=explain,
+        quiet=quiet,
+        json=as_json,
+        variables=variables,
+        env_file=values,
+        environments=environments,
+        seed=seed,
+        cookies=cookies,
+        allow_read=allow_read,
+        options=Options(
+            languages=frozenset(languages),
+            names=names,
+            lines=lines,
+            jobs=jobs,
+            dry_run=dry_run,
+            timeout=timeout,
+            limit=limit or SHOWN,
+            tell=complain,
+            hear=None if quiet else _hear,
+            ask=_ask if sys.stdin.isatty() and sys.stderr.isatty() else None,
+        ),
+        stdin_name=stdin_name,
+    )
+    sys.exit(_run(paths, settings, client, cookie_file))
+
+
+def _cookies(file: Path) -> Cookies:
+    """Return the cookies of a file, none where there is no such file. Raises OrgrestError."""
+    from orgrest.http.transport import Cookies
+
+    return Cookies.read(read_bytes(file) if file.exists() else b"", str(file))
+
+
+def _run(
+    paths: list[str], settings: Settings, client: Client | None, cookie_file: Path | None
+) -> int:
+    """Evaluate the files, and keep their cookies in `cookie_file`; return the exit status."""
+    from orgrest.commands import run
+
+    status = 1
+    try:
+        for warning in client.warnings if client else ():
+            complain(f"warning: {warning}")
+        try:
+            status = max([run.evaluate(given, settings, client) for given in paths])
+        finally:
+            if client is not None and cookie_file is not None and settings.cookies is not None:
+                write_private(cookie_file, settings.cookies.written())
+    except FileError as error:
+        complain(str(error))
+        status = 1
+    except KeyboardInterrupt:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(130)  # now: requests that are still under way must not be waited for
+    finally:
+        if client is not None:
+            client.close()
+    return status
+
+
+def _hear(message: str) -> None:
+    click.echo(message, err=True)
+
+
+def _ask(question: str) -> bool:
+    return click.confirm(question, err=True)
+
+
+def _list_environments(paths: list[str]) -> int:
+    """Print the environments that the files around each document have, one a line."""
+    from orgrest.http import environments
+
+    status = 0
+    for given in paths:
+        folder = Path() if given == "-" else Path(given).resolve().parent
+        try:
+            for name in environments.find(folder).names:
+                click.echo(f"{given}: {name}" if len(paths) > 1 else name)
+        except OrgrestError as error:
+            complain(str(error))
+            status = 2
+    return status

@@ -1,0 +1,162 @@
+"""How a run is told about: requests, responses and outcomes, as lines, text and JSON."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from orgrest.evaluation.outcomes import Exchange, Outcome
+    from orgrest.http.scripts import Test
+
+
+def line(exchange: Exchange) -> str:
+    """Tell about a request in a line: method, URL, status, time."""
+    from orgrest.answers.masking import mask
+    from orgrest.answers.sanitize import visible
+
+    request, response = exchange.request, exchange.response
+    text = visible(mask(f"{request.method} {request.url}", request.secrets), one_line=True)
+    if response is None:
+        return text
+    color = "red" if response.status >= 400 else "green"
+    status = click.style(str(response.status), fg=color)
+    return f"{text}  {status}  {response.duration:.3f} s"
+
+
+def test(one: Test) -> str:
+    """Tell in a line whether a test of a script held, and why not."""
+    return f"ok  {one.name}" if one.held else f"FAILED  {one.name}: {one.reason}"
+
+
+def wire(exchange: Exchange) -> str:
+    """Write a request as it would be sent, secrets hidden."""
+    from orgrest.answers.masking import mask
+    from orgrest.answers.sanitize import visible
+    from orgrest.http.transport import wire_headers
+
+    request = exchange.request
+    lines = [f"{request.method} {request.url}"]
+    lines += (f"{name}: {value}" for name, value in wire_headers(request))
+    if request.body:
+        body = request.body.decode("utf-8", "backslashreplace")
+        lines += ["", body.replace("\r\n", "\n")]
+    return visible(mask("\n".join(lines), request.secrets)) + "\n"
+
+
+def explain(exchange: Exchange) -> str:
+    """Tell for each variable of a request its value, secrets hidden, and what gives it."""
+    return "".join(
+        f"# {one['name']} = {one['value']}  ({one['origin']})\n" for one in _used(exchange)
+    )
+
+
+def _used(exchange: Exchange) -> list[dict[str, str]]:
+    from orgrest.answers.masking import mask
+    from orgrest.answers.sanitize import visible
+
+    return [
+        {
+            "name": visible(one.name, one_line=True),
+            "value": visible(mask(one.value, exchange.request.secrets), one_line=True),
+            "origin": visible(one.origin, one_line=True),
+        }
+        for one in exchange.variables
+    ]
+
+
+def print_response(exchange: Exchange) -> None:
+    """Print what is shown of a response, if there is one."""
+    rendered = exchange.rendered
+    if rendered is None:
+        return
+    if rendered.is_cut:
+        click.echo(f"[the beginning of {len(rendered.data or b'')} bytes: --limit shows more]")
+    elif rendered.data is not None:
+        click.echo(f"[{len(rendered.data)} bytes of binary data]")
+    click.echo(rendered.text)
+
+
+def json_lines(
+    file: str, outcome: Outcome, failed: bool, *, with_text: bool, explained: bool = False
+) -> Iterator[str]:
+    """Give an outcome as JSON, a line for each request, or one without any.
+
+    `with_text` adds what is shown of the response, which stands nowhere else, and in base64 a body
+    that is no text. `explained` adds the variables of a dry run.
+    """
+    import json
+    from base64 import b64encode
+
+    from orgrest.answers.masking import mask
+    from orgrest.answers.sanitize import visible
+
+    common: dict[str, Any] = {
+        "file": file,
+        "line": outcome.line,
+        "name": outcome.name,
+        "state": "failed" if failed else outcome.state,
+    }
+    exchanges: tuple[Exchange | None, ...] = outcome.exchanges or (None,)
+    for exchange in exchanges:
+        found = dict(common)
+        if exchange is not None:
+            request, response = exchange.request, exchange.response
+            found |= {"method": request.method, "url": mask(request.url, request.secrets)}
+            if response is not None:
+                found |= {
+                    "status": response.status,
+                    "reason": mask(response.reason, request.secrets),
+                    "duration": round(response.duration, 6),
+                    "bytes": len(response.body),
+                }
+                if with_text and exchange.rendered is not None:
+                    found |= {
+                        "language": exchange.rendered.language,
+                        "text": exchange.rendered.text,
+                    }
+                    if exchange.rendered.data is not None:
+                        found["data"] = b64encode(exchange.rendered.data).decode()
+            elif not failed:
+                from orgrest.http.transport import wire_headers
+
+                found["headers"] = [
+                    [name, mask(value, request.secrets)] for name, value in wire_headers(request)
+                ]
+                if request.body is not None:
+                    body = request.body.decode("utf-8", "backslashreplace")
+                    found["body"] = mask(body, request.secrets)
+        if explained and exchange is not None:
+            found["variables"] = _used(exchange)
+        if outcome.change is not None:
+            found["changed"] = outcome.change[0] != outcome.change[1]
+        if outcome.reason is not None:
+            found["error"] = visible(mask(outcome.reason.reason, outcome.secrets))
+        if outcome.tests:
+            found["tests"] = [
+                {
+                    "name": mask(one.name, outcome.secrets),
+                    "held": one.held,
+                    "reason": mask(one.reason, outcome.secrets),
+                }
+                for one in outcome.tests
+            ]
+        if outcome.notes:
+            found["notes"] = [mask(note, outcome.secrets) for note in outcome.notes]
+        yield json.dumps(found, ensure_ascii=False)
+
+
+def without_volatile(text: str, names: Iterable[str]) -> str:
+    """Take the lines out of a result that differ each time: dates, durations, named headers."""
+    headers = "|".join(re.escape(name) for name in ("Date", *names))
+    return re.sub(
+        rf"^([ \t]*+(?:[:,|-] ?)?(?://|<!--|/\*|#|;;)?[ \t]*+)"
+        rf"(?:(?:{headers}): .*|Request duration: [0-9.]+s(?: -->| \*/)?)$",
+        r"\1",
+        text,
+        flags=re.IGNORECASE | re.MULTILINE,
+    )

@@ -1,0 +1,203 @@
+"""One file evaluated: read, its requests reported as they are answered, its results kept."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import attrs
+import click
+
+from orgrest.commands import report
+from orgrest.commands.console import complain, safe
+from orgrest.commands.saving import MODES
+from orgrest.files import Encoding, File, FileError, decode, is_request_file, write_result
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from orgrest.evaluation.outcomes import Options, Outcome
+    from orgrest.http.transport import Client, Cookies
+
+MANY = 20  # requests from which on there is a progress bar
+
+
+@attrs.frozen
+class Settings:
+    """The options of one run; `mode` is a key of `saving.MODES`."""
+
+    mode: str
+    save: str | None
+    volatile: tuple[str, ...]
+    fail: bool
+    explain: bool
+    quiet: bool
+    json: bool
+    variables: dict[str, str]
+    env_file: dict[str, str]
+    environments: tuple[str, ...]
+    seed: int | None
+    cookies: Cookies | None
+    allow_read: tuple[Path, ...]
+    options: Options
+    stdin_name: Path | None
+
+
+@attrs.frozen
+class _Read:
+    """A file as it was read: its text, and (unless it was standard input) the file.
+
+    `name` is what it is called in messages; `plain` says that it is a file of requests.
+    """
+
+    name: str
+    folder: Path
+    text: str
+    encoding: Encoding
+    file: File | None
+    plain: bool
+
+
+def evaluate(given: str, settings: Settings, client: Client | None) -> int:
+    """Evaluate a file (``-``: standard input); return the exit status.
+
+    KeyboardInterrupt comes out after saving.
+    """
+    try:
+        source = _read(given, settings)
+    except FileError as error:
+        complain(str(error))
+        return 2
+    if source.plain and settings.mode not in ("", "dry run"):
+        raise click.UsageError(
+            f"--{settings.mode} is for Org files; {source.name}: responses are printed"
+        )
+    if source.file is not None and not source.plain and not settings.mode:
+        try:
+            source.file.check_writable()
+        except FileError as error:
+            complain(f"{error}: nothing is sent (--stdout prints the results)")
+            return 1
+    return _evaluate(source, settings, client)
+
+
+def _read(given: str, settings: Settings) -> _Read:
+    if given == "-":
+        text, encoding = decode(sys.stdin.buffer.read())
+        path = settings.stdin_name
+        if path is None:
+            return _Read("standard input", Path(), text, encoding, None, True)
+        return _Read(str(path), path.resolve().parent, text, encoding, None, is_request_file(path))
+    path = Path(given)
+    file = File.read(path)
+    folder = path.resolve().parent
+    return _Read(given, folder, file.text, file.encoding, file, is_request_file(path))
+
+
+def _evaluate(source: _Read, settings: Settings, client: Client | None) -> int:
+    from orgrest.evaluation.evaluate import Evaluation
+    from orgrest.evaluation.outcomes import EvaluationError
+    from orgrest.http.variables import Scope
+
+    evaluation = Evaluation(
+        source.text,
+        file=source.name,
+        scope=Scope.of_user(
+            source.name,
+            source.folder,
+            allow_read=settings.allow_read,
+            env_file=settings.env_file,
+            overrides=settings.variables,
+            environments=settings.environments,
+            ask=_answer if settings.options.ask is not None else None,
+            seed=settings.seed,
+            secrets=settings.cookies.secrets if settings.cookies is not None else (),
+            placeholders=settings.options.dry_run,
+        ),
+        client=client,
+        options=settings.options,
+        plain=source.plain,
+        cookies=settings.cookies,
+        write=None if settings.mode else write_result,
+    )
+    try:
+        count = evaluation.plan()
+    except EvaluationError as error:
+        complain(str(error))
+        return 2
+    if not settings.quiet:
+        for notice in evaluation.notices:
+            complain(f"{source.name}: {notice}")
+    results = MODES[settings.mode](
+        source.name,
+        None if source.plain else source.file,
+        source.encoding,
+        settings.save,
+        settings.volatile,
+    )
+    failed = False
+    try:
+        for outcome in _with_progress(evaluation.run(), count, settings):
+            failed |= _report(outcome, source, settings)
+            results.keep(outcome, evaluation)
+    except KeyboardInterrupt:
+        complain(f"{source.name}: interrupted; what was done is kept")
+        raise
+    finally:  # also when nobody reads what is told any more
+        if not source.plain:
+            results.end(evaluation, source.text)
+    return int(failed or results.failed)
+
+
+def _report(outcome: Outcome, source: _Read, settings: Settings) -> bool:
+    """Tell what became of a block or request, and whether that is a failure."""
+    failed = outcome.state == "failed"
+    for exchange in outcome.exchanges:
+        response = exchange.response
+        failed |= settings.fail and response is not None and response.status >= 400
+    failed |= settings.fail and not all(test.held for test in outcome.tests)
+    if settings.json:
+        for line in report.json_lines(
+            source.name, outcome, failed, with_text=source.plain, explained=settings.explain
+        ):
+            click.echo(line)
+    if outcome.reason is not None:
+        prefix = "" if failed else "skipped: "
+        complain(prefix + safe(str(outcome.reason), outcome.secrets))
+    for note in outcome.notes:
+        where = "" if note.startswith(source.name) else f"{source.name}:{outcome.line}: "
+        complain(safe(f"{where}{note}", outcome.secrets))
+    if not settings.json and not settings.quiet:
+        for test in outcome.tests:
+            complain(safe(f"{source.name}:{outcome.line}: {report.test(test)}", outcome.secrets))
+    for exchange in outcome.exchanges if not settings.json else ():
+        if settings.mode == "dry run":
+            explained = report.explain(exchange) if settings.explain else ""
+            click.echo(explained + report.wire(exchange))
+        elif source.plain:
+            report.print_response(exchange)
+    if not settings.quiet and settings.mode != "dry run":
+        for exchange in outcome.exchanges:
+            click.echo(report.line(exchange), err=True)
+    return failed
+
+
+def _answer(what: str, hidden: bool) -> str:
+    """Ask on the terminal for the value of a variable."""
+    return str(click.prompt(what, hide_input=hidden, err=True, default="", show_default=False))
+
+
+def _with_progress(
+    outcomes: Iterator[Outcome], count: int, settings: Settings
+) -> Iterator[Outcome]:
+    """Show a progress bar on a terminal when there is much to do."""
+    if settings.quiet or count < MANY or not sys.stderr.isatty() or settings.mode == "dry run":
+        yield from outcomes
+        return
+    from rich.console import Console
+    from rich.progress import track
+
+    yield from track(
+        outcomes, "Requests", total=count, console=Console(stderr=True), transient=True
+    )

@@ -1,0 +1,156 @@
+"""What becomes of the results of a file: saved, printed, compared or checked.
+
+`MODES` has a class for each way, by the option that chooses it. They are told of each outcome
+(`keep`) and of the end, even of a run that was broken off.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import TYPE_CHECKING, TypeAlias
+
+import attrs
+import click
+
+from orgrest.commands.console import complain
+from orgrest.commands.report import without_volatile
+from orgrest.files import Encoding, File, FileChangedError, FileError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from orgrest.evaluation.evaluate import Evaluation
+    from orgrest.evaluation.outcomes import Outcome
+
+SAVE_EVERY = 2.0  # seconds between saves when --save is not given
+
+
+@attrs.define
+class Results:
+    """The results of a file called `name`, of which nothing is kept.
+
+    `file` is the document that they belong into, None where there is none; `encoding` is its own.
+    `save` and `volatile` are what the options of these names say. `failed` tells that a result
+    could not be kept or, where that is checked, would change.
+    """
+
+    name: str
+    file: File | None
+    encoding: Encoding
+    save: str | None = None
+    volatile: tuple[str, ...] = ()
+    failed: bool = False
+
+    def keep(self, outcome: Outcome, evaluation: Evaluation) -> None:
+        """Take in what became of a block."""
+
+    def end(self, evaluation: Evaluation, before: str) -> None:
+        """Take in the whole document, which was `before`."""
+
+
+class Printed(Results):
+    """The new document is printed."""
+
+    def end(self, evaluation: Evaluation, before: str) -> None:
+        """Print it, in the encoding of the old one."""
+        del before
+        stream = sys.stdout.buffer
+        stream.write(self.encoding.encode(evaluation.text))
+        stream.flush()
+
+
+class Compared(Results):
+    """What would change is printed."""
+
+    def end(self, evaluation: Evaluation, before: str) -> None:
+        """Print the differences."""
+        import difflib
+
+        old, new = before.split("\n"), evaluation.text.split("\n")
+        for line in difflib.unified_diff(old, new, self.name, self.name, lineterm=""):
+            click.echo(line)
+
+
+class Checked(Results):
+    """Nothing is kept; a result that would change is a failure."""
+
+    def keep(self, outcome: Outcome, evaluation: Evaluation) -> None:
+        """Compare a result with the old one."""
+        del evaluation
+        change = outcome.change or ("", "")
+        old, new = (without_volatile(text, self.volatile) for text in change)
+        if old != new:
+            self._fail(outcome, "the result would change")
+        for path, content in outcome.files:
+            if not path.is_file() or path.read_bytes() != content:
+                self._fail(outcome, f"the file {path} would change")
+
+    def _fail(self, outcome: Outcome, why: str) -> None:
+        self.failed = True
+        complain(f"{self.name}:{outcome.line}: {why}")
+
+
+@attrs.define
+class Saved(Results):
+    """The document is saved, at the end or after each request, or now and then."""
+
+    saved_at: float = attrs.field(factory=time.monotonic)
+    changed_on_disk: bool = False
+
+    def keep(self, outcome: Outcome, evaluation: Evaluation) -> None:
+        """Save the document when it is time."""
+        if self.file is None or outcome.change is None:
+            return
+        if self.encoding.lacks(outcome.change[1]):
+            complain(
+                f"{self.name}:{outcome.line}: the file is in {self.encoding.codec}, which lacks "
+                "some characters of the response: they are written as \\uXXXX"
+            )
+        slow = time.monotonic() - self.saved_at > SAVE_EVERY
+        if self.save == "each" or (self.save is None and slow):
+            self._save(self.file, evaluation.text, last=False)
+            self.saved_at = time.monotonic()
+
+    def end(self, evaluation: Evaluation, before: str) -> None:
+        """Save the document, or, where it is somebody else's by now, beside it."""
+        del before
+        if self.file is not None:
+            self._save(self.file, evaluation.text, last=True)
+
+    def _save(self, file: File, text: str, *, last: bool) -> None:
+        """Save the document; what cannot be saved now is tried again at the end."""
+        try:
+            if not self.changed_on_disk:
+                file.save(text)
+        except FileChangedError as error:
+            self.changed_on_disk = True
+            self._fail(error)
+        except FileError as error:
+            if last:
+                self._fail(error)
+        if last and self.changed_on_disk:
+            self._save_beside(file, text)
+
+    def _save_beside(self, file: File, text: str) -> None:
+        try:
+            path = file.save_beside(text)
+        except FileError as error:
+            complain(str(error))
+        else:
+            complain(f"the document with the results is in {path}")
+
+    def _fail(self, error: FileError) -> None:
+        self.failed = True
+        complain(str(error))
+
+
+Mode: TypeAlias = type[Results]
+
+MODES: Mapping[str, Mode] = {
+    "": Saved,
+    "dry run": Results,
+    "stdout": Printed,
+    "diff": Compared,
+    "check": Checked,
+}

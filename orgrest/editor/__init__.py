@@ -1,0 +1,1 @@
+"""What editors ask: completion, diagnostics, hover, rename, outline; the language server."""

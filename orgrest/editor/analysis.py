@@ -1,0 +1,151 @@
+"""What there is to know about a document without sending anything.
+
+An `Analysis` reads a document's text once: its regions, and what their requests say. Most of a
+document is as it was a keystroke ago, so that an analysis takes over what the one before it knows
+of the same text. Problems are looked for in an analysis by `diagnostics`, names by `names`. Nothing
+is sent, and no file is read.
+
+All spans are offsets into the text, whose line ends are LF.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from functools import cached_property, partial
+from typing import TYPE_CHECKING
+
+from orgrest.editor import arguments, regions
+from orgrest.editor.kept import Kept
+from orgrest.editor.parts import Captured, Given, Part, given_by
+from orgrest.evaluation.selection import is_request, result_spans, within
+from orgrest.http import syntax, variables
+from orgrest.org import arguments as header
+from orgrest.org import document as org
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from orgrest.editor.parts import Parsed
+
+_NOWEB = re.compile(r"<<[ \t]*([^\n<>]*[^ \t\n<>])[ \t]*>>")
+
+
+class Analysis:
+    """What there is to know about a document; see the module's text."""
+
+    def __init__(
+        self,
+        text: str,
+        kind: regions.Kind,
+        scope: Callable[[], variables.Scope] = variables.Scope,
+        before: Analysis | None = None,
+    ) -> None:
+        """Read `text`, with what `before`, the analysis of an earlier text, knows already.
+
+        `scope` makes the scope of the document: it says what `env` and `netrc` give, and which
+        files may be read.
+        """
+        self.text = text
+        self.kind = kind
+        self._make_scope = scope
+        start = scope()
+        self.chosen = tuple(start.chosen)
+        self.remembered = start.captured
+        self.secrets = start.secrets
+        self._folder = start.directory
+        known = before.document if before else None
+        self.document: org.Document | None = org.Document(text, known) if kind == "org" else None
+        self.languages = self.document.request_languages() if self.document else frozenset()
+        self._parsed: Parsed = Kept(before._parsed if before else None)
+        self._shapes: regions.Shapes = Kept(before._shapes if before else None)
+        self.parts = self._read()
+
+    def _read(self) -> list[Part]:
+        document, captured = self.document, Captured()
+        if document is None:
+            (region,) = regions.regions(self.text, "http")
+            return [Part(region, 0, captured, Given, Kept())]
+        inherited = header.Inherited(document)
+        parts: list[Part] = []
+        for index, region in enumerate(regions.of_document(document, shapes=self._shapes)):
+            read = partial(given_by, region.block, document, inherited, self._folder)
+            parts.append(Part(region, index, captured, read, self._parsed))
+        return parts
+
+    def part_at(self, offset: int) -> Part | None:
+        """Return the part around an offset, or else the one below it; None below the last one."""
+        at = bisect_left(self.parts, offset, key=lambda part: part.region.span.end)
+        return self.parts[at] if at < len(self.parts) else None
+
+    @cached_property
+    def judged(self) -> tuple[Part, ...]:
+        """The parts that are evaluated where the user does not choose: `evaluation.selection`."""
+        found = [part for part in self.parts if self._is_judged(part)]
+        if not any(part.region.block and part.region.block.region.inside for part in found):
+            return tuple(found)
+        inside = self._old_results()
+        return tuple(part for part in found if not within(inside, part.region.span.start))
+
+    def _is_judged(self, part: Part) -> bool:
+        block = part.region.block
+        return block is None or (
+            block.language in self.languages and not block.commented and block.result is None
+        )
+
+    def _old_results(self) -> list[tuple[int, int]]:
+        """Find the old results, inside of which blocks are a server's."""
+        document = self.document
+        if document is None:
+            return []
+        blocks = [one for one in document.blocks if is_request(document, one, self.languages)]
+        return result_spans(document, header.Inherited(document), blocks)
+
+    @cached_property
+    def property_texts(self) -> tuple[tuple[str, int, str], ...]:
+        """The header arguments of properties: text, offset, language ("" for all)."""
+        return tuple(arguments.of_properties(self.document)) if self.document else ()
+
+    @cached_property
+    def noweb_names(self) -> frozenset[str]:
+        """The names in lower case that stand in blocks as ``<<name>>``."""
+        document = self.document
+        return frozenset(
+            match[1].lower()
+            for block in (document.blocks if document else ())
+            if block.kind == "block" and document
+            for match in _NOWEB.finditer(
+                document.text, document.offset(block.first), document.offset(block.last)
+            )
+        )
+
+    # -------------------------------------------------------------------------------- scopes
+
+    def new_scope(self) -> variables.Scope:
+        """Return a scope of the document, in which its requests are known by name."""
+        scope = self._make_scope()
+        scope.name_requests(self.named, lambda _: None)
+        return scope
+
+    @property
+    def named(self) -> frozenset[str]:
+        """The names of requests, to which others may refer."""
+        return self.parts[0].named if self.kind == "http" else frozenset()
+
+    def scope_of(self, part: Part, request: syntax.ParsedRequest) -> variables.Scope:
+        """Return the scope of a request, with what the ones above it capture, as far as known."""
+        document = self.new_scope()
+        for one in self.parts:
+            if one is not part and not one.captures:
+                continue
+            for above in one.parsed.requests:
+                if one is part and above.span.start >= request.span.start:
+                    return part.scope(document)
+                self.capture(above, document)
+        return part.scope(document)
+
+    def capture(self, request: syntax.ParsedRequest, scope: variables.Scope) -> None:
+        """Let a scope have what a request captures: the value of an earlier run, or none yet."""
+        for capture in request.captures:
+            value = self.remembered.get(capture.name, variables.UNKNOWN)
+            scope.capture(request, capture.name, value)

@@ -1,0 +1,145 @@
+"""Where header arguments, calls and their names stand in an Org document, as offsets of its text.
+
+`orgrest.org.arguments` says what header arguments mean; an editor has to know where they are
+written: at a block, in ``#+HEADER:`` lines above it, or in properties.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import attrs
+
+from orgrest.model import Span
+from orgrest.org import argument_syntax
+from orgrest.org import document as org
+from orgrest.org.blocks import Block
+from orgrest.org.syntax import NAME_KEYWORDS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_PROPERTY = re.compile(
+    r"[ \t]*(?:#\+property:[ \t]+header-args(?P<keyword>\S*)|:header-args(?P<drawer>\S*):)"
+    r"[ \t]+(?P<given>.*)",
+    re.IGNORECASE,
+)
+_KEYWORD_LINE = re.compile(r"[ \t]*#\+(\w+)(?:\[.*?\])?:[ \t]*(.*)")
+_VAR = re.compile(r":?var[ \t]+")
+
+
+def _keywords_above(document: org.Document, block: Block) -> Iterator[tuple[str, str, int]]:
+    """Yield the keywords right above a block, the last one first: key, value, its offset."""
+    for number in range(block.line - 1, -1, -1):
+        match = _KEYWORD_LINE.match(document.lines[number])
+        if match is None:
+            break
+        yield match[1].lower(), match[2], document.offset(number) + match.start(2)
+
+
+def texts_of(document: org.Document, block: Block) -> Iterator[tuple[str, int]]:
+    """Yield the header arguments written at a block, each text with its offset."""
+    line = document.lines[block.line]
+    start = document.offset(block.line)
+    if block.kind == "block":
+        yield block.arguments, start + line.rfind(block.arguments)
+    for key, text, at in _keywords_above(document, block):
+        if key in ("header", "headers"):
+            yield text, at
+
+
+def name_span(document: org.Document, block: Block) -> Span | None:
+    """Return where a block is given its name, None where it has none."""
+    for key, text, at in _keywords_above(document, block):
+        if key in NAME_KEYWORDS and block.name and text.strip() == block.name:
+            return Span(at, at + len(block.name))
+    return None
+
+
+def variable_span(document: org.Document, block: Block, variable: str) -> Span | None:
+    """Return where a block's own lines set a `:var`, None where they do not."""
+    for text, start in texts_of(document, block):
+        for one in assignments(text):
+            if one.name == variable:
+                return Span(start + one.start, start + one.end)
+    return None
+
+
+def line_span(document: org.Document, line: int) -> Span:
+    """Return the span of a line (from 0), without the blanks around it."""
+    text = document.lines[line]
+    start = document.offset(line)
+    return Span(start + len(text) - len(text.lstrip()), start + len(text.rstrip()))
+
+
+def of_properties(
+    document: org.Document, first: int = 0, last: int | None = None
+) -> Iterator[tuple[str, int, str]]:
+    """Yield the header arguments of properties: text, offset, language ("" for all).
+
+    Those of the lines from `first` to `last` are looked for, counted from 0.
+    """
+    if first == 0 and last is None and "header-args" not in document.text.lower():
+        return
+    for number, line in enumerate(document.lines[first:last], first):
+        if "header-args" in line.lower() and (match := _PROPERTY.match(line)):
+            language = (match["keyword"] or match["drawer"] or "").strip(":+").lower()
+            start = document.offset(number) + match.start("given")
+            yield match["given"].rstrip(" \t"), start, language
+
+
+def called_at(text: str, block: Block) -> int:
+    """Return where a call, ``#+CALL: NAME(`` or ``call_NAME(``, has its name."""
+    name = block.call.name if block.call is not None else ""
+    mark = ":" if block.kind == "call" else "_"
+    return text.index(name, text.index(mark, block.start) + 1)
+
+
+def names_in(text: str) -> Iterator[tuple[str, int]]:
+    """Yield the names of header arguments, each with its colon and its index in `text`."""
+    at = 0
+    for number, piece in enumerate(argument_syntax.split(text, " \t", ":")):
+        if number:
+            at += 1  # the blank; the colon belongs to the name
+            piece = ":" + piece
+        stripped = piece.lstrip()
+        name = stripped.split(None, 1)[0] if stripped else ""
+        if name.startswith(":"):
+            yield name, at + len(piece) - len(stripped)
+        at += len(piece)
+
+
+@attrs.frozen
+class Assignment:
+    """A variable that ``:var`` sets: name and value as they are written, and their places."""
+
+    name: str
+    start: int
+    end: int
+    value: str
+    value_start: int
+
+
+def assignments(text: str) -> Iterator[Assignment]:
+    """Yield the variables that header arguments set with ``:var``."""
+    at = 0
+    for number, piece in enumerate(argument_syntax.split(text, " \t", ":")):
+        start = at + 2 * (number > 0)
+        at = start + len(piece)
+        match = _VAR.match(piece)
+        if match is None:
+            continue
+        words = argument_syntax.split(piece[match.end() :], " \t", "")
+        word_at = match.end()
+        for index, word in enumerate(words):
+            name, equals, _ = word.partition("=")
+            following = next((w for w in words[index + 1 :] if w), "")
+            if name and (equals or following.startswith("=")):
+                value_at = piece.index("=", word_at) + 1
+                value_at += len(piece[value_at:]) - len(piece[value_at:].lstrip(" \t"))
+                yield Assignment(
+                    name, start + word_at, start + word_at + len(name),
+                    piece[value_at:], start + value_at,
+                )  # fmt: skip
+            word_at += len(word) + 1

@@ -1,0 +1,110 @@
+"""What request files have besides restclient's language: directives, names in braces, scripts."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from orgrest.editor.completion.model import Context, Offer
+from orgrest.editor.request_files import API, DIRECTIVE
+from orgrest.http.directives import DIRECTIVES, rule_of
+from orgrest.http.dynamic import DYNAMICS
+from orgrest.http.variables.sources import set_by
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
+    from orgrest.editor.completion.place import Place
+
+DEFINITION = re.compile(r"@[^\s=:{}\"']+[ \t]*:?=")
+_DEFINITIONS = re.compile(
+    r"^[ \t]*@(?:global\.)?(?P<name>[^\s=:{}\"']+)[ \t]*:?=[ \t]*(?P<value>.*)", re.MULTILINE
+)
+_REQUESTS = re.compile(r"^[ \t]*(?:#+|//+)[ \t]*@name[ \t:=]+(?P<name>\S+)", re.MULTILINE)
+_SCRIPTS = re.compile(r"^[ \t]*[<>][ \t]*\{%(?P<code>.*?)%\}", re.MULTILINE | re.DOTALL)
+_OPENED = re.compile(r"^[ \t]*[<>][ \t]*\{%", re.MULTILINE)
+_NAME = re.compile(r"(?<![\w.$])[A-Za-z][\w.]*$")
+_MAX_SHOWN = 60
+_PARTS = {
+    "response.body": "the response's body; `.$.field` or `.//tag` leads into it",
+    "response.headers": "a header of the response: `.headers.NAME`",
+    "response.status": "the status code",
+    "request.body": "the body that was sent",
+    "request.headers": "a header that was sent: `.headers.NAME`",
+}
+
+
+def context(place: Place) -> Context | None:
+    """Return what is written in a directive or a script; None elsewhere."""
+    if match := DIRECTIVE.match(place.before):
+        if match.end() == len(place.before):
+            return place.here("directive", match[1], rest=r"[\w-]*")
+        rule = rule_of(match[1])
+        given = re.fullmatch(r"[ \t]+(\S*)", place.before[match.end() :])
+        if rule is not None and rule.name in ("ref", "force-ref") and given:
+            return place.here("request", given[1], rest=r"\S*")
+        return None
+    name = _NAME.search(place.before)
+    if name is None:
+        return None
+    at = place.start + len(place.before)
+    opened = max((one.end() for one in _OPENED.finditer(place.code, 0, at)), default=-1)
+    if opened < 0 or "%}" in place.code[opened:at]:
+        return None
+    return place.here("script", name[0], rest=r"[\w.]*")
+
+
+def directives(_: Place, __: Context) -> Iterator[Offer]:
+    """Offer the directives; those that keep a request from being sent come last."""
+    for rule in DIRECTIVES.values():
+        about = f"@{rule.name} {rule.value}".rstrip() + f"\n\n{rule.description}"
+        if rule.refused:
+            about += f"\n\nA request with it is not sent: {rule.refused}."
+        insert = f"{rule.name} " if rule.value else rule.name
+        yield Offer(rule.name, about, insert, 2 if rule.refused else 1)
+
+
+def requests(place: Place, _: Context) -> Iterator[Offer]:
+    """Offer the names of the file's requests."""
+    for name, line in _named(place).items():
+        yield Offer(name, f"The request named in line {line}.")
+
+
+def names_of_scripts(_: Place, __: Context) -> Iterator[Offer]:
+    """Offer what scripts see."""
+    for name, about in API.items():
+        yield Offer(name, about, f"{name}(" if about.startswith(f"{name}(") else None)
+
+
+def in_braces(place: Place, known: Collection[str]) -> Iterator[Offer]:
+    """Offer what may stand in double braces, but for the names that are `known`."""
+    seen = set(known)
+    matches = {match["name"]: match for match in _DEFINITIONS.finditer(place.code)}
+    lines = place.lines(match.start("name") for match in matches.values())
+    for (name, match), line in zip(matches.items(), lines, strict=True):
+        yield _variable(name, match["value"].strip(), f"line {line}")
+    seen.update(matches)
+    for script in _SCRIPTS.finditer(place.code):
+        for name in sorted(set_by(script["code"]) - seen):
+            seen.add(name)
+            yield _variable(name, "gets its value when requests are sent", "set by a script")
+    for name, (value, where) in place.settings().items():
+        if name not in seen:
+            yield _variable(name, value, where)
+    for name, line in _named(place).items():
+        for part, about in _PARTS.items():
+            yield Offer(f"{name}.{part}", f"Of the request named in line {line}: {about}.", rank=2)
+    for one in DYNAMICS:
+        insert = f"{one.name}}}}}" if one.usage == one.name else one.name
+        yield Offer(one.name, f"{one.usage}\n\n{one.description}", insert, rank=3)
+
+
+def _variable(name: str, value: str, where: str) -> Offer:
+    shown = value if len(value) <= _MAX_SHOWN else value[: _MAX_SHOWN - 3] + "..."
+    return Offer(name, f"{shown}\n\n{where}", f"{name}}}}}")
+
+
+def _named(place: Place) -> dict[str, int]:
+    """Return the names of the file's requests, with the lines of these names."""
+    matches = {match["name"]: match.start("name") for match in _REQUESTS.finditer(place.code)}
+    return dict(zip(matches, place.lines(matches.values()), strict=True))

@@ -1,0 +1,136 @@
+"""The variables that may be used at a place, with their values: of the lines above, and of Org.
+
+What comes from the environment or netrc, or is computed from it, is shown as `***`.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from orgrest.editor.completion import request_files
+from orgrest.editor.completion.above import Definition, picked
+from orgrest.editor.completion.model import Context, Offer, fits
+from orgrest.http import grammar, variables
+from orgrest.org import argument_syntax, arguments
+from orgrest.org import document as org
+from orgrest.org.lisp import ArgumentError, Number
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from orgrest.editor import regions
+    from orgrest.editor.completion.place import Place
+
+MASK = "***"
+"""What is shown in place of a secret."""
+
+
+_EARLIER_CAPTURE = re.compile(rf"\n[ \t]*+->[ \t]*jq-set-var[ \t]+{grammar.SET_VAR.pattern}")
+_HEADINGS = re.compile(
+    r"\n(\*+) .*(?:\n[ \t]*(?:SCHEDULED|DEADLINE|CLOSED):.*)?"
+    r"(?:\n[ \t]*(?i::properties:)[ \t]*(?:\n[ \t]*:\S+:(?:[ \t].*)?)*)?"
+)
+_FIRST_DRAWER = re.compile(
+    r"(?:\n[ \t]*(?:#(?: .*)?)?(?=\n))*\n[ \t]*(?i::properties:)(?:\n[ \t]*:\S+:(?:[ \t].*)?)*"
+)
+_PROPERTY_LINES = re.compile(r"\n[ \t]*+#\+(?i:property):.*")
+_KEYWORD_LINE = re.compile(r"\n[ \t]*#\+(?!(?i:begin_|end_))")
+_SECRET = re.compile(
+    rf"\b(?:{'|'.join(name for name, one in variables.FUNCTIONS.items() if one.secret)}|getenv)\b"
+)
+_NAME = re.compile(r"[^\s:={}]+")
+_MAX_SHOWN = 60
+
+
+def offers(place: Place, here: Context) -> Iterator[Offer]:
+    """Yield the variables that may be used at a place."""
+    known: dict[str, Definition] = {}
+    if place.region is not None:
+        known = {one.name: one for one in _from_outside(place, place.region)}
+    for one in place.above.definitions:
+        known[one.name] = one
+    secrets = _secrets(known)
+    fitting = [one for one in known.values() if fits(one.name, here.prefix)]
+    fitting.sort(key=lambda one: one.offset)
+    inside = [one for one in fitting if not one.where]
+    lines = dict(zip(inside, place.lines(one.offset for one in inside), strict=True))
+    for one in fitting:
+        value = MASK if one.name in secrets else one.value or one.note
+        if len(value) > _MAX_SHOWN:
+            value = value[: _MAX_SHOWN - 3] + "..."
+        where = one.where or f"line {lines[one]}"
+        insert = f"{one.name}}}}}" if here.subject == "{{" else one.name
+        yield Offer(one.name, f"{value}\n\n{where}", insert)
+    if place.is_common and here.subject == "{{":
+        yield from request_files.in_braces(place, frozenset(known))
+
+
+def _secrets(known: Mapping[str, Definition]) -> set[str]:
+    """Return the names of variables that hold what comes from the environment or netrc."""
+    lengths = sorted({len(name) for name in known})
+    users: dict[str, list[str]] = {}  # of each variable: those whose values refer to it
+    for one in known.values():
+        for match in variables.REFERENCE.finditer(one.value):
+            text = match[1] or _NAME.findall(one.value[match.end() : match.end() + lengths[-1]])[0]
+            for name in (text[:length] for length in lengths if length <= len(text)):
+                if name in known:
+                    users.setdefault(name, []).append(one.name)
+    todo = [one.name for one in known.values() if one.computed and _SECRET.search(one.value)]
+    found: set[str] = set()
+    while todo:
+        name = todo.pop()
+        if name not in found:
+            found.add(name)
+            todo += users.get(name, [])
+    return found
+
+
+def _from_outside(place: Place, region: regions.Region) -> Iterator[Definition]:
+    """Yield the variables that blocks above and header arguments set, the weaker ones first."""
+    line, at = 1, 0
+    for match in _EARLIER_CAPTURE.finditer(place.lined, 0, region.span.start):
+        line, at = line + place.text.count("\n", at, match.start()), match.start()
+        yield Definition(match[1], -1, note=picked(match[2]), where=f"line {line}")
+    try:
+        given = _header_arguments(place, region).variables
+        for name, assignment in given.items():
+            value, note = _shown(argument_syntax.value(assignment)[1])
+            yield Definition(name, -1, value, note, "header argument :var")
+    except ArgumentError:
+        return  # evaluation tells of it
+
+
+def _shown(value: argument_syntax.Value) -> tuple[str, str]:
+    """Return the text of a ``:var``, and what is told of one that has none yet."""
+    if isinstance(value, str | Number):
+        return (value if isinstance(value, str) else value.text), ""
+    if isinstance(value, argument_syntax.Reference):
+        return "", f"the result of {value.name}"
+    return "", "a list" if isinstance(value, list) else "Emacs Lisp, which is not run"
+
+
+def _header_arguments(place: Place, region: regions.Region) -> arguments.Arguments:
+    """Return the header arguments of a block, of a document with all that can set them."""
+    if region.block is None or ":var" not in place.text:
+        return arguments.Arguments()
+    start = region.base + region.block.start
+    lined = place.lined
+    path: list[re.Match[str]] = []
+    for heading in _HEADINGS.finditer(lined, 0, start):
+        while path and len(path[-1][1]) >= len(heading[1]):
+            path.pop()
+        path.append(heading)
+    top = _FIRST_DRAWER.match(lined)
+    above = start
+    while (line := lined.rfind("\n", 0, above)) >= 0 and _KEYWORD_LINE.match(lined, line, above):
+        above = line
+    parts = [
+        top[0] if top else "",
+        *(match[0] for match in _PROPERTY_LINES.finditer(lined)),
+        *(match[0] for match in path),
+        lined[above : lined.find("\n", start + 1)],
+        "\n#+end_src",
+    ]
+    document = org.Document("".join(parts).removeprefix("\n"))
+    return arguments.of_block(document.blocks[-1], arguments.Inherited(document))

@@ -1,0 +1,146 @@
+"""Checks of an Org document around its requests: `CHECKS`, each a generator of findings.
+
+Header arguments, names and calls. A new check is a function and its row in the table.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from difflib import get_close_matches
+from functools import partial
+from typing import TYPE_CHECKING, TypeAlias
+
+from orgrest.editor import arguments
+from orgrest.editor.diagnostics.model import Diagnostic, Finding, Fix
+from orgrest.model import Span
+from orgrest.org import document as org
+from orgrest.org.known import KNOWN
+from orgrest.org.text import Edit
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterator, Sequence
+
+    from orgrest.editor.analysis import Analysis
+    from orgrest.editor.diagnostics.model import Severity
+    from orgrest.org.blocks import Block
+
+_ARGUMENTS = [f":{name}" for name in KNOWN]
+_RESULT_BELOW = re.compile(r"(?:[ \t]*\n)+[ \t]*#\+results(?:\[.*\])?:[ \t]*(\S+)", re.IGNORECASE)
+_ALIKE = 0.6  # `difflib`'s ratio from which on a known name is offered in place of another
+_ALIKE_ARGUMENT = 0.8
+
+
+def _faults(analysis: Analysis, document: org.Document) -> Iterator[Finding]:
+    """Tell which header arguments cannot be read, or name what is not there."""
+    for part in analysis.judged:
+        block = part.region.block
+        for fault in part.given.faults if block is not None else ():
+            span = None
+            if fault.variable is not None and block is not None:
+                span = arguments.variable_span(document, block, fault.variable)
+            if span is None and block is not None:
+                span = arguments.line_span(document, block.line)
+            if span is not None:
+                severity: Severity = "error" if fault.code == "bad-argument" else "warning"
+                yield Finding(Diagnostic(span, severity, fault.code, fault.message))
+
+
+def _calls(analysis: Analysis, document: org.Document) -> Iterator[Finding]:
+    """Tell which calls name no block."""
+    names = [one.name for one in document.blocks if one.name and one.kind == "block"]
+    for block in document.blocks:
+        if block.call is None or block.commented or document.block_named(block.call.name):
+            continue
+        at = arguments.called_at(analysis.text, block)
+        span = Span(at, at + len(block.call.name))
+        message = f"no source block is named {block.call.name}"
+        yield _misspelt(analysis.text, "unknown-name", message, names, span, _ALIKE)
+
+
+def _properties(analysis: Analysis, document: org.Document) -> Iterator[Finding]:
+    """Tell what is odd in properties that give blocks of ours, and no others, arguments."""
+    blocks = [block for block in document.blocks if block.kind == "block"]
+    ours = all(block.language in analysis.languages for block in blocks)
+    read = {text.partition(" ")[2].strip() for _, text in document.keywords}
+    for heading in {part.region.block.heading for part in analysis.parts if part.region.block}:
+        read.update(text for here in heading.path() for text in here.properties.values())
+    for text, start, language in analysis.property_texts:
+        if text not in read:
+            continue  # an example, as it stands in a block of text
+        if language in analysis.languages or (ours and not language):
+            yield from _unknown_arguments(analysis.text, text, start)
+
+
+def _arguments(analysis: Analysis, document: org.Document) -> Iterator[Finding]:
+    """Tell what is odd in the header arguments written at blocks."""
+    for part in analysis.judged:
+        if part.region.block is not None:
+            for text, start in arguments.texts_of(document, part.region.block):
+                yield from _unknown_arguments(analysis.text, text, start)
+
+
+def _repeated_names(analysis: Analysis, document: org.Document) -> Iterator[Finding]:
+    """Tell which blocks have a name that another block has already."""
+    taken = {block.name.lower() for block in document.blocks if block.name}
+    for block in document.blocks:
+        first = document.block_named(block.name) if block.name else None
+        if first is None or first is block or block.kind != "block" or block.name is None:
+            continue
+        if not {first.language, block.language} & analysis.languages or block.commented:
+            continue
+        span = arguments.name_span(document, block)
+        if span is not None:
+            message = (
+                f"the block in line {first.line + 1} is named {block.name}, too: "
+                "who asks for that name gets that one's result"
+            )
+            found = Diagnostic(span, "warning", "repeated-name", message)
+            yield Finding(found, partial(_renaming, document, block, span, taken))
+
+
+def _renaming(
+    document: org.Document, block: Block, span: Span, taken: Collection[str]
+) -> tuple[Fix, ...]:
+    """Return the fix that gives a block, and the result right below it, a name of its own."""
+    name = document.text[span.start : span.end]
+    new = next(x for n in itertools.count(2) if (x := f"{name}-{n}").lower() not in taken)
+    edits = [Edit(span.start, span.end, new)]
+    result = _RESULT_BELOW.match(document.text, block.end)
+    if result is not None and result[1].lower() == name.lower():
+        edits.append(Edit(result.start(1), result.end(1), new))
+    return (Fix(f"Rename to {new}", tuple(edits)),)
+
+
+def _unknown_arguments(whole: str, text: str, start: int) -> Iterator[Finding]:
+    for name, at in arguments.names_in(text):
+        if name[1:].lower() in KNOWN:
+            continue
+        span = Span(start + at, start + at + len(name))
+        message = f"no header argument {name} is known: it has no effect"
+        yield _misspelt(whole, "unknown-argument", message, _ARGUMENTS, span, _ALIKE_ARGUMENT)
+
+
+def _misspelt(
+    text: str, code: str, message: str, known: Sequence[str], span: Span, alike: float
+) -> Finding:
+    """Return the problem of a name that is none of the known ones; the most like it is the fix."""
+
+    def fixes() -> tuple[Fix, ...]:
+        return tuple(
+            Fix(f"Replace with {close}", (Edit(span.start, span.end, close),), guess=True)
+            for close in get_close_matches(text[span.start : span.end], known, 1, alike)
+        )
+
+    return Finding(Diagnostic(span, "warning", code, message), fixes)
+
+
+Check: TypeAlias = "Callable[[Analysis, org.Document], Iterator[Finding]]"
+
+CHECKS: tuple[Check, ...] = (
+    _faults,
+    _calls,
+    _repeated_names,
+    _properties,
+    _arguments,
+)

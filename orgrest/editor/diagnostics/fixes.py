@@ -1,0 +1,167 @@
+"""The obvious changes that put a region's problems right: `FIXES`, by the problem's code.
+
+A fix is made when somebody asks for it: a function that is given a `Place` and gives a title and a
+change of the region's text, or None; `as_edit` makes that an edit of the file.
+"""
+
+from __future__ import annotations
+
+import re
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, TypeAlias
+
+import attrs
+
+from orgrest.editor.diagnostics.model import Fix
+from orgrest.editor.diagnostics.requests import LISP_CALL
+from orgrest.http import registry, variables
+from orgrest.org.text import Edit
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from orgrest.editor import regions
+    from orgrest.editor.diagnostics.model import Problem
+    from orgrest.editor.parts import Part
+
+_FIRST_WORD = re.compile(r"([^ \t]+)[ \t]+(?=\S)")
+_EMPTY_LINE = re.compile(r"\n[ \t]*(?=\n)")
+_HERE_WORD = re.compile(r"<<[ \t]*(\w*)")
+_SEPARATOR = re.compile(r"^[ \t]*###", re.MULTILINE)
+
+
+@attrs.frozen
+class Change:
+    """A change within a region: characters replaced, or (`lines`) whole lines put in or out."""
+
+    start: int
+    end: int
+    text: str
+    lines: bool = False
+
+
+@attrs.frozen
+class Place:
+    """Where a problem stands: `start` to `end` in the `text` of a part; `line` starts its line."""
+
+    part: Part
+    text: str
+    start: int
+    end: int
+
+    @property
+    def line(self) -> int:
+        """Where the line begins in which the problem does."""
+        return self.text.rfind("\n", 0, self.start) + 1
+
+    @property
+    def found(self) -> str:
+        """The text that is wrong."""
+        return self.text[self.start : self.end]
+
+
+Made: TypeAlias = tuple[str, Change] | None
+
+
+def _bad_header(at: Place) -> Made:
+    request = at.part.request_at(at.start)
+    if request is None or any(x.span.start <= at.start <= x.span.end for x in request.headers):
+        return None  # a header with a value that cannot be one
+    first = _FIRST_WORD.match(at.found)
+    if first is not None and registry.header(first[1]) is not None:
+        change = Change(at.start + first.end(1), at.start + first.end(), ": ")
+        return f"Put a colon behind {first[1]}", change
+    if _EMPTY_LINE.search(at.text, at.start, request.span.end):
+        return None
+    return _no_empty_line(at)
+
+
+def _no_empty_line(at: Place) -> Made:
+    if not at.line:
+        return None
+    return "Put an empty line before the body", Change(at.line, at.line, "\n", lines=True)
+
+
+def _no_separator(at: Place) -> Made:
+    return "Put ### between the requests", Change(at.line, at.line, "###\n", lines=True)
+
+
+def _unknown_method(at: Place) -> Made:
+    upper = at.found.upper()
+    return f"Replace with {upper}", Change(at.start, at.end, upper)
+
+
+def _repeated_header(at: Place) -> Made:
+    return "Remove this line", Change(at.start, at.end, "", lines=True)
+
+
+def _undefined_variable(at: Place) -> Made:
+    name = at.found.strip(":{} \t")
+    for close in get_close_matches(name, at.part.names - {name}, 1):
+        start = at.start + at.found.find(name)
+        return f"Replace with {close}", Change(start, start + len(name), close)
+    return None
+
+
+def _lisp(at: Place) -> Made:
+    match = LISP_CALL.match(at.text, at.start)
+    instead = variables.without_lisp(match[1], match[2]) if match else None
+    if match is None or not instead:
+        return None
+    return f"Replace with {instead}", Change(at.start, match.end(), instead)
+
+
+def _unclosed_here(at: Place) -> Made:
+    match = _HERE_WORD.match(at.text, at.start)
+    if match is None:
+        return None
+    word = match[1] or "#"
+    following = _SEPARATOR.search(at.text, at.start)
+    where = following.start() if following and match[1] else len(at.text)
+    rest = at.text[at.line :]
+    blanks = rest[: len(rest) - len(rest.lstrip())]
+    return f"End it with a line {word}", Change(where, where, f"{blanks}{word}\n", lines=True)
+
+
+FIXES: Mapping[str, Callable[[Place], Made]] = {
+    "bad-header": _bad_header,
+    "no-empty-line": _no_empty_line,
+    "no-separator": _no_separator,
+    "unknown-method": _unknown_method,
+    "repeated-header": _repeated_header,
+    "undefined-variable": _undefined_variable,
+    "lisp": _lisp,
+    "unclosed-here": _unclosed_here,
+}
+GUESSES = frozenset({"undefined-variable"})
+"""The codes of problems whose fix may not be what was meant."""
+
+
+def fixes(part: Part, problem: Problem, file: str) -> tuple[Fix, ...]:
+    """Return what would put a problem of a part right, as edits of the text of the `file`."""
+    make = FIXES.get(problem.code)
+    text = part.region.text
+    made = make(Place(part, text, problem.start, problem.end)) if make else None
+    if made is None:
+        return ()
+    title, change = made
+    return (Fix(title, (as_edit(change, part.region, file),), problem.code in GUESSES),)
+
+
+def as_edit(change: Change, region: regions.Region, text: str) -> Edit:
+    """Return a change of a region as an edit of the `text` of the file."""
+    start = region.to_file(change.start)
+    if not change.lines:
+        return Edit(start, region.to_file(change.end), change.text)
+    first = text.rfind("\n", 0, start) + 1
+    blanks = text[first:start]
+    blanks = blanks[: len(blanks) - len(blanks.lstrip(" \t"))]
+    new = "".join(f"{blanks}{x}\n" if x else "\n" for x in change.text.split("\n")[:-1])
+    if change.end > change.start:
+        end = text.find("\n", region.to_file(change.end))
+        return Edit(first, len(text) if end < 0 else end + 1, new)
+    if change.start and change.start == len(region.text):
+        end = text.find("\n", start)  # below the last line
+        at = len(text) if end < 0 else end + 1
+        return Edit(at, at, new if end >= 0 else f"\n{new}")
+    return Edit(first, first, new)

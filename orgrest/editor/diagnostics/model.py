@@ -1,0 +1,71 @@
+"""Diagnostics as an editor shows them, and the problems of a region that become diagnostics."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+import attrs
+
+from orgrest.org.text import Edit
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from orgrest.model import Span
+
+Severity: TypeAlias = Literal["error", "warning", "hint"]
+
+_VARIABLE = re.compile(r"\{\{[^{}\n]*\}\}|:[^\s:=/?#&\"',;<>{}()\[\]]+")
+
+
+@attrs.frozen
+class Fix:
+    """A change that puts a problem right; a `guess` may not be what was meant."""
+
+    title: str
+    edits: tuple[Edit, ...]
+    guess: bool = False
+
+
+@attrs.frozen
+class Diagnostic:
+    """A problem: where, how bad, what kind (a short word), and in plain words."""
+
+    span: Span
+    severity: Severity
+    code: str
+    message: str
+
+
+@attrs.frozen
+class Finding:
+    """A diagnostic, and how to work out what would put it right."""
+
+    diagnostic: Diagnostic
+    fixes: Callable[[], tuple[Fix, ...]] = tuple
+
+
+@attrs.frozen
+class Problem:
+    """A diagnostic before its region has its place; offsets are those of a region's text."""
+
+    start: int
+    end: int
+    severity: Severity
+    code: str
+    message: str
+
+    def moved(self, by: int) -> Problem:
+        """Return the problem of a text that stands further on (or, below 0, further up)."""
+        return attrs.evolve(self, start=self.start + by, end=self.end + by)
+
+
+def extent(text: str, offset: int) -> tuple[int, int]:
+    """Return what to underline for a problem at `offset`: a variable, or the rest of the line."""
+    if match := _VARIABLE.match(text, offset):
+        return match.span()
+    line_end = text.find("\n", offset)
+    line = text[offset : len(text) if line_end < 0 else line_end]
+    start = offset + len(line) - len(line.lstrip())
+    return start, max(start, offset + len(line.rstrip()))

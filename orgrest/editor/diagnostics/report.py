@@ -1,0 +1,179 @@
+"""The problems of a document: the checks applied, and remembered for the text that follows.
+
+Nothing is sent, and no file is read; whether a file could be read is looked up. What a request's
+problems are hangs on its text, the definitions above it and what its region is given; while these
+stay as they were, what an earlier report has found is taken over.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from typing import TYPE_CHECKING, TypeAlias
+
+import attrs
+
+from orgrest.answers import masking
+from orgrest.editor.diagnostics import document as document_checks
+from orgrest.editor.diagnostics import fixes, requests
+from orgrest.editor.diagnostics.model import Diagnostic, Finding, Problem, extent
+from orgrest.http import syntax, variables
+from orgrest.model import Notice, OrgrestError, Span
+from orgrest.org import lisp
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from orgrest.editor.analysis import Analysis
+    from orgrest.editor.diagnostics.model import Fix, Severity
+    from orgrest.editor.parts import Part
+
+_Known: TypeAlias = dict[object, tuple[Problem, ...]]
+"""The problems of requests, offsets counted from the definitions above; by all they hang on."""
+
+_NOWEB = re.compile(r"<<[ \t]*([^\n<>]*[^ \t\n<>])[ \t]*>>")
+_WARNINGS = frozenset({"no-request", "unset-environment", "no-netrc-entry"})
+
+
+class Report:
+    """The problems of one analysis; `diagnostics` has them in the order of the text."""
+
+    def __init__(self, analysis: Analysis, before: Report | None = None) -> None:
+        """Look for problems, with what `before`, the report on an earlier text, has found."""
+        self.analysis = analysis
+        self._known: _Known = {}
+        self._before: _Known = before._known if before else {}
+        self._environment: tuple[tuple[str, str], ...] = ()
+        findings = list(self._findings())
+        self._fixes = {one.diagnostic: one.fixes for one in findings}
+        found = (one.diagnostic for one in findings)
+        self.diagnostics = tuple(sorted(found, key=lambda one: (one.span.start, one.span.end)))
+        self._before = {}
+
+    def fixes(self, diagnostic: Diagnostic) -> tuple[Fix, ...]:
+        """Return what would put one of the problems right: worked out when it is asked for."""
+        make = self._fixes.get(diagnostic)
+        return make() if make is not None else ()
+
+    def _findings(self) -> Iterator[Finding]:
+        analysis = self.analysis
+        if analysis.document is not None:
+            for check in document_checks.CHECKS:
+                yield from check(analysis, analysis.document)
+        scope = analysis.new_scope()
+        if not all(part.restclient for part in analysis.parts):
+            with contextlib.suppress(OrgrestError):  # told where a variable is not found
+                self._environment = tuple(scope.environment_values.items())
+        for part in analysis.judged:
+            for problem in self._problems(part, part.scope(scope)):
+                yield self._placed(part, problem)
+
+    def _placed(self, part: Part, problem: Problem) -> Finding:
+        """Return a region's problem as one of the file."""
+        start, end = part.region.to_file(problem.start), part.region.to_file(problem.end)
+        span = Span(start, max(start, end))
+        text = self.analysis.text
+        return Finding(
+            Diagnostic(span, problem.severity, problem.code, problem.message),
+            lambda: fixes.fixes(part, problem, text),
+        )
+
+    # ------------------------------------------------------------------------- in one region
+
+    def _problems(self, part: Part, scope: variables.Scope) -> Iterator[Problem]:
+        parsed = part.parsed
+        text = part.region.text
+        given = part.given.arguments.values
+        loose = given.get("prologue") or (
+            given.get("noweb") not in (None, "no", "tangle") and _NOWEB.search(text)
+        )
+        imports = any(isinstance(item, syntax.Import) for item in parsed.items)
+        for problem in _told(text, parsed.problems, parsed.notices, 0):
+            if not loose and not (problem.code == "no-request" and self._needs_none(part)):
+                yield problem
+        outer = (
+            tuple(part.given.values.items()),
+            tuple(part.given.literal.items()),
+            part.given.directory,
+        )
+        analysis = self.analysis
+        remembered = tuple(analysis.remembered.items())
+        around = (analysis.named, analysis.chosen, self._environment)
+        known = hash((outer, part.earlier, remembered, analysis.secrets, around))
+        start = 0
+        definitions: list[syntax.Definition] = []
+        for item in parsed.items:
+            if isinstance(item, syntax.Definition):
+                definitions.append(item)
+            elif isinstance(item, syntax.ParsedRequest):
+                for problem in self._of_request(text, item, scope, start, definitions, known):
+                    if not (loose and _excusable(problem, text)) and not (
+                        imports and problem.code == "undefined-variable"
+                    ):
+                        yield problem
+                for one in definitions:
+                    known = hash((known, one.name, one.operator, one.value.text))
+                known = hash((known, *(capture.name for capture in item.captures)))
+                analysis.capture(item, scope)
+                definitions = []
+                start = item.span.end
+
+    def _needs_none(self, part: Part) -> bool:
+        """Tell whether a region without a request is as it should be: empty, or part of others."""
+        block = part.region.block
+        if block is None or not part.region.text.strip():
+            return not part.region.text.strip()
+        given = part.given.arguments.values.get("noweb-ref")
+        names = {(block.name or "").lower(), given.lower() if isinstance(given, str) else ""}
+        with contextlib.suppress(lisp.ArgumentError):
+            if part.given.arguments.eval in ("no", "never"):
+                return True
+            return not names.isdisjoint(self.analysis.noweb_names)
+        return False
+
+    def _of_request(
+        self,
+        text: str,
+        request: syntax.ParsedRequest,
+        scope: variables.Scope,
+        start: int,
+        definitions: Sequence[syntax.Definition],
+        known: int,
+    ) -> list[Problem]:
+        """Return the problems of a request and the definitions above it, from `start` on."""
+        key = (known, text[start : request.span.end])
+        found = self._known.get(key, self._before.get(key))
+        if found is None:
+            checked = variables.check(request, scope, definitions)
+            problems = list(_told(text, checked.problems, checked.notices, start))
+            subject = requests.Subject(text, request, checked, start)
+            problems += (one for check in requests.CHECKS for one in check(subject))
+            secrets = scope.secrets
+            masked = (attrs.evolve(x, message=masking.mask(x.message, secrets)) for x in problems)
+            found = tuple(dict.fromkeys(one.moved(-start) for one in masked))
+        body = request.body
+        if body is None or (body.file is None and not body.files):
+            self._known[key] = found  # else the files may come and go
+        return [one.moved(start) for one in found]
+
+
+def _excusable(problem: Problem, text: str) -> bool:
+    """Tell whether what other blocks put into this one may put a problem right."""
+    if problem.code == "undefined-variable":
+        return True
+    line = text[text.rfind("\n", 0, problem.start) + 1 : problem.end]
+    return _NOWEB.search(line) is not None
+
+
+def _told(
+    text: str, problems: Sequence[OrgrestError], notices: Sequence[Notice], start: int
+) -> Iterator[Problem]:
+    """Turn what parsing and expanding say into problems; what stands above `start` is not ours."""
+    both: tuple[OrgrestError | Notice, ...] = (*problems, *notices)
+    for one in both:
+        if one.offset is None or one.offset < start:
+            continue
+        severity: Severity = "warning"
+        if isinstance(one, OrgrestError) and one.code not in _WARNINGS:
+            severity = "error"
+        yield Problem(*extent(text, one.offset), severity, one.code, one.reason)

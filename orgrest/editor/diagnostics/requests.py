@@ -1,0 +1,123 @@
+"""Checks of a request that says what it means: `CHECKS`, each a generator of problems.
+
+What cannot be read or has no value is said by parsing and expanding (`orgrest.http`); these tell
+what is odd about a request that can be sent. A new check is a function and its row in the table.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import re
+from typing import TYPE_CHECKING, TypeAlias
+
+import attrs
+
+from orgrest.editor.diagnostics.model import Problem, extent
+from orgrest.http import registry, syntax, variables
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+LISP_CALL = re.compile(r'\(\s*([^\s()"]+)(?:\s+("(?:[^"\\]|\\.)*"))?\s*\)')
+
+
+@attrs.frozen
+class Subject:
+    """A request in the `text` of its region, as it is read (`parsed`) and expanded (`checked`).
+
+    `start` is where the definitions above it begin.
+    """
+
+    text: str
+    parsed: syntax.ParsedRequest
+    checked: variables.Checked
+    start: int
+
+
+def _method(one: Subject) -> Iterator[Problem]:
+    method, span = one.parsed.method, one.parsed.method_span
+    upper = method.upper()
+    if method == upper or registry.method(method) or not registry.method(upper):
+        return
+    message = f"methods are case-sensitive: {method} is not {upper}"
+    yield Problem(span.start, span.end, "warning", "unknown-method", message)
+
+
+def _unexpected_body(one: Subject) -> Iterator[Problem]:
+    method, body = one.parsed.method, one.parsed.body
+    upper = method.upper()
+    known = method == upper or registry.method(method) is not None
+    if known and upper in ("GET", "HEAD") and body is not None:
+        message = f"a {upper} request has no body by rights: many servers ignore or refuse it"
+        at, end = extent(one.text, body.span.start)
+        yield Problem(at, end, "warning", "unexpected-body", message)
+
+
+def _repeated_headers(one: Subject) -> Iterator[Problem]:
+    seen: set[str] = set()
+    for item in one.parsed.headers:
+        if not isinstance(item, syntax.HeaderLine):
+            continue
+        name = item.name.text.lower()
+        entry = registry.header(name)
+        if name in seen and entry is not None and entry.single:
+            message = f"{entry.name} stands here a second time; a request may have one"
+            at = item.name.offset(0)
+            yield Problem(at, item.span.end, "warning", "repeated-header", message)
+        seen.add(name)
+
+
+def _lisp(one: Subject) -> Iterator[Problem]:
+    for definition in one.parsed.known.between(one.start, one.parsed.span.start):
+        match = LISP_CALL.match(definition.value.text)
+        if definition.operator == ":=" and match and match[1] == "getenv" and match[2]:
+            at = definition.value.offset(0)
+            message = f"{variables.without_lisp(match[1], match[2])} is the same without Lisp"
+            yield Problem(at, at + len(match[0]), "hint", "lisp", message)
+
+
+def _json(one: Subject) -> Iterator[Problem]:
+    """Tell where a JSON body cannot be read, with the values of its variables put in."""
+    body, checked = one.parsed.body, one.checked
+    if body is None:
+        return
+    kind = next((value for name, value in checked.headers if name.lower() == "content-type"), "")
+    kind = kind.partition(";")[0].strip().lower()
+    text = "".join(piece for piece, _ in checked.body)
+    if not text.strip() or not (kind == "application/json" or kind.endswith("+json")):
+        return
+    try:
+        json.loads(text.replace(variables.UNKNOWN, "0"))
+    except json.JSONDecodeError as error:
+        around = text[: error.pos].rstrip()[-1:] + text[error.pos : error.pos + 1]
+        if variables.UNKNOWN in around:
+            return  # it depends on what comes back
+        at = body.template.offset(_template_index(checked.body, error.pos))
+        end = max(at, extent(one.text, at)[1])
+        start = at if end > at else one.text.rfind("\n", 0, at) + 1
+        reason = error.msg[:1].lower() + error.msg[1:]
+        yield Problem(start, end, "warning", "bad-json", f"this is not JSON: {reason}")
+    except (ValueError, RecursionError):
+        return
+
+
+def _template_index(pieces: Sequence[tuple[str, int]], at: int) -> int:
+    """Return where in a template the character comes from that stands at an index of its pieces."""
+    for (text, index), (_, following) in itertools.pairwise((*pieces, ("", pieces[-1][1]))):
+        if at < len(text):
+            return min(index + at, max(following - 1, index)) if following > index else index + at
+        at -= len(text)
+    text, index = pieces[-1]
+    return index + max(len(text) - 1, 0)
+
+
+Check: TypeAlias = "Callable[[Subject], Iterator[Problem]]"
+
+CHECKS: tuple[Check, ...] = (
+    _method,
+    _unexpected_body,
+    _repeated_headers,
+    _lisp,
+    _json,
+)

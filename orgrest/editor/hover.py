@@ -1,0 +1,198 @@
+"""What an editor tells about the thing under the pointer, in Markdown.
+
+A variable's value and where it is set, the URL that a request would be sent to, a block's header
+argument, and what HTTP means by a method, a header field, a media type or a status code. Secrets
+are masked.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from orgrest.answers import masking, sanitize
+from orgrest.editor import request_files
+from orgrest.editor.arguments import names_in, texts_of
+from orgrest.http import registry, syntax, variables
+from orgrest.model import OrgrestError, Span
+from orgrest.org.known import KNOWN
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from orgrest.editor.analysis import Analysis
+    from orgrest.editor.names import Names, Occurrence
+    from orgrest.editor.parts import Part
+
+_STATUS = re.compile(r"\bHTTP/[\d.]+[ \t]+(\d{3})\b")
+_MEDIA_TYPE = re.compile(r"[\w.+*-]+/[\w.+*-]+")
+_MOST = 2000
+
+
+def hover(analysis: Analysis, names: Names, offset: int) -> tuple[str, Span] | None:
+    """Return what there is to say about the place at `offset`, and what it is about; or None."""
+    occurrence = names.at(offset)
+    where = names.part(occurrence) if occurrence is not None else None
+    if occurrence is not None and where is not None:
+        return _variable(analysis, names, where, occurrence), occurrence.span
+    for text, start, _ in analysis.property_texts:
+        if start <= offset <= start + len(text):
+            return _argument(text, start, offset)
+    part = analysis.part_at(offset)
+    if part is not None and (found := _near(analysis, part, offset)) is not None:
+        return found
+    return _status(analysis.text, offset)
+
+
+def _near(analysis: Analysis, part: Part, offset: int) -> tuple[str, Span] | None:
+    """Return what there is to say about a place in a part, or in its block's header arguments."""
+    document, block = analysis.document, part.region.block
+    for text, start in texts_of(document, block) if document and block else ():
+        argument = _argument(text, start, offset)
+        if argument is not None:
+            return argument
+    if not part.region.span.start <= offset <= part.region.span.end:
+        return None
+    found = _in_part(analysis, part, offset)
+    return (found[0], part.region.to_file_span(found[1])) if found is not None else None
+
+
+def _argument(text: str, start: int, offset: int) -> tuple[str, Span] | None:
+    """Return what there is to say about one of the header arguments that stand at `start`."""
+    for name, at in names_in(text):
+        span = Span(start + at, start + at + len(name))
+        known = KNOWN.get(name[1:])
+        if known is not None and span.start <= offset <= span.end:
+            values = "\n".join(f"- `{value}`: {said}" for value, said in known.values.items())
+            return f"**{name}**\n\n{known.description}\n\n{values}".rstrip(), span
+    return None
+
+
+def _status(text: str, offset: int) -> tuple[str, Span] | None:
+    start = text.rfind("\n", 0, offset) + 1
+    end = text.find("\n", offset)
+    for match in _STATUS.finditer(text, start, len(text) if end < 0 else end):
+        if match.start() <= offset <= match.end() and (entry := registry.status(int(match[1]))):
+            return f"**{entry.code} {entry.name}**\n\n{_about(entry)}", Span(*match.span())
+    return None
+
+
+def _about(entry: registry.Entry) -> str:
+    return f"{entry.description}\n\n{entry.source}"
+
+
+def _code(text: str) -> str:
+    """Quote text for Markdown, as code that nothing in it can end."""
+    shown = sanitize.visible(text if len(text) <= _MOST else f"{text[:_MOST]}...")
+    fence = "`" * max(3, *(len(run) + 1 for run in re.findall(r"`+", shown)), 3)
+    return f"{fence}\n{shown}\n{fence}"
+
+
+def _known(text: str) -> str:
+    return text.replace(variables.UNKNOWN, "...")
+
+
+# ------------------------------------------------------------------------------------- variables
+
+
+def _variable(analysis: Analysis, names: Names, part: Part, one: Occurrence) -> str:
+    """Tell a variable's value and where it is set."""
+    inside = part.region.from_file(one.span.start)
+    request = part.parsed.request_at(inside)
+    value = None
+    secrets = analysis.secrets
+    if request is not None:
+        scope = analysis.scope_of(part, request)
+        value = variables.value_of(one.name, request, scope)
+        secrets = scope.secrets
+    if one.role == "capture":
+        value = analysis.remembered.get(one.name, variables.UNKNOWN)
+    lines = [f"**{one.name}**"]
+    if one.request:
+        return "\n\n".join([*lines, *_of_request(analysis, names, one)])
+    if value is None and one.role == "use":
+        lines.append("is not defined here")
+    elif value == variables.UNKNOWN and one.name in part.given.wrong and not part.sets(one.name):
+        lines.append(part.given.wrong[one.name])
+    elif value == variables.UNKNOWN:
+        lines.append("gets its value when requests are sent")
+    elif value is not None:
+        lines.append(_code(_known(masking.mask(value, secrets))))
+    places = names.definitions(one)
+    numbers = [analysis.text.count("\n", 0, place.span.start) + 1 for place in places]
+    how = {"definition": "set", "capture": "captured from a response", "argument": "given by :var"}
+    lines += (
+        f"{how[place.role]} in line {number}" for place, number in zip(places, numbers, strict=True)
+    )
+    if not places and request is not None and not part.restclient:
+        lines += _of_environment(analysis.scope_of(part, request), one.name)
+    return "\n\n".join(lines)
+
+
+def _of_request(analysis: Analysis, names: Names, one: Occurrence) -> Iterator[str]:
+    """Tell what request a name means."""
+    request = next(x for x in analysis.parts[0].parsed.requests if x.name == one.name)
+    yield _code(f"{request.method} {request.target.text}")
+    for place in names.definitions(one):
+        yield f"request, named in line {analysis.text.count(chr(10), 0, place.span.start) + 1}"
+
+
+def _of_environment(scope: variables.Scope, name: str) -> Iterator[str]:
+    """Tell which environment and which file give a variable."""
+    try:
+        setting = scope.setting(name)
+        if setting is not None:
+            chosen = ", ".join(scope.chosen) or "every environment"
+            yield f"of {chosen}, in {setting.file.name}"
+        elif found := scope.environments_with(name):
+            yield f"the environment {' or '.join(found)} has it"
+    except OrgrestError as error:
+        yield str(error)
+
+
+# ------------------------------------------------------------------------------------- requests
+
+
+def _in_part(analysis: Analysis, part: Part, offset: int) -> tuple[str, Span] | None:
+    """Return what there is to say about a place in a request, spans within the region."""
+    inside = part.region.from_file(offset)
+    if not part.restclient and (found := request_files.about(part, inside)) is not None:
+        return found
+    request = part.request_at(inside)
+    if request is None:
+        return None
+    span = request.method_span
+    if span.start <= inside <= span.end:
+        method = registry.method(request.method)
+        return (f"**{method.name}**\n\n{_about(method)}", span) if method else None
+    target = request.target
+    start, end = target.offset(0), target.offset(len(target.text))
+    if start <= inside <= end:
+        scope = analysis.scope_of(part, request)
+        url = masking.mask(variables.check(request, scope).url, scope.secrets)
+        return f"{request.method}\n\n{_code(_known(url))}", Span(start, end)
+    for item in request.headers:
+        if isinstance(item, syntax.HeaderLine) and item.span.start <= inside <= item.span.end:
+            return _header(item, inside)
+    return None
+
+
+def _header(line: syntax.HeaderLine, inside: int) -> tuple[str, Span] | None:
+    name = line.name.text
+    start = line.name.offset(0)
+    if inside <= start + len(name):
+        field = registry.header(name)
+        span = Span(start, start + len(name))
+        return (f"**{field.name}**\n\n{_about(field)}", span) if field else None
+    at = line.value.offset(0)
+    for match in _MEDIA_TYPE.finditer(line.value.text):
+        if match.start() <= inside - at <= match.end() and (entry := registry.media_type(match[0])):
+            text = f"**{entry.name}**\n\n{_about(entry)}"
+            return text, Span(at + match.start(), at + match.end())
+    for value in registry.values(name):
+        word = value.name.rstrip("= ")
+        found = re.search(rf"(?<![\w-]){re.escape(word)}(?![\w-])", line.value.text, re.IGNORECASE)
+        if found and found.start() <= inside - at <= found.end():
+            text = f"**{value.name}**\n\n{_about(value)}"
+            return text, Span(at + found.start(), at + found.end())
+    return None

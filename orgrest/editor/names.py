@@ -1,0 +1,412 @@
+"""Where names stand: variables of requests and named elements of Org documents.
+
+For an editor that goes to a definition, lists references or renames. Variables of a request file
+are known in all of it. Those of an Org block belong to the block, with the `:var`s above it and the
+arguments with which others call it; what a block captures is known in the blocks below it, too, and
+a `:var` of a property line in all blocks that inherit it. Names of elements are known in the whole
+document, in any case.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+import attrs
+
+from orgrest.editor.analysis import Analysis
+from orgrest.editor.arguments import assignments, called_at, of_properties, texts_of
+from orgrest.editor.kept import Kept
+from orgrest.editor.request_files import referred
+from orgrest.http import syntax, variables
+from orgrest.model import OrgrestError, Span
+from orgrest.org import argument_syntax, lisp
+from orgrest.org import document as org
+from orgrest.org.text import Edit, apply
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from orgrest.editor.parts import Part
+    from orgrest.org.blocks import Block
+    from orgrest.org.reader import Section
+
+Role: TypeAlias = Literal["definition", "capture", "argument", "use"]
+
+_NAMED = re.compile(
+    r"[ \t]*#\+(name|tblname|srcname|source|label|data|resname|results?)(?:\[[^\]]*\])?:"
+    r"[ \t]*(\S.*)",
+    re.IGNORECASE,
+)
+_NOWEB = re.compile(r"<<([^\s<>()]+(?:[ \t]+[^\s<>()]+)*)(?:\(([^\n<>]*)\))?>>")
+_TARGET = re.compile(r"([^\W\d][^\s\[\](),\"']*)(?:\[[^\]]*\])?(?:\(([^\n]*)\))?")
+_POST = re.compile(r":post[ \t]+([^\s(\[]+)(?:\(([^\n]*)\))?")
+_NAMING = frozenset({"name", "ref", "force-ref"})
+_GOOD_VARIABLE = re.compile(r"[^\W\d][\w-]*")
+_GOOD_NAME = re.compile(r"[^\s\[\](){}<>\",=:']+")
+
+
+class RenameError(OrgrestError):
+    """A name that cannot be changed into that one; the text says why."""
+
+
+@attrs.frozen
+class Occurrence:
+    """A name where it stands, without the marks around it.
+
+    `part` is the index of the region to which a variable belongs: -1 where it is set for several,
+    None for the name of an element.
+    """
+
+    name: str
+    span: Span
+    role: Role
+    part: int | None = None
+    request: bool = False
+    """Whether it is the name of a request in a request file; variables have names of their own."""
+
+
+@attrs.frozen
+class _Mention:
+    """The name of an element where it stands, and, of a call, its arguments and where they do."""
+
+    name: str
+    start: int
+    role: Role
+    given: str | None = None
+    given_start: int = 0
+
+
+class Names:
+    """All names of a document and their places."""
+
+    def __init__(self, analysis: Analysis, before: Names | None = None) -> None:
+        """Look for names in what `analysis` has read, with what `before` knows of an earlier text.
+
+        They are found when they are asked for.
+        """
+        self.analysis = analysis
+        self._of_parts: dict[int, list[Occurrence]] = {}
+        self._of_sections: Kept[Section, list[_Mention]] = Kept(
+            before._of_sections if before else None
+        )
+
+    @property
+    def variables(self) -> list[Occurrence]:
+        """Variables, where they are set and used."""
+        in_parts = (one for part in self.analysis.parts for one in self._in_part(part))
+        return [*in_parts, *self._set_by_properties, *self._arguments_of_calls]
+
+    def _in_part(self, part: Part) -> list[Occurrence]:
+        """Return the variables of a part: found when they are first asked for."""
+        if part.index not in self._of_parts:
+            self._of_parts[part.index] = list(self._look_into(part))
+        return self._of_parts[part.index]
+
+    def _look_into(self, part: Part) -> Iterator[Occurrence]:
+        region, index = part.region, part.index
+        for name, start, role in _of_items(part):
+            at = region.to_file(start)
+            yield Occurrence(name, Span(at, at + len(name)), role, index)
+        for name, start, role in _of_requests(part):
+            at = region.to_file(start)
+            yield Occurrence(name, Span(at, at + len(name)), role, index, request=True)
+        document = self.analysis.document
+        if region.block is not None and document is not None:
+            for text, start in texts_of(document, region.block):
+                for one in assignments(text):
+                    span = Span(start + one.start, start + one.end)
+                    yield Occurrence(one.name, span, "argument", index)
+
+    @cached_property
+    def _set_by_properties(self) -> list[Occurrence]:
+        return [
+            Occurrence(one.name, Span(start + one.start, start + one.end), "argument", -1)
+            for text, start, _ in self.analysis.property_texts
+            for one in assignments(text)
+        ]
+
+    # ------------------------------------------------------------------------------ elements
+
+    @cached_property
+    def elements(self) -> list[Occurrence]:
+        """Names of blocks, tables and other elements."""
+        return [
+            Occurrence(
+                one.name, Span(start + one.start, start + one.start + len(one.name)), one.role
+            )
+            for one, start in self._mentions()
+        ]
+
+    @cached_property
+    def _arguments_of_calls(self) -> list[Occurrence]:
+        targets = {
+            part.region.block.name.lower(): part.index
+            for part in reversed(self.analysis.parts)
+            if part.region.block is not None and part.region.block.name
+        }
+        found: list[Occurrence] = []
+        for one, start in self._mentions():
+            if one.given is None or (target := targets.get(one.name.lower())) is None:
+                continue
+            at = start + one.given_start
+            for piece in argument_syntax.split(one.given, ",", ""):
+                argument = piece.partition("=")[0].strip()
+                if argument and "=" in piece:
+                    here = at + piece.index(argument)
+                    span = Span(here, here + len(argument))
+                    found.append(Occurrence(argument, span, "argument", target))
+                at += len(piece) + 1
+        return found
+
+    def _mentions(self) -> Iterator[tuple[_Mention, int]]:
+        """Yield the mentions of elements, each with the offset where its section starts."""
+        document = self.analysis.document
+        if document is None:
+            return
+        lines = [*document.headings, len(document.lines)]
+        for section, end in zip(document.sections, lines, strict=True):
+            start = document.offset(section[1].line)
+            find = partial(_mentions, document, section[1].line, end, section[2])
+            for one in self._of_sections.get(section[0], find):
+                yield one, start
+
+    # ------------------------------------------------------------------------------- answers
+
+    def at(self, offset: int) -> Occurrence | None:
+        """Return the name around an offset, or None."""
+        part = self.analysis.part_at(offset)
+        # Most often it is one of the part's own, and the rest of a long document need not be read.
+        near = self._in_part(part) if part is not None else []
+        for one in itertools.chain(near, self._elsewhere()):
+            if one.span.start <= offset <= one.span.end:
+                return one
+        return None
+
+    def _elsewhere(self) -> Iterator[Occurrence]:
+        yield from self._set_by_properties
+        yield from self._arguments_of_calls
+        yield from self.elements
+
+    def same(self, name: Occurrence) -> list[Occurrence]:
+        """Return all places of what `name` names, in the order of the text."""
+        if name.part is None:
+            folded = name.name.lower()
+            found = [one for one in self.elements if one.name.lower() == folded]
+        else:
+            parts = self._parts_of(name.name, name.part)
+            elsewhere = (*self._set_by_properties, *self._arguments_of_calls)
+            of_parts = (
+                one for at in parts if at >= 0 for one in self._in_part(self.analysis.parts[at])
+            )
+            found = [
+                one for one in of_parts if one.name == name.name and one.request == name.request
+            ]
+            found += (one for one in elsewhere if one.name == name.name and one.part in parts)
+        return sorted(dict.fromkeys(found), key=lambda one: one.span.start)
+
+    def _parts_of(self, name: str, index: int) -> frozenset[int]:
+        """Return the parts in which a name means the same as in one of them."""
+        parts = self.analysis.parts
+        if self.analysis.kind == "http":
+            return frozenset({0})
+        # a call's argument means the variable that it replaces
+        own = {part.index for part in parts if self._is_set_by(part, name)}
+        inherited = any(name in text for text, _, _ in self.analysis.property_texts)
+        inherits = {
+            part.index
+            for part in parts
+            if part.index not in own
+            and (inherited or _is_in_arguments(part, name))
+            and name in part.given.arguments.variables
+        }
+        if index in inherits or index == -1:
+            return frozenset(inherits | {-1})
+        shares = {
+            part.index
+            for part in parts
+            if name in part.captures
+            or (part.captures_above(name) and part.index not in own and part.index not in inherits)
+        }
+        return frozenset(shares) if index in shares else frozenset({index})
+
+    def _is_set_by(self, part: Part, name: str) -> bool:
+        """Tell whether a part defines a variable, or its block's own lines set it with `:var`."""
+        document, block = self.analysis.document, part.region.block
+        if name in part.definitions:
+            return True
+        if document is None or block is None or not _is_in_arguments(part, name):
+            return False
+        texts = texts_of(document, block)
+        return any(one.name == name for text, _ in texts for one in assignments(text))
+
+    def part(self, name: Occurrence) -> Part | None:
+        """Return a part where a variable has its value; None where it is set for no part."""
+        if name.part == -1:
+            inheriting = self._parts_of(name.name, -1) - {-1}
+            return self.analysis.parts[min(inheriting)] if inheriting else None
+        return None if name.part is None else self.analysis.parts[name.part]
+
+    def definitions(self, name: Occurrence) -> list[Occurrence]:
+        """Return where what `name` names is set: the last place above it, else all."""
+        found = [one for one in self.same(name) if one.role != "use"]
+        above = [one for one in found if one.span.start <= name.span.start]
+        return above[-1:] if above and name.part is not None else found
+
+    def rename(self, name: Occurrence, new: str) -> list[Edit]:
+        """Return the edits that give another name.
+
+        Raises RenameError where `new` is no name, or would mean something else.
+        """
+        new = new.removeprefix(":") if name.part is not None else new
+        good = _GOOD_NAME if name.part is None else _GOOD_VARIABLE
+        if not good.fullmatch(new):
+            what = (
+                "a name has no blanks, brackets, quotes, colons, commas or ="
+                if name.part is None
+                else "a variable's name is letters, digits, _ and -, and no digit comes first"
+            )
+            raise RenameError(f"{new!r} is no name: {what}")
+        places = self.same(name)
+        if new == name.name:
+            return []
+        if not any(one.role != "use" for one in places):
+            raise RenameError(f"{name.name} is not defined in this document")
+        edits = [Edit(one.span.start, one.span.end, new) for one in places]
+        if self._is_taken(name, new):
+            raise RenameError(f"there is a {new} already")
+        self._check_meaning(places, edits, new)
+        return edits
+
+    def _is_taken(self, name: Occurrence, new: str) -> bool:
+        if name.part is None:
+            folded = new.lower()
+            return folded != name.name.lower() and any(
+                one.name.lower() == folded for one in self.elements
+            )
+        if name.request:
+            return new in self.analysis.named
+        parts = {one.part for one in self.same(name)}
+        return any(part.knows(new) for i, part in enumerate(self.analysis.parts) if i in parts)
+
+    def _check_meaning(self, places: list[Occurrence], edits: list[Edit], new: str) -> None:
+        """Raise RenameError where the new text would hold more, or less, of the new name."""
+        analysis = self.analysis
+        after = Names(Analysis(apply(analysis.text, edits), analysis.kind, before=analysis), self)
+        moved = after.at(places[0].span.start)
+        if moved is None or len(after.same(moved)) != len(places):
+            raise RenameError(f"as {new}, it would also mean other text that reads :{new}")
+
+
+def _is_in_arguments(part: Part, name: str) -> bool:
+    block = part.region.block
+    return block is not None and any(name in x for x in (block.arguments, *block.headers))
+
+
+def _mentions(
+    document: org.Document, first: int, last: int, blocks: Sequence[Block]
+) -> list[_Mention]:
+    """Return the mentions of elements in a section: its lines from `first` to `last`."""
+    base = document.offset(first)
+    inside = {at for one in blocks if one.kind == "block" for at in range(one.first, one.last)}
+    found: list[_Mention] = []
+    for number in range(first, last):
+        line = document.lines[number]
+        if "#+" in line and number not in inside and (match := _NAMED.match(line)):
+            role: Role = "use" if match[1].lower().startswith("result") else "definition"
+            at = document.offset(number) + match.start(2)
+            found.append(_Mention(match[2].rstrip(), at, role))
+    for text, start, _ in of_properties(document, first, last):
+        found += _in_arguments(text, start)
+    for block in blocks:
+        for text, start in texts_of(document, block):
+            found += _in_arguments(text, start)
+        if block.call is not None:
+            at = called_at(document.text, block)
+            given = document.text.index("(", at + len(block.call.name) + len(block.call.inside))
+            found.append(_Mention(block.call.name, at, "use", block.call.arguments, given + 1))
+        elif block.kind == "block":
+            begin, end = document.offset(block.first), document.offset(block.last)
+            found += (
+                _Mention(match[1], match.start(1), "use", match[2], match.start(2))
+                for match in _NOWEB.finditer(document.text, begin, end)
+            )
+    return [
+        attrs.evolve(one, start=one.start - base, given_start=one.given_start - base)
+        for one in found
+    ]
+
+
+def _in_arguments(text: str, start: int) -> Iterator[_Mention]:
+    """Yield the elements that header arguments name as values."""
+    for one in assignments(text):
+        if lisp.NUMBER.fullmatch(one.value.split(None, 1)[0] if one.value else ""):
+            continue
+        if match := _TARGET.match(one.value):
+            at = start + one.value_start
+            yield _Mention(match[1], at, "use", match[2], at + match.start(2))
+    for match in _POST.finditer(text):
+        yield _Mention(match[1], start + match.start(1), "use", match[2], start + match.start(2))
+
+
+def _templates(part: Part) -> Iterator[syntax.Template]:
+    """Yield the texts of a region in which variables are replaced."""
+    for item in part.parsed.items:
+        if isinstance(item, syntax.Definition):
+            yield item.value
+        elif isinstance(item, syntax.ParsedRequest):
+            yield item.target
+            for line in item.headers:
+                if isinstance(line, syntax.HeaderLine):
+                    yield line.name
+                    yield line.value
+            if item.body is not None:
+                yield item.body.file or item.body.template
+                yield from (one.path for one in item.body.files)
+
+
+def _references(part: Part) -> Iterator[tuple[str, int]]:
+    """Yield the references in a region: what they name, and where that stands."""
+    lengths = part.lengths
+    for template in _templates(part):
+        stop = len(template.text)
+        for found in variables.references(
+            template.text, 0, stop, lengths, part.knows, restclient=part.restclient
+        ):
+            yield found.name, template.offset(found.at)
+
+
+def _of_items(part: Part) -> Iterator[tuple[str, int, Role]]:
+    """Yield the variables in a region's text: name, offset and role."""
+    text = part.region.text
+    for name, at in _references(part):
+        is_other = name.startswith("$") or referred(name, part.named) is not None
+        if part.restclient or not is_other:
+            yield name, at, "use"
+    for item in part.parsed.items:
+        if isinstance(item, syntax.Definition):
+            yield item.name, item.name_span.end - len(item.name), "definition"
+        elif isinstance(item, syntax.ParsedRequest):
+            for line in item.headers:
+                if isinstance(line, syntax.HeaderVariable):
+                    yield line.name, text.index(line.name, line.span.start), "use"
+            for capture in item.captures:
+                yield capture.name, capture.span.start + 1, "capture"
+
+
+def _of_requests(part: Part) -> Iterator[tuple[str, int, Role]]:
+    """Yield the names of requests in a request file: name, offset and role."""
+    if not part.named:
+        return
+    for text, at in _references(part):
+        name = referred(text, part.named)
+        if name is not None:
+            yield name, at, "use"
+    for request in part.parsed.requests:
+        for one in request.directives:
+            role: Role = "definition" if one.name == "name" else "use"
+            name = one.value.text.strip()
+            if one.name in _NAMING and name in part.named:
+                yield name, one.value.offset(one.value.text.index(name)), role

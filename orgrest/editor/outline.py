@@ -1,0 +1,300 @@
+"""The shape of a document, for an editor: symbols, what can be folded, colours, places to click."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+import attrs
+
+from orgrest.editor.request_files import DIRECTIVE
+from orgrest.http import syntax, variables
+from orgrest.http.directives import rule_of
+from orgrest.http.reading import read
+from orgrest.model import Source, Span
+from orgrest.org.blocks import VERB
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from orgrest.editor.analysis import Analysis
+    from orgrest.editor.parts import Part
+
+    _Inside: TypeAlias = Callable[
+        [syntax.Template, "TokenType | None"], Iterator[tuple[int, int, "TokenType"]]
+    ]
+
+TokenType: TypeAlias = Literal[
+    "method", "string", "property", "variable", "comment", "function", "keyword", "operator"
+]
+TOKEN_TYPES: tuple[TokenType, ...] = (
+    "method",
+    "string",
+    "property",
+    "variable",
+    "comment",
+    "function",
+    "keyword",
+    "operator",
+)
+"""What a token may be, in the protocol's own terms: a URL or a header's value is a string, a
+header's name a property, `->` and `<<` are keywords."""
+
+
+_COMMENT = re.compile(r"^[ \t]*(#.*)", re.MULTILINE)
+_FUNCTION = re.compile(r"[ \t]*([A-Za-z_]\w*)(?=[ \t]*\()")
+
+
+@attrs.frozen
+class Symbol:
+    """A request, a block or a variable: its name, more about it, its extent and its first line."""
+
+    name: str
+    detail: str
+    kind: Literal["block", "request", "variable"]
+    span: Span
+    selection: Span
+    children: tuple[Symbol, ...] = ()
+
+
+@attrs.frozen
+class Token:
+    """A piece of text within one line, and what it is."""
+
+    start: int
+    end: int
+    type: TokenType
+
+
+@attrs.frozen
+class Lens:
+    """Where a request can be sent from; `first` says that there is none above it."""
+
+    span: Span
+    first: bool
+
+
+# -------------------------------------------------------------------------------------- symbols
+
+
+def symbols(analysis: Analysis) -> list[Symbol]:
+    """Return the requests and variables; in an Org document, the blocks with what they hold."""
+    found: list[Symbol] = []
+    for part in analysis.parts:
+        inner = list(_symbols(part))
+        block = part.region.block
+        if block is None or analysis.document is None:
+            found += inner
+            continue
+        requests = [one for one in inner if one.kind == "request"]
+        title = block.name or (requests[0].name if requests else block.language)
+        detail = requests[0].detail if requests else ""
+        start = analysis.document.offset(block.line)
+        line = Span(start, start + len(analysis.document.lines[block.line]))
+        found.append(Symbol(title, detail, "block", Span(start, block.end), line, tuple(inner)))
+    if not (verbs := list(_of_verb(analysis))):
+        return found
+    return sorted(found + [one for one, _ in verbs], key=lambda symbol: symbol.span.start)
+
+
+def _of_verb(analysis: Analysis) -> Iterator[tuple[Symbol, bool]]:
+    """Yield verb's requests, in headings and blocks, and whether each can be sent by itself."""
+    document = analysis.document
+    for block in document.evaluated if document is not None else ():
+        if document is None or block.language != VERB or block.kind not in ("heading", "block"):
+            continue
+        parsed = read(Source(document.body(block).text), VERB).requests[0]
+        if parsed.problems or block.result is not None:
+            continue
+        start = document.offset(block.line)
+        line = Span(start, start + len(document.lines[block.line]))
+        text = f"{parsed.method or 'template'} {parsed.target.text}".strip()
+        symbol = Symbol(block.name or text, text, "block", Span(start, block.end), line)
+        yield symbol, bool(parsed.method)
+
+
+def _symbols(part: Part) -> Iterator[Symbol]:
+    for item in part.parsed.items:
+        if isinstance(item, syntax.Definition):
+            span = part.region.to_file_span(item.span)
+            name = part.region.to_file_span(item.name_span)
+            yield Symbol(f"{item.mark}{item.name}", "", "variable", span, name)
+        elif isinstance(item, syntax.ParsedRequest):
+            line = f"{item.method} {item.target.text}"
+            span = part.region.to_file_span(item.span)
+            end = item.target.offset(len(item.target.text))
+            first = Span(item.span.start, min(end, item.span.end))
+            yield Symbol(
+                item.name or line,
+                line if item.name else "",
+                "request",
+                span,
+                part.region.to_file_span(first),
+            )
+
+
+# -------------------------------------------------------------------------------------- folding
+
+
+def folds(analysis: Analysis) -> list[Span]:
+    """Return what can be folded to its first line: blocks, requests, bodies, here-documents."""
+    found: list[Span] = []
+    for part in analysis.parts:
+        block = part.region.block
+        if block is not None:
+            found.append(Span(block.start, block.end))
+        named: syntax.Comment | None = None
+        for item in part.parsed.items:
+            if isinstance(item, syntax.Comment) and item.name:
+                named = item
+                continue
+            if isinstance(item, syntax.Definition):
+                found.append(part.region.to_file_span(item.span))
+            if isinstance(item, syntax.ParsedRequest):
+                start = named.span.start if named else item.span.start
+                found.append(part.region.to_file_span(Span(start, item.span.end)))
+                if item.body is not None:
+                    found.append(part.region.to_file_span(item.body.span))
+                named = None
+    text = analysis.text
+    return [one for one in found if "\n" in text[one.start : one.end]]
+
+
+# --------------------------------------------------------------------------------------- tokens
+
+
+def tokens(analysis: Analysis, within: Span | None = None) -> list[Token]:
+    """Return the tokens of all regions, or of those that touch `within`, in their order."""
+    found: list[Token] = []
+    for part in analysis.parts:
+        span = part.region.span
+        if within is not None and (span.end < within.start or within.end < span.start):
+            continue
+        to_file = part.region.to_file
+        for start, end, kind in sorted(_tokens(part)):  # comments stand within requests, too
+            at = to_file(start)
+            size = to_file(end - 1) + 1 - at
+            if within is None or (at < within.end and at + size > within.start):
+                found.append(Token(at, at + size, kind))
+    return found
+
+
+def _tokens(part: Part) -> Iterator[tuple[int, int, TokenType]]:
+    """Yield start, end and type of tokens in a region: none overlap, none is longer than a line."""
+    text = part.region.text
+    lengths = part.lengths
+
+    def inside(
+        template: syntax.Template, kind: TokenType | None
+    ) -> Iterator[tuple[int, int, TokenType]]:
+        """Yield a template's variables, and what is between them as tokens of a type."""
+        at = 0
+        stop = len(template.text)
+        for one in variables.references(
+            template.text, 0, stop, lengths, part.knows, restclient=part.restclient
+        ):
+            if kind:
+                yield from _lines(template, at, one.start, kind)
+            yield template.offset(one.start), template.offset(one.end - 1) + 1, "variable"
+            at = one.end
+        if kind:
+            yield from _lines(template, at, stop, kind)
+
+    for item in part.parsed.items:
+        if isinstance(item, syntax.Comment):
+            directive = None if part.restclient else DIRECTIVE.match(item.text)
+            if directive is not None and rule_of(directive[1]) is not None:
+                at = item.span.end - len(item.text)
+                yield at + directive.start(1) - 1, at + directive.end(1), "keyword"
+                continue
+            start = item.span.end - len(item.text)
+            yield start, item.span.end, "comment"
+        elif isinstance(item, syntax.Definition):
+            yield item.name_span.start, item.name_span.end, "variable"
+            start = text.index(item.operator, item.name_span.end)
+            yield start, start + len(item.operator), "operator"
+            yield from _value(item, inside)
+        elif isinstance(item, syntax.ParsedRequest):
+            yield from _request(item, text, inside)
+
+
+def _value(item: syntax.Definition, inside: _Inside) -> Iterator[tuple[int, int, TokenType]]:
+    if item.operator == "=":
+        yield from inside(item.value, "string")
+        return
+    template = item.value
+    match = _FUNCTION.match(template.text)
+    if match:
+        yield template.offset(match.start(1)), template.offset(match.end(1) - 1) + 1, "function"
+    yield from inside(template, None)
+
+
+def _request(
+    item: syntax.ParsedRequest, text: str, inside: _Inside
+) -> Iterator[tuple[int, int, TokenType]]:
+    if item.method_span.end > item.method_span.start:  # a URL alone has none
+        yield item.method_span.start, item.method_span.end, "method"
+    top = item.body.span.start if item.body else item.span.end
+    below: list[tuple[int, int, TokenType]] = [
+        (match.start(1), match.end(1), "comment")
+        for match in _COMMENT.finditer(text, item.span.start, top)
+        if item.restclient  # elsewhere comments are items of their own
+    ]
+    below += inside(item.target, "string")
+    for line in item.headers:
+        if isinstance(line, syntax.HeaderVariable):
+            start = line.span.end - len(text[line.span.start : line.span.end].lstrip())
+            below.append((start, line.span.end, "variable"))
+        else:
+            below += inside(line.name, "property")
+            below += inside(line.value, "string")
+    for capture in item.captures:
+        arrow = text.rindex("->", 0, capture.span.start)
+        below.append((arrow, arrow + 2, "operator"))
+        hook = text.index("jq-set-var", arrow)
+        below.append((hook, hook + len("jq-set-var"), "keyword"))
+        below.append((capture.span.start, capture.span.start + 1 + len(capture.name), "variable"))
+        end = capture.span.end
+        below.append((end - len(capture.expression), end, "string"))
+    yield from sorted(below)
+    if item.body is not None and item.body.file is not None:
+        start = text.index("<", item.body.span.start)
+        yield start, start + 1, "keyword"
+        yield from inside(item.body.file, "string")
+    elif item.body is not None:
+        yield from inside(item.body.template, None)
+
+
+def _lines(
+    template: syntax.Template, start: int, end: int, kind: TokenType
+) -> Iterator[tuple[int, int, TokenType]]:
+    """Yield a piece of a template as tokens, one for each line that it comes from."""
+    cuts = [index for index, _ in template.anchors if start < index < end]
+    for first, last in itertools.pairwise((start, *cuts, end)):
+        piece = template.text[first:last].rstrip("\n")
+        if piece.strip():
+            at = template.offset(first)
+            yield at, at + len(piece), kind
+
+
+# --------------------------------------------------------------------------------------- lenses
+
+
+def lenses(analysis: Analysis) -> list[Lens]:
+    """Return where requests can be sent from: each request's line, in Org each block's."""
+    found: list[Lens] = []
+    for part in analysis.parts:
+        block = part.region.block
+        if block is not None:
+            if part.parsed.requests and block.result is None:
+                found.append(Lens(Span(block.start, block.start), not found))
+            continue
+        for request in part.parsed.requests:
+            at = part.region.to_file(request.span.start)
+            found.append(Lens(Span(at, at), not found))
+    verbs = [Span(one.span.start, one.span.start) for one, sent in _of_verb(analysis) if sent]
+    if not verbs:
+        return found
+    spans = sorted([*verbs, *(one.span for one in found)], key=lambda span: span.start)
+    return [Lens(span, number == 0) for number, span in enumerate(spans)]

@@ -1,0 +1,230 @@
+"""A region of a document as it is read: its requests, and the scope of their variables.
+
+Most of a document is as it was a keystroke ago, so that what a part knows counts from the start of
+its own text, and what it knows of the parts above it stands in a `Captured` that all parts share.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, TypeAlias
+
+import attrs
+
+from orgrest.http import syntax, variables
+from orgrest.org import argument_syntax, data, lisp
+from orgrest.org import arguments as header
+from orgrest.org.results import element_named
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from orgrest.editor import regions
+    from orgrest.editor.kept import Kept
+    from orgrest.model import Span
+    from orgrest.org import document as org
+    from orgrest.org.blocks import Block
+
+    Parsed: TypeAlias = Kept[tuple[str, str, tuple[str, ...], bool], syntax.Document]
+    """What texts are read to, by all that this hangs on."""
+
+
+@attrs.frozen
+class Fault:
+    """What is wrong with a block's header arguments; `variable` names the ``:var`` it is about."""
+
+    code: str
+    message: str
+    variable: str | None = None
+
+
+class Captured:
+    """The names that the parts of a document capture: what is known above a part, at little cost.
+
+    `first` gives for each name, and `lengths` for each length of names, the first part with it.
+    """
+
+    def __init__(self) -> None:
+        self.first: dict[str, int] = {}
+        self.lengths: dict[int, int] = {}
+        self.digest = 0
+
+    def add(self, index: int, names: frozenset[str]) -> None:
+        """Take in what the next part captures."""
+        for name in sorted(names - self.first.keys()):
+            self.first[name] = index
+            self.lengths.setdefault(len(name), index)
+            self.digest = hash((self.digest, name))
+
+
+@attrs.define(eq=False)
+class Given:
+    """What a block gives its requests: header arguments, the `:var`s among them, a folder.
+
+    `values`, `literal` and `directory` are as `variables.Scope.block` takes them, `wrong` says what
+    is wrong with those `:var`s that have no value.
+    """
+
+    arguments: header.Arguments = attrs.field(factory=header.Arguments)
+    values: dict[str, str] = attrs.field(factory=dict)
+    literal: dict[str, str] = attrs.field(factory=dict)
+    directory: Path | None = None
+    faults: list[Fault] = attrs.field(factory=list)
+    wrong: dict[str, str] = attrs.field(factory=dict)
+
+
+def given_by(
+    block: Block | None, document: org.Document, inherited: header.Inherited, folder: Path
+) -> Given:
+    """Read a block's header arguments; what is wrong with them becomes `faults`.
+
+    Its `:var`s get the values of those that stand in the document. `folder` is the document's.
+    """
+    found = Given()
+    if block is None:
+        return found
+    try:
+        found.arguments = header.of_block(block, inherited)
+    except lisp.ArgumentError as error:
+        found.faults.append(Fault("bad-argument", str(error)))
+        return found
+    for name, assignment in found.arguments.variables.items():
+        try:
+            _set_variable(found, name, assignment, document)
+        except lisp.ArgumentError as error:
+            found.faults.append(Fault("bad-argument", str(error), name))
+            found.wrong[name] = str(error)
+    directory = found.arguments.values.get("dir")
+    if isinstance(directory, str) and directory:
+        found.directory = folder / directory
+    return found
+
+
+def _set_variable(found: Given, name: str, assignment: str, document: org.Document) -> None:
+    found.literal[name] = variables.UNKNOWN
+    _, value = argument_syntax.value(assignment)
+    if isinstance(value, str):
+        found.values[name] = value
+        del found.literal[name]
+    elif isinstance(value, argument_syntax.Lisp):
+        found.literal[name] = lisp.understand(value.text, {})
+    elif not isinstance(value, argument_syntax.Reference):
+        found.literal[name] = data.to_text(value)
+    elif not document.block_named(value.name) and not element_named(document, value.name):
+        message = f"no block, table, list or result is named {value.name} in this document"
+        found.faults.append(Fault("unknown-name", message, name))
+
+
+class Part:
+    """A region as it is read: its requests, what its block gives, its variables' scope.
+
+    `captured` is the document's, `index` says which of its parts this is. What the block gives is
+    read with `read_given` when it is asked for.
+    """
+
+    def __init__(
+        self,
+        region: regions.Region,
+        index: int,
+        captured: Captured,
+        read_given: Callable[[], Given],
+        parsed: Parsed,
+    ) -> None:
+        """Read a region, unless `parsed` has what is read in it."""
+        self.region = region
+        self.index = index
+        self._captured = captured
+        self._read_given = read_given
+        self.parsed = self._parse(parsed)
+        self.earlier = captured.digest
+        """Stands for the names that earlier blocks capture, in their order."""
+        captured.add(index, self.captures)
+
+    def _parse(self, parsed: Parsed) -> syntax.Document:
+        region = self.region
+        names: tuple[str, ...] = ()
+        marked = False
+        if region.block is not None and region.language != "restclient":
+            names = tuple(self.given.arguments.variables)
+            marked = region.in_restclient
+        key = (region.text, region.language, names, marked)
+        return parsed.get(key, lambda: region.parse(names))
+
+    @cached_property
+    def given(self) -> Given:
+        """What the block around the region gives its requests."""
+        return self._read_given()
+
+    @cached_property
+    def captures(self) -> frozenset[str]:
+        """The names that the region's requests capture."""
+        return frozenset(c.name for request in self.parsed.requests for c in request.captures)
+
+    @cached_property
+    def restclient(self) -> bool:
+        """Whether the region is in restclient's language; else in that of request files."""
+        items = self.parsed.items
+        marks = {one.mark for one in items if isinstance(one, syntax.Definition)}
+        requests = self.parsed.requests
+        return requests[0].restclient if requests else "@" not in marks
+
+    @cached_property
+    def named(self) -> frozenset[str]:
+        """The names of a request file's requests, to which others may refer."""
+        if self.restclient or self.region.block is not None:
+            return frozenset()
+        return frozenset(request.name for request in self.parsed.requests if request.name)
+
+    @cached_property
+    def scripts(self) -> tuple[Span, ...]:
+        """Where scripts stand in the region."""
+        requests = self.parsed.requests
+        of_requests = (one.span for request in requests for one in request.scripts)
+        return (*(one.span for one in self.parsed.scripts), *of_requests)
+
+    @cached_property
+    def definitions(self) -> frozenset[str]:
+        """The names that the region's text defines."""
+        items = self.parsed.items
+        return frozenset(item.name for item in items if isinstance(item, syntax.Definition))
+
+    @cached_property
+    def _set(self) -> frozenset[str]:
+        return self.captures | self.definitions
+
+    @cached_property
+    def _own(self) -> frozenset[str]:
+        return self._set.union(self.given.values, self.given.literal)
+
+    def sets(self, name: str) -> bool:
+        """Tell whether the region's own text sets a variable of this name."""
+        return name in self._set
+
+    def captures_above(self, name: str) -> bool:
+        """Tell whether an earlier block captures a variable of this name."""
+        return self._captured.first.get(name, self.index) < self.index
+
+    def knows(self, name: str) -> bool:
+        """Tell whether a variable of this name may be used in the region."""
+        return name in self._own or self.captures_above(name)
+
+    @property
+    def names(self) -> frozenset[str]:
+        """All names of variables that may be used in the region."""
+        return self._own.union(filter(self.captures_above, self._captured.first))
+
+    @property
+    def lengths(self) -> list[int]:
+        """The lengths of these names, the greatest first."""
+        above = {n for n, first in self._captured.lengths.items() if first < self.index}
+        return sorted(above.union(map(len, self._own)), reverse=True)
+
+    def scope(self, document: variables.Scope) -> variables.Scope:
+        """Return the region's scope within the document's."""
+        return document.block(self.given.values, self.given.literal, self.given.directory)
+
+    def request_at(self, offset: int) -> syntax.ParsedRequest | None:
+        """Return the request around an offset of the region's text, or else None."""
+        found = self.parsed.request_at(offset)
+        return found if found and found.span.start <= offset <= found.span.end else None

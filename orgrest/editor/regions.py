@@ -1,0 +1,255 @@
+"""Where a file holds requests, and the way between offsets in these stretches and in the file.
+
+A request file is one region; an Org document has one for each source block in a request language,
+whose text is the block's body as it is evaluated (indentation and Org's commas taken away). What
+an editor wants to know is asked of a region's `parsed` document, and told in the file's offsets.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from functools import cached_property
+from itertools import accumulate
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+import attrs
+
+from orgrest.editor.kept import Kept
+from orgrest.http.reading import is_restclient_around, read
+from orgrest.model import Source, Span
+from orgrest.org import document as org
+from orgrest.org.blocks import REQUEST_LANGUAGES, Block
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from orgrest.http import syntax
+
+Kind: TypeAlias = Literal["org", "http"]
+"""What a file is: an Org document, or a file of requests."""
+
+_FENCE = re.compile(r"^[ \t]*#\+(begin|end)_(\S+)", re.IGNORECASE | re.MULTILINE)
+_HEADING = re.compile(r"^\*+ ", re.MULTILINE)
+
+
+@attrs.frozen(eq=False)
+class Shape:
+    """The text of a region, and how it was made of lines of the file, wherever these stand.
+
+    For each line: `lines` is where it starts in `text`, `starts` where the file's line starts,
+    counted from the region's start, and `removed` how many characters were taken away at its left
+    (fewer than none where blanks stand for a part of a tab).
+    """
+
+    text: str
+    lines: list[int]
+    starts: list[int]
+    removed: list[int]
+
+
+Shapes: TypeAlias = Kept[tuple[str, bool], Shape]
+"""Shapes by the lines of the blocks that they were made of, and whether these keep their blanks."""
+
+
+class Region:
+    """A stretch of a file that the request language rules.
+
+    `text` is its text; `block` the Org block around it (None in a request file), whose offsets and
+    lines count from `base`, the offset in the file of the text in which it was found. `span` is
+    where the region stands in the file, `around` the text of an Org document.
+    """
+
+    def __init__(
+        self,
+        shape: Shape,
+        span: Span,
+        *,
+        file: str | None = None,
+        block: Block | None = None,
+        base: int = 0,
+        around: str = "",
+    ) -> None:
+        """Put a shape where it stands in a file."""
+        self.text = shape.text
+        self.span = span
+        self.block = block
+        self.base = base
+        self.around = around
+        self._file = file
+        self._shape = shape
+
+    @cached_property
+    def source(self) -> Source:
+        """The text as it is parsed; only an Org block has other lines than its file."""
+        if self.block is None:
+            return Source(self.text, file=self._file)
+        first = self.around.count("\n", 0, self.base) + self.block.first + 1
+        places = tuple((first + at, removed) for at, removed in enumerate(self._shape.removed))
+        return Source(self.text, file=self._file, places=places)
+
+    @property
+    def language(self) -> str:
+        """The language in which requests are written here."""
+        return self.block.language if self.block else "http"
+
+    @property
+    def in_restclient(self) -> bool:
+        """Whether the document's own marks say that it is in restclient's language."""
+        return bool(self.around) and is_restclient_around(self.around)
+
+    def parse(self, names: Iterable[str] = ()) -> syntax.Document:
+        """Read the requests of the region; `names` are the variables that its block gives."""
+        return read(self.source, self.language, names, self.around)
+
+    def to_file(self, offset: int) -> int:
+        """Return the offset in the file of the character at `offset` of the region's text."""
+        shape = self._shape
+        line = min(bisect_right(shape.lines, offset), len(shape.starts)) - 1
+        within = max(offset - shape.lines[line] + shape.removed[line], 0)
+        return self.span.start + shape.starts[line] + within
+
+    def from_file(self, offset: int) -> int:
+        """Return the offset in the region's text of a character of the file.
+
+        What was taken away at the left of a line counts as that line's start.
+        """
+        shape, offset = self._shape, offset - self.span.start
+        line = max(bisect_right(shape.starts, offset) - 1, 0)
+        within = max(offset - shape.starts[line] - shape.removed[line], 0)
+        return shape.lines[line] + min(within, shape.lines[line + 1] - shape.lines[line] - 1)
+
+    def to_file_span(self, span: Span) -> Span:
+        """Return the span in the file of a span of the region's text."""
+        return Span(self.to_file(span.start), self.to_file(span.end))
+
+
+def regions(text: str, kind: Kind, file: str | None = None) -> list[Region]:
+    """Return the regions of a file, in order.
+
+    The text of an Org document has LF line ends, as everywhere in `orgrest.org`.
+    """
+    if kind == "http":
+        return [_whole(text, file)]
+    return of_document(org.Document(text), file)
+
+
+def of_document(
+    document: org.Document, file: str | None = None, shapes: Shapes | None = None
+) -> list[Region]:
+    """Return the regions of an Org document, in order; `shapes` are known ones, and get new."""
+    shapes = shapes or Kept()
+    return [
+        _of_block(document, block, file, document.text, shapes)
+        for block in document.blocks
+        if block.kind == "block" and block.language in REQUEST_LANGUAGES
+    ]
+
+
+def region_at(text: str, offset: int, kind: Kind, file: str | None = None) -> Region | None:
+    """Return the region around `offset`, or None; the rest of a long document is hardly read.
+
+    A block that is not closed yet, before the next heading or the end of the text, is one here: it
+    is being typed.
+    """
+    if kind == "http":
+        return _whole(text, file)
+    start = _section_start(text, offset)
+    opened: re.Match[str] | None = None
+    for fence in _FENCE.finditer(text, start, _line_end(text, offset)):
+        if opened is None and fence[1].lower() == "begin":
+            opened = fence
+        elif opened is not None and fence[1].lower() == "end" and _same(opened, fence):
+            if offset < fence.start():
+                break
+            opened = None
+        elif opened is not None and not _verbatim(opened):
+            opened = fence  # blocks of other kinds may hold blocks
+    if opened is None or opened[2].lower() != "src" or offset <= _line_end(text, opened.start()):
+        return None
+    return _between(text, opened, offset, file)
+
+
+def _between(text: str, opened: re.Match[str], offset: int, file: str | None) -> Region | None:
+    """Return the region of the source block that `opened` opens, where it holds `offset`."""
+    section_end = _section_end(text, opened.start())
+    end = section_end
+    closed = False
+    for fence in _FENCE.finditer(text, opened.end(), section_end):
+        if fence[1].lower() == "end" and _same(opened, fence):
+            end, closed = _line_end(text, fence.start()), True
+            if offset >= fence.start():
+                return None
+            break
+    part = text[opened.start() : end]
+    if not closed:
+        part = part.rstrip("\n") if offset < opened.start() + len(part.rstrip("\n")) else part
+        part += "\n#+end_src"
+    document = org.Document(part)
+    block = document.blocks[0] if document.blocks else None
+    if block is None or block.kind != "block" or block.language not in REQUEST_LANGUAGES:
+        return None
+    return _of_block(document, block, file, text, Kept(), opened.start())
+
+
+def _same(opened: re.Match[str], fence: re.Match[str]) -> bool:
+    return opened[2].lower() == fence[2].lower()
+
+
+def _verbatim(opened: re.Match[str]) -> bool:
+    return opened[2].lower() in ("src", "example", "export", "comment", "verse")
+
+
+def _section_start(text: str, offset: int) -> int:
+    """Return where the section around `offset` starts: a heading ends all blocks."""
+    at = _line_end(text, offset)
+    while (found := text.rfind("\n*", 0, at)) >= 0:
+        if _HEADING.match(text, found + 1):
+            return found + 1
+        at = found
+    return 0
+
+
+def _section_end(text: str, offset: int) -> int:
+    heading = _HEADING.search(text, offset)
+    return heading.start() if heading else len(text)
+
+
+def _line_end(text: str, offset: int) -> int:
+    end = text.find("\n", offset)
+    return len(text) if end < 0 else end
+
+
+def _whole(text: str, file: str | None) -> Region:
+    lines = _line_starts(text)
+    starts = lines[:-1]
+    return Region(Shape(text, lines, starts, [0] * len(starts)), Span(0, len(text)), file=file)
+
+
+def _line_starts(text: str) -> list[int]:
+    """Return where the lines of a text start, and where one below them would."""
+    return list(accumulate((len(line) + 1 for line in text.split("\n")), initial=0))
+
+
+def _shape(document: org.Document, block: Block) -> Shape:
+    body = document.body(block)
+    removed = [removed for _, removed in body.places]
+    begin = document.offset(block.first)
+    starts = [document.offset(block.first + at) - begin for at in range(len(removed))]
+    return Shape(body.text, _line_starts(body.text), starts, removed)
+
+
+def _of_block(
+    document: org.Document,
+    block: Block,
+    file: str | None,
+    around: str,
+    shapes: Shapes,
+    base: int = 0,
+) -> Region:
+    """Return the region of a block of `document`, which begins at `base` of the text `around`."""
+    begin, end = document.offset(block.first), document.offset(block.last)
+    key = document.text[begin:end], "-i" in block.switches.split()
+    shape = shapes.get(key, lambda: _shape(document, block))
+    span = Span(base + begin, base + end)
+    return Region(shape, span, file=file, block=block, base=base, around=around)

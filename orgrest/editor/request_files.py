@@ -1,0 +1,117 @@
+"""What an editor tells about the common language of request files, by what stands in a line.
+
+Directives, dynamic values and the names that scripts see are explained here; the tables of
+`orgrest.http` say what they do. The names of scripts are those of `sandbox.js`.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from orgrest.http import dynamic, responses
+from orgrest.http.directives import rule_of
+from orgrest.model import Span
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
+    from orgrest.editor.parts import Part
+
+DIRECTIVE: Final = re.compile(r"[ \t]*(?:#+|//)[ \t]*@([\w-]*)")
+# As `references` finds them, within one line.
+_BRACES = re.compile(r"\{\{(?!\{)[ \t]*((?:(?!\{\{)[^\n])+?)[ \t]*\}\}")
+_DOTTED = re.compile(r"\$?[A-Za-z_][\w]*(?:\.\w+)*")
+
+API: Final[Mapping[str, str]] = {
+    "client.assert": "client.assert(condition, message): the handler fails unless this is true.",
+    "client.exit": "client.exit(): ends the script here.",
+    "client.global.clear": "client.global.clear(name): forgets a variable of the run.",
+    "client.global.clearAll": "client.global.clearAll(): forgets all variables of the run.",
+    "client.global.get": "client.global.get(name): a variable of the run, or null.",
+    "client.global.isEmpty": "client.global.isEmpty(): whether the run has no variables.",
+    "client.global.set": "client.global.set(name, value): sets a variable for the rest of the run.",
+    "client.isEnvironmentSelected": "client.isEnvironmentSelected(): whether one was chosen.",
+    "client.log": "client.log(text): shows a text with the result.",
+    "client.test": "client.test(name, function): a test, shown with the result.",
+    "client.variables.environment.get": "A variable of the chosen environment.",
+    "client.variables.file.get": "A variable that the file defines with @name.",
+    "client.variables.global.set": "As client.global.set.",
+    "client.variables.request.set": "As request.variables.set.",
+    "crypto.hmac.sha256": "crypto.hmac.sha256(): also md5, sha1, sha384, sha512.",
+    "crypto.sha256": "crypto.sha256().updateWithText(text).digest().toHex(): a digest.",
+    "jsonPath": "jsonPath(value, path): what a JSONPath finds.",
+    "request.body.getRaw": "request.body.getRaw(): the body.",
+    "request.environment.get": "request.environment.get(name): a variable of the environment.",
+    "request.headers.findByName": "request.headers.findByName(name): a header, or null.",
+    "request.iteration": "request.iteration(): which pass of a loop this is.",
+    "request.method": "The method.",
+    "request.url.getRaw": "request.url.getRaw(): the URL.",
+    "request.variables.get": "request.variables.get(name): a variable of this request.",
+    "request.variables.set": "request.variables.set(name, value): sets it for this request.",
+    "response.body": "The body: of JSON the value, else the text.",
+    "response.contentType.charset": "The character set of the Content-Type.",
+    "response.contentType.mimeType": "The media type of the body.",
+    "response.headers.valueOf": "response.headers.valueOf(name): a header's first value, or null.",
+    "response.headers.valuesOf": "response.headers.valuesOf(name): all values of a header.",
+    "response.status": "The status code, a number.",
+}
+"""What JetBrains' scripts may use, with what each is. Source: JetBrains' HTTP Client reference."""
+
+
+def referred(text: str, named: Collection[str]) -> str | None:
+    """Return the request that `{{text}}` takes a part of, if it is one of the `named`."""
+    for read in (responses.read, responses.read_short):
+        found = read(text)
+        if found is not None and found.name in named:
+            return found.name
+    return None
+
+
+def about(part: Part, offset: int) -> tuple[str, Span] | None:
+    """Return what there is to say about a place of a request file, spans within the region.
+
+    None where there is a variable, or nothing that these files have besides restclient's.
+    """
+    text = part.region.text
+    start = text.rfind("\n", 0, offset) + 1
+    end = text.find("\n", offset)
+    end = len(text) if end < 0 else end
+    match = DIRECTIVE.match(text, start, end)
+    if match is not None and start <= offset <= match.end():
+        rule = rule_of(match[1])
+        if rule is None:
+            return None
+        effect = f"\n\nA request with it is not sent: {rule.refused}." if rule.refused else ""
+        span = Span(match.start(1) - 1, match.end())
+        return f"**@{rule.name}** {rule.value}\n\n{rule.description}{effect}", span
+    for match in _BRACES.finditer(text, start, end):
+        if match.start() <= offset <= match.end():
+            return _in_braces(part, match)
+    if not any(span.start <= offset <= span.end for span in part.scripts):
+        return None
+    for match in _DOTTED.finditer(text, start, end):
+        if match.start() <= offset <= match.end():
+            said = "\n\n".join(
+                description
+                for name, description in API.items()
+                if name == match[0] or name.startswith(f"{match[0]}.")
+            )
+            return (f"**{match[0]}**\n\n{said}", Span(*match.span())) if said else None
+    return None
+
+
+def _in_braces(part: Part, match: re.Match[str]) -> tuple[str, Span] | None:
+    name, span = match[1], Span(match.start(1), match.end(1))
+    if name.startswith("$"):
+        found = dynamic.find(name)
+        if isinstance(found, str):
+            return None if name.startswith(("$input", "$password", "$prompt")) else (found, span)
+        return f"**{found[0].usage}**\n\n{found[0].description}", span
+    request = referred(name, part.named)
+    if request is None:
+        return None
+    found_at = next(one for one in part.parsed.requests if one.name == request)
+    line = part.region.text.count("\n", 0, found_at.span.start) + 1
+    said = f"of `{found_at.method} {found_at.target.text}`, line {line}, which is sent first"
+    return f"**{name}**\n\n{said}", span

@@ -1,0 +1,114 @@
+"""The documents that the client has open, and the way between our offsets and its positions."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote, urlsplit
+
+from lsprotocol import types
+from pygls.uris import to_fs_path
+
+from orgrest.editor.positions import Change, Place, Text
+from orgrest.files import REQUEST_SUFFIXES
+from orgrest.http.transport import Cookies
+from orgrest.model import Span
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from orgrest.editor.analysis import Analysis
+    from orgrest.editor.diagnostics.model import Diagnostic
+    from orgrest.editor.diagnostics.report import Report
+    from orgrest.editor.names import Names
+    from orgrest.editor.regions import Kind
+
+_KINDS: dict[str, Kind] = {"org": "org", "http": "http", "rest": "http", "restclient": "http"}
+_SUFFIXES: dict[str, Kind] = {".org": "org", **dict.fromkeys(REQUEST_SUFFIXES, "http")}
+_SEVERITIES = {
+    "error": types.DiagnosticSeverity.Error,
+    "warning": types.DiagnosticSeverity.Warning,
+    "hint": types.DiagnosticSeverity.Hint,
+}
+
+
+class Document:
+    """An open document of ours, its text as the client has it."""
+
+    def __init__(self, item: types.TextDocumentItem, kind: Kind, text: Text) -> None:
+        self.uri = item.uri
+        self.version = item.version
+        self.kind = kind
+        self.text = text
+        found = to_fs_path(item.uri)
+        local = urlsplit(item.uri).scheme == "file" and found is not None
+        self.path = Path(found) if local and found else None
+        self.cookies = Cookies()
+        self.captured: dict[str, str] = {}
+        self.secrets: frozenset[str] = frozenset()
+        """Those of all runs: what was captured may hold them."""
+        self.analysis: Analysis | None = None
+        self.names: Names | None = None
+        self.report: Report | None = None
+        self.pulled = False
+        """Whether the client asks for diagnostics; those pushed besides would be shown twice."""
+        self.followed: list[list[Change]] = []
+        """The changes since each of the runs under way has begun."""
+        self.shown: set[int] = set()
+        """The numbers of the runs under way: each shows its responses in a file of its own."""
+        self.timer: asyncio.TimerHandle | None = None
+        self.reading = asyncio.Lock()
+        self.judging = asyncio.Lock()
+
+    @property
+    def name(self) -> str:
+        """What the document is called in messages and links."""
+        return str(self.path) if self.path else unquote(urlsplit(self.uri).path) or "untitled"
+
+    def change(self, changes: Iterable[Any], version: int) -> None:
+        """Take the changes that the client sends."""
+        for change in changes:
+            where = getattr(change, "range", None)
+            if where is None:
+                self.text, done = self.text.replace(change.text)
+            else:
+                self.text, done = self.text.change(
+                    to_place(where.start), to_place(where.end), change.text
+                )
+            for followed in self.followed:
+                followed.append(done)
+        self.version = version
+
+
+def to_place(position: types.Position) -> Place:
+    """Return a position of the protocol's as ours."""
+    return Place(position.line, position.character)
+
+
+def to_position(text: Text, offset: int) -> types.Position:
+    """Return the position of an offset."""
+    place = text.place(offset)
+    return types.Position(place.line, place.character)
+
+
+def to_range(text: Text, span: Span) -> types.Range:
+    """Return the range of a span."""
+    return types.Range(to_position(text, span.start), to_position(text, span.end))
+
+
+def kind_of(item: types.TextDocumentItem) -> Kind | None:
+    """Return what a document that the client opened is, None where it is none of ours."""
+    suffix = Path(urlsplit(item.uri).path).suffix.lower()
+    return _KINDS.get(item.language_id) or _SUFFIXES.get(suffix)
+
+
+def to_diagnostic(text: Text, one: Diagnostic) -> types.Diagnostic:
+    """Return a diagnostic as the protocol has it."""
+    return types.Diagnostic(
+        to_range(text, one.span),
+        one.message,
+        severity=_SEVERITIES[one.severity],
+        code=one.code,
+        source="orgrest",
+    )

@@ -1,0 +1,74 @@
+"""Which environments were chosen in editors: by the user for a folder, or by the client's setting.
+
+A choice is remembered in the user's state directory (`$XDG_STATE_HOME`, else `~/.local/state`), in
+`orgrest/environments.json`, an object of folders with the names that were chosen in each.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from orgrest.files import write_result
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_LARGEST = 2**20
+_MOST = 1000
+"""How many folders are remembered."""
+
+
+class Choices:
+    """The choices of one server's user; `setting` is what the client's setting says."""
+
+    def __init__(self) -> None:
+        self.setting: tuple[str, ...] = ()
+        self._known: dict[str, tuple[str, ...]] | None = None
+
+    def configure(self, given: Any) -> None:
+        """Take the client's settings: `{"environments": [...]}`, perhaps below `orgrest`."""
+        if isinstance(given, dict):
+            given = given.get("orgrest", given)
+        if isinstance(given, dict) and "environments" in given:
+            self.setting = _names(given["environments"])
+
+    def of(self, folder: Path) -> tuple[str, ...]:
+        """Return the environments of a folder's documents, those chosen before those set."""
+        if self._known is None:
+            self._known = _read()
+        return self._known.get(str(folder), self.setting)
+
+    def choose(self, folder: Path, names: Sequence[str]) -> None:
+        """Remember a choice. Raises FileError where it cannot be written; it holds all the same."""
+        known = {one: given for one, given in _read().items() if one != str(folder)}
+        known = dict(list(known.items())[-_MOST + 1 :])
+        known[str(folder)] = tuple(names)
+        self._known = known
+        write_result(_file(), json.dumps(known, indent=1).encode())
+
+
+def _file() -> Path:
+    given = os.environ.get("XDG_STATE_HOME", "")
+    state = Path(given) if Path(given).is_absolute() else Path.home() / ".local" / "state"
+    return state / "orgrest" / "environments.json"
+
+
+def _read() -> dict[str, tuple[str, ...]]:
+    """Return what is remembered; nothing where the file is not there, or is not ours."""
+    try:
+        with _file().open("rb") as stream:
+            found = json.loads(stream.read(_LARGEST))
+    except (OSError, ValueError, RecursionError):
+        return {}
+    if not isinstance(found, dict):
+        return {}
+    return {folder: _names(names) for folder, names in found.items()}
+
+
+def _names(given: Any) -> tuple[str, ...]:
+    """Return the names in a value of JSON: a name, or a list of them."""
+    given = [given] if isinstance(given, str) else given
+    return tuple(one for one in given if isinstance(one, str)) if isinstance(given, list) else ()

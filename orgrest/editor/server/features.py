@@ -1,0 +1,382 @@
+"""What the language server answers: `FEATURES`, with a handler for each request of the protocol.
+
+A handler gets the server, the open document and the request's parameters, and turns what the rest
+of `orgrest.editor` finds into the protocol's types.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import os
+from typing import TYPE_CHECKING, Any
+
+from lsprotocol import types
+from pygls.exceptions import JsonRpcException
+
+from orgrest.editor import outline
+from orgrest.editor.completion import complete
+from orgrest.editor.hover import hover
+from orgrest.editor.names import Names, Occurrence
+from orgrest.editor.server.commands import COMMANDS, command
+from orgrest.editor.server.documents import Document, to_diagnostic, to_place, to_range
+from orgrest.editor.server.server import Server
+from orgrest.editor.signatures import signature
+from orgrest.files import entries
+from orgrest.model import OrgrestError, Span
+from orgrest.org.blocks import ALL_LANGUAGES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from orgrest.editor.analysis import Analysis
+    from orgrest.editor.completion.model import Kind
+    from orgrest.editor.positions import Text
+
+_TRIGGERS = ':{/? &=<+("@$.'
+_COMPLETIONS: Mapping[Kind, types.CompletionItemKind] = {
+    "method": types.CompletionItemKind.Method,
+    "url": types.CompletionItemKind.Value,
+    "query": types.CompletionItemKind.Field,
+    "version": types.CompletionItemKind.Constant,
+    "header": types.CompletionItemKind.Property,
+    "value": types.CompletionItemKind.Value,
+    "parameter": types.CompletionItemKind.Field,
+    "variable": types.CompletionItemKind.Variable,
+    "function": types.CompletionItemKind.Function,
+    "environment": types.CompletionItemKind.Constant,
+    "file": types.CompletionItemKind.File,
+    "hook": types.CompletionItemKind.Keyword,
+    "language": types.CompletionItemKind.Constant,
+    "property": types.CompletionItemKind.Property,
+    "argument": types.CompletionItemKind.Property,
+    "argument value": types.CompletionItemKind.Value,
+    "reference": types.CompletionItemKind.Reference,
+    "directive": types.CompletionItemKind.Keyword,
+    "request": types.CompletionItemKind.Reference,
+    "script": types.CompletionItemKind.Function,
+}
+_SYMBOLS = {
+    "block": types.SymbolKind.Module,
+    "request": types.SymbolKind.Method,
+    "variable": types.SymbolKind.Variable,
+}
+
+
+def _complete(
+    server: Server, document: Document, params: types.CompletionParams
+) -> types.CompletionList:
+    """Offer what can be typed at a place; in the loop, because typing waits for it."""
+    text = document.text
+    found = complete(
+        text.text,
+        text.offset(to_place(params.position)),
+        document=document.kind,
+        files=functools.partial(entries, server.folder(document)),
+        environ=os.environ,
+        settings=functools.partial(_settings, server, document),
+    )
+    items = [
+        types.CompletionItem(
+            one.label,
+            kind=_COMPLETIONS[one.kind],
+            documentation=one.documentation,
+            text_edit=types.TextEdit(to_range(text, one.span), text.with_line_ends(one.insert)),
+        )
+        for one in found
+    ]
+    return types.CompletionList(is_incomplete=False, items=items)
+
+
+def _settings(server: Server, document: Document) -> dict[str, tuple[str, str]]:
+    """Return the variables of the chosen environments: value, and where it comes from."""
+    scope = server.scope(document)
+    try:
+        found = scope.environments.choose(scope.chosen)
+    except OrgrestError:  # a problem of the requests that need it
+        return {}
+    return {
+        name: ("***" if one.secret else one.value, one.file.name) for name, one in found.items()
+    }
+
+
+def _signature(
+    _: Server, document: Document, params: types.SignatureHelpParams
+) -> types.SignatureHelp | None:
+    """Tell how a function is called; in the loop, because typing waits for it."""
+    text = document.text
+    found = signature(text.text, text.offset(to_place(params.position)), document=document.kind)
+    if found is None:
+        return None
+    one = types.SignatureInformation(
+        found.label,
+        documentation=found.documentation,
+        parameters=[types.ParameterInformation(span) for span in found.parameters],
+    )
+    return types.SignatureHelp([one], active_signature=0, active_parameter=found.active)
+
+
+async def _diagnostic(
+    server: Server, document: Document, _: types.DocumentDiagnosticParams
+) -> types.RelatedFullDocumentDiagnosticReport:
+    return types.RelatedFullDocumentDiagnosticReport(items=await server.pull(document))
+
+
+async def _hover(
+    server: Server, document: Document, params: types.HoverParams
+) -> types.Hover | None:
+    names, text = await server.names(document)
+    offset = text.offset(to_place(params.position))
+    found = await asyncio.to_thread(hover, names.analysis, names, offset)
+    if found is None:
+        return None
+    content = types.MarkupContent(types.MarkupKind.Markdown, found[0])
+    return types.Hover(content, to_range(text, found[1]))
+
+
+async def _definition(
+    server: Server, document: Document, params: types.DefinitionParams
+) -> list[types.Location] | None:
+    return await _places(server, document, params, lambda names, one: names.definitions(one))
+
+
+async def _references(
+    server: Server, document: Document, params: types.ReferenceParams
+) -> list[types.Location] | None:
+    every = params.context.include_declaration
+    return await _places(
+        server,
+        document,
+        params,
+        lambda names, one: [x for x in names.same(one) if every or x.role == "use"],
+    )
+
+
+async def _places(
+    server: Server,
+    document: Document,
+    params: types.DefinitionParams | types.ReferenceParams,
+    find: Callable[[Names, Occurrence], list[Occurrence]],
+) -> list[types.Location] | None:
+    names, text = await server.names(document)
+    one = await asyncio.to_thread(names.at, text.offset(to_place(params.position)))
+    if one is None:
+        return None
+    return [types.Location(document.uri, to_range(text, x.span)) for x in find(names, one)]
+
+
+async def _prepare_rename(
+    server: Server, document: Document, params: types.PrepareRenameParams
+) -> types.PrepareRenamePlaceholder | None:
+    names, text = await server.names(document)
+    one = await asyncio.to_thread(names.at, text.offset(to_place(params.position)))
+    if one is None:
+        return None
+    return types.PrepareRenamePlaceholder(to_range(text, one.span), one.name)
+
+
+async def _rename(
+    server: Server, document: Document, params: types.RenameParams
+) -> types.WorkspaceEdit | None:
+    version = document.version
+    names, text = await server.names(document)
+    one = await asyncio.to_thread(names.at, text.offset(to_place(params.position)))
+    if one is None:
+        raise JsonRpcException("no name here", types.LSPErrorCodes.RequestFailed)
+    try:
+        edits = await asyncio.to_thread(names.rename, one, params.new_name)
+    except OrgrestError as error:
+        raise JsonRpcException(error.reason, types.LSPErrorCodes.RequestFailed) from error
+    return server.workspace_edit(document.uri, version, text, edits)
+
+
+async def _symbols(
+    server: Server, document: Document, _: types.DocumentSymbolParams
+) -> list[types.DocumentSymbol] | list[types.SymbolInformation] | None:
+    analysis, text = await server.analysis(document)
+    found = outline.symbols(analysis)
+    if server.can("text_document", "document_symbol", "hierarchical_document_symbol_support"):
+        return [_symbol(text, one) for one in found]
+    flat = [x for one in found for x in (one, *one.children)]
+    return [
+        types.SymbolInformation(
+            types.Location(document.uri, to_range(text, one.span)), one.name, _SYMBOLS[one.kind]
+        )
+        for one in flat
+    ]
+
+
+def _symbol(text: Text, one: outline.Symbol) -> types.DocumentSymbol:
+    return types.DocumentSymbol(
+        one.name,
+        _SYMBOLS[one.kind],
+        to_range(text, one.span),
+        to_range(text, one.selection),
+        detail=one.detail,
+        children=[_symbol(text, child) for child in one.children],
+    )
+
+
+async def _folds(
+    server: Server, document: Document, _: types.FoldingRangeParams
+) -> list[types.FoldingRange] | None:
+    analysis, text = await server.analysis(document)
+    places = [(text.place(x.start).line, text.place(x.end).line) for x in outline.folds(analysis)]
+    return [types.FoldingRange(first, last) for first, last in dict.fromkeys(places)]
+
+
+async def _tokens(
+    server: Server,
+    document: Document,
+    params: types.SemanticTokensParams | types.SemanticTokensRangeParams,
+) -> types.SemanticTokens | None:
+    analysis, text = await server.analysis(document)
+    within = None
+    if isinstance(params, types.SemanticTokensRangeParams):
+        start, end = params.range.start, params.range.end
+        within = Span(text.offset(to_place(start)), text.offset(to_place(end)))
+    data = await asyncio.to_thread(_token_data, analysis, text, within)
+    return types.SemanticTokens(data)
+
+
+def _token_data(analysis: Analysis, text: Text, within: Span | None) -> list[int]:
+    """Return tokens as the protocol writes them: each relative to the one before."""
+    data: list[int] = []
+    line = character = 0
+    for token in outline.tokens(analysis, within):
+        start, end = text.place(token.start), text.place(token.end)
+        if start.line != line:
+            character = 0
+        length = end.character - start.character
+        kind = outline.TOKEN_TYPES.index(token.type)
+        data += (start.line - line, start.character - character, length, kind, 0)
+        line, character = start.line, start.character
+    return data
+
+
+async def _lenses(
+    server: Server, document: Document, _: types.CodeLensParams
+) -> list[types.CodeLens] | None:
+    analysis, text = await server.analysis(document)
+    found: list[types.CodeLens] = []
+    for one in outline.lenses(analysis):
+        where = to_range(text, one.span)
+        names = ["orgrest.send", *([] if one.first else ["orgrest.sendAllAbove"])]
+        found += (
+            types.CodeLens(where, command(name, document.uri, where.start.line)) for name in names
+        )
+    return found
+
+
+async def _actions(
+    server: Server, document: Document, params: types.CodeActionParams
+) -> list[types.CodeAction] | None:
+    version = document.version
+    report, text = await server.report(document)
+    start = text.offset(to_place(params.range.start))
+    end = text.offset(to_place(params.range.end))
+    wanted = params.context.only or ()
+    found: list[types.CodeAction] = []
+    for one in report.diagnostics:
+        if one.span.start <= end and start <= one.span.end:
+            found += (
+                types.CodeAction(
+                    fix.title,
+                    kind=types.CodeActionKind.QuickFix,
+                    diagnostics=[to_diagnostic(text, one)],
+                    is_preferred=not fix.guess,
+                    edit=server.workspace_edit(document.uri, version, text, fix.edits),
+                )
+                for fix in report.fixes(one)
+            )
+    if _has_request(report.analysis, start):
+        line = params.range.start.line
+        found += (
+            types.CodeAction(
+                COMMANDS[name].title,
+                kind=types.CodeActionKind.Source,
+                command=command(name, document.uri, line),
+            )
+            for name in COMMANDS
+        )
+    return [x for x in found if not wanted or any(_is_kind(x.kind, kind) for kind in wanted)]
+
+
+def _is_kind(kind: types.CodeActionKind | str | None, wanted: types.CodeActionKind | str) -> bool:
+    """Tell whether a kind is the wanted one or one below it: `a.b` is below `a`."""
+    given = kind.value if isinstance(kind, types.CodeActionKind) else str(kind)
+    above = wanted.value if isinstance(wanted, types.CodeActionKind) else wanted
+    return not above or given == above or given.startswith(f"{above}.")
+
+
+def _has_request(analysis: Analysis, offset: int) -> bool:
+    """Tell whether a place belongs to a request that can be sent."""
+    document = analysis.document
+    if document is None:
+        return bool(analysis.parts[0].parsed.requests)
+    block = document.block_at(document.line_of(offset) + 1)
+    if block is not None and block.call is not None:
+        block = document.block_named(block.call.name)
+    return block is not None and block.language in ALL_LANGUAGES
+
+
+_LEGEND = types.SemanticTokensLegend(token_types=list(outline.TOKEN_TYPES), token_modifiers=[])
+FEATURES: tuple[tuple[str, Any, Any], ...] = (
+    (
+        types.TEXT_DOCUMENT_COMPLETION,
+        _complete,
+        types.CompletionOptions(trigger_characters=list(_TRIGGERS)),
+    ),
+    (
+        types.TEXT_DOCUMENT_SIGNATURE_HELP,
+        _signature,
+        types.SignatureHelpOptions(trigger_characters=["(", ","]),
+    ),
+    (
+        types.TEXT_DOCUMENT_DIAGNOSTIC,
+        _diagnostic,
+        types.DiagnosticOptions(inter_file_dependencies=False, workspace_diagnostics=False),
+    ),
+    (types.TEXT_DOCUMENT_HOVER, _hover, None),
+    (types.TEXT_DOCUMENT_DEFINITION, _definition, None),
+    (types.TEXT_DOCUMENT_REFERENCES, _references, None),
+    (types.TEXT_DOCUMENT_RENAME, _rename, types.RenameOptions(prepare_provider=True)),
+    (types.TEXT_DOCUMENT_PREPARE_RENAME, _prepare_rename, None),
+    (types.TEXT_DOCUMENT_DOCUMENT_SYMBOL, _symbols, None),
+    (types.TEXT_DOCUMENT_FOLDING_RANGE, _folds, None),
+    (types.TEXT_DOCUMENT_SEMANTIC_TOKENS_FULL, _tokens, _LEGEND),
+    (types.TEXT_DOCUMENT_SEMANTIC_TOKENS_RANGE, _tokens, _LEGEND),
+    (types.TEXT_DOCUMENT_CODE_LENS, _lenses, None),
+    (
+        types.TEXT_DOCUMENT_CODE_ACTION,
+        _actions,
+        types.CodeActionOptions([types.CodeActionKind.QuickFix, types.CodeActionKind.Source]),
+    ),
+)
+
+
+def make_server() -> Server:
+    """Return a server with all its features, to be started."""
+    server = Server()
+    server.feature(types.INITIALIZE)(lambda given: server.configure(given.initialization_options))
+    server.feature(types.WORKSPACE_DID_CHANGE_CONFIGURATION)(
+        lambda given: server.configure(given.settings)
+    )
+    for name, one in COMMANDS.items():
+        server.command(name)(functools.partial(one.run, server))
+    for method, handler, options in FEATURES:
+        answer = _answer if asyncio.iscoroutinefunction(handler) else _at_once
+        server.feature(method, options)(functools.partial(answer, server, handler))
+    return server
+
+
+async def _answer(server: Server, handler: Any, params: Any) -> Any:
+    """Let a handler answer that may take its time; documents of others have nothing to offer."""
+    document = server.document(params.text_document.uri)
+    return None if document is None else await handler(server, document, params)
+
+
+def _at_once(server: Server, handler: Any, params: Any) -> Any:
+    """Let a handler answer in the loop."""
+    document = server.document(params.text_document.uri)
+    return None if document is None else handler(server, document, params)

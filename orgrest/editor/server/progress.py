@@ -1,0 +1,55 @@
+"""What the client shows of a run: its progress, with a button that cancels it."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+from lsprotocol import types
+from pygls.exceptions import JsonRpcException
+
+if TYPE_CHECKING:
+    from orgrest.editor.server.run import Run
+    from orgrest.editor.server.server import Server
+
+
+class Progress:
+    """What the client shows of a run, with a button that cancels it."""
+
+    def __init__(self, server: Server, run: Run) -> None:
+        self._progress = server.work_done_progress
+        self._own = server.can("window", "work_done_progress")
+        self._run = run
+        self._token: int | str | None = None
+
+    async def begin(self, token: int | str | None) -> None:
+        """Start, with the client's token or, where it knows that, one of ours."""
+        if token is None and self._own:
+            token = f"orgrest-{uuid4()}"
+            with contextlib.suppress(JsonRpcException):
+                await self._progress.create_async(token)
+                self._token = token
+        else:
+            self._token = token
+        if self._token is None:
+            return
+        self._progress.begin(self._token, types.WorkDoneProgressBegin("Sending", cancellable=True))
+        self._progress.tokens[self._token].add_done_callback(self._cancelled)
+
+    def _cancelled(self, future: Any) -> None:
+        if future.cancelled():
+            self._run.cancel()
+
+    def report(self, message: str) -> None:
+        """Say what was done."""
+        if self._token is not None:
+            self._progress.report(
+                self._token, types.WorkDoneProgressReport(cancellable=True, message=message)
+            )
+
+    def end(self, message: str) -> None:
+        """Say that it is over."""
+        if self._token is not None:
+            self._progress.end(self._token, types.WorkDoneProgressEnd(message=message))
+            self._progress.tokens.pop(self._token, None)

@@ -1,0 +1,214 @@
+"""Sending the requests of an open document, and putting the results into it."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from typing import TYPE_CHECKING, Any
+
+from lsprotocol import types
+from pygls.exceptions import JsonRpcException
+
+from orgrest.answers.masking import mask
+from orgrest.answers.sanitize import visible
+from orgrest.editor.server.progress import Progress
+from orgrest.editor.server.responses import Responses
+from orgrest.editor.server.run import CancelledRunError, Run
+from orgrest.evaluation.outcomes import EvaluationError, Options, Outcome
+from orgrest.model import OrgrestError, Source
+from orgrest.org import document as org
+from orgrest.org.blocks import Block
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from orgrest.editor.positions import Change, Text
+    from orgrest.editor.server.documents import Document
+    from orgrest.editor.server.server import Server
+    from orgrest.evaluation.outcomes import Placing
+
+TRIES = 5
+"""How often a result is offered to a client whose text moves on meanwhile."""
+
+
+async def send(
+    server: Server, document: Document, options: Options, token: int | str | None
+) -> list[dict[str, Any]]:
+    """Send requests of a document, keep their results, and tell what became of each, in JSON.
+
+    `token` is the client's for the progress, if it has given one.
+    """
+    return await _Sending(server, document).send(options, token)
+
+
+class _Sending:
+    """One run over requests of a document, whose text may move on meanwhile.
+
+    `snapshot` is the text that is sent, `changes` is what happened to it since.
+    """
+
+    def __init__(self, server: Server, document: Document) -> None:
+        self.server = server
+        self.document = document
+        self.snapshot = document.text
+        self.changes: list[Change] = []
+        self.number = next(n for n in itertools.count(1) if n not in document.shown)
+        self.responses = Responses(server, document, self.number)
+
+    async def send(self, options: Options, token: int | str | None) -> list[dict[str, Any]]:
+        """Send, keep the results as they come, and show what belongs nowhere else."""
+        server, document = self.server, self.document
+        run = Run(
+            self.snapshot.text,
+            file=document.name,
+            scope=server.scope(document),
+            options=options,
+            plain=document.kind == "http",
+            cookies=document.cookies,
+            ask=server.ask,
+            notice=self._notice if options.until is not None else lambda _: None,
+        )
+        found: list[dict[str, Any]] = []
+        document.shown.add(self.number)
+        document.followed.append(self.changes)
+        server.runs.add(run)
+        progress = Progress(server, run)
+        try:
+            await progress.begin(token)
+            async for result in self._results(run):
+                progress.report(result["message"])
+                found.append(result)
+        except CancelledRunError:
+            found.append({"state": "cancelled", "message": "cancelled"})
+        except OrgrestError as error:
+            reason = visible(mask(error.reason, document.secrets))
+            server.tell(reason)
+            found.append({"state": "failed", "message": reason})
+        finally:
+            run.stop()
+            server.runs.discard(run)
+            document.followed = [one for one in document.followed if one is not self.changes]
+            document.shown.discard(self.number)
+            progress.end(found[-1]["message"] if found else "")
+        await self.responses.show()
+        return found
+
+    def _notice(self, text: str) -> None:
+        """Say what the command line says, too, when more than one request was asked for."""
+        shown = visible(mask(f"{self.document.name}: {text}", self.document.secrets))
+        self.server.tell(shown, types.MessageType.Warning)
+
+    async def _results(self, run: Run) -> AsyncIterator[dict[str, Any]]:
+        """Yield what became of each request, once its result is kept."""
+        captured: dict[str, str] = {}
+        document = self.document
+        async for outcome in run.outcomes():
+            captured, known = run.captured, captured
+            new = dict(captured.items() - known.items())
+            document.captured = {**document.captured, **new}  # others may be under way
+            document.secrets |= outcome.secrets
+            yield await self._keep(outcome)
+
+    async def _keep(self, outcome: Outcome) -> dict[str, Any]:
+        """Put an outcome where it belongs, and tell about it in JSON."""
+
+        def safe(text: str) -> str:
+            return visible(mask(text, outcome.secrets))
+
+        server, document = self.server, self.document
+        start = Source(self.snapshot.text).offset(outcome.line)
+        result: dict[str, Any] = {
+            "line": self.snapshot.place(start).line,
+            "state": outcome.state,
+            "message": safe(_summary(outcome)),
+        }
+        for exchange in outcome.exchanges:
+            if exchange.response is not None:
+                result["status"] = exchange.response.status
+                result["duration"] = round(exchange.response.duration, 6)
+        shown = [e.rendered for e in outcome.exchanges if e.rendered is not None]
+        placed = outcome.placing is not None and outcome.change is not None
+        if placed and not server.can("workspace", "apply_edit"):
+            self.responses.add(result, shown)
+            result["message"] += "; this editor takes no edits: the result is shown instead"
+        elif outcome.placing is not None and outcome.change is not None:
+            trouble = await self._put(outcome.placing)
+            if trouble is not None:
+                self.responses.add(result, shown)
+                result |= {"state": "failed", "message": safe(trouble)}
+        elif document.kind == "http" and shown:
+            self.responses.add(result, shown)
+        if result["state"] == "failed":
+            server.tell(result["message"])
+        for note in outcome.notes:
+            server.log(safe(f"{document.name}: {note}"), types.MessageType.Warning)
+        return result
+
+    async def _put(self, placing: Placing) -> str | None:
+        """Offer the client the edit that puts a result in; give what stands against it, or None."""
+        server, document = self.server, self.document
+        reason: str | None = None
+        for _ in range(TRIES):
+            if server.document(document.uri) is not document:
+                return "the document was closed meanwhile: the result is shown instead"
+            text, version = document.text, document.version
+            parsed = await asyncio.to_thread(org.Document, text.text)
+            if document.text is not text or server.document(document.uri) is not document:
+                continue
+            block = _block_now(parsed, text, placing, self._moved(placing.start))
+            if block is None:
+                return "the block is not there any more: its result is shown instead"
+            try:
+                edit = placing.edit(parsed, block)
+            except EvaluationError as error:
+                return error.reason
+            try:
+                answer = await server.workspace_apply_edit_async(
+                    types.ApplyWorkspaceEditParams(
+                        server.workspace_edit(document.uri, version, text, [edit]), "Result"
+                    )
+                )
+            except JsonRpcException as error:
+                return f"the editor did not take the result: {error.message}"
+            if answer.applied:
+                return None
+            reason = answer.failure_reason
+            if document.text is text:
+                break  # it is not that the text has moved on
+        why = f": {reason}" if reason else ""
+        return f"the editor did not take the result{why}; it is shown instead"
+
+    def _moved(self, start: int) -> int | None:
+        """Return where in the present `raw` text an offset of the text that was sent stands."""
+        at: int | None = self.snapshot.raw_offset(start)
+        for change in self.changes:
+            if at is None:
+                break
+            at = change.move(at)
+        return at
+
+
+def _block_now(
+    document: org.Document, text: Text, placing: Placing, at: int | None
+) -> Block | None:
+    """Find the block that a result belongs to: where it was moved to, or else by its name."""
+    if at is not None:
+        offset = text.from_raw(at)
+        line = document.line_of(offset)
+        here = [b for b in document.evaluated if b.line == line and b.kind == placing.kind]
+        if here:
+            return min(here, key=lambda block: abs(block.start - offset))
+    return document.block_named(placing.name) if placing.name else None
+
+
+def _summary(outcome: Outcome) -> str:
+    """Tell in a line what became of a block or request."""
+    if outcome.reason is not None:
+        return outcome.reason.reason
+    lines = [
+        f"{e.request.method} {e.request.url} {e.response.status} {e.response.reason} "
+        f"{e.response.duration:.3f} s"
+        for e in outcome.exchanges
+        if e.response is not None
+    ]
+    return "; ".join(lines) or outcome.state

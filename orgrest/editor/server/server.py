@@ -1,0 +1,259 @@
+"""The server of one client: its open documents, what is known of them, and how it is talked to."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import shutil
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
+
+from lsprotocol import types
+from pygls.exceptions import JsonRpcInvalidParams
+from pygls.lsp.server import LanguageServer
+
+from orgrest.editor.analysis import Analysis
+from orgrest.editor.diagnostics.report import Report
+from orgrest.editor.names import Names
+from orgrest.editor.positions import Text
+from orgrest.editor.server.documents import Document, kind_of, to_diagnostic, to_range
+from orgrest.editor.server.environments import Choices
+from orgrest.editor.server.protocol import Protocol
+from orgrest.http.variables import Scope
+from orgrest.model import Span
+from orgrest.org.text import Edit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from orgrest.editor.server.run import Run
+
+DELAY = 0.15
+"""How long typing must pause before the document is looked at, in seconds."""
+
+
+class Server(LanguageServer):
+    """The server of one client."""
+
+    protocol: Protocol
+
+    def __init__(self) -> None:
+        super().__init__("orgrest", "1", protocol_cls=Protocol)
+        self._documents: dict[str, Document] = {}
+        self.runs: set[Run] = set()
+        self.choices = Choices()
+        self._scratch: Path | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    # ---------------------------------------------------------------------------- documents
+
+    def document(self, uri: str) -> Document | None:
+        """Return the open document of ours with this URI, however its characters are quoted."""
+        return self._documents.get(unquote(uri))
+
+    def open(self, item: types.TextDocumentItem) -> None:
+        """Take a document that the client opened, if it is one of ours."""
+        kind = kind_of(item)
+        if kind is None:
+            return
+        encoding: Any = types.PositionEncodingKind(self.workspace.position_encoding).value
+        document = Document(item, kind, Text(item.text, encoding))
+        self._documents[unquote(item.uri)] = document
+        self.folder(document)
+        self.look_soon(document, 0)
+
+    def change(self, params: types.DidChangeTextDocumentParams) -> None:
+        """Take the changes of a document."""
+        document = self.document(params.text_document.uri)
+        if document is not None:
+            document.change(params.content_changes, params.text_document.version)
+            self.look_soon(document)
+
+    def close(self, uri: str) -> None:
+        """Forget a document, and what was found in it."""
+        document = self._documents.pop(unquote(uri), None)
+        if document is not None:
+            if document.timer is not None:
+                document.timer.cancel()
+            self._publish(uri, None, [])
+
+    def scope(self, document: Document) -> Scope:
+        """Return the scope of a document: files only in its folder."""
+        return Scope.of_user(
+            document.name,
+            self.folder(document),
+            remembered=document.captured,
+            secrets=document.secrets,
+            environments=self.choices.of(self.folder(document)),
+        )
+
+    def folder(self, document: Document) -> Path:
+        """Return the folder of a document; one that is in none gets one with nothing in it."""
+        return document.path.parent if document.path else self.scratch()
+
+    async def analysis(self, document: Document) -> tuple[Analysis, Text]:
+        """Return what is known of a document, and the text that it was found in."""
+        async with document.reading:
+            text = document.text
+            before = document.analysis
+            if (
+                before is None
+                or before.text != text.text
+                or before.remembered != document.captured
+                or before.secrets != document.secrets
+                or before.chosen != self.choices.of(self.folder(document))
+            ):
+                document.analysis = await asyncio.to_thread(
+                    Analysis, text.text, document.kind, lambda: self.scope(document), before
+                )
+            return document.analysis, text  # type: ignore[return-value]  # set above
+
+    async def names(self, document: Document) -> tuple[Names, Text]:
+        """Return the names in a document, and the text that they were found in."""
+        analysis, text = await self.analysis(document)
+        if document.names is None or document.names.analysis is not analysis:
+            document.names = Names(analysis, document.names)
+        return document.names, text
+
+    async def report(self, document: Document) -> tuple[Report, Text]:
+        """Return the problems of a document, and the text that they were found in."""
+        async with document.judging:
+            analysis, text = await self.analysis(document)
+            before = document.report
+            if before is None or before.analysis is not analysis:
+                document.report = await asyncio.to_thread(Report, analysis, before)
+            return document.report, text  # type: ignore[return-value]  # set above
+
+    # -------------------------------------------------------------------------- diagnostics
+
+    def look_soon(self, document: Document, delay: float = DELAY) -> None:
+        """Look at a document when its user pauses."""
+        if document.timer is not None:
+            document.timer.cancel()
+        loop = asyncio.get_running_loop()
+        document.timer = loop.call_later(delay, lambda: self._start(self._look(document)))
+
+    def _start(self, coroutine: Any) -> None:
+        task = asyncio.ensure_future(coroutine)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        task.add_done_callback(self._complain_of)
+
+    def _complain_of(self, task: asyncio.Task[None]) -> None:
+        if not task.cancelled() and (error := task.exception()) is not None:
+            self.log(f"{type(error).__name__}: {error}", types.MessageType.Error)
+
+    async def _look(self, document: Document) -> None:
+        version = document.version
+        report, text = await self.report(document)
+        found = report.diagnostics
+        current = self.document(document.uri) is document and document.version == version
+        if current and not document.pulled:
+            self._publish(document.uri, version, [to_diagnostic(text, one) for one in found])
+
+    async def pull(self, document: Document) -> list[types.Diagnostic]:
+        """Return the problems of a document to a client that asks for them, from now on."""
+        if not document.pulled:
+            document.pulled = True
+            self._publish(document.uri, None, [])
+        report, text = await self.report(document)
+        return [to_diagnostic(text, one) for one in report.diagnostics]
+
+    def _publish(self, uri: str, version: int | None, found: list[types.Diagnostic]) -> None:
+        self.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, found, version))
+
+    # ------------------------------------------------------------------------------ talking
+
+    def log(self, text: str, kind: types.MessageType = types.MessageType.Info) -> None:
+        """Put a line into the client's log."""
+        self.window_log_message(types.LogMessageParams(kind, f"orgrest: {text}"))
+
+    def tell(self, text: str, kind: types.MessageType = types.MessageType.Error) -> None:
+        """Show a message to the user."""
+        self.window_show_message(types.ShowMessageParams(kind, f"orgrest: {text}"))
+
+    def report_server_error(self, error: Exception, source: Any) -> None:
+        """Log what went wrong: the client is not there to be bothered with it."""
+        with contextlib.suppress(Exception):  # the client may be gone
+            self.log(f"{source.__name__}: {error}", types.MessageType.Error)
+
+    def can(self, *path: str) -> bool:
+        """Tell whether the client says that it has a capability."""
+        found: Any = self.client_capabilities
+        for name in path:
+            found = getattr(found, name, None)
+        return bool(found)
+
+    async def ask(self, question: str) -> bool:
+        """Ask the user, who may say nothing at all."""
+        kind = types.MessageType.Warning
+        return await self.choose(question, ("Evaluate", "Cancel"), kind) == "Evaluate"
+
+    async def choose(
+        self, question: str, answers: Iterable[str], kind: types.MessageType
+    ) -> str | None:
+        """Let the user choose one of the answers; None where they choose none."""
+        items = [types.MessageActionItem(one) for one in answers]
+        answer = await self.window_show_message_request_async(
+            types.ShowMessageRequestParams(kind, question, items)
+        )
+        return None if answer is None else answer.title
+
+    def configure(self, given: Any) -> None:
+        """Take the client's settings, which may choose other environments."""
+        self.choices.configure(given)
+        self.look_again()
+
+    def look_again(self) -> None:
+        """Look at all documents again, because what they are given has changed."""
+        for document in self._documents.values():
+            self.look_soon(document, 0)
+
+    # ----------------------------------------------------------------------------- commands
+
+    def target(self, arguments: Any) -> tuple[Document, int]:
+        """Return the document and the line (from 0) that a command's arguments name.
+
+        They are one object with `uri`, and `line` or `position`. Raises JsonRpcInvalidParams.
+        """
+        given = arguments[0] if isinstance(arguments, (list, tuple)) and arguments else None
+        if not isinstance(given, dict):
+            raise JsonRpcInvalidParams('the argument is {"uri": ..., "line": ...}')
+        position = given.get("position")
+        line = position.get("line") if isinstance(position, dict) else given.get("line", 0)
+        document = self.document(str(given.get("uri")))
+        if document is None:
+            raise JsonRpcInvalidParams(f"no open Org or request file is {given.get('uri')}")
+        if not isinstance(line, int) or isinstance(line, bool) or line < 0:
+            raise JsonRpcInvalidParams("a line is a number from 0")
+        return document, line
+
+    def scratch(self) -> Path:
+        """Return a folder of this server's own, where nothing else is."""
+        if self._scratch is None:
+            self._scratch = Path(tempfile.mkdtemp(prefix="orgrest-"))
+        return self._scratch
+
+    def stop(self) -> None:
+        """End what is under way, and leave nothing behind."""
+        for run in list(self.runs):
+            run.stop()
+        if self._scratch is not None:
+            shutil.rmtree(self._scratch, ignore_errors=True)
+
+    def workspace_edit(
+        self, uri: str, version: int | None, text: Text, edits: Iterable[Edit]
+    ) -> types.WorkspaceEdit:
+        """Return edits of a document's text for the client, which refuses them once it changed."""
+        changes = [
+            types.TextEdit(
+                to_range(text, Span(edit.start, edit.end)), text.with_line_ends(edit.text)
+            )
+            for edit in edits
+        ]
+        if not self.can("workspace", "workspace_edit", "document_changes"):
+            return types.WorkspaceEdit(changes={uri: changes})
+        identifier = types.OptionalVersionedTextDocumentIdentifier(uri, version)
+        return types.WorkspaceEdit(document_changes=[types.TextDocumentEdit(identifier, changes)])

@@ -1,0 +1,123 @@
+"""How the language server is started: over standard input and output, or for a client over TCP."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import gc
+import logging
+import signal
+import sys
+import threading
+from typing import TYPE_CHECKING
+
+from pygls.io_ import run_async
+
+from orgrest.answers.sanitize import visible
+from orgrest.editor.server.features import make_server
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from orgrest.editor.server.server import Server
+
+_LONG = 200
+"""How much of a message is logged, in characters."""
+
+
+def _favour_typing() -> None:
+    """Let the thread that answers have its turn soon while others compute; seldom look for garbage.
+
+    What analyses keep of a long document makes each full search for garbage a noticeable pause.
+    """
+    sys.setswitchinterval(0.0005)
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 50)
+
+
+class _OneLine(logging.Formatter):
+    """What pygls has to say of a message that it could not handle, without its tracebacks."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Give the line: the message, cut where it is long, and the error."""
+        first, *more = record.getMessage().strip().splitlines() or [""]
+        error = record.exc_info[1] if record.exc_info else None
+        last = str(error) if error is not None else more[-1] if more else ""
+        said = (x if len(x) <= _LONG else f"{x[:_LONG]}..." for x in (first, last) if x)
+        return visible(f"orgrest: {': '.join(said)}", one_line=True)
+
+
+def _log_in_short() -> None:
+    """Write what the libraries log to standard error, a line each."""
+    handler = logging.StreamHandler()
+    handler.setFormatter(_OneLine())
+    logging.basicConfig(level=logging.WARNING, handlers=[handler])
+
+
+def _clean_up_when_ended(server: Server) -> None:
+    """Let the signals that end a process leave nothing behind of this one."""
+
+    def end(number: int, _: object) -> None:
+        server.stop()
+        signal.signal(number, signal.SIG_DFL)
+        signal.raise_signal(number)  # at once: a thread waits for standard input
+
+    for name in ("SIGTERM", "SIGHUP"):
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), end)
+
+
+def serve_stdio() -> int:
+    """Serve the client at standard input and output; give the exit status."""
+    server = make_server()
+    _favour_typing()
+    _log_in_short()
+    _clean_up_when_ended(server)
+    try:
+        server.start_io()
+    finally:
+        server.stop()
+    return 0 if server.protocol.ended_well else 1
+
+
+def serve_tcp(host: str, port: int, announce: Callable[[int], None]) -> int:
+    """Serve the first client that connects; give the exit status.
+
+    `announce` is told the port, which the system chooses where `port` is 0. Raises OSError where
+    it cannot be listened on.
+    """
+    server = make_server()
+    _favour_typing()
+    _log_in_short()
+    _clean_up_when_ended(server)
+    try:
+        with contextlib.suppress(SystemExit, KeyboardInterrupt):
+            asyncio.run(_serve_one(server, host, port, announce))
+    finally:
+        server.stop()
+    return 0 if server.protocol.ended_well else 1
+
+
+async def _serve_one(server: Server, host: str, port: int, announce: Callable[[int], None]) -> None:
+    connected: asyncio.Future[tuple[asyncio.StreamReader, asyncio.StreamWriter]]
+    connected = asyncio.get_running_loop().create_future()
+
+    async def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if connected.done():
+            writer.close()
+        else:
+            connected.set_result((reader, writer))
+
+    listener = await asyncio.start_server(accept, host, port)
+    announce(listener.sockets[0].getsockname()[1])
+    reader, writer = await connected
+    listener.close()
+    server.protocol.set_writer(writer)
+    with contextlib.suppress(OSError, EOFError, ValueError):  # gone, or it speaks no LSP
+        await run_async(
+            stop_event=threading.Event(),
+            reader=reader,
+            protocol=server.protocol,
+            error_handler=server.report_server_error,
+        )
+    writer.close()

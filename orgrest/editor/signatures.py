@@ -1,0 +1,63 @@
+"""Which function of an expression is being written at a place, and which of its arguments."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from typing import TYPE_CHECKING
+
+import attrs
+
+from orgrest.editor.completion.place import Place
+from orgrest.http import grammar
+from orgrest.http.variables import FUNCTIONS
+
+if TYPE_CHECKING:
+    from orgrest.editor import regions
+
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*(?:"|$)|(?P<name>[A-Za-z_]\w*)[ \t]*\(|(?P<mark>[(),])')
+
+
+@attrs.frozen
+class Signature:
+    """A function as it is written (`label`), what it gives, and where its parameters stand in that.
+
+    `active` is the index of the argument that is being written.
+    """
+
+    label: str
+    documentation: str
+    parameters: tuple[tuple[int, int], ...]
+    active: int
+
+
+def signature(text: str, offset: int, *, document: regions.Kind = "org") -> Signature | None:
+    """Return the function around `offset` of `text`, in the value of a variable; or else None.
+
+    Raises ValueError for an offset outside of the text.
+    """
+    place = Place(text, offset, document)
+    if place.region is None and document == "org":
+        return None
+    line = grammar.DEFINITION.fullmatch(place.before.lstrip(" \t\r"))
+    if line is None or line["operator"] != ":=" or place.above.state != "start":
+        return None
+    calls: list[tuple[str, int]] = []
+    for token in _TOKEN.finditer(line["value"]):
+        if token["name"] or token["mark"] == "(":
+            calls.append((token["name"] or "", 0))
+        elif token["mark"] == ")" and calls:
+            calls.pop()
+        elif token["mark"] == "," and calls:
+            calls[-1] = (calls[-1][0], calls[-1][1] + 1)
+    name, active = calls[-1] if calls else ("", 0)
+    function = FUNCTIONS.get(name)
+    if function is None:
+        return None
+    written = function.usage.removesuffix(")").partition("(")[2]
+    parameters = [written] if written else []
+    parameters += ["..."] * (function.most - len(parameters))
+    label = f"{name}({', '.join(parameters)})"
+    starts = itertools.accumulate((len(one) + 2 for one in parameters), initial=len(name) + 1)
+    spans = tuple((at, at + len(one)) for at, one in zip(starts, parameters, strict=False))
+    return Signature(label, function.description, spans, active)

@@ -1,0 +1,138 @@
+"""One run over an Org document: its blocks become tasks, and what comes of them results in it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from orgrest.evaluation.draft import Draft
+from orgrest.evaluation.file_results import FileResults
+from orgrest.evaluation.outcomes import FAILURES, EvaluationError, Outcome, failed
+from orgrest.evaluation.placing import Placer
+from orgrest.evaluation.reading import BlockReader
+from orgrest.evaluation.references import References
+from orgrest.evaluation.selection import Selection
+from orgrest.evaluation.verb import EXPORT, is_export
+from orgrest.org.arguments import target_of
+from orgrest.org.blocks import VERB
+from orgrest.org.results import result_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+    from pathlib import Path
+
+    from orgrest.evaluation.answers import Answers
+    from orgrest.evaluation.outcomes import Options, Task
+    from orgrest.evaluation.sending import Sender
+    from orgrest.http.variables import Scope
+    from orgrest.org.arguments import Arguments
+    from orgrest.org.blocks import Block
+
+
+class OrgFile:
+    """A document for `Evaluation`; `draft` is the document with the results so far."""
+
+    def __init__(
+        self,
+        text: str,
+        *,
+        file: str,
+        scope: Scope,
+        options: Options,
+        sender: Sender,
+        answers: Answers,
+        write: Callable[[Path, bytes], None] | None = None,
+    ) -> None:
+        """Read the Org document `text`, of the file called `file`; the rest is the run's."""
+        self.draft = Draft(text, write)
+        self._file = file
+        self._options = options
+        self._answers = answers
+        self._scope = scope
+        self._sender = sender
+        self._selection = Selection(self.draft, options, file)
+        self._references = References(self.draft, answers, options, self._read, sender.exchange)
+        self.reader = BlockReader(self.draft, scope, file, self._references.resolve)
+        files = FileResults(self.draft, scope.directory, file, self._selection.languages)
+        self.placer = Placer(self.draft, files, self._references, self._evaluate)
+        self._chosen: list[Block] = []
+
+    @property
+    def text(self) -> str:
+        """The document with all results so far."""
+        return self.draft.text
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """What the user should know about the choice that `plan` made."""
+        return self._selection.notices
+
+    def plan(self) -> int:
+        """Choose what is evaluated, and tell how many blocks that are. Raises EvaluationError."""
+        self._chosen = self._selection.blocks()
+        if stores := self.reader.verb.stores:
+            self._scope.name_requests(stores, self._fetch)
+        self.draft.follow(self._chosen)
+        return len(self._chosen)
+
+    def tasks(self) -> Iterator[Task | Outcome]:
+        """Read the chosen blocks, one after the other; outcomes are of blocks not to be sent."""
+        for block in self._chosen:
+            now = self.draft.now(block)
+            if now is not None:
+                yield self._prepare(block, now)
+
+    def place(self, task: Task, outcome: Outcome) -> Outcome:
+        """Put what came of a task into the document. Raises one of FAILURES."""
+        return outcome if task.block is None else self.placer.place(task.block, task, outcome)
+
+    def _prepare(self, block: Block, now: Block) -> Task | Outcome:
+        line = now.line + 1
+        try:
+            arguments = self.draft.arguments(now)
+            skipped = self._skipped(now, arguments)
+            if skipped is not None:
+                return skipped
+            task = self.reader.read(now, arguments)
+            if arguments.flag("cache") and task.digest is not None:
+                result = result_of(self.draft.document, now)
+                if result is not None and result.hash == task.digest:
+                    return Outcome(line, now.name, "cached")
+        except FAILURES as error:
+            return failed(line, now.name, error, self._file)
+        task.block = block
+        return task
+
+    def _skipped(self, block: Block, arguments: Arguments) -> Outcome | None:
+        """Give the outcome of a block that ``:eval`` says is not evaluated, else None."""
+        wanted = arguments.eval
+        line = block.line + 1
+        if is_export(arguments) and target_of(self.draft.document, block).language == VERB:
+            error = EvaluationError(EXPORT, file=self._file, line=line)
+            return Outcome(line, block.name, "skipped", reason=error)
+        if wanted in ("no", "never"):
+            return Outcome(line, block.name, "skipped")
+        if wanted != "query" or self._options.dry_run:
+            return None
+        where = f"{self._file}:{line}"
+        name = f" {block.name}" if block.name else ""
+        if self._options.ask is None:
+            reason = ":eval query needs a terminal to ask on"
+        elif self._options.ask(f"Evaluate the block{name} at {where}?"):
+            return None
+        else:
+            reason = "not evaluated, as you said"
+        error = EvaluationError(reason, file=self._file, line=line)
+        return Outcome(line, block.name, "skipped", reason=error)
+
+    def _fetch(self, store: str) -> None:
+        """Send the request whose response is stored under a key. Raises one of FAILURES."""
+        task = self._read(self.reader.verb.stores[store], {})
+        key = task.key or store
+        with self._answers.needing(key, store):
+            self._answers.of(key, lambda: task, self._sender.exchange)
+
+    def _read(self, block: Block, given: Mapping[str, str]) -> Task:
+        return self.reader.read(block, self.draft.arguments(block), given)
+
+    def _evaluate(self, block: Block, given: Mapping[str, str]) -> Outcome:
+        return self._sender.exchange(self._read(block, given))

@@ -1,0 +1,219 @@
+"""A task's requests sent, one after the other: completed, sent, captured from and laid out."""
+
+from __future__ import annotations
+
+import time
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from orgrest.answers import results
+from orgrest.answers.masking import mask
+from orgrest.answers.sanitize import visible
+from orgrest.evaluation.hooks import Around, Hooks, saved, seconds
+from orgrest.evaluation.outcomes import EvaluationError, Exchange, Outcome
+from orgrest.http import variables, verb
+from orgrest.model import OrgrestError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from orgrest.evaluation.outcomes import Options, Task
+    from orgrest.http.authentication.oauth2 import Grant
+    from orgrest.http.authentication.tokens import Token, Tokens
+    from orgrest.http.syntax import ParsedRequest
+    from orgrest.http.transport import Client, Cookies
+    from orgrest.http.variables import Scope
+    from orgrest.model import Request, Response
+
+
+class Sender:
+    """Sends the requests of one run; in a dry run, nothing is sent."""
+
+    def __init__(self, client: Client | None, cookies: Cookies | None, options: Options) -> None:
+        """Send with `client`; `cookies` are those of earlier runs, to go on with."""
+        if cookies is None and client is not None:
+            cookies = client.new_cookies()
+        self._client = client
+        self._cookies = cookies
+        self._options = options
+        self.hooks = Hooks()
+        self._tokens: Tokens | None = None
+
+    def token(self, client: Client, grant: Grant) -> Token:
+        """Return a token of OAuth 2.0, one for all requests of the run. Raises OrgrestError."""
+        from orgrest.http.authentication.tokens import Tokens
+
+        if self._tokens is None:
+            tell = _shown(self._options.tell, frozenset())
+            self._tokens = Tokens(partial(client.send, follow=False), tell)
+        return self._tokens.get(grant)
+
+    def exchange(self, task: Task) -> Outcome:
+        """Send the requests of a task in order. Raises one of FAILURES."""
+        from orgrest.http.transport import wire_headers, wire_url
+
+        exchanges: list[Exchange] = []
+        notes = list(task.notes)
+        around = Around()
+        files: list[tuple[Path, bytes]] = []
+        for need in task.needed:
+            need()
+        for parsed in task.parsed:
+            if not (parsed.restclient or self._options.dry_run):
+                self.hooks.before(parsed, task.scope, around)
+                if around.cancelled or not self._is_wanted(parsed):
+                    continue
+            values = variables.Values(parsed, task.scope)
+            request = task.request or _expand(parsed, task.scope, values)
+            task.request = request
+            notes += (str(warning) for warning in request.notices)
+            if self._options.dry_run:
+                wire_url(request)  # what could not be sent is told here, too
+                wire_headers(request)
+                exchanges.append(Exchange(request, variables=tuple(values.origins())))
+            else:
+                response = task.response.result() if task.response else self.send(task, parsed)
+                for name, value in results.captures(request, response):
+                    task.scope.capture(parsed, name, value)
+                if not parsed.restclient:
+                    files += self._answered(task.scope, parsed, request, response, around)
+                rendered = _render(task, request, response, self._options.limit)
+                notes += rendered.notes
+                exchanges.append(Exchange(request, response, rendered))
+            task.request = None
+        return Outcome(
+            task.line,
+            task.name,
+            "done" if exchanges else "skipped",
+            tuple(exchanges),
+            notes=tuple(notes + around.notes),
+            files=tuple(files),
+            tests=tuple(around.tests),
+        )
+
+    def _is_wanted(self, parsed: ParsedRequest) -> bool:
+        """Ask what a directive asks, and wait as one says; tell whether the request is sent."""
+        if (note := parsed.directive("note")) is not None:
+            question = note.value.text or f"Send {parsed.method} {parsed.target.text}?"
+            if self._options.ask is None:
+                raise EvaluationError("@note asks before sending, and needs a terminal to ask on")
+            if not self._options.ask(question):
+                return False
+        if (sleep := parsed.directive("sleep")) is not None:
+            time.sleep(seconds(sleep.value.text, "sleep"))
+        return True
+
+    def _answered(
+        self,
+        scope: Scope,
+        parsed: ParsedRequest,
+        request: Request,
+        response: Response,
+        around: Around,
+    ) -> list[tuple[Path, bytes]]:
+        """Do what a request file says about a response; give the files that are to be written."""
+        if parsed.name is not None:
+            scope.keep_exchange(parsed.name, request, response)
+        self.hooks.after(parsed, scope, (request, response), around)
+        values = variables.Values(parsed, scope)
+        return [
+            (saved(saving, values.text(saving.path), scope), response.body)
+            for saving in parsed.savings
+        ]
+
+    def send(self, task: Task, parsed: ParsedRequest) -> Response:
+        """Send the request that a task has completed for `parsed`. Raises one of FAILURES."""
+        arguments = task.arguments
+        timeout = self._options.timeout
+        given = arguments.get("timeout")
+        if given:
+            try:
+                timeout = float(given)
+            except ValueError:
+                timeout = -1
+            if not 0 < timeout < 1e6:
+                raise EvaluationError(f":timeout is a number of seconds, not {given}")
+        if (limit := parsed.directive("timeout")) is not None:
+            timeout = seconds(limit.value.text, "timeout")
+        options: dict[str, Any] = {}
+        if (limit := parsed.directive("connection-timeout")) is not None:
+            options["connect_timeout"] = seconds(limit.value.text, "connection-timeout")
+        if (count := parsed.directive("messages")) is not None:
+            options["messages"] = _count(count.value.text)
+        if self._client is None or task.request is None:
+            raise EvaluationError("nothing can be sent here")
+        return self._client.send(
+            task.request,
+            tell=_shown(self._options.hear, task.request.secrets),
+            **options,
+            cookies=None if parsed.directive("no-cookie-jar") else self._cookies,
+            follow=("follow" not in arguments or arguments.flag("follow"))
+            and parsed.directive("no-redirect") is None,
+            timeout=timeout,
+        )
+
+
+def _shown(
+    tell: Callable[[str], None] | None, secrets: frozenset[str]
+) -> Callable[[str], None] | None:
+    """Return what shows the user a server's text: without secrets and control characters."""
+    return None if tell is None else lambda text: tell(visible(mask(text, secrets)))
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal() or not 0 < int(text[:10]) <= 10**6:
+        raise EvaluationError(f"@messages is a number from 1 to 1000000, not {text[:60]}")
+    return int(text)
+
+
+def is_independent(task: Task) -> bool:
+    """Tell whether a task can be sent while others are under way, and complete its request then.
+
+    It has one request, with a safe method, that captures nothing and around which nothing runs.
+    """
+    from orgrest.http import registry
+
+    if len(task.parsed) != 1 or task.parsed[0].captures or task.needed:
+        return False
+    one = task.parsed[0]
+    if one.scripts or one.shared_scripts or one.directives or one.savings:
+        return False
+    method = registry.method(task.parsed[0].method.upper())
+    if method is None or not method.safe:
+        return False
+    try:
+        task.request = _expand(task.parsed[0], task.scope)
+    except OrgrestError:
+        return False  # the same error comes up again, in its turn
+    return True
+
+
+def _expand(parsed: ParsedRequest, scope: Scope, values: variables.Values | None = None) -> Request:
+    """Complete a request by the rules of its language, as `variables.expand` does."""
+    if parsed.above is not None:
+        return verb.expand(parsed, scope)
+    return variables.expand(parsed, scope, values)
+
+
+def _render(task: Task, request: Request, response: Response, limit: int) -> results.Rendered:
+    """Make the result of a response; `limit` is how much is shown where the block does not say."""
+    arguments = task.arguments
+    if given := arguments.get("limit"):
+        try:
+            limit = results.parse_size(given)
+        except ValueError as error:
+            raise EvaluationError(f":limit: {error}") from None
+    heads = arguments.get("headers", "yes").lower()
+    if heads not in ("yes", "no", "only"):
+        raise EvaluationError(f":headers is yes, no or only, not {heads}")
+    if heads == "yes" and arguments.flag("noheaders"):
+        heads = "no"
+    return results.render(
+        request,
+        response,
+        headers=heads,
+        jq=arguments.get("jq") or None,
+        jq_args=arguments.get("jq-args"),
+        limit=limit,
+    )

@@ -1,0 +1,106 @@
+"""A curl command as a request."""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import quote
+
+from orgrest.http.curl.errors import CurlError, one_line
+from orgrest.http.curl.forms import form
+from orgrest.http.curl.options import Command, read
+from orgrest.http.curl.shell import split
+from orgrest.http.printing import quote_body
+from orgrest.http.syntax import is_token
+
+# "Copy as cURL (cmd)": quotes behind carets, or lines that a caret continues.
+_CMD = re.compile(r'\s*curl(?:\.exe)? \^"|[^\n]*[ "]\^\r?\n\s+[-^]')
+_CARET = re.compile(r'"[^"]*"|\^(\r?\n|.)', re.DOTALL)
+
+
+def to_request(command: str) -> str:
+    """Turn a curl command into a request in restclient's language.
+
+    Raises CurlError for what cannot be turned into one.
+    """
+    if _CMD.match(command):
+        command = _CARET.sub(lambda m: m[0] if m[1] is None else m[1].strip("\r\n"), command)
+    words = split(command)
+    if words[:1] == ["$"]:
+        words = words[1:]
+    if not words or words[0].rsplit("/", 1)[-1] not in ("curl", "curl.exe"):
+        raise CurlError("a curl command begins with curl")
+    found = read(words[1:])
+    if not found.url:
+        raise CurlError("the command has no URL")
+    return _write(found)
+
+
+def to_block(command: str) -> str:
+    """Turn a curl command into an Org source block. Raises CurlError."""
+    from orgrest.org.text import escape
+
+    return f"#+begin_src restclient\n{escape(to_request(command))}\n#+end_src\n"
+
+
+def _write(found: Command) -> str:
+    """Write what a command says as a request."""
+    if found.files and (found.data is not None or found.files[1:] or found.query):
+        raise CurlError(f"@{found.files[0]} stands beside other data: a body is one file, or text")
+    if found.forms and (found.data is not None or found.files):
+        raise CurlError("the command has a form and other data: a body is one of them")
+    body = None if found.query else found.data
+    headers = list(found.headers)
+    if found.cookies:
+        headers.append(("Cookie", "; ".join(found.cookies)))
+    if found.forms:
+        boundary, body = form(found.forms)
+        headers = _with_boundary(headers, boundary)
+    elif found.json:
+        _add_default(headers, "Content-Type", "application/json")
+        _add_default(headers, "Accept", "application/json")
+    elif body is not None or found.files:
+        _add_default(headers, "Content-Type", "application/x-www-form-urlencoded")
+    method = found.method or ("GET" if body is None and not found.files else "POST")
+    lines = [f"{method} {one_line(_url(found), 'the URL')}"]
+    if found.stripped:
+        name = one_line(found.files[0], "the name of the file")
+        lines.insert(0, f"# curl -d sends {name} without its line ends; here it goes as it is")
+    for name, value in headers:
+        if not is_token(name):
+            raise CurlError(f"not a header name: {name!r}")
+        lines.append(f"{name}: {one_line(value, f'the value of {name}')}")
+    if found.files:
+        lines += ["", f"< {one_line(found.files[0], 'the name of the file')}"]
+    elif body is not None:
+        lines += ["", quote_body(body)]
+    return "\n".join(lines)
+
+
+def _url(found: Command) -> str:
+    """Return the URL with all that other options add to it."""
+    url = found.url if "://" in found.url else f"http://{found.url}"
+    added = [*found.added, *([found.data] if found.query and found.data is not None else [])]
+    if added:
+        url = url.partition("#")[0]
+        url += ("&" if "?" in url else "?") + "&".join(added)
+    if found.user:
+        scheme, _, rest = url.partition("://")
+        user = ":".join(quote(part, safe="") for part in found.user.split(":", 1))
+        url = f"{scheme}://{user}@{rest}"
+    return url
+
+
+def _add_default(headers: list[tuple[str, str]], name: str, value: str) -> None:
+    if not any(given.lower() == name.lower() for given, _ in headers):
+        headers.append((name, value))
+
+
+def _with_boundary(headers: list[tuple[str, str]], boundary: str) -> list[tuple[str, str]]:
+    """Return headers whose Content-Type names the boundary of a form."""
+    _add_default(headers, "Content-Type", "multipart/form-data")
+    return [
+        (name, f"{value}; boundary={boundary}")
+        if name.lower() == "content-type" and "boundary=" not in value
+        else (name, value)
+        for name, value in headers
+    ]

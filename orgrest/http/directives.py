@@ -1,0 +1,119 @@
+"""The directives of request files, `# @name value`: which there are, and what each one does.
+
+A row says what a directive is for, whether it changes what is sent, and, where orgrest cannot do
+what it asks for, why: then the request is an error, because sending it would not be what its author
+meant. A directive that is in no row is told of in a notice. Names are compared without hyphens and
+case, as httpyac does (`@no-redirect` is `@noRedirect`).
+
+Sources: VS Code REST Client's README; JetBrains' HTTP Client reference; httpyac's guide.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+import attrs
+
+
+@attrs.frozen
+class Rule:
+    """What a directive means: its spelling, its value, and what it is for.
+
+    `refused` is the reason why a request with it is not sent, or empty. A directive that `informs`
+    has no effect here: it concerns how another tool shows things.
+    """
+
+    name: str
+    value: str
+    description: str
+    refused: str = ""
+    informs: bool = False
+
+
+_TABLE: Final = (
+    Rule("name", "NAME", "Names the request: others refer to its response by this name."),
+    Rule("title", "TEXT", "A title for the request.", informs=True),
+    Rule("description", "TEXT", "Describes the request.", informs=True),
+    Rule("tag", "TAG, ...", "Tags the request, so that a run can choose it."),
+    Rule("prompt", "NAME [DESCRIPTION]", "Asks for the value of a variable before sending."),
+    Rule("note", "[QUESTION]", "Asks before the request is sent."),
+    Rule("disabled", "[EXPRESSION]", "The request is not sent."),
+    Rule("ref", "NAME", "Sends the named request first, once a run."),
+    Rule("force-ref", "NAME", "Sends the named request first, each time."),
+    Rule("import", "FILE", "The requests and variables of another file can be named here."),
+    Rule("loop", "for N | for NAME of LIST", "Sends the request several times."),
+    Rule("no-redirect", "", "A redirect is not followed."),
+    Rule("no-cookie-jar", "", "Cookies are neither sent nor kept."),
+    Rule(
+        "timeout", "TIME", "How long the response may take: 30 s, 500 ms; a bare number is in ms."
+    ),
+    Rule("messages", "N", "How many messages of a WebSocket or an event stream are listened to."),
+    Rule("connection-timeout", "TIME", "How long connecting may take."),
+    Rule("sleep", "MILLISECONDS", "Waits before the request is sent."),
+    Rule("inject-variables", "", "Variables are replaced in the file of a body, too."),
+    Rule("no-log", "", "The request is not logged.", informs=True),
+    Rule("no-auto-encoding", "", "The URL is sent as it is written.", informs=True),
+    Rule("no-response-view", "", "The response is not shown.", informs=True),
+    Rule("no-streaming-log", "", "Messages are not logged.", informs=True),
+    Rule("extension", "EXTENSION", "The ending of a saved response's file.", informs=True),
+    Rule("language", "LANGUAGE", "The language in which the response is shown.", informs=True),
+    Rule("open-with", "VIEW", "What shows the response.", informs=True),
+    Rule("save", "", "The response is saved instead of shown.", informs=True),
+    Rule("debug", "", "More is logged.", informs=True),
+    Rule("verbose", "", "More is logged.", informs=True),
+    Rule("jwt", "[FIELD]", "Tokens in the response are shown decoded.", informs=True),
+    Rule("response-ref", "FILE", "A stored response of this request.", informs=True),
+    Rule("force-region-delimiter", "", "Only ### ends this request."),
+    Rule("no-gql-parsing", "", "A body that looks like GraphQL is sent as it is."),
+    Rule(
+        "no-reject-unauthorized",
+        "",
+        "Certificates are not verified.",
+        refused="certificates are verified unless the run is started with --insecure",
+    ),
+    Rule("no-client-cert", "", "The client certificate of the settings is not shown."),
+    Rule(
+        "no-proxy",
+        "",
+        "No proxy is used.",
+        refused="the environment variable NO_PROXY names hosts without a proxy",
+    ),
+    Rule(
+        "proxy",
+        "URL",
+        "A proxy for this request.",
+        refused="the environment variables HTTP_PROXY and HTTPS_PROXY name the proxy",
+    ),
+    Rule(
+        "ratelimit",
+        "max N expire MS",
+        "Throttles requests.",
+        refused="requests are not throttled here; take @sleep",
+    ),
+    Rule(
+        "keep-streaming",
+        "",
+        "The connection stays open.",
+        refused="messages are read until a limit of time or number; take @timeout",
+    ),
+    Rule(
+        "grpc-reflection",
+        "",
+        "gRPC's reflection is used.",
+        refused="gRPC is not spoken here",
+    ),
+)
+
+
+def _key(name: str) -> str:
+    return name.replace("-", "").replace("_", "").lower()
+
+
+DIRECTIVES: Final[Mapping[str, Rule]] = {_key(rule.name): rule for rule in _TABLE}
+"""The rules by their names without hyphens, in lower case."""
+
+
+def rule_of(name: str) -> Rule | None:
+    """Return what is known of a directive, however it is spelled, or None."""
+    return DIRECTIVES.get(_key(name))

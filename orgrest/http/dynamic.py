@@ -1,0 +1,410 @@
+"""Dynamic values: what `{{$uuid}}`, `{{$timestamp -1 d}}` and the like give.
+
+They are those of VS Code REST Client, JetBrains' HTTP Client and httpyac. A row of the table says
+how one is written, what it gives, and computes it; `value` finds the row. Each use computes anew,
+as in those tools.
+
+With a seed everything here is repeatable: random values come from a generator with that seed, and
+the clock is at the beginning of the year 2000 (UTC).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Final
+
+import attrs
+
+from orgrest.model import OrgrestError
+
+if TYPE_CHECKING:
+    from datetime import datetime
+    from random import Random
+
+LONGEST: Final = 1_000_000
+"""How many characters a random text may be asked for."""
+
+_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+_DIGITS = "0123456789"
+_UNITS = {
+    "y": "years", "Q": "quarters", "M": "months", "w": "weeks", "d": "days",
+    "h": "hours", "m": "minutes", "s": "seconds", "ms": "milliseconds",
+}  # fmt: skip
+_OFFSET = r"(?:\s+(?P<offset>[+-]?\d{1,9})\s+(?P<unit>ms|[yQMwdhms]))?"
+_SPAN = r"(?:\(\s*(?:(?P<least>-?\d{1,18})\s*,\s*(?P<most>-?\d{1,18})\s*)?\))?"
+_LENGTH = r"(?:\(\s*(?P<length>\d{1,9})?\s*\))?"
+
+
+@attrs.define
+class Surroundings:
+    """What dynamic values are made of, besides what is written in them.
+
+    `environ` looks up a variable of the environment, `dotenv` one of the document's `.env` files,
+    `variable` one of the document's own; each gives None where there is none. `project` is the
+    project's folder. `seed` makes the values repeatable.
+    """
+
+    environ: Callable[[str], str | None]
+    dotenv: Callable[[str], str | None]
+    variable: Callable[[str], str | None]
+    project: str
+    seed: int | None = None
+    _random: Random | None = None
+
+    @property
+    def random(self) -> Random:
+        """The source of random values: the system's, or one with the seed."""
+        from random import Random, SystemRandom
+
+        if self._random is None:
+            self._random = SystemRandom() if self.seed is None else Random(self.seed)  # noqa: S311
+        return self._random
+
+    def now(self) -> datetime:
+        """Return the time in UTC."""
+        from datetime import UTC, datetime
+
+        return datetime.now(UTC) if self.seed is None else datetime(2000, 1, 1, tzinfo=UTC)
+
+
+@attrs.frozen
+class Dynamic:
+    """A dynamic value: how it is written, what it gives, and the pattern and way to compute it.
+
+    What a `secret` one gives is shown nowhere.
+    """
+
+    usage: str
+    description: str
+    pattern: re.Pattern[str]
+    compute: Callable[[re.Match[str], Surroundings], str]
+    secret: bool = False
+
+    @property
+    def name(self) -> str:
+        """The first word of its usage, `$` included."""
+        return re.split(r"[ (]", self.usage, maxsplit=1)[0]
+
+
+def value(text: str, around: Surroundings) -> tuple[str, bool]:
+    """Return what `{{text}}` gives, and whether that is a secret; `text` begins with `$`.
+
+    Raises OrgrestError where there is no such value, or its arguments are not what it takes.
+    """
+    found = find(text)
+    if isinstance(found, str):
+        raise OrgrestError(found, code="bad-dynamic-value")
+    dynamic, match = found
+    return dynamic.compute(match, around), dynamic.secret
+
+
+def find(text: str) -> tuple[Dynamic, re.Match[str]] | str:
+    """Return the row for what is written, and the match of its pattern; or why there is none."""
+    text = text.strip()
+    for dynamic in DYNAMICS:
+        if match := dynamic.pattern.fullmatch(text):
+            return dynamic, match
+    name = re.split(r"[\s(]", text, maxsplit=1)[0]
+    for dynamic in DYNAMICS:
+        if dynamic.name == name:
+            return f"{{{{{text}}}}} is not written as {{{{{dynamic.usage}}}}} is"
+    if name in _FOREIGN:
+        return f"{name} is not known here: {_FOREIGN[name]}"
+    from difflib import get_close_matches
+
+    near = get_close_matches(name, [dynamic.name for dynamic in DYNAMICS], 1)
+    instead = f"; is {near[0]} meant?" if near else ""
+    return f"there is no dynamic value {name}{instead}"
+
+
+_FOREIGN: Final[Mapping[str, str]] = {
+    "$aadToken": "tokens of Azure Active Directory come from VS Code; define a variable instead",
+    "$aadV2Token": "tokens of Azure Active Directory come from VS Code; define a variable instead",
+    "$oidcAccessToken": "write `Authorization: oauth2` with the variables that httpyac takes",
+    "$auth.token": 'write {{$auth.token("ID")}}, with an object ID in Security.Auth',
+    "$historyFolder": "orgrest keeps no history of responses",
+    "$pickFile": "write the file's name",
+}
+
+
+def _uuid(_match: re.Match[str], around: Surroundings) -> str:
+    from uuid import UUID
+
+    return str(UUID(int=around.random.getrandbits(128), version=4))
+
+
+def _shifted(match: re.Match[str], around: Surroundings) -> datetime:
+    """Return the time that an offset such as `-3 h` leads to."""
+    now = around.now()
+    if match["offset"] is None:
+        return now
+    number, unit = int(match["offset"]), _UNITS[match["unit"]]
+    from datetime import timedelta
+
+    try:
+        if unit in ("years", "quarters", "months"):
+            return _months_later(now, number * {"years": 12, "quarters": 3, "months": 1}[unit])
+        return now + timedelta(**{unit: number})
+    except (OverflowError, ValueError) as error:
+        raise OrgrestError(f"{number} {unit} lead out of the calendar") from error
+
+
+def _months_later(time: datetime, months: int) -> datetime:
+    """Add months; a day that the month does not have becomes its last one."""
+    from calendar import monthrange
+
+    index = time.year * 12 + time.month - 1 + months
+    year, month = divmod(index, 12)
+    return time.replace(
+        year=year, month=month + 1, day=min(time.day, monthrange(year, month + 1)[1])
+    )
+
+
+def _timestamp(match: re.Match[str], around: Surroundings) -> str:
+    return str(int(_shifted(match, around).timestamp()))
+
+
+def _iso(time: datetime) -> str:
+    from datetime import timedelta
+
+    text = time.isoformat(
+        timespec="milliseconds" if time.utcoffset() == timedelta(0) else "seconds"
+    )
+    return text.replace("+00:00", "Z")
+
+
+def _datetime(match: re.Match[str], around: Surroundings) -> str:
+    return _formatted(_shifted(match, around), match["format"])
+
+
+def _local(match: re.Match[str], around: Surroundings) -> str:
+    return _formatted(_shifted(match, around).astimezone(), match["format"])
+
+
+def _formatted(time: datetime, form: str) -> str:
+    from datetime import timedelta
+    from email.utils import format_datetime
+
+    if form == "iso8601":
+        return _iso(time)
+    if form == "rfc1123":
+        return format_datetime(time, usegmt=time.utcoffset() == timedelta(0))
+    return _TOKEN.sub(lambda token: _DAYJS.get(token[0], _literal)(time, token), form[1:-1])
+
+
+def _literal(_time: datetime, token: re.Match[str]) -> str:
+    return token[1] if token[1] is not None else token[0]
+
+
+def _zone(time: datetime, separator: str) -> str:
+    text = time.strftime("%z")
+    return f"{text[:3]}{separator}{text[3:5]}"
+
+
+def _ordinal(number: int) -> str:
+    ending = (
+        "th" if 10 <= number % 100 <= 20 else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    )
+    return f"{number}{ending}"
+
+
+_MONTHS = (
+    "January", "February", "March", "April", "May", "June",
+    "July", "August", "September", "October", "November", "December",
+)  # fmt: skip
+_DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+
+# Day.js's tokens (https://day.js.org/docs/en/display/format), which VS Code and httpyac take.
+_TOKEN = re.compile(
+    r"\[([^\]]*)\]|Y{4}|YY|M{1,4}|Do|D{1,2}|d{1,4}|H{1,2}|h{1,2}|A|a|m{1,2}|s{1,2}|S{3}|ZZ?|X|x|Q"
+)
+_DAYJS: Final[Mapping[str, Callable[[datetime, re.Match[str]], str]]] = {
+    "YYYY": lambda time, _: f"{time.year:04}",
+    "YY": lambda time, _: f"{time.year % 100:02}",
+    "M": lambda time, _: str(time.month),
+    "MM": lambda time, _: f"{time.month:02}",
+    "MMM": lambda time, _: _MONTHS[time.month - 1][:3],
+    "MMMM": lambda time, _: _MONTHS[time.month - 1],
+    "D": lambda time, _: str(time.day),
+    "DD": lambda time, _: f"{time.day:02}",
+    "Do": lambda time, _: _ordinal(time.day),
+    "d": lambda time, _: str(time.isoweekday() % 7),
+    "dd": lambda time, _: _DAYS[time.weekday()][:2],
+    "ddd": lambda time, _: _DAYS[time.weekday()][:3],
+    "dddd": lambda time, _: _DAYS[time.weekday()],
+    "H": lambda time, _: str(time.hour),
+    "HH": lambda time, _: f"{time.hour:02}",
+    "h": lambda time, _: str(time.hour % 12 or 12),
+    "hh": lambda time, _: f"{time.hour % 12 or 12:02}",
+    "A": lambda time, _: "AM" if time.hour < 12 else "PM",
+    "a": lambda time, _: "am" if time.hour < 12 else "pm",
+    "m": lambda time, _: str(time.minute),
+    "mm": lambda time, _: f"{time.minute:02}",
+    "s": lambda time, _: str(time.second),
+    "ss": lambda time, _: f"{time.second:02}",
+    "SSS": lambda time, _: f"{time.microsecond // 1000:03}",
+    "Z": lambda time, _: _zone(time, ":"),
+    "ZZ": lambda time, _: _zone(time, ""),
+    "X": lambda time, _: str(int(time.timestamp())),
+    "x": lambda time, _: str(int(time.timestamp() * 1000)),
+    "Q": lambda time, _: str((time.month + 2) // 3),
+}
+
+
+def _integer(match: re.Match[str], around: Surroundings) -> str:
+    """Give a whole number from the first bound up to the second, without the second."""
+    least, most = sorted((int(match["least"] or 0), int(match["most"] or 1000)))
+    return str(around.random.randrange(least, most) if most > least else least)
+
+
+def _float(match: re.Match[str], around: Surroundings) -> str:
+    least, most = sorted((int(match["least"] or 0), int(match["most"] or 1000)))
+    return repr(around.random.uniform(least, most))
+
+
+def _text(alphabet: str) -> Callable[[re.Match[str], Surroundings], str]:
+    def compute(match: re.Match[str], around: Surroundings) -> str:
+        length = int(match["length"] or 10)
+        if length > LONGEST:
+            raise OrgrestError(f"a random text has at most {LONGEST:,} characters")
+        return "".join(around.random.choices(alphabet, k=length))
+
+    return compute
+
+
+def _email(_match: re.Match[str], around: Surroundings) -> str:
+    name = "".join(around.random.choices(_LETTERS[26:], k=10))
+    return f"{name}@example.com"
+
+
+def _environ(match: re.Match[str], around: Surroundings) -> str:
+    """Look up the environment; `%name` names the variable that holds the name."""
+    name = match["name"]
+    if name.startswith("%"):
+        inner = around.variable(name[1:])
+        if inner is None:
+            raise OrgrestError(f"the variable {name[1:]} is not defined")
+        name = inner
+    found = around.environ(name)
+    if found is None:
+        raise OrgrestError(f"the environment variable {name} is not set")
+    return found
+
+
+def _dotenv(match: re.Match[str], around: Surroundings) -> str:
+    name = match["name"]
+    if name.startswith("%"):
+        name = around.variable(name[1:]) or name
+    found = around.dotenv(name)
+    if found is None:
+        raise OrgrestError(f"no .env file beside the document, or above it, sets {name}")
+    return found
+
+
+def _row(
+    usage: str,
+    description: str,
+    pattern: str,
+    compute: Callable[[re.Match[str], Surroundings], str],
+    *,
+    secret: bool = False,
+) -> Dynamic:
+    return Dynamic(usage, description, re.compile(pattern), compute, secret)
+
+
+_FORMAT = r"""(?P<format>rfc1123|iso8601|'[^']*'|"[^"]*")"""
+DYNAMICS: Final = (
+    _row("$uuid", "A random UUID (RFC 9562, version 4).", r"\$uuid", _uuid),
+    _row("$guid", "The same as $uuid.", r"\$guid", _uuid),
+    _row("$random.uuid", "The same as $uuid.", r"\$random\.uuid", _uuid),
+    _row(
+        "$timestamp [-1 d]",
+        "Seconds since 1970, perhaps with an offset in y, M, w, d, h, m, s or ms.",
+        rf"\$timestamp{_OFFSET}",
+        _timestamp,
+    ),
+    _row(
+        "$isoTimestamp",
+        "The time in UTC: 2026-01-31T12:00:00.000Z.",
+        r"\$isoTimestamp",
+        lambda _, around: _iso(around.now()),
+    ),
+    _row(
+        "$datetime iso8601|rfc1123|'YYYY-MM-DD' [1 y]",
+        "The time in UTC, in a format of Day.js, perhaps with an offset.",
+        rf"\$datetime\s+{_FORMAT}{_OFFSET}",
+        _datetime,
+    ),
+    _row(
+        "$localDatetime iso8601|rfc1123|'YYYY-MM-DD' [1 y]",
+        "The same in the local time zone.",
+        rf"\$localDatetime\s+{_FORMAT}{_OFFSET}",
+        _local,
+    ),
+    _row(
+        "$randomInt [MIN MAX]",
+        "A random whole number from MIN (0) up to MAX (1000), without MAX.",
+        r"\$randomInt(?:\s+(?P<least>-?\d{1,18})\s+(?P<most>-?\d{1,18}))?",
+        _integer,
+    ),
+    _row(
+        "$random.integer(MIN, MAX)",
+        "A random whole number from MIN (0) up to MAX (1000), without MAX.",
+        rf"\$random\.integer{_SPAN}",
+        _integer,
+    ),
+    _row(
+        "$random.float(MIN, MAX)",
+        "A random number from MIN (0) to MAX (1000).",
+        rf"\$random\.float{_SPAN}",
+        _float,
+    ),
+    _row(
+        "$random.alphabetic(LENGTH)",
+        "Random letters (10).",
+        rf"\$random\.alphabetic{_LENGTH}",
+        _text(_LETTERS),
+    ),
+    _row(
+        "$random.alphanumeric(LENGTH)",
+        "Random letters, digits and underscores (10).",
+        rf"\$random\.alphanumeric{_LENGTH}",
+        _text(_LETTERS + _DIGITS + "_"),
+    ),
+    _row(
+        "$random.hexadecimal(LENGTH)",
+        "Random hexadecimal digits (10).",
+        rf"\$random\.hexadecimal{_LENGTH}",
+        _text(_DIGITS + "ABCDEF"),
+    ),
+    _row("$random.email", "A random address at example.com.", r"\$random\.email(?:\(\))?", _email),
+    _row(
+        "$processEnv NAME",
+        "A variable of the environment; %NAME takes its name from the variable NAME.",
+        r"\$processEnv\s+(?P<name>%?\S+)",
+        _environ,
+        secret=True,
+    ),
+    _row(
+        "$env.NAME",
+        "A variable of the environment.",
+        r"\$env\.(?P<name>\w+)",
+        _environ,
+        secret=True,
+    ),
+    _row(
+        "$dotenv NAME",
+        "A variable of the .env file beside the document.",
+        r"\$dotenv\s+(?P<name>%?\S+)",
+        _dotenv,
+        secret=True,
+    ),
+    _row(
+        "$projectRoot",
+        "The project's folder.",
+        r"\$projectRoot",
+        lambda _, around: around.project,
+    ),
+)
+"""All dynamic values. `$input` and `$password` ask, and are prompts (`environments`)."""

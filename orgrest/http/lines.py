@@ -1,0 +1,107 @@
+"""The lines of a source, read one after the other by those who know what they mean."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import attrs
+
+from orgrest.http.syntax import Template
+from orgrest.model import Span
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+BLANKS = " \t\r"
+
+
+@attrs.frozen
+class Line:
+    """A line of the source: its text without trailing blanks, and where it starts."""
+
+    text: str
+    start: int
+    raw: str
+
+    @property
+    def indent(self) -> int:
+        """How many blanks it starts with."""
+        return len(self.text) - len(self.text.lstrip(" \t"))
+
+    @property
+    def end(self) -> int:
+        """Where its text ends."""
+        return self.start + len(self.text)
+
+    @property
+    def span(self) -> Span:
+        """Where its text stands."""
+        return Span(self.start, self.end)
+
+    def dedented(self, indent: int) -> tuple[str, int]:
+        """Return the text without up to `indent` leading blanks, and where it then starts."""
+        return _dedent(self.text, self.start, indent)
+
+
+class Lines:
+    """All lines of a source; `at` is the index of the one that is read next."""
+
+    def __init__(self, text: str) -> None:
+        self.all = [Line(raw.rstrip(BLANKS), start, raw) for start, raw in _split(text)]
+        self.at = 0
+
+    @property
+    def left(self) -> bool:
+        """Whether there is a line that was not read."""
+        return self.at < len(self.all)
+
+    @property
+    def next(self) -> Line:
+        """The line that is read next."""
+        return self.all[self.at]
+
+    def skip_to_comment(self, indent: int = 0) -> None:
+        """Go to the next line that starts with `#` where its indentation is taken away."""
+        while self.left and not self.next.dedented(indent)[0].startswith("#"):
+            self.at += 1
+
+    def here_document(self, word: str | None, indent: int) -> tuple[Template, int] | None:
+        """Take the lines of a here-document and the line that ends it.
+
+        That one is `word`, or starts with `#` where `word` is None. Returns the text and where the
+        whole ends, or None when nothing ends it: then everything is taken.
+        """
+        texts: list[str] = []
+        anchors: list[tuple[int, int]] = []
+        size = 0
+        while self.left:
+            line = self.next
+            self.at += 1
+            text, start = line.dedented(indent)
+            if text == word or (word is None and text.startswith("#")):
+                empty = ((0, line.start),)
+                return Template("\n".join(texts), tuple(anchors) or empty), line.end
+            if word is not None:
+                text, start = _dedent(line.raw.rstrip("\r"), line.start, indent)
+            texts.append(text)
+            anchors.append((size, start))
+            size += len(text) + 1
+        return None
+
+
+def one_line(text: str, offset: int) -> Template:
+    """Return the template of a text that stands on one line."""
+    return Template(text, ((0, offset),))
+
+
+def _dedent(text: str, start: int, indent: int) -> tuple[str, int]:
+    removed = min(indent, len(text) - len(text.lstrip(" \t")))
+    return text[removed:], start + removed
+
+
+def _split(text: str) -> Iterator[tuple[int, str]]:
+    """Return the lines of `text` and where they start: LF ends a line, nothing else does."""
+    start = 0
+    for line in text.split("\n"):
+        yield start, line
+        start += len(line) + 1

@@ -1,0 +1,50 @@
+"""Request texts read by the rules of the language that they are in.
+
+A block in `restclient` is in restclient's language, one in `verb` in verb's. Request files, and
+blocks in `http` and `rest`, are in the common language of VS Code REST Client, JetBrains' HTTP
+Client and httpyac, unless their own marks say that they are restclient's.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from orgrest.http import requestfile, requests, verb
+from orgrest.org.blocks import VERB
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from orgrest.http.syntax import Document
+    from orgrest.model import Source
+
+
+@lru_cache(4)
+def is_restclient_around(document: str) -> bool:
+    """Tell whether the marks of an Org document say that blocks without marks are restclient's."""
+    return bool(requestfile.is_restclient(document))
+
+
+def read(
+    source: Source, language: str = "http", names: Iterable[str] = (), around: str = ""
+) -> Document:
+    """Read a request file or a block's text; never raises, as the readers do not.
+
+    `language` is the block's. `names` are variables that stand outside of the text (`:var`): where
+    it uses one of them as `:name`, it is restclient's. `around` is the Org document of a block
+    without marks: its marks decide then.
+    """
+    if language == VERB:
+        return verb.parse(source)
+    text = source.text
+    if language == "restclient" or (found := requestfile.is_restclient(text)):
+        return requests.parse(source)
+    if found is None:
+        used = "|".join(re.escape(name) for name in names)
+        if used and re.search(rf":(?:{used})(?![\w-])", text):
+            return requests.parse(source)
+        if around and is_restclient_around(around):
+            return requests.parse(source)
+    return requestfile.parse(source)

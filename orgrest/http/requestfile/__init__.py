@@ -1,0 +1,66 @@
+r"""The request files of VS Code REST Client, JetBrains' HTTP Client and httpyac, as one language.
+
+The three tools share most of their language, and a file that keeps to it means the same in all:
+
+    @host = https://example.org        a variable, used as {{host}}
+    ### Log in                         separates requests, and names the one below it
+    # @name login                      a directive (also `// @name login`); other `#` and `//` lines
+    POST {{host}}/login                are comments, in bodies, too
+        ?verbose=1
+    Content-Type: application/json
+
+    {"user": "me"}                     the body; `< file`, `<@ file`, `<@latin1 file` put a file in
+    > {% client.log("answered") %}     JavaScript for the response; `> file.js`; `< {% %}` before it
+    ?? status == 200                   an assertion
+    >> answer.json                     where the response is saved; `>>!` overwrites
+
+    GET {{host}}/a                     a line with a method begins a request even without ###
+    https://example.org/b              and so does a URL, below ###; its method is GET
+
+`{{` alone on a line begins a script of httpyac's (`{{@response`, `{{+`), which `}}` ends. `<> file`
+names a stored response; a response pasted below its request (`HTTP/1.1 200 OK`) is skipped with a
+notice. `import file`, `run file` and `run #name` are JetBrains', `# @import file` is httpyac's.
+
+Rules: like `restclient.parse`, this one never raises and reads each line once or twice. What some
+tool gives a meaning and orgrest does not is a problem of its request, which is then not sent; a
+line that means nothing where it stands is a problem, too, never a part of the body.
+
+Sources: the tools' documentation; where that leaves a question open, httpyac's parser is followed.
+
+The modules: `marks` has the patterns, `region` what is read of one request, `reader` the pass over
+the lines, and `lines`, `request` and `scripts` the steps that it takes.
+"""
+
+from __future__ import annotations
+
+from orgrest.http.requestfile import lines, request, scripts
+from orgrest.http.requestfile.marks import begins_request, is_restclient
+from orgrest.http.requestfile.reader import Reader
+from orgrest.http.syntax import Document
+from orgrest.model import Source
+
+__all__ = ["STEPS", "begins_request", "is_restclient", "parse"]
+
+STEPS = (
+    lines.separator,
+    lines.comment,
+    request.skipped,
+    lines.import_line,
+    request.request_line,
+    lines.definition,
+    scripts.handler,
+    scripts.script_of_httpyac,
+    scripts.after_response,
+    request.pasted_response,
+    request.header,
+    request.body_line,
+)
+"""What a line is asked about, in this order."""
+
+
+def parse(source: Source | str) -> Document:
+    """Read a request file in the tools' common language.
+
+    Never raises: what is wrong is in the document's and its requests' `problems`.
+    """
+    return Reader(source if isinstance(source, Source) else Source(source)).document(STEPS)

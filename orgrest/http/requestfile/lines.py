@@ -1,0 +1,121 @@
+"""Lines that may stand anywhere: separators, comments, directives, imports, definitions.
+
+Steps of the reader: each gets a line and its text without blanks around it, and tells whether it
+took it.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from orgrest.http.directives import rule_of
+from orgrest.http.requestfile.marks import (
+    COLON_DEFINITION,
+    DEFINITION,
+    DIRECTIVE,
+    IMPORT,
+    MARKDOWN,
+    RUN,
+    SEPARATOR,
+)
+from orgrest.http.requestfile.region import at_offset
+from orgrest.http.syntax import Comment, Definition, Directive, Import
+from orgrest.model import Span
+
+if TYPE_CHECKING:
+    from orgrest.http.requestfile.reader import Reader
+    from orgrest.http.requestfile.region import Line
+
+
+def separator(reader: Reader, line: Line, text: str) -> bool:
+    """Take `### name`."""
+    match = SEPARATOR.fullmatch(text)
+    if match is None:
+        return False
+    name = match["name"].strip() or None
+    reader.close(line.offset, name)
+    reader.items.append(Comment(text, name, line.span))
+    return True
+
+
+def comment(reader: Reader, line: Line, text: str) -> bool:
+    """Take a comment, and the directive in it."""
+    if text.startswith("/*") and not reader.region.in_body:
+        return _long_comment(reader, line, text)
+    if not text.startswith(("#", "//")):
+        return False
+    if reader.region.in_body and reader.region.is_of_type(MARKDOWN):
+        return False
+    reader.items.append(Comment(text, None, line.span))
+    if match := DIRECTIVE.fullmatch(text):
+        _directive(reader, line, match)
+    return True
+
+
+def _long_comment(reader: Reader, line: Line, text: str) -> bool:
+    first = line
+    while not text.endswith("*/") and reader.at < len(reader.lines):
+        line = reader.lines[reader.at]
+        text = line.text
+        reader.at += 1
+    if not text.endswith("*/"):
+        reader.problem(first.start, "this comment never ends: */ is missing", "unclosed-comment")
+    reader.items.append(Comment(first.text, None, Span(first.offset, line.span.end)))
+    return True
+
+
+def _directive(reader: Reader, line: Line, match: re.Match[str]) -> None:
+    name, value = match["name"], line.template(match, "value")
+    rule = rule_of(name)
+    if rule is None:
+        reader.notice(line.start, f"@{name} is no directive that is known here", "directive")
+        return
+    if rule.refused:
+        reader.problem(line.start, f"@{name} is not understood here: {rule.refused}", "directive")
+    elif rule.name == "import":
+        reader.items.append(Import(value, None, False, line.span))
+    elif rule.name in ("name", "ref", "force-ref") and not value.text:
+        reader.problem(line.start, f"@{name} needs a name behind it", "directive")
+    reader.region.directives.append(Directive(rule.name, value, line.span))
+
+
+def import_line(reader: Reader, line: Line, text: str) -> bool:
+    """Take `import file`, `run file` and `run #name`."""
+    match = None if reader.region.begun else IMPORT.fullmatch(text)
+    what = RUN.fullmatch(match["what"]) if match else None
+    if match is None or what is None:
+        return False
+    if what["values"]:
+        reader.problem(line.start, "run takes no values here: define @name = value", "run")
+    offset = line.start + match.start("what")
+    path = at_offset(what["path"], offset + what.start("path")) if what["path"] else None
+    request = what["request"] and what["request"].strip()
+    reader.items.append(Import(path, request, match["word"] == "run", line.span))
+    return True
+
+
+def definition(reader: Reader, line: Line, text: str) -> bool:
+    """Take `@name = value`, and restclient's `:name = value` above a request."""
+    match = DEFINITION.fullmatch(text)
+    mark = "@"
+    if match is None and not reader.region.begun:
+        match, mark = COLON_DEFINITION.fullmatch(text), ":"
+    if match is None:
+        return False
+    start = line.start
+    if mark == ":" and match["value"].startswith("<<"):
+        reason = "a value of several lines is restclient's; a line like @name = value sets one"
+        reader.problem(start, reason, "bad-definition")
+    name_end = start + match.end("name")
+    definition = Definition(
+        name=match["name"],
+        operator=match["operator"] if mark == ":" else "=",
+        value=line.template(match, "value"),
+        span=Span(line.offset, line.span.end),
+        name_span=Span(start, name_end),
+        mark=mark,
+    )
+    reader.known.add(definition)
+    reader.items.append(definition)
+    return True

@@ -1,0 +1,88 @@
+"""What each kind of line of a request file looks like, and what tells the dialects apart."""
+
+from __future__ import annotations
+
+import re
+
+from orgrest.http.syntax import TCHARS
+
+METHODS = (
+    "GET|POST|PUT|DELETE|PATCH|HEAD|OPTIONS|CONNECT|TRACE|PROPFIND|PROPPATCH|MKCOL|COPY|MOVE|LOCK|"
+    "UNLOCK|CHECKOUT|CHECKIN|REPORT|MERGE|MKACTIVITY|MKWORKSPACE|VERSION-CONTROL|BASELINE-CONTROL|"
+    "MKCALENDAR|ACL|SEARCH|QUERY|GRAPHQL|WEBSOCKET|WSS|WS|SSE|EVENTSOURCE"
+)
+FOREIGN_METHODS = {
+    "GRPC": "gRPC is not spoken here: httpyac and JetBrains' HTTP Client send such requests",
+    "MQTT": "MQTT is not spoken here: httpyac sends such requests",
+    "AMQP": "AMQP is not spoken here: httpyac sends such requests",
+    "RSOCKET": "RSocket is not spoken here: JetBrains' HTTP Client sends such requests",
+}
+# What can be a URL: with a scheme, a path, from a variable, or a host without a scheme.
+URL = (
+    r"(?:[A-Za-z][A-Za-z0-9+.-]*://|/|\{\{|\*$|localhost\b|\[[0-9A-Fa-f:.]+\]|"
+    r"[A-Za-z0-9_](?:[A-Za-z0-9_-]|\{\{[^{}]*\}\})*(?:\.[A-Za-z0-9_-]+|:(?:\d|\{\{)|\{\{|/))"
+)
+REQUEST = re.compile(
+    rf"(?P<method>(?i:{METHODS})|{'|'.join(FOREIGN_METHODS)}|{TCHARS}(?=[ \t]+{URL}))"
+    r"[ \t]+(?P<target>\S.*)"
+)
+# Within a request, only these begin the next one: words of a body must not.
+NEXT_REQUEST = re.compile(
+    rf"(?P<method>{METHODS}|{'|'.join(FOREIGN_METHODS)})[ \t]+(?P<target>{URL}.*)"
+)
+BARE = re.compile(rf"(?P<target>{URL}\S*(?:[ \t]+HTTP/\d(?:\.\d)?)?)")
+SEPARATOR = re.compile(r"#{3,}(?P<name>.*)")
+DIRECTIVE = re.compile(r"(?:#+|//+)[ \t]*@(?P<name>[A-Za-z][\w-]*)(?:[ \t:=]+(?P<value>.*))?")
+DEFINITION = re.compile(
+    r"@(?:global\.)?(?P<name>[^\s=:{}\"']+)[ \t]*(?P<operator>:?=)[ \t]*(?P<value>.*)"
+)
+COLON_DEFINITION = re.compile(r":(?P<name>[^\s:={}]+)[ \t]*(?P<operator>:?=)[ \t]*(?P<value>.*)")
+VERSION = re.compile(r"[ \t]+HTTP/(\d(?:\.\d)?)$", re.IGNORECASE)
+HEADER = re.compile(rf"(?P<name>(?:{TCHARS}|\{{\{{[^{{}}]+\}}\}})+)[ \t]*:(?:[ \t]*)(?P<value>.*)")
+HEADER_VARIABLE = re.compile(r"\{\{[ \t]*([^\s{}]+)[ \t]*\}\}")
+CONTINUED = re.compile(r"[?&/#]|\{\{[^{}]*\}\}[^\s:]*$")
+RESPONSE = re.compile(r"HTTP/\d(?:\.\d)?[ \t]+\d{3}\b.*")
+SCRIPT_LINE = re.compile(r"(?P<mark>[<>])[ \t]*\{%(?P<text>.*?)(?P<end>%\})?")
+SCRIPT_FILE = re.compile(r"(?P<mark>[<>])[ \t]+(?P<path>[^\s{%}]+(?:\.js|\.mjs|\.ts))")
+HANDLER_FILE = re.compile(r">[ \t]+(?P<path>[^\s{%}>][^{%}]*)")
+HTTPYAC = re.compile(
+    r"\{\{(?:@js[ \t]+)?(?P<every>[+@]?)(?P<event>request|streaming|response|after|"
+    r"responseLogging)?",
+    re.IGNORECASE,
+)
+SAVING = re.compile(r">>(?P<force>!?)[ \t]+(?P<path>\S.*)")
+HISTORY = re.compile(r"<>[ \t]*(?P<path>\S.*)")
+ASSERTION = re.compile(r"\?\?[ \t]*(?P<text>.*)")
+INCLUSION = re.compile(r"<(?:(?P<expand>@)(?P<encoding>[\w-]+)?)?[ \t]+(?P<path>(?!\{%)\S.*)")
+IMPORT = re.compile(r"(?P<word>import|run)[ \t]+(?P<what>\S.*)")
+RUN = re.compile(r"(?P<path>[^#\s][^#]*?)?(?:[ \t]*#(?P<request>[^(]+?))?[ \t]*(?P<values>\(.*)?")
+MULTIPART = re.compile(r"(?i:multipart/(?!form-data)|message/|application/http\b)")
+MARKDOWN = re.compile(r"(?i:text/(?:x-)?markdown)")
+
+# What restclient's files have and no other tool's, and what the others' have.
+RESTCLIENT = re.compile(
+    r"^[ \t]*(?::[^\s:=/{}]+[ \t]*:?=|:[A-Za-z_][\w-]*[ \t]*$|->[ \t]|<<[A-Za-z_]\w*[ \t]*$|"
+    r"[A-Z]{3,}[ \t]+:[^\s:=/\d])",
+    re.MULTILINE,
+)
+COMMON = re.compile(
+    r"^[ \t]*(?:@[^\s=:{}]+[ \t]*:?=|(?:#|//)+[ \t]*@[A-Za-z]|[<>][ \t]*\{%|\?\?[ \t]|>>!?[ \t]|"
+    r"<>[ \t]|<@|\{\{(?:@\w+|\+\w*)?[ \t]*$)|\{\{[ \t]*\$",
+    re.MULTILINE,
+)
+
+
+def is_restclient(text: str) -> bool | None:
+    """Tell whether a text is in restclient's language, by its own marks; None where it has none.
+
+    Those are `:name = value`, `:name` alone on a line, `-> jq-set-var`, a body in `<<END`, and a
+    URL that begins with `:name`; a mark of the other tools, such as `@name = value`, decides.
+    """
+    if COMMON.search(text) is not None:
+        return False
+    return True if RESTCLIENT.search(text) is not None else None
+
+
+def begins_request(text: str) -> bool:
+    """Whether a line begins a request wherever it stands."""
+    return NEXT_REQUEST.fullmatch(text.strip()) is not None

@@ -1,0 +1,117 @@
+"""One pass over the lines of a request file: where the reader is, and what it has read so far."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeAlias
+
+import attrs
+
+from orgrest.http.requestfile.region import Line, Region, body_of, lines_of, target_of
+from orgrest.http.syntax import (
+    Comment,
+    Definition,
+    Definitions,
+    Document,
+    Import,
+    ParsedRequest,
+    Script,
+)
+from orgrest.model import Notice, OrgrestError, RequestSyntaxError, Source, Span
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    Step: TypeAlias = "Callable[[Reader, Line, str], bool]"
+
+
+class Reader:
+    """The state of a pass over a source; `at` is the line that is read next.
+
+    A line is asked about in the order of the steps: the first one that knows it takes it, and the
+    lines that belong to it.
+    """
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.items: list[Comment | Definition | Import | ParsedRequest] = []
+        self.problems: list[OrgrestError] = []
+        self.notices: list[Notice] = []
+        self.scripts: list[Script] = []
+        self.known = Definitions()
+        self.lines = lines_of(source.text)
+        self.at = 0
+        self.region = Region(0, None)
+
+    def document(self, steps: Sequence[Step]) -> Document:
+        """Read all lines, each by the first of the steps that takes it."""
+        while self.at < len(self.lines):
+            line = self.lines[self.at]
+            self.at += 1
+            if not any(step(self, line, line.text) for step in steps):
+                reason = (
+                    "this line means nothing here: a request is a line like "
+                    "GET https://example.org/, and a comment begins with #"
+                )
+                self.problem(line.start, reason, "unknown-line")
+        self.close(len(self.source.text))
+        nothing = not any(isinstance(item, ParsedRequest | Import) for item in self.items)
+        if nothing and not self.problems:
+            reason = "no request here: a request is a line like GET https://example.org/"
+            self.problems.append(RequestSyntaxError.at(self.source, 0, reason, "no-request"))
+        return Document(
+            self.source,
+            tuple(self.items),
+            tuple(self.problems),
+            tuple(self.notices),
+            tuple(self.scripts),
+        )
+
+    def problem(self, offset: int, reason: str, code: str) -> None:
+        """Note what keeps the request of this region from being sent."""
+        self.region.problems.append(RequestSyntaxError.at(self.source, offset, reason, code))
+
+    def notice(self, offset: int, reason: str, code: str) -> None:
+        """Note what the user should know of this region."""
+        self.region.notices.append(Notice.at(self.source, offset, reason, code))
+
+    def close(self, end: int, title: str | None = None) -> None:
+        """End the region here, and begin the next one."""
+        region = self.region
+        self.known.scripts += region.scripts
+        if region.begun:
+            self.items.append(self._finished(region, end))
+        else:
+            for assertion in region.assertions:
+                reason = "there is no request here of whose response this could hold"
+                self.problem(assertion.span.start, reason, "unknown-line")
+            self.problems += region.problems
+            self.notices += region.notices
+            self.scripts += [attrs.evolve(script, every=True) for script in region.scripts]
+        self.region = Region(end, title)
+
+    def _finished(self, region: Region, end: int) -> ParsedRequest:
+        target, version = target_of(region.url)
+        named = next((one for one in reversed(region.directives) if one.name == "name"), None)
+        name = named.value.text if named is not None else region.title
+        assert region.method_span is not None  # noqa: S101  # begun
+        return ParsedRequest(
+            method=region.method,
+            target=target,
+            version=version,
+            headers=tuple(region.headers),
+            captures=(),
+            body=body_of(region),
+            name=name or None,
+            problems=tuple(region.problems),
+            notices=tuple(region.notices),
+            source=self.source,
+            span=Span(region.method_span.start, region.end),
+            method_span=region.method_span,
+            known=self.known,
+            directives=tuple(region.directives),
+            scripts=tuple(region.scripts),
+            assertions=tuple(region.assertions),
+            savings=tuple(region.savings),
+            region=Span(region.start, end),
+            shared_scripts=self.scripts,
+        )

@@ -1,0 +1,147 @@
+"""What stands between two separators of a request file, as far as it was read, and its lines."""
+
+from __future__ import annotations
+
+import re
+
+import attrs
+
+from orgrest.http.requestfile.marks import MULTIPART, VERSION
+from orgrest.http.syntax import (
+    Assertion,
+    Body,
+    Directive,
+    HeaderLine,
+    HeaderVariable,
+    Inclusion,
+    Saving,
+    Script,
+    Template,
+)
+from orgrest.model import Notice, OrgrestError, Span
+
+
+@attrs.frozen
+class Line:
+    """A line without its end; `text` is what stands between its blanks, at `start`."""
+
+    raw: str
+    offset: int
+
+    @property
+    def text(self) -> str:
+        """What stands between the blanks."""
+        return self.raw.strip(" \t")
+
+    @property
+    def start(self) -> int:
+        """The offset of `text` in the source."""
+        return self.offset + len(self.raw) - len(self.raw.lstrip(" \t"))
+
+    @property
+    def span(self) -> Span:
+        """The whole line, without its end."""
+        return Span(self.offset, self.offset + len(self.raw))
+
+    def template(self, match: re.Match[str], group: str) -> Template:
+        """Return what a group of a match of `text` holds, without blanks around it."""
+        found = match[group] or ""
+        at = match.start(group) if match[group] is not None else match.end()
+        stripped = found.lstrip(" \t")
+        return at_offset(stripped.rstrip(" \t"), self.start + at + len(found) - len(stripped))
+
+
+def at_offset(text: str, offset: int) -> Template:
+    """Return a text that stands at an offset of the source."""
+    return Template(text, ((0, offset),))
+
+
+@attrs.define(eq=False)
+class Region:
+    """What stands between two separators, as far as it was read."""
+
+    start: int
+    title: str | None
+    method: str = ""
+    method_span: Span | None = None
+    url: list[tuple[str, int]] = attrs.field(factory=list)
+    headers: list[HeaderLine | HeaderVariable] = attrs.field(factory=list)
+    body: list[tuple[str, int]] = attrs.field(factory=list)
+    files: list[tuple[int, Template, str | None]] = attrs.field(factory=list)
+    directives: list[Directive] = attrs.field(factory=list)
+    scripts: list[Script] = attrs.field(factory=list)
+    assertions: list[Assertion] = attrs.field(factory=list)
+    savings: list[Saving] = attrs.field(factory=list)
+    problems: list[OrgrestError] = attrs.field(factory=list)
+    notices: list[Notice] = attrs.field(factory=list)
+    end: int = 0
+    in_body: bool = False
+    closed: bool = False  # a pasted response follows
+
+    @property
+    def begun(self) -> bool:
+        """Whether its request line was read."""
+        return self.method_span is not None
+
+    def is_of_type(self, pattern: re.Pattern[str]) -> bool:
+        """Tell whether its Content-Type matches `pattern`."""
+        return any(
+            isinstance(header, HeaderLine)
+            and header.name.text.lower() == "content-type"
+            and pattern.match(header.value.text)
+            for header in self.headers
+        )
+
+    def is_delimited(self) -> bool:
+        """Tell whether only a separator ends it: parts of its body may look like requests."""
+        forced = any(one.name == "force-region-delimiter" for one in self.directives)
+        return forced or self.is_of_type(MULTIPART)
+
+
+def lines_of(text: str) -> list[Line]:
+    """Return the lines of a source, without a byte order mark and their ends."""
+    lines = []
+    start = 1 if text.startswith("\ufeff") else 0  # a byte order mark
+    for raw in text[start:].split("\n"):
+        lines.append(Line(raw.removesuffix("\r"), start))
+        start += len(raw) + 1
+    return lines
+
+
+def joined(pieces: list[tuple[str, int]], mark: str = "\n") -> Template:
+    """Return pieces, each with its offset, as one text with `mark` between them."""
+    anchors = []
+    size = 0
+    for text, offset in pieces:
+        anchors.append((size, offset))
+        size += len(text) + len(mark)
+    return Template(mark.join(text for text, _ in pieces), tuple(anchors))
+
+
+def target_of(url: list[tuple[str, int]]) -> tuple[Template, str | None]:
+    """Return the URL out of its lines, and the HTTP version that stood behind the first."""
+    text, offset = url[0]
+    version = None
+    if match := VERSION.search(text):
+        version = match[1]
+        url = [(text[: match.start()].rstrip(" \t"), offset), *url[1:]]
+    return joined(url, ""), version
+
+
+def body_of(region: Region) -> Body | None:
+    """Return the body out of its lines, without the empty ones at its end."""
+    lines = region.body
+    files = {index for index, _, _ in region.files}
+    while lines and not lines[-1][0].strip(" \t") and len(lines) - 1 not in files:
+        lines = lines[:-1]
+    if not lines:
+        return None
+    template = joined(lines)
+    ends = [start for start, _ in template.anchors]
+    inclusions = tuple(
+        Inclusion(ends[index], ends[index] + len(lines[index][0]), path, encoding)
+        for index, path, encoding in region.files
+    )
+    last, offset = lines[-1]
+    span = Span(lines[0][1], offset + len(last))
+    return Body(template, None, inclusions, span)

@@ -1,0 +1,301 @@
+r"""restclient's request language: text to requests, with the place of every part.
+
+The language is restclient.el's (https://github.com/pashky/restclient.el), read line by line:
+
+    # comment                          ends the request above it
+    ### name                           the same, and names the request below it
+    :name = value                      a variable; `<<` takes the lines up to the next `#` line,
+    :name = <<                         `<<WORD` those up to a line that is WORD
+    several lines
+    #
+    POST https://example.org/:id       method and URL, perhaps `HTTP/1.1`; lines that start with
+      ?page=2                          `?` or `&` right below continue the URL
+      &size=10
+    Content-Type: application/json     headers
+    :name                              a variable that holds header lines
+    -> jq-set-var :id .id              after the response, set a variable from it
+                                       an empty line, then the body, up to a `#` line
+    {"a": ":name", "b": "{{name}}"}
+
+A body is text, or `< file`, or, where it must hold lines that start with `#` or blanks at the ends
+of lines, a here-document:
+
+    <<END
+    # a Markdown heading
+    END
+
+Rules: `parse` never raises and looks at each line once or twice; what is wrong with a request is in
+its `problems`, so that an editor can show all of it and an evaluation refuse only that request. A
+request may be indented; its lines then lose that much indentation. Trailing blanks of lines and
+blank lines at the end of a body are dropped, as restclient's Org support does. A comment among the
+headers is skipped; it ends the request where what follows it, blank lines aside, begins another one
+(a request line, a definition, `###`) or is nothing.
+
+`printing.print_document` is the inverse: the canonical text of what was parsed.
+"""
+
+from __future__ import annotations
+
+import re
+
+from orgrest.http.bodies import BodyReader
+from orgrest.http.grammar import (
+    DEFINITION,
+    FOREIGN,
+    HEADER,
+    HEADER_VARIABLE,
+    HERE,
+    HOOK,
+    REQUEST,
+    SET_VAR,
+    VERSION,
+    is_request_line,
+)
+from orgrest.http.lines import Line, Lines, one_line
+from orgrest.http.syntax import (
+    Body,
+    Comment,
+    Definition,
+    Definitions,
+    Document,
+    HeaderLine,
+    HeaderVariable,
+    ParsedRequest,
+    Template,
+    Text,
+)
+from orgrest.model import Capture, Notice, OrgrestError, RequestSyntaxError, Source, Span
+
+
+def parse(source: Source | str) -> Document:
+    """Read a block's text or a request file.
+
+    Never raises: what is wrong is in the document's and its requests' `problems`.
+    """
+    return _DocumentReader(source if isinstance(source, Source) else Source(source)).document()
+
+
+class _DocumentReader:
+    """One pass over the lines of a source: what stands between requests."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.items: list[Comment | Text | Definition | ParsedRequest] = []
+        self.problems: list[OrgrestError] = []
+        self.notices: list[Notice] = []
+        self.known = Definitions()
+        self._lines = Lines(source.text)
+        self._name: str | None = None
+
+    def document(self) -> Document:
+        while self._lines.left:
+            self._item()
+        if not self.problems and not any(isinstance(i, ParsedRequest) for i in self.items):
+            reason = "no request here: a request is a line like GET https://example.org/"
+            self._problem(0, reason, "no-request")
+        return Document(self.source, tuple(self.items), tuple(self.problems), tuple(self.notices))
+
+    def _problem(self, offset: int, reason: str, code: str) -> None:
+        self.problems.append(RequestSyntaxError.at(self.source, offset, reason, code))
+
+    def _item(self) -> None:
+        line = self._lines.next
+        text = line.text.lstrip(" \t")
+        if not text.startswith("#") and (request := REQUEST.fullmatch(text)):
+            reader = _RequestReader(self.source, self._lines, request)
+            self.items.append(reader.read(self._name, self.known))
+            self._name = None
+            return
+        self._lines.at += 1
+        if text.startswith("#"):
+            self._comment(line, text)
+        elif definition := DEFINITION.fullmatch(text):
+            self._definition(line, definition)
+        elif text:
+            self._text(line, text)
+
+    def _comment(self, line: Line, text: str) -> None:
+        name = None
+        if text.startswith("###"):
+            name = text.lstrip("#").strip() or None
+            self._name = name
+        self.items.append(Comment(text, name, line.span))
+
+    def _text(self, line: Line, text: str) -> None:
+        self.items.append(Text(text, line.span))
+        if match := FOREIGN.fullmatch(text):
+            instead = f":{match[1]} = {match[2]}" if match[1] else f"GET {match[3]}"
+            reason = f"this line is skipped; restclient's language writes {instead}"
+            start = line.start + line.indent
+            self.notices.append(Notice.at(self.source, start, reason, "skipped-line"))
+
+    def _definition(self, line: Line, match: re.Match[str]) -> None:
+        base = line.start + line.indent
+        value = one_line(match[3], base + match.start(3))
+        end = line.end
+        if here := HERE.fullmatch(match[3]):
+            found = self._lines.here_document(here[1], line.indent)
+            if found is None:
+                what = f"a line that is {here[1]}" if here[1] else "a line that starts with #"
+                reason = f"this << never ends: {what} is missing"
+                self._problem(base + match.start(3), reason, "unclosed-here")
+                return
+            value, end = found
+        definition = Definition(
+            name=match[1],
+            operator=match[2],
+            value=value,
+            span=Span(line.start, end),
+            name_span=Span(base, base + 1 + len(match[1])),
+        )
+        self.known.add(definition)
+        self.items.append(definition)
+
+
+class _RequestReader:
+    """One request: its first line, the lines below it that continue the URL, headers, the body."""
+
+    def __init__(self, source: Source, lines: Lines, first: re.Match[str]) -> None:
+        self.source = source
+        self._lines = lines
+        self._first = first
+        line = lines.next
+        self._indent = line.indent
+        self._start = line.start + line.indent
+        self._end = line.end
+        self._url = [(first[2], self._start + first.start(2))]
+        self._headers: list[HeaderLine | HeaderVariable] = []
+        self._captures: list[Capture] = []
+        self._body: Body | None = None
+        self._problems: list[OrgrestError] = []
+        self._notices: list[Notice] = []
+
+    def read(self, name: str | None, known: Definitions) -> ParsedRequest:
+        """Take the lines of the request; `name` and `known` are what stands above it."""
+        self._lines.at += 1
+        while self._lines.left:
+            line = self._lines.next
+            text = line.text.lstrip(" \t")
+            if text.startswith("#"):
+                if self._skip_comments():
+                    continue
+                break
+            if not text:
+                self._lines.at += 1
+                self._read_body()
+                break
+            if not self._header(line, text):
+                break
+            self._end = line.end
+            self._lines.at += 1
+        target, version = _target(self._url)
+        return ParsedRequest(
+            method=self._first[1],
+            target=target,
+            version=version,
+            headers=tuple(self._headers),
+            captures=tuple(self._captures),
+            body=self._body,
+            name=name,
+            problems=tuple(self._problems),
+            notices=tuple(self._notices),
+            source=self.source,
+            span=Span(self._start, max(self._end, self._body.span.end if self._body else 0)),
+            method_span=Span(self._start, self._start + len(self._first[1])),
+            known=known,
+        )
+
+    def _header(self, line: Line, text: str) -> bool:
+        """Read a line below the first one; False where it was the body already."""
+        start = line.start + line.indent
+        if text[0] in "?&" and not self._headers and not self._captures:
+            self._url.append((text, start))
+        elif hook := HOOK.fullmatch(text):
+            self._hook(hook, start)
+        elif variable := HEADER_VARIABLE.fullmatch(text):
+            self._headers.append(HeaderVariable(variable[1] or variable[2], line.span))
+        elif header := HEADER.fullmatch(text):
+            self._headers.append(
+                HeaderLine(
+                    name=one_line(header[1], start),
+                    value=one_line(header[2], start + header.start(2)),
+                    span=line.span,
+                )
+            )
+        elif text[0] in "{[<":
+            reason = "taken for the body: put an empty line before it"
+            self._notices.append(Notice.at(self.source, start, reason, "no-empty-line"))
+            self._read_body()
+            return False
+        else:
+            self._problem(start, *_why_no_header(text))
+        return True
+
+    def _read_body(self) -> None:
+        reader = BodyReader(self.source, self._lines, self._indent, self._problems, self._notices)
+        self._body = reader.read()
+
+    def _problem(self, offset: int, reason: str, code: str) -> None:
+        self._problems.append(RequestSyntaxError.at(self.source, offset, reason, code))
+
+    def _skip_comments(self) -> bool:
+        """Skip the comments here, unless they end the request; return whether they do not."""
+        below = None
+        for at in range(self._lines.at, len(self._lines.all)):
+            text = self._lines.all[at].text.lstrip(" \t")
+            if text.startswith("###") or (text.startswith("#") and below is not None):
+                return False
+            if text.startswith("#"):
+                continue
+            below = at if below is None else below
+            if text:
+                if is_request_line(text) or DEFINITION.fullmatch(text):
+                    return False
+                self._lines.at = below
+                return True
+        return False
+
+    def _hook(self, hook: re.Match[str], start: int) -> None:
+        if hook[1] == "jq-set-var" and (match := SET_VAR.fullmatch(hook[2] or "")):
+            at = start + hook.start(2)
+            span = Span(at, at + len(hook[2]))
+            self._captures.append(Capture(match[1], match[2], self.source, span))
+        elif hook[1] == "jq-set-var":
+            reason = "a capture reads -> jq-set-var :name EXPRESSION"
+            self._problem(start, reason, "bad-hook")
+        elif hook[1] == "run-hook":
+            reason = "Emacs Lisp is not run: take -> jq-set-var :name EXPRESSION to set a variable"
+            self._problem(start, reason, "lisp")
+            lines = self._lines
+            while lines.at + 1 < len(lines.all) and lines.all[lines.at + 1].indent:
+                lines.at += 1
+        else:
+            reason = f"unknown hook {hook[1]}: only jq-set-var is understood"
+            self._problem(start, reason, "bad-hook")
+
+
+def _target(url: list[tuple[str, int]]) -> tuple[Template, str | None]:
+    """Return the URL out of its lines, and the HTTP version that stood after it."""
+    text, offset = url[-1]
+    version = None
+    if match := VERSION.search(text):
+        version = match[1]
+        url[-1] = (text[: match.start()], offset)
+    elif len(url) > 1 and (match := VERSION.search(url[0][0])):
+        version = match[1]
+        url[0] = (url[0][0][: match.start()], url[0][1])
+    anchors = []
+    size = 0
+    for text, offset in url:
+        anchors.append((size, offset))
+        size += len(text)
+    return Template("".join(text for text, _ in url), tuple(anchors)), version
+
+
+def _why_no_header(text: str) -> tuple[str, str]:
+    """Return what to tell about a line among the headers that is none, and a word for it."""
+    if is_request_line(text):
+        return "a second request: separate requests with a line that starts with #", "no-separator"
+    if DEFINITION.fullmatch(text):
+        return "a variable is defined above its request, not among its headers", "bad-definition"
+    return "this is no header (Name: value): put an empty line before the body", "bad-header"

@@ -1,0 +1,164 @@
+"""What one request's exchange gives to others: `{{login.response.body.$.token}}` and its forms.
+
+    {{login.response.body.$.data[0].id}}    JSONPath (RFC 9535); `$.` may be left out
+    {{login.response.body.//reply[1]/@id}}  XPath, in XML
+    {{login.response.body.*}}  {{login.response.body}}           the whole body
+    {{login.response.headers.X-Id}}         a header; the first one of that name
+    {{login.response.status}}               the status code
+    {{login.request.body.$.user}}           the same of what was sent
+    {{login.token}}                         httpyac's short form of `login.response.body.token`
+
+A string is taken as it is, everything else as JSON. Of several matches the first counts. JSON is
+what a Content-Type calls JSON or what can be read as such; `asJson.` and `asXml.` before a path say
+which it is.
+
+Sources: VS Code REST Client's README (request variables); httpyac's guide on variables.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from orgrest.model import OrgrestError, find_headers
+
+if TYPE_CHECKING:
+    from orgrest.model import Headers, Request, Response
+
+_REFERENCE = re.compile(
+    r"(?P<name>[^\s.{}]+)\.(?P<what>response|request)\.(?P<part>body|headers|status)"
+    r"(?:\.(?P<path>.+)|(?P<index>\[.+))?"
+)
+_SHORT = re.compile(r"(?P<name>[^\s.{}$\[]+)(?:\.(?P<path>.+)|(?P<index>\[.+))")
+
+
+@attrs.frozen
+class Reference:
+    """A part of the exchange of a named request; `path` leads to a place in it, or is empty."""
+
+    name: str
+    what: str
+    part: str
+    path: str
+
+
+def read(text: str) -> Reference | None:
+    """Return what `{{text}}` refers to, or None where it is no such reference."""
+    match = _REFERENCE.fullmatch(text)
+    if match is None:
+        return None
+    return Reference(
+        match["name"], match["what"], match["part"], match["path"] or match["index"] or ""
+    )
+
+
+def read_short(text: str) -> Reference | None:
+    """Return what `{{login.token}}` refers to, if a request is named `login`, or None."""
+    match = _SHORT.fullmatch(text)
+    if match is None:
+        return None
+    return Reference(match["name"], "response", "body", match["path"] or match["index"])
+
+
+def value(reference: Reference, request: Request, response: Response) -> str:
+    """Return what a reference gives.
+
+    Raises OrgrestError where there is nothing at that place, or the body is not what the path is
+    for.
+    """
+    of_response = reference.what == "response"
+    headers = response.headers if of_response else request.headers
+    if reference.part == "status":
+        return str(response.status)
+    if reference.part == "headers":
+        found = next(find_headers(headers, reference.path), None)
+        if found is None:
+            raise OrgrestError(
+                f"{reference.name}'s {reference.what} has no header {reference.path}"
+            )
+        return found
+    body = response.body if of_response else request.body or b""
+    return _in_body(reference, text_of(body, headers), headers)
+
+
+def _in_body(reference: Reference, text: str, headers: Headers) -> str:
+    path = reference.path
+    if path in ("", "*"):
+        return text
+    kind = next(find_headers(headers, "content-type"), "").lower()
+    as_xml = path.startswith(("/", "asXml.")) or ("xml" in kind and not path.startswith("asJson."))
+    for prefix in ("asJson.", "asXml."):
+        path = path.removeprefix(prefix)
+    try:
+        return _in_xml(text, path) if as_xml else _in_json(text, path)
+    except OrgrestError as error:
+        raise OrgrestError(f"{reference.name}'s {reference.what}: {error.reason}") from None
+
+
+def found(text: str, path: str) -> Any:
+    """Return what stands at a place of a body: at an XPath if `path` begins with `/`, else in JSON.
+
+    Raises OrgrestError, with the code `nothing-there` where the body has no such place.
+    """
+    import jsonpath
+
+    if path.startswith("/"):
+        return _in_xml(text, path)
+    try:
+        body: Any = json.loads(text)
+    except (ValueError, RecursionError):
+        raise OrgrestError(f"the body is no JSON, in which {path} could be looked for") from None
+    if not path.startswith("$"):
+        path = f"${path}" if path.startswith("[") else f"$.{path}"
+    try:
+        match = jsonpath.match(path, body)
+    except jsonpath.JSONPathError as error:
+        reason = str(error).partition("\n")[0]
+        raise OrgrestError(f"{path} is no JSONPath: {reason}") from None
+    except RecursionError:
+        raise OrgrestError(f"{path} leads too deep") from None
+    if match is None:
+        raise OrgrestError(f"there is nothing at {path}", code="nothing-there")
+    return match.obj
+
+
+def _in_json(text: str, path: str) -> str:
+    value = found(text, path)
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _in_xml(text: str, path: str) -> str:
+    from io import StringIO
+    from xml.etree import ElementTree
+
+    import elementpath
+
+    try:
+        root = ElementTree.fromstring(text)  # noqa: S314  (Expat bounds entities, and loads none)
+        events = ElementTree.iterparse(StringIO(text), events=["start-ns"])  # noqa: S314
+        namespaces = {str(prefix): str(uri) for _, (prefix, uri) in events}
+    except (ElementTree.ParseError, RecursionError):
+        raise OrgrestError(f"the body is no XML, in which {path} could be looked for") from None
+    try:
+        found = elementpath.select(root, path, namespaces=namespaces)
+    except (elementpath.ElementPathError, RecursionError) as error:
+        raise OrgrestError(f"{path} is no XPath: {error}") from None
+    first = found[0] if isinstance(found, list) and found else found
+    if first is None or first == []:
+        raise OrgrestError(f"there is nothing at {path}", code="nothing-there")
+    if isinstance(first, ElementTree.Element):
+        return "".join(first.itertext())
+    return str(first).lower() if isinstance(first, bool) else str(first)
+
+
+def text_of(body: bytes, headers: Headers) -> str:
+    """Return a body as text, in the charset that its Content-Type names, else as UTF-8."""
+    kind = next(find_headers(headers, "content-type"), "")
+    match = re.search(r"charset\s*=\s*\"?([\w.:-]+)", kind, re.IGNORECASE)
+    try:
+        return body.decode(match[1] if match else "utf-8", "replace")
+    except LookupError:  # no charset that is known
+        return body.decode("utf-8", "replace")

@@ -1,0 +1,142 @@
+"""The process that scripts of documents run in: QuickJS without input and output.
+
+`scripts` starts it as a program, with an empty environment; it imports nothing of orgrest. Each
+line of standard input is a job (JSON: the script, whose names it sees, what it knows), each line
+of standard output its answer: `log`, `tests`, `globals`, `variables`, `cancelled` and `error`
+(`message`, `line` of the script from 1, or null). Every job gets a fresh context. Memory is limited
+here; time is limited by the parent, which kills the process.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import json
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+MEMORY = 64 * 2**20
+STACK = 2**19
+
+# Evaluated by the engine's own eval, whose frames are told from the interface's.
+_JETBRAINS = (
+    "try { (0, eval)(__orgrest.code); }"
+    " catch (error) { if (!__orgrest.isExit(error)) throw error; }"
+)
+# An async function, so that await works.
+_HTTPYAC = (
+    "globalThis.__failed = null; (0, eval)('(async function () {' + __orgrest.code + '\\n})()')"
+    ".catch(function (error) { globalThis.__failed = error; });"
+)
+_FRAME = re.compile(r"at (?:(\S+) \()?<input>:(\d+)")
+
+
+def _limit() -> None:
+    """Give up what a script could use if it got out of the engine: files, processes, memory."""
+    try:
+        import resource
+    except ImportError:  # not there on Windows
+        return
+    limits = (("RLIMIT_AS", 2**30), ("RLIMIT_CORE", 0), ("RLIMIT_FSIZE", 0), ("RLIMIT_NPROC", 0))
+    for name, value in limits:
+        try:
+            resource.setrlimit(getattr(resource, name), (value, value))
+        except (OSError, ValueError):
+            continue  # a lower limit holds already
+
+
+def _bytes(kind: str, text: str) -> bytes:
+    if kind == "hex":
+        return bytes.fromhex(text)
+    if kind == "base64":
+        return base64.b64decode(text)
+    return text.encode("utf-8", "replace")
+
+
+def _digest(given: str, form: str) -> str:
+    job = json.loads(given)
+    data = b"".join(_bytes(kind, text) for kind, text in job["pieces"])
+    if job["key"] is None:
+        made = hashlib.new(job["algorithm"], data, usedforsecurity=False).digest()
+    else:
+        made = hmac.new(_bytes(*job["key"]), data, job["algorithm"]).digest()
+    return made.hex() if form == "hex" else base64.b64encode(made).decode()
+
+
+def _convert(what: str, text: str) -> str:
+    if what == "btoa":
+        return base64.b64encode(text.encode("latin-1")).decode()
+    return base64.b64decode(text).decode("latin-1")
+
+
+def _jsonpath(text: str, path: str) -> str:
+    """Evaluate a JSONPath (RFC 9535): the value, or a list where the path may name several."""
+    import jsonpath
+
+    try:
+        found = jsonpath.findall(path, json.loads(text))
+    except (jsonpath.JSONPathError, ValueError, RecursionError) as error:
+        return json.dumps({"error": f"jsonPath: {error}"})
+    single = not any(mark in path for mark in ("..", "*", "?", ",", ":"))
+    return json.dumps({"value": (found[0] if found else None) if single else found})
+
+
+def _run(job: dict[str, Any], interface: str) -> str:
+    import quickjs
+
+    context = quickjs.Context()
+    context.set_memory_limit(MEMORY)
+    context.set_max_stack_size(STACK)
+    for name, function in (("digest", _digest), ("convert", _convert), ("jsonpath", _jsonpath)):
+        context.add_callable(f"__host_{name}", function)
+    context.set("__host_job", json.dumps(job))
+    context.eval(interface)
+    error = None
+    is_async = job["host"] == "httpyac"
+    try:
+        if not is_async:
+            context.eval(_JETBRAINS)
+        else:
+            context.eval(_HTTPYAC)
+            while context.execute_pending_job():
+                pass
+            context.eval("if (__failed !== null) throw __failed;")
+    except quickjs.JSException as failure:
+        error = _error(str(failure), is_async=is_async)
+    try:
+        answer = json.loads(context.eval("__orgrest.result()"))
+    except (quickjs.JSException, ValueError) as failure:
+        return json.dumps({"error": error or _error(str(failure), is_async=is_async)})
+    answer["error"] = error
+    return json.dumps(answer)
+
+
+def _error(text: str, *, is_async: bool) -> dict[str, Any]:
+    """Return what an exception of the engine says, and where in the script it arose."""
+    message, _, stack = text.partition("\n")
+    if message.strip() in ("", "null"):  # what the engine says when no memory is left for more
+        return {"message": f"more than {MEMORY // 2**20} MiB of memory are used", "line": None}
+    frames = _FRAME.findall(stack.partition("at eval (native)")[0])
+    own = [line for name, line in frames if name in ("", "<anonymous>" if is_async else "<eval>")]
+    return {"message": message.strip(), "line": int(own[-1]) if own else None}
+
+
+def main() -> None:
+    """Answer jobs until standard input ends."""
+    interface = Path(__file__).with_suffix(".js").read_text("utf-8")
+    _limit()
+    for line in sys.stdin.buffer:
+        job = json.loads(line)
+        try:
+            answer = _run(job, interface)
+        except MemoryError:
+            answer = json.dumps({"error": {"message": "out of memory", "line": None}})
+        sys.stdout.buffer.write(answer.encode() + b"\n")
+        sys.stdout.buffer.flush()
+
+
+if __name__ == "__main__":
+    main()

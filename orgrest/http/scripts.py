@@ -1,0 +1,220 @@
+"""JavaScript of request files: `> {% %}`, `< {% %}` and `{{ }}`, run where it can do no harm.
+
+Documents are not trusted, so scripts run in QuickJS (the extra `scripts`) in a process of its own:
+no files, no network, no modules, nothing of the environment, 64 MiB of memory, and a limit on
+time. The engine's process (`sandbox`) is started at the first script and serves a whole run; each
+script gets a fresh context, and what it leaves behind is only what it returns.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Mapping
+from importlib.util import find_spec
+from pathlib import Path
+from typing import IO, Any, Final, Self, cast
+
+import attrs
+
+from orgrest.http.responses import text_of
+from orgrest.model import OrgrestError, Request, Response
+
+TIMEOUT: Final = 2.0
+"""How many seconds a script may take."""
+MAX_OUTPUT: Final = 16 * 2**20
+"""How many bytes a script may return: its log, tests and variables."""
+
+_NEEDED = ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "SYSTEMROOT")
+
+
+class ScriptError(OrgrestError):
+    """A script that cannot be run, fails, or does not come to an end; `line` is its own line."""
+
+
+@attrs.frozen
+class Test:
+    """A `client.test` or `test` of a script: its name, whether it held, and why not."""
+
+    name: str
+    held: bool
+    reason: str
+
+
+@attrs.frozen
+class Context:
+    """What a script knows, besides the request and its response.
+
+    `variables` are those of its request, `globals_` those of the run: a script changes both.
+    `environment` and `file` (the document's own variables) it may look at. `named` are the
+    responses of named requests, as httpyac has them. `iteration` counts the passes of a loop.
+    """
+
+    variables: Mapping[str, Any] = attrs.field(factory=dict)
+    globals_: Mapping[str, Any] = attrs.field(factory=dict)
+    environment: Mapping[str, str] = attrs.field(factory=dict)
+    file: Mapping[str, str] = attrs.field(factory=dict)
+    named: Mapping[str, Any] = attrs.field(factory=dict)
+    environment_selected: bool = False
+    iteration: int = 0
+
+
+@attrs.frozen
+class Result:
+    """What a script did: its output, tests, and the variables as it left them.
+
+    `cancelled` says that the request is not to be sent (httpyac's `exports.$cancel`).
+    """
+
+    log: tuple[str, ...]
+    tests: tuple[Test, ...]
+    variables: dict[str, Any]
+    globals_: dict[str, Any]
+    cancelled: bool = False
+
+
+class Engine:
+    """Runs scripts; a context manager that ends the engine's process."""
+
+    def __init__(self, timeout: float = TIMEOUT) -> None:
+        """Prepare an engine whose scripts may take `timeout` seconds each."""
+        self._timeout = timeout
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the process, if one was started."""
+        process, self._process = self._process, None
+        if process is not None:
+            process.kill()
+            for stream in (process.stdin, process.stdout):
+                with contextlib.suppress(OSError):  # a job that the process did not take
+                    cast("IO[bytes]", stream).close()
+            process.wait()
+
+    def run(
+        self,
+        code: str,
+        host: str,
+        context: Context,
+        request: Request,
+        response: Response | None = None,
+    ) -> Result:
+        """Run a script that sees the names of `host`, `jetbrains` or `httpyac`.
+
+        Raises ScriptError when the engine is not installed, and when the script does not compile,
+        throws, takes too long or too much memory, or returns too much.
+        """
+        answer = self._answer(_job(code, host, context, request, response))
+        if answer["error"] is not None:
+            raise ScriptError(f"script: {answer['error']['message']}", line=answer["error"]["line"])
+        return Result(
+            log=tuple(answer["log"]),
+            tests=tuple(Test(one["name"], one["ok"], one["message"]) for one in answer["tests"]),
+            variables=answer["variables"],
+            globals_=answer["globals"],
+            cancelled=answer["cancelled"],
+        )
+
+    def _answer(self, job: bytes) -> dict[str, Any]:
+        process = self._started()
+        out: list[bytes] = []
+        talk = threading.Thread(target=_talk, args=(process, job, out), daemon=True)
+        talk.start()
+        talk.join(self._timeout)
+        if talk.is_alive():
+            self.close()
+            talk.join()
+            raise ScriptError(f"the script did not come to an end within {self._timeout:g} s")
+        line = out[0] if out else b""
+        if len(line) > MAX_OUTPUT:
+            self.close()
+            raise ScriptError(f"the script returned more than {MAX_OUTPUT // 2**20} MiB")
+        if not line.endswith(b"\n"):
+            self.close()
+            raise ScriptError("the script ended its engine: it took more memory than it may have")
+        answer: dict[str, Any] = json.loads(line)
+        return answer
+
+    def _started(self) -> subprocess.Popen[bytes]:
+        if self._process is None:
+            if find_spec("quickjs") is None:
+                raise ScriptError(
+                    "scripts are run by QuickJS, which is not installed: "
+                    "pip install 'scriptschema[scripts]'"
+                )
+            environment = {name: os.environ[name] for name in _NEEDED if name in os.environ}
+            sandbox = Path(__file__).with_name("sandbox.py")
+            self._process = subprocess.Popen(  # noqa: S603  (our own program, no shell)
+                [sys.executable, "-I", str(sandbox)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                env=environment,
+                cwd=os.sep,
+            )
+        return self._process
+
+
+def _talk(process: subprocess.Popen[bytes], job: bytes, out: list[bytes]) -> None:
+    stdin, stdout = cast("IO[bytes]", process.stdin), cast("IO[bytes]", process.stdout)
+    try:
+        stdin.write(job)
+        stdin.flush()
+        out.append(stdout.readline(MAX_OUTPUT + 1))
+    except (OSError, ValueError):
+        return  # the process is gone: there is no answer
+
+
+def _job(
+    code: str, host: str, context: Context, request: Request, response: Response | None
+) -> bytes:
+    job = {
+        "code": code,
+        "host": host,
+        "globals": dict(context.globals_),
+        "variables": dict(context.variables),
+        "file": dict(context.file),
+        "environment": dict(context.environment),
+        "environmentSelected": context.environment_selected,
+        "named": dict(context.named),
+        "iteration": context.iteration,
+        "request": {
+            "method": request.method,
+            "url": request.url,
+            "headers": [list(header) for header in request.headers],
+            "body": (request.body or b"").decode("utf-8", "replace"),
+        },
+        "response": response and _response(response),
+    }
+    return json.dumps(job).encode() + b"\n"
+
+
+def _response(response: Response) -> dict[str, Any]:
+    kind, charset = media_type(response.header("content-type") or "")
+    return {
+        "status": response.status,
+        "reason": response.reason,
+        "headers": [list(header) for header in response.headers],
+        "type": {"mimeType": kind, "charset": charset},
+        "body": text_of(response.body, response.headers),
+    }
+
+
+def media_type(value: str) -> tuple[str, str]:
+    """Return the media type in lower case and the charset (UTF-8 where none) of a Content-Type."""
+    from email.message import Message
+
+    message = Message()
+    message["content-type"] = value
+    charset = message.get_param("charset", "utf-8")
+    return message.get_content_type(), charset if isinstance(charset, str) else "utf-8"

@@ -1,0 +1,296 @@
+"""The client: a request goes out, its redirects are followed, the response comes back."""
+
+from __future__ import annotations
+
+import http.client
+import time
+from functools import partial
+from typing import TYPE_CHECKING, Any, Self, cast
+
+import attrs
+import urllib3
+
+from orgrest.http.transport.codings import is_cut_short, oddities
+from orgrest.http.transport.connections import CANCELLED, Sockets, Wire
+from orgrest.http.transport.cookies import Cookies
+from orgrest.http.transport.errors import DAMAGED_CHUNKS, explain, is_closed
+from orgrest.http.transport.headers import headers_for
+from orgrest.http.transport.limits import (
+    BODY_LIMIT,
+    CONNECT_TIMEOUT,
+    READ_TIMEOUT,
+    TOTAL_TIMEOUT,
+    Limits,
+)
+from orgrest.http.transport.pools import Pools, tls_context
+from orgrest.http.transport.redirects import MAX_REDIRECTS, STATUSES, redirected
+from orgrest.http.transport.streams import (
+    MOST,
+    SILENCE,
+    Listener,
+    is_events,
+    read_events,
+    wants_events,
+)
+from orgrest.http.transport.urls import Url, parse_url, show
+from orgrest.model import (
+    DigestCredentials,
+    Redirect,
+    Request,
+    Response,
+    TransportError,
+    find_headers,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+_SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
+
+
+class Client:
+    """A pooled HTTP client for one run; use it as a context manager. Safe to share by threads.
+
+    `ca` is a file or folder of PEM certificates that replaces the system's (certifi's where the
+    system has none); `insecure` verifies nothing. `limit` is how many bytes of a decoded body are
+    kept. Raises `OrgrestError` when `ca` cannot be read. `warnings` is what the user must be told.
+    """
+
+    def __init__(
+        self,
+        *,
+        connect_timeout: float = CONNECT_TIMEOUT,
+        read_timeout: float = READ_TIMEOUT,
+        total_timeout: float = TOTAL_TIMEOUT,
+        limit: int = BODY_LIMIT,
+        ca: Path | None = None,
+        insecure: bool = False,
+    ) -> None:
+        self._limits = Limits(connect_timeout, read_timeout, total_timeout, limit)
+        self._sockets = Sockets()
+        self._tls = partial(tls_context, ca, insecure=insecure)
+        self._pools = Pools(self._sockets, self._tls)
+        self.warnings = (
+            ("TLS certificates are not verified (--insecure): anyone may answer",)
+            if insecure
+            else ()
+        )
+        if ca is not None:
+            self._tls()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close all connections."""
+        self._pools.close()
+
+    def abort(self) -> None:
+        """End what is being sent, from another thread, and send nothing any more.
+
+        Who waits for an answer or a connection gets a `TransportError` at once; who waits for the
+        name of a host or a SOCKS proxy, when that attempt has ended.
+        """
+        self._sockets.abort()
+
+    def new_cookies(self) -> Cookies:
+        """Return a cookie store for one document."""
+        return Cookies()
+
+    def send(
+        self,
+        request: Request,
+        *,
+        cookies: Cookies | None = None,
+        follow: bool = True,
+        timeout: float | None = None,
+        connect_timeout: float | None = None,
+        messages: int = MOST,
+        tell: Callable[[str], None] | None = None,
+    ) -> Response:
+        """Send a request, follow its redirects, and read the response.
+
+        `timeout` in seconds limits the whole exchange, `connect_timeout` connecting. A stream (a
+        WebSocket, server-sent events) is listened to for that time or for a number of `messages`,
+        which `tell` gets as they come.
+        Raises `TransportError`.
+        """
+        try:
+            limits = self._limits.within(timeout, connect_timeout)
+            url = parse_url(request.url)
+            if timeout is None and (url.is_websocket or wants_events(request)):
+                limits = attrs.evolve(limits, silence=min(limits.silence, SILENCE))
+            listener = Listener(messages, limits.body, tell)
+            try:
+                jar = cookies if cookies is not None else Cookies()
+                if url.is_websocket:
+                    return self._websocket(request, url, jar, limits, listener)
+                return self._follow(request, jar, limits, listener, follow=follow)
+            except (urllib3.exceptions.HTTPError, http.client.HTTPException, OSError) as error:
+                reason = CANCELLED if self._sockets.aborted else explain(error, limits)
+                raise TransportError(reason) from error
+        except TransportError as error:
+            raise TransportError(
+                error.reason, file=request.file, line=request.line, column=request.column
+            ) from error
+
+    def _websocket(
+        self, request: Request, url: Url, cookies: Cookies, limits: Limits, listener: Listener
+    ) -> Response:
+        from orgrest.http.transport import websocket
+
+        if request.method not in websocket.METHODS:
+            raise TransportError(f"a WebSocket is not asked for with {request.method}")
+        self._pools.refuse_proxy(url)
+        tls = self._tls(request.certificate) if url.scheme == "wss" else None
+        cookie = cookies.header(url.text.replace("ws", "http", 1))
+        return websocket.exchange(request, url, cookie, self._sockets, tls, limits, listener)
+
+    def _follow(
+        self,
+        request: Request,
+        cookies: Cookies,
+        limits: Limits,
+        listener: Listener,
+        *,
+        follow: bool,
+    ) -> Response:
+        start = time.monotonic()
+        redirects: list[Redirect] = []
+        warnings: list[str] = []
+        while True:
+            response = self._authenticated(request, cookies, limits, listener, start + limits.total)
+            location = response.header("Location")
+            if not follow or response.status not in STATUSES or location is None:
+                break
+            if len(redirects) == MAX_REDIRECTS:
+                reason = f"still redirected after {MAX_REDIRECTS} redirects, to {show(location)}"
+                raise TransportError(f"{reason}: given up (:follow no shows the first)")
+            request, left_out = redirected(request, response, location)
+            redirects.append(Redirect(response.status, response.reason, request.url))
+            if left_out:
+                names = ", ".join(left_out)
+                warnings.append(f"not sent on to another origin, {show(request.url)}: {names}")
+        return attrs.evolve(
+            response,
+            duration=time.monotonic() - start,
+            redirects=tuple(redirects),
+            warnings=(*warnings, *response.warnings),
+        )
+
+    def _authenticated(
+        self,
+        request: Request,
+        cookies: Cookies,
+        limits: Limits,
+        listener: Listener,
+        deadline: float,
+    ) -> Response:
+        """Send a request, and once more with the answer to a Digest challenge."""
+        response = self._exchange(request, cookies, limits, listener, deadline)
+        if response.status != 401 or not isinstance(request.credentials, DigestCredentials):
+            return response
+        from orgrest.http.authentication import digest
+
+        challenges = find_headers(response.headers, "WWW-Authenticate")
+        target = parse_url(request.url).target
+        answer = digest.answer(challenges, request.credentials, request.method, target)
+        if answer is None:
+            warning = "the server does not ask for Digest credentials, which were not sent"
+            return attrs.evolve(response, warnings=(*response.warnings, warning))
+        headers = (*request.headers, ("Authorization", answer))
+        request = attrs.evolve(request, headers=headers)
+        return self._exchange(request, cookies, limits, listener, deadline)
+
+    def _exchange(
+        self,
+        request: Request,
+        cookies: Cookies,
+        limits: Limits,
+        listener: Listener,
+        deadline: float,
+    ) -> Response:
+        if self._sockets.aborted:
+            raise TransportError(CANCELLED)
+        url = parse_url(request.url)
+        lines = headers_for(request, url, cookies.header(url.text))
+        pool, forwarded = self._pools.pool(url, request.certificate)
+        target = url.text if forwarded else url.target
+        length = next(find_headers(lines, "Content-Length"), None)
+        coding = next(find_headers(lines, "Transfer-Encoding"), None)
+        announced = length is None or length == str(len(request.body or b""))
+        while True:
+            wire = Wire(
+                lines,
+                target,
+                deadline,
+                budget=limits.wire,
+                last=not announced or (coding is not None and length is not None),
+            )
+            try:
+                raw = pool.urlopen(
+                    request.method,
+                    target,
+                    body=request.body,
+                    headers=cast("Any", wire),
+                    retries=False,
+                    redirect=False,
+                    assert_same_host=False,
+                    timeout=limits.timeout,
+                    preload_content=False,
+                    chunked=coding is not None and coding.lower().endswith("chunked"),
+                )
+            except urllib3.exceptions.ProtocolError as error:
+                # A kept-alive connection that the server closed while we were writing to it.
+                if wire.reused and is_closed(error) and request.method.upper() in _SAFE:
+                    continue
+                raise
+            return _read(raw, url, cookies, listener if wants_events(request) else None, limits)
+
+
+def _read(
+    raw: urllib3.BaseHTTPResponse,
+    url: Url,
+    cookies: Cookies,
+    listener: Listener | None,
+    limits: Limits,
+) -> Response:
+    """Read a response, up to so many bytes of its decoded body; a `listener` hears its events."""
+    original = cast("http.client.HTTPResponse", cast("Any", raw)._original_response)
+    cookies.store(url.text, original)
+    limit, why = limits.body, None
+    try:
+        if listener is not None and is_events(original):
+            why = read_events(raw, listener)
+            body = bytes(listener.body)
+        else:
+            body = raw.read(limit + 1)
+    except ValueError as error:  # http.client's word for a chunk of negative size
+        raw.close()
+        raise TransportError(DAMAGED_CHUNKS) from error
+    truncated = len(body) > limit
+    if truncated:
+        raw.close()
+    elif why is None and raw.tell() and is_cut_short(cast("Any", raw)._decoder):
+        coding = show(raw.headers["Content-Encoding"])
+        raise TransportError(f"the body is cut short: its {coding} data never comes to an end")
+    return Response(
+        status=raw.status,
+        reason=_text(original.reason),
+        version="1.0" if original.version == 10 else "1.1",
+        headers=tuple((_text(n), _text(v)) for n, v in original.headers.items()),
+        body=body[:limit],
+        duration=0.0,
+        url=url.text,
+        truncated=truncated,
+        warnings=(*oddities(original), *(() if why is None else (why,))),
+    )
+
+
+def _text(latin: str) -> str:
+    """Return what http.client read as Latin-1, as UTF-8 with the other bytes escaped."""
+    return latin.encode("latin-1", "replace").decode("utf-8", "surrogateescape")

@@ -1,0 +1,54 @@
+"""Content codings: which ones are understood, and whether a body's data came to their end."""
+
+from __future__ import annotations
+
+import zlib
+from typing import TYPE_CHECKING, Any
+
+from urllib3.response import GzipDecoderState
+
+from orgrest.http.transport.headers import ACCEPT_ENCODING
+from orgrest.http.transport.urls import show
+
+if TYPE_CHECKING:
+    import http.client
+    from collections.abc import Iterator
+
+PACKAGES = {"br": "brotli", "zstd": "backports.zstd", "gzip": "", "x-gzip": "", "deflate": ""}
+"""The codings that urllib3 knows, each with the package that it needs, "" for none."""
+
+
+def is_cut_short(decoder: Any) -> bool:
+    """Tell whether one of urllib3's decoders, which do not say so, waits for more data."""
+    if decoder is None:
+        return False
+    if hasattr(decoder, "_decoders"):  # for several codings
+        return any(is_cut_short(one) for one in decoder._decoders)
+    inner = getattr(decoder, "_obj", None)
+    if inner is None:  # another urllib3 than the ones known: take its word
+        return False
+    if hasattr(inner, "is_finished"):  # brotli's
+        return not inner.is_finished()
+    if inner.eof:
+        return False
+    state = getattr(decoder, "_state", GzipDecoderState.FIRST_MEMBER)
+    if state == GzipDecoderState.OTHER_MEMBERS:
+        # Rubbish behind the first member is fine; zlib knows it from the second byte on.
+        try:
+            inner.copy().decompress(b"\0")
+        except zlib.error as error:
+            return "incorrect header check" not in str(error)
+    return bool(state != GzipDecoderState.SWALLOW_DATA)
+
+
+def oddities(response: http.client.HTTPResponse) -> Iterator[str]:
+    """Return what the user should know about a response's header."""
+    if response.headers.defects:
+        yield "the response's header holds a line that is none; the lines below it are lost"
+    codings = response.headers.get("Content-Encoding", "")
+    for coding in filter(None, (part.strip().lower() for part in codings.split(","))):
+        package = PACKAGES.get(coding)
+        if coding == "identity" or package == "" or (package and coding in ACCEPT_ENCODING):
+            continue
+        hint = f": pip install {package}" if package else ""
+        yield f"the body is still encoded as {show(coding)}, which is not understood{hint}"

@@ -1,0 +1,259 @@
+"""Connections that send exactly what they are given and read within limits.
+
+urllib3's connections go over http.client, which would normalize targets and merge header lines;
+`exact` makes classes of pools whose connections do neither, and whose responses end at a deadline
+and after a number of bytes.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import io
+import socket
+import threading
+import time
+from functools import partial
+from typing import TYPE_CHECKING, Any, Self, cast
+from weakref import WeakSet
+
+import urllib3
+
+from orgrest.model import Headers, TransportError, to_bytes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+CANCELLED = "cancelled"
+
+
+class Wire:
+    """Header lines with what urllib3 does with a mapping, and what else a connection must know.
+
+    Values are Latin-1 texts of the bytes to be sent: that is what http.client makes of a `str`.
+    """
+
+    def __init__(
+        self, lines: Headers, target: str, deadline: float, budget: int, *, last: bool
+    ) -> None:
+        self._lines = [(name, to_bytes(value).decode("latin-1")) for name, value in lines]
+        self.target = target
+        self.deadline = deadline
+        self.budget = budget
+        self.last = last
+        self.reused = False
+
+    def items(self) -> Headers:
+        """Return the lines, as a connection sends them."""
+        return tuple(self._lines)
+
+    def __iter__(self) -> Iterator[str]:
+        return (name for name, _ in self._lines)
+
+    def copy(self) -> Self:
+        """Return this: urllib3 copies headers before it adds to them."""
+        return self
+
+    def update(self, headers: Mapping[str, str]) -> None:
+        """Take a proxy's headers; urllib3 offers them when it forwards a plain request."""
+        given = {name.lower() for name in self}
+        self._lines += [(n, v) for n, v in headers.items() if n.lower() not in given]
+
+
+# ------------------------------------------------------------------------------------ connections
+class _LimitedReader(io.RawIOBase):
+    """A socket's input until a deadline and up to a number of bytes."""
+
+    def __init__(self, raw: io.RawIOBase, sock: socket.socket, wire: Wire) -> None:
+        self._raw = raw
+        self._sock = sock
+        self._silence = sock.gettimeout()
+        self._wire = wire
+        self._received = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int | None:
+        left = self._wire.deadline - time.monotonic()
+        if left <= 0:
+            raise OverdueError
+        silence = left if self._silence is None else min(left, self._silence)
+        self._sock.settimeout(silence)
+        try:
+            count = self._raw.readinto(buffer)
+        except TimeoutError as error:
+            if silence == left:
+                raise OverdueError from error
+            raise
+        self._received += count or 0
+        if self._received > self._wire.budget:
+            raise FloodError
+        return count
+
+    def close(self) -> None:
+        self._raw.close()
+        super().close()
+
+
+class OverdueError(TimeoutError):
+    """The whole exchange took too long."""
+
+
+class FloodError(OSError):
+    """The server sends bytes without end that never make a body."""
+
+
+class _HttpResponse(http.client.HTTPResponse):
+    """http.client's response, read within limits; interim responses (1xx) are skipped."""
+
+    def __init__(self, sock: socket.socket, *args: Any, wire: Wire, **options: Any) -> None:
+        super().__init__(sock, *args, **options)
+        raw = self.fp.detach()
+        self.fp = io.BufferedReader(_LimitedReader(raw, sock, wire))
+        self._wire = wire
+
+    def begin(self) -> None:
+        super().begin()
+        while 100 <= self.status < 200 and self.status != 101:
+            self.headers = cast("http.client.HTTPMessage", None)  # what begin() starts from
+            super().begin()
+        if self._wire.last or self.status == 101:
+            self.will_close = True
+
+
+class _Exact:
+    """What our connections do differently: the target as given, our response class."""
+
+    _wire: Wire
+    _used = False
+    _sockets: Sockets
+    response_class: Any
+    sock: Any
+
+    def connect(self) -> None:
+        with self._sockets.connecting():
+            super().connect()  # type: ignore[misc]  # a mixin's super
+            self._sockets.add(self.sock)
+
+    def request(self, method: str, url: str, body: bytes | None, headers: Wire, **k: Any) -> None:
+        self._wire = headers
+        headers.reused = self._used
+        self.response_class = partial(_HttpResponse, wire=headers)
+        self._used = True
+        super().request(method, url, body, headers, **k)  # type: ignore[misc]  # a mixin's super
+
+    def putrequest(self, method: str, _url: str, *args: Any, **options: Any) -> None:
+        super().putrequest(method, self._wire.target, *args, **options)  # type: ignore[misc]  # as above
+
+
+class _Interruptible(_Exact):
+    """A connection whose socket another thread can end while it is being connected.
+
+    urllib3 makes the socket and connects it in one step. PySocks does, too, where nothing can be
+    done about that.
+    """
+
+    host: str
+    port: int
+    timeout: Any
+    socket_options: Any
+    _dns_host: str
+
+    def _new_conn(self) -> socket.socket:
+        errors = urllib3.exceptions
+        this = cast("urllib3.connection.HTTPConnection", self)
+        try:
+            return self._sockets.connect(
+                (self._dns_host.strip("[]"), self.port), self.timeout, self.socket_options or ()
+            )
+        except socket.gaierror as error:
+            raise errors.NameResolutionError(self.host, this, error) from error
+        except TimeoutError as error:
+            raise errors.ConnectTimeoutError(this, str(error)) from error
+        except OSError as error:
+            raise errors.NewConnectionError(this, str(error)) from error
+
+
+def exact(pool: Any, sockets: Sockets) -> type[urllib3.HTTPConnectionPool]:
+    """Return a class of pools like `pool` with exact connections, which `sockets` knows."""
+    given = pool.ConnectionCls
+    direct = given._new_conn is urllib3.connection.HTTPConnection._new_conn
+    ours = _Interruptible if direct else _Exact
+    connection = type(f"Exact{given.__name__}", (ours, given), {"_sockets": sockets})
+    return type(f"Exact{pool.__name__}", (pool,), {"ConnectionCls": connection})
+
+
+class Sockets:
+    """The open sockets of a client, which another thread may want to end."""
+
+    def __init__(self) -> None:
+        self._open: WeakSet[Any] = WeakSet()
+        self._lock = threading.Lock()
+        self._thread = threading.local()
+        self.aborted = False
+
+    def add(self, sock: Any) -> None:
+        """Take note of a connection; raises `TransportError` where it comes too late."""
+        with self._lock:
+            self._open.add(sock)
+        if self.aborted:
+            _shut_down(sock)
+            raise TransportError(CANCELLED)
+
+    @contextlib.contextmanager
+    def connecting(self) -> Iterator[None]:
+        """Keep handles to the sockets that this thread connects until it has done so.
+
+        A handle shares the connection and outlives what TLS does to a socket.
+        """
+        with contextlib.ExitStack() as stack:
+            self._thread.handles = stack
+            yield
+
+    def connect(
+        self, address: tuple[str, int], timeout: float | None, options: Iterable[Any]
+    ) -> socket.socket:
+        """Return a socket that is connected to the first address of a host that takes it.
+
+        Raises what `socket.create_connection` does, and `TransportError` after `abort`.
+        """
+        host, port = address
+        family = urllib3.util.connection.allowed_gai_family()
+        failed: OSError = OSError("the host has no address")
+        for kind, stream, protocol, _, place in socket.getaddrinfo(
+            host, port, family, socket.SOCK_STREAM
+        ):
+            sock = socket.socket(kind, stream, protocol)
+            try:
+                for option in options:
+                    sock.setsockopt(*option)
+                sock.settimeout(timeout)
+                self.add(self._thread.handles.enter_context(sock.dup()))
+                sock.connect(place)
+            except OSError as error:
+                sock.close()
+                failed = error
+            except BaseException:
+                sock.close()
+                raise
+            else:
+                return sock
+        try:
+            raise failed
+        finally:
+            del failed  # it holds this frame
+
+    def abort(self) -> None:
+        """Wake whoever connects, reads from or writes to one of them; new ones are refused."""
+        with self._lock:
+            self.aborted = True
+            sockets = list(self._open)
+        for sock in sockets:
+            _shut_down(sock)
+
+
+def _shut_down(sock: Any) -> None:
+    """End a connection for both sides; TLS inside TLS holds its socket."""
+    with contextlib.suppress(OSError):
+        socket.socket.shutdown(getattr(sock, "socket", sock), socket.SHUT_RDWR)

@@ -1,0 +1,147 @@
+"""Cookies, which one document's requests share, and the file that keeps them between runs.
+
+The file is in Netscape's format, as curl's and wget's: a line for each cookie, with seven fields
+between tabs: domain, whether its subdomains are meant, path, whether TLS is needed, expiry in
+seconds since 1970 (0: the end of a session), name, value. `#HttpOnly_` stands before the domain of
+a cookie that scripts of pages must not see; other lines with `#` are comments.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+from typing import TYPE_CHECKING
+
+from orgrest.http.transport.urls import parse_url
+from orgrest.model import OrgrestError
+
+if TYPE_CHECKING:
+    import http.client
+    from collections.abc import Iterator
+    from http.cookiejar import Cookie, CookieJar
+
+_HTTP_ONLY = "#HttpOnly_"
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+_NUMBER = re.compile(r"\d{1,18}(?:\.\d*)?", re.ASCII)
+_LEAST_SECRET = 8
+"""How many characters a value has that is masked; shorter ones stand in many a text by chance."""
+
+
+class Cookies:
+    """The cookies of one document: RFC 6265's rules as http.cookiejar keeps them.
+
+    Each cookie goes back only to the port that set it, so that no other origin on a host sees it;
+    a file of cookies has no ports.
+    """
+
+    def __init__(self) -> None:
+        self._jar: CookieJar | None = None
+        self._lock = threading.Lock()
+
+    def store(self, url: str, response: http.client.HTTPResponse) -> None:
+        """Keep what a response to a request for `url` sets."""
+        if response.headers.get("Set-Cookie") is None:
+            return
+        from http.cookiejar import CookieJar
+        from urllib.request import Request as CookieRequest
+
+        port = str(parse_url(url).port)
+        with self._lock:
+            self._jar = self._jar or CookieJar()
+            for cookie in self._jar.make_cookies(response, CookieRequest(url)):  # noqa: S310  (never opened)
+                cookie.port = port
+                cookie.port_specified = True
+                self._jar.set_cookie(cookie)
+
+    def header(self, url: str) -> str | None:
+        """Return the Cookie header's value for a request for `url`, or None."""
+        if self._jar is None:
+            return None
+        from urllib.request import Request as CookieRequest
+
+        request = CookieRequest(url)  # noqa: S310  (never opened)
+        self._jar.add_cookie_header(request)
+        return request.get_header("Cookie")
+
+    @classmethod
+    def read(cls, data: bytes, file: str) -> Cookies:
+        """Return the cookies in what a file holds, without those that have expired.
+
+        Raises OrgrestError with the line of what is no cookie.
+        """
+        from http.cookiejar import CookieJar
+
+        cookies = cls()
+        cookies._jar = CookieJar()
+        for number, line in enumerate(data.decode("latin-1").split("\n"), 1):
+            text = line.removesuffix("\r").removeprefix(_HTTP_ONLY)
+            if not text.strip() or text.startswith("#"):
+                continue
+            fields = text.split("\t")
+            if len(fields) != 7 or not _NUMBER.fullmatch(fields[4]):
+                reason = "no cookie: there are seven fields between tabs, the fifth a time"
+                raise OrgrestError(reason, file=file, line=number)
+            cookies._jar.set_cookie(_cookie(fields, http_only=line.startswith(_HTTP_ONLY)))
+        cookies._jar.clear_expired_cookies()
+        return cookies
+
+    def written(self) -> bytes:
+        """Return what a file of these cookies holds."""
+        lines = ["# Netscape HTTP Cookie File", "# Written by orgrest --cookies: keep it private."]
+        with self._lock:
+            for cookie in self._jar or ():
+                fields = _fields(cookie)
+                # A control character in a value would make another cookie of the line's rest.
+                if not cookie.is_expired() and not any(map(_CONTROL.search, fields)):
+                    lines.append("\t".join(fields))
+        return "".join(f"{line}\n" for line in lines).encode("latin-1", "replace")
+
+    @property
+    def secrets(self) -> Iterator[str]:
+        """The values that no result should show."""
+        values = [cookie.value or "" for cookie in self._jar or ()]
+        return (value for value in values if len(value) >= _LEAST_SECRET)
+
+
+def _cookie(fields: list[str], *, http_only: bool) -> Cookie:
+    from http.cookiejar import Cookie
+
+    domain, subdomains, path, secure, expires, name, value = fields
+    wide = subdomains.upper() == "TRUE"
+    if wide and not domain.startswith("."):
+        domain = f".{domain}"
+    if "." not in domain:  # what http.cookiejar calls a host without a dot
+        domain = f"{domain}.local"
+    end = int(float(expires))
+    return Cookie(
+        version=0,
+        name=name,
+        value=value,
+        port=None,
+        port_specified=False,
+        domain=domain.lower(),
+        domain_specified=wide,
+        domain_initial_dot=wide,
+        path=path,
+        path_specified=True,
+        secure=secure.upper() == "TRUE",
+        expires=end or None,
+        discard=not end,
+        comment=None,
+        comment_url=None,
+        rest={"HttpOnly": ""} if http_only else {},
+    )
+
+
+def _fields(cookie: Cookie) -> tuple[str, ...]:
+    http_only = _HTTP_ONLY if cookie.has_nonstandard_attr("HttpOnly") else ""
+    domain = "localhost" if cookie.domain == "localhost.local" else cookie.domain
+    return (
+        f"{http_only}{domain}",
+        "TRUE" if cookie.domain.startswith(".") else "FALSE",
+        cookie.path,
+        "TRUE" if cookie.secure else "FALSE",
+        str(0 if cookie.expires is None else int(cookie.expires)),
+        cookie.name,
+        cookie.value or "",
+    )

@@ -1,0 +1,114 @@
+"""What goes wrong on the network, in plain words: a table of exceptions and what to say of each."""
+
+from __future__ import annotations
+
+import http.client
+import socket
+import ssl
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import urllib3
+
+from orgrest.http.transport.connections import FloodError, OverdueError
+from orgrest.http.transport.urls import show
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from orgrest.http.transport.limits import Limits
+
+    Phrase: TypeAlias = "Callable[[Any, Limits], str | None]"
+
+DAMAGED_CHUNKS = "the response ends inside a chunk, or its chunks are damaged"
+
+
+def explain(error: BaseException, limits: Limits) -> str:
+    """Return an error of urllib3, http.client or the system in plain words.
+
+    `limits` are those of the exchange that it ended.
+    """
+    causes = list(_causes(error))
+    reasons = (_explain_one(cause, limits) for cause in causes)
+    found = next(filter(None, reasons), None)
+    reason = found or show(str(causes[0]) or type(causes[0]).__name__)
+    by_proxy = any(isinstance(cause, urllib3.exceptions.ProxyError) for cause in causes)
+    return f"through the proxy: {reason}" if by_proxy else reason
+
+
+def is_closed(error: BaseException) -> bool:
+    """Tell whether an error says that the other side closed the connection."""
+    closed = (http.client.RemoteDisconnected, ConnectionResetError, BrokenPipeError)
+    return any(isinstance(cause, closed) for cause in _causes(error))
+
+
+def _explain_one(error: BaseException, limits: Limits) -> str | None:
+    if type(error) in _EXACT:
+        return _EXACT[type(error)](error, limits)
+    for kind, phrase in _PHRASES.items():
+        if isinstance(error, kind):
+            return phrase(error, limits)
+    return None
+
+
+def _incomplete(error: http.client.IncompleteRead, _: Limits) -> str:
+    got = error.partial if isinstance(error.partial, int) else len(error.partial)
+    if error.expected is None or isinstance(error, urllib3.exceptions.InvalidChunkLength):
+        return DAMAGED_CHUNKS
+    return f"the connection was closed after {got} of {got + error.expected} announced bytes"
+
+
+def _not_http(error: http.client.BadStatusLine, _: Limits) -> str:
+    return f"the answer is not HTTP: it begins with {show(str(error.args[0])[:80])}"
+
+
+def _system(error: OSError, _: Limits) -> str | None:
+    if isinstance(error, (socket.gaierror, TimeoutError)):
+        return None  # what wraps them says more
+    return show(error.strerror or str(error)).lower()
+
+
+_ERRORS = urllib3.exceptions
+
+# These classes have subclasses that mean something else.
+_EXACT: dict[type[BaseException], Phrase] = {
+    _ERRORS.ConnectTimeoutError: lambda _, limits: f"no connection within {limits.connect:g} s",
+    # got more than 100 headers
+    http.client.HTTPException: lambda e, _: f"the response's header is too long: {show(str(e))}",
+}
+# The first that fits counts: a subclass stands before its base.
+_PHRASES: dict[type[BaseException], Phrase] = {
+    OverdueError: lambda _, limits: f"the response was not complete after {limits.total:g} s",
+    FloodError: lambda *_: "the server sends without end: given up",
+    _ERRORS.NameResolutionError: lambda e, _: f"the host name {show(e.conn.host)} is not known",
+    _ERRORS.ReadTimeoutError: lambda _, limits: f"no answer for {limits.silence:g} s",
+    ssl.SSLCertVerificationError: lambda e, _: (
+        f"the server's TLS certificate is not valid: {e.verify_message}"
+    ),
+    ssl.SSLError: lambda e, _: f"TLS failed: {(e.reason or str(e)).replace('_', ' ').lower()}",
+    ConnectionRefusedError: lambda *_: "the connection was refused",
+    http.client.RemoteDisconnected: lambda *_: "the server closed the connection without an answer",
+    http.client.LineTooLong: lambda *_: (
+        "a line of the response's header or framing is longer than 65536 bytes"
+    ),
+    http.client.BadStatusLine: _not_http,
+    http.client.UnknownProtocol: lambda e, _: f"the answer is not HTTP/1.x: {show(str(e.args[0]))}",
+    http.client.IncompleteRead: _incomplete,
+    ConnectionResetError: lambda *_: "the server reset the connection",
+    _ERRORS.InvalidHeader: lambda e, _: f"the response's header contradicts itself: {show(str(e))}",
+    _ERRORS.DecodeError: lambda *_: "the body is not what its Content-Encoding says",
+    OSError: _system,
+}
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    """Return the errors inside an error, innermost first; urllib3 wraps by argument, too."""
+    found: list[BaseException] = []
+    queue = [error]
+    while queue:
+        one = queue.pop(0)
+        if one in found:
+            continue
+        found.append(one)
+        inner = [a for a in (*one.args, one.__cause__) if isinstance(a, BaseException)]
+        queue += inner
+    return reversed(found)

@@ -1,0 +1,56 @@
+"""How long an exchange may take, and how many bytes of it are taken."""
+
+from __future__ import annotations
+
+import attrs
+from urllib3.util import Timeout
+
+from orgrest.model import TransportError
+
+CONNECT_TIMEOUT = 10.0
+READ_TIMEOUT = 30.0
+TOTAL_TIMEOUT = 300.0
+MAX_TIMEOUT = 86_400.0
+BODY_LIMIT = 16 * 2**20
+
+
+@attrs.frozen
+class Limits:
+    """The limits of one exchange, redirects included; times in seconds.
+
+    `connect` is for each connection, TLS included, `silence` for the pauses between bytes, `total`
+    for the whole. `body` is how many bytes of the decoded body are kept.
+    """
+
+    connect: float = CONNECT_TIMEOUT
+    silence: float = READ_TIMEOUT
+    total: float = TOTAL_TIMEOUT
+    body: int = BODY_LIMIT
+
+    def within(self, timeout: float | None, connect: float | None = None) -> Limits:
+        """Return these limits, or those of an exchange that may take `timeout` seconds in all.
+
+        `connect` seconds are for connecting.
+
+        Raises `TransportError` for a time that is none.
+        """
+        limits = self
+        if timeout is not None:
+            limits = attrs.evolve(self, silence=timeout, total=timeout)
+        if connect is not None:
+            limits = attrs.evolve(limits, connect=connect)
+        if not (0 < limits.connect <= MAX_TIMEOUT):
+            raise TransportError(f"a timeout is between 0 and {MAX_TIMEOUT:g} seconds")
+        if not (0 < limits.silence <= MAX_TIMEOUT and 0 < limits.total <= MAX_TIMEOUT):
+            raise TransportError(f"a timeout is between 0 and {MAX_TIMEOUT:g} seconds")
+        return attrs.evolve(limits, connect=min(limits.connect, limits.silence))
+
+    @property
+    def timeout(self) -> Timeout:
+        """What urllib3 is told."""
+        return Timeout(connect=self.connect, read=self.silence)
+
+    @property
+    def wire(self) -> int:
+        """How many bytes may come over the wire: more than this never makes a body."""
+        return 8 * self.body + 2**20

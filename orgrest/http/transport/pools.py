@@ -1,0 +1,184 @@
+"""Pools of connections: one for each origin, through the environment's proxies, with TLS."""
+
+from __future__ import annotations
+
+import os
+import ssl
+import threading
+from importlib import import_module
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import attrs
+import urllib3
+from urllib3.util import make_headers
+
+from orgrest.http.transport.connections import Sockets, exact
+from orgrest.http.transport.urls import Url, show
+from orgrest.model import OrgrestError, TransportError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from orgrest.model import ClientCertificate
+
+
+_Kind: TypeAlias = "tuple[str, str | None, ClientCertificate | None]"
+_Origin: TypeAlias = "tuple[tuple[str, str, int], ClientCertificate | None]"
+
+
+class Pools:
+    """The pools of one client. Safe to share by threads.
+
+    `sockets` knows each connection; `tls` makes the context of the first pool that needs one, for
+    each client certificate that is shown.
+    """
+
+    def __init__(
+        self, sockets: Sockets, tls: Callable[[ClientCertificate | None], ssl.SSLContext]
+    ) -> None:
+        self._sockets = sockets
+        self._tls = tls
+        self._managers: dict[_Kind, urllib3.PoolManager] = {}
+        self._pools: dict[_Origin, tuple[urllib3.HTTPConnectionPool, bool]] = {}
+        self._lock = threading.Lock()
+        self._proxies = any(name.lower().endswith("_proxy") for name in os.environ)
+
+    def close(self) -> None:
+        """Close all connections."""
+        for manager in self._managers.values():
+            manager.clear()
+
+    def pool(
+        self, url: Url, certificate: ClientCertificate | None = None
+    ) -> tuple[urllib3.HTTPConnectionPool, bool]:
+        """Return the connections to a URL's origin, and whether a proxy forwards what they send.
+
+        They show `certificate` to it. Raises `TransportError` for a proxy that cannot be one, and
+        a certificate that cannot be loaded.
+        """
+        certificate = certificate if url.scheme == "https" else None
+        with self._lock:
+            origin = (url.origin, certificate)
+            if origin not in self._pools:
+                proxy = _proxy(url) if self._proxies else None
+                key = (url.scheme, proxy, certificate)
+                if key not in self._managers:
+                    self._managers[key] = self._new_manager(*key)
+                pool = self._managers[key].connection_from_host(url.host, url.port, url.scheme)
+                forwarded = url.scheme == "http" and bool(proxy) and not _is_socks(proxy)
+                self._pools[origin] = (pool, forwarded)
+            return self._pools[origin]
+
+    def refuse_proxy(self, url: Url) -> None:
+        """Raise `TransportError` where the environment names a proxy for a WebSocket."""
+        scheme = {"ws": "http", "wss": "https"}[url.scheme]
+        proxy = _proxy(attrs.evolve(url, scheme=scheme)) if self._proxies else None
+        if proxy is not None:
+            raise TransportError(
+                f"WebSockets do not go through the proxy {_without_userinfo(proxy)}: "
+                f"name the host in NO_PROXY, {url.host}"
+            )
+
+    def _new_manager(
+        self, scheme: str, proxy: str | None, certificate: ClientCertificate | None
+    ) -> urllib3.PoolManager:
+        options: dict[str, Any] = {"num_pools": 1000, "maxsize": 16}
+        if scheme == "https":
+            options["ssl_context"] = self._tls(certificate)
+        try:
+            manager = _manager(proxy, options)
+        except (urllib3.exceptions.HTTPError, ValueError) as error:
+            raise TransportError(f"not a proxy: {_without_userinfo(proxy or '')}") from error
+        pools = manager.pool_classes_by_scheme
+        manager.pool_classes_by_scheme = {
+            name: exact(pool, self._sockets) for name, pool in pools.items()
+        }
+        return manager
+
+
+def tls_context(
+    ca: Path | None, certificate: ClientCertificate | None = None, *, insecure: bool
+) -> ssl.SSLContext:
+    """Return the context that verifies servers with `ca`, else with the system's certificates.
+
+    It shows `certificate`. Raises `OrgrestError` for what is no file or folder of certificates,
+    `TransportError` where the system has none and for a certificate that cannot be loaded.
+    """
+    context = _verifying(ca, insecure=insecure)
+    if certificate is not None:
+        passphrase = certificate.passphrase or ""  # None would ask on the terminal
+        try:
+            context.load_cert_chain(certificate.file, certificate.key, lambda: passphrase)
+        except (OSError, ValueError) as error:  # SSLError is an OSError
+            raise TransportError(
+                f"the client certificate {certificate.file} cannot be used: no certificate and "
+                "private key in PEM, or another passphrase"
+            ) from error
+    return context
+
+
+def _verifying(ca: Path | None, *, insecure: bool) -> ssl.SSLContext:
+    if insecure:
+        urllib3.disable_warnings(urllib3.exceptions.InsecureRequestWarning)
+        context = ssl.create_default_context()
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+        return context
+    if ca is not None:
+        try:
+            if ca.is_dir():
+                return ssl.create_default_context(capath=str(ca))
+            return ssl.create_default_context(cafile=str(ca))
+        except ssl.SSLError as error:
+            raise OrgrestError("not a file of PEM certificates", file=str(ca)) from error
+        except OSError as error:
+            raise OrgrestError(
+                f"cannot read the certificates: {error.strerror}", file=str(ca)
+            ) from error
+    paths = ssl.get_default_verify_paths()
+    if paths.cafile is None and paths.capath is None:
+        try:
+            certifi = import_module("certifi")
+        except ImportError as error:
+            raise TransportError(
+                "this system has no TLS root certificates: pip install certifi, or give --ca"
+            ) from error
+        return ssl.create_default_context(cafile=certifi.where())
+    return ssl.create_default_context()
+
+
+def _proxy(url: Url) -> str | None:
+    """Return the proxy that the environment names for a URL, or None."""
+    from urllib.request import getproxies_environment, proxy_bypass
+
+    proxies = getproxies_environment()
+    proxy = proxies.get(url.scheme) or proxies.get("all")
+    if not proxy or proxy_bypass(url.netloc):
+        return None
+    return proxy if "://" in proxy else f"http://{proxy}"
+
+
+def _manager(proxy: str | None, options: dict[str, Any]) -> urllib3.PoolManager:
+    if proxy is None:
+        return urllib3.PoolManager(**options)
+    if _is_socks(proxy):
+        if find_spec("socks") is None:
+            reason = f"the proxy {_without_userinfo(proxy)} needs PySocks: pip install pysocks"
+            raise TransportError(reason)
+        from urllib3.contrib.socks import SOCKSProxyManager
+
+        return SOCKSProxyManager(proxy, **options)
+    parsed = urllib3.util.parse_url(proxy)
+    headers = make_headers(proxy_basic_auth=parsed.auth) if parsed.auth else None
+    return urllib3.ProxyManager(proxy, proxy_headers=headers, **options)
+
+
+def _is_socks(proxy: str | None) -> bool:
+    return proxy is not None and proxy.lower().startswith("socks")
+
+
+def _without_userinfo(url: str) -> str:
+    scheme, separator, rest = url.partition("://")
+    return show(f"{scheme}{separator}{rest.rpartition('@')[2]}")

@@ -1,0 +1,88 @@
+"""Where a redirect leads, and what goes along.
+
+Within an origin (scheme, host and port) everything does. To another one no credentials or client
+certificate go, and only the headers of a short list: a name that is not on it may carry a
+credential (`X-Api-Key`), whatever it is called.
+"""
+
+from __future__ import annotations
+
+from urllib.parse import urljoin
+
+import attrs
+
+from orgrest.http.transport.urls import parse_url, show
+from orgrest.model import Request, Response, TransportError, to_bytes
+
+STATUSES = frozenset({301, 302, 303, 307, 308})
+MAX_REDIRECTS = 10
+
+_ABOUT_BODY = frozenset({"content-length", "transfer-encoding", "content-encoding", "expect"})
+_TO_ANY_ORIGIN = _ABOUT_BODY | {
+    "accept",
+    "accept-charset",
+    "accept-encoding",
+    "accept-language",
+    "cache-control",
+    "content-language",
+    "content-type",
+    "dnt",
+    "if-match",
+    "if-modified-since",
+    "if-none-match",
+    "if-unmodified-since",
+    "pragma",
+    "prefer",
+    "range",
+    "user-agent",
+}
+_OF_ORIGIN = frozenset({"host"})  # replaced, not left out
+
+
+def redirected(
+    request: Request, response: Response, location: str
+) -> tuple[Request, tuple[str, ...]]:
+    """Return the request that follows a redirect, and the names of headers that it lost.
+
+    Raises `TransportError` where it leads nowhere, or to another origin with a secret in the body.
+    """
+    old = parse_url(request.url)
+    try:
+        new = parse_url(urljoin(old.text, location))
+    except ValueError as error:
+        raise TransportError(f"not a URL to redirect to: {show(location)}") from error
+    if new.scheme not in ("http", "https"):
+        raise TransportError(f"not a URL to redirect to: {show(location)}")
+    headers = request.headers
+    method, body = request.method, request.body
+    left_out: tuple[str, ...] = ()
+    if response.status in (302, 303) and method.upper() not in ("GET", "HEAD"):
+        method, body = "GET", None
+        headers = tuple((n, v) for n, v in headers if n.lower() not in _ABOUT_BODY)
+    if new.origin != old.origin:
+        if request.credentials is not None:
+            left_out = ("Authorization",)
+        request = attrs.evolve(request, credentials=None, certificate=None)
+        crossing = tuple(
+            (name, value)
+            for name, value in headers
+            if name.lower() in _TO_ANY_ORIGIN
+            and not any(secret in value for secret in request.secrets)
+        )
+        left_out += tuple(
+            dict.fromkeys(
+                name
+                for name, value in headers
+                if (name, value) not in crossing and name.lower() not in _OF_ORIGIN
+            )
+        )
+        headers = crossing
+        if body is not None and any(to_bytes(secret) in body for secret in request.secrets):
+            raise TransportError(
+                f"the server redirects to another origin, {show(new.text)}; "
+                "the body holds a secret and is not sent on"
+            )
+    userinfo = old.userinfo if new.origin == old.origin else None
+    url = f"{new.scheme}://{userinfo}@{new.netloc}{new.target}" if userinfo else new.text
+    following = attrs.evolve(request, method=method, url=url, headers=headers, body=body)
+    return following, left_out

@@ -1,0 +1,96 @@
+"""Messages that come one after the other: server-sent events and WebSockets.
+
+They are listened to until the server ends them, a limit of time or number is reached, or the body
+has its greatest size; what came until then is the response's body. Server-sent events (the HTML
+standard, section 9.2) are what a server answers to a request that accepts `text/event-stream`; of a
+WebSocket (RFC 6455, by the package `websockets`) each message is a line.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import attrs
+import urllib3
+
+from orgrest.model import Request, find_headers
+
+if TYPE_CHECKING:
+    import http.client
+    from collections.abc import Callable
+
+EVENTS = "text/event-stream"
+SILENCE = 10.0
+"""How many seconds without a message end a stream, unless the request has a limit of its own."""
+MOST = 1000
+"""How many messages end a stream, unless the request says so."""
+
+_EVENT_END = re.compile(rb"(?:\r\n|\n|\r(?!\n)){2}")
+_DATA = re.compile(rb"(?:^|[\r\n])data:[ ]?([^\r\n]*)")
+
+
+@attrs.define
+class Listener:
+    """Who hears the messages of a stream: each is counted, kept up to a size, and told."""
+
+    most: int
+    limit: int
+    tell: Callable[[str], None] | None = None
+    body: bytearray = attrs.field(factory=bytearray)
+    count: int = 0
+
+    def hear(self, text: bytes) -> None:
+        """Take a message."""
+        self.count += 1
+        if self.tell is not None:
+            self.tell(text[:10_000].decode("utf-8", "backslashreplace"))
+
+    @property
+    def is_full(self) -> bool:
+        """Whether no more is listened to."""
+        return self.count >= self.most or len(self.body) > self.limit
+
+    def why(self) -> str | None:
+        """Say why a stream was left that was not at its end, where the number of messages is it."""
+        if self.count < self.most:
+            return None
+        return f"not listened to any longer after {self.most} messages (# @messages N)"
+
+
+def wants_events(request: Request) -> bool:
+    """Tell whether a request asks for server-sent events."""
+    accepted = find_headers(request.headers, "Accept")
+    return any(EVENTS in value.lower() for value in accepted)
+
+
+def is_events(response: http.client.HTTPResponse) -> bool:
+    """Tell whether a response is a stream of server-sent events."""
+    return str(response.headers.get("Content-Type", "")).lower().lstrip().startswith(EVENTS)
+
+
+def read_events(raw: urllib3.BaseHTTPResponse, listener: Listener) -> str | None:
+    """Read server-sent events into a listener, and say why they were left, None at their end.
+
+    Raises what urllib3 does, but for a server that says nothing for too long.
+    """
+    told = at = 0  # up to where events were told, and their ends looked for
+    try:
+        while not listener.is_full:
+            chunk = raw.read1(65_536)
+            if not chunk:
+                return None
+            listener.body += chunk
+            while not listener.is_full and (end := _EVENT_END.search(listener.body, at)):
+                found = _DATA.findall(listener.body[told : end.end()])
+                told = at = end.end()
+                if found:
+                    listener.hear(b"\n".join(found))
+            if listener.count >= listener.most:
+                del listener.body[told:]
+            at = max(told, len(listener.body) - 3)
+    except urllib3.exceptions.ReadTimeoutError:
+        raw.close()
+        return "not listened to any longer: no event came in time (# @timeout TIME)"
+    raw.close()
+    return listener.why()

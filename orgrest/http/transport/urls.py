@@ -1,0 +1,99 @@
+"""URLs taken apart into what is connected to and what is asked for there."""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import quote_from_bytes, unquote_to_bytes
+
+import attrs
+
+from orgrest.model import Request, TransportError, to_bytes
+
+_URL = re.compile(r"(https?|wss?)://([^/?#\\]*)([^?#]*)(\?[^#]*)?", re.IGNORECASE)
+_AUTHORITY = re.compile(r"(?:(.*)@)?(\[[0-9A-Fa-f:.]+(?:%[\w.~-]+)?\]|[^\[\]:@]+)(?::(\d*))?")
+_HOST = re.compile(r"\[.+\]|[\w~!$&'()*+,;=-]+(?:\.[\w~!$&'()*+,;=-]+)*\.?", re.ASCII)
+_TARGET_SAFE = "-._~!$&'()*+,;=:@/?%"
+_PORTS = {"http": 80, "https": 443, "ws": 80, "wss": 443}
+
+
+@attrs.frozen
+class Url:
+    """A URL taken apart; `target` is %-encoded, `userinfo` as it was written."""
+
+    scheme: str
+    host: str
+    port: int
+    target: str
+    userinfo: str | None
+
+    @property
+    def origin(self) -> tuple[str, str, int]:
+        """What the web calls an origin: scheme, host and port."""
+        return self.scheme, self.host, self.port
+
+    @property
+    def is_websocket(self) -> bool:
+        """Whether the scheme is ws or wss."""
+        return self.scheme in ("ws", "wss")
+
+    @property
+    def netloc(self) -> str:
+        """Host, and port unless it is the scheme's own: the Host header's value."""
+        return self.host if self.port == _PORTS[self.scheme] else f"{self.host}:{self.port}"
+
+    @property
+    def text(self) -> str:
+        """The whole URL without user info."""
+        return f"{self.scheme}://{self.netloc}{self.target}"
+
+
+def parse_url(url: str) -> Url:
+    """Take a URL apart. Raises `TransportError` where it is not one of http, https, ws or wss."""
+    match = _URL.match(url)
+    authority = _AUTHORITY.fullmatch(match[2]) if match else None
+    if match is None or authority is None:
+        raise TransportError(f"not an absolute http or https URL: {show(url)}")
+    scheme = match[1].lower()
+    try:
+        host = authority[2].lower()
+        if not host.isascii():
+            host = host.encode("idna").decode("ascii")
+        port = int(authority[3] or _PORTS[scheme])
+    except ValueError as error:  # UnicodeError is one
+        raise TransportError(f"not a host name: {show(authority[2])}") from error
+    if not 0 < port < 65536:
+        raise TransportError(f"not a port: {port}")
+    if not _HOST.fullmatch(host):
+        raise TransportError(f"not a host name: {show(authority[2])}")
+    path = match[3].replace("\\", "%5C")
+    return Url(
+        scheme=scheme,
+        host=host,
+        port=port,
+        target=_target((path if path.startswith("/") else f"/{path}") + (match[4] or "")),
+        userinfo=authority[1],
+    )
+
+
+def _target(text: str) -> str:
+    """Return a path and query as the request line has them: %-encoded where need be."""
+    return quote_from_bytes(to_bytes(text), safe=_TARGET_SAFE)
+
+
+def wire_url(request: Request) -> str:
+    """Return the URL with the request target as it is sent, user info included.
+
+    Raises `TransportError` where it is not an http or https one.
+    """
+    url = parse_url(request.url)
+    if not url.userinfo:
+        return url.text
+    parts = (unquote_to_bytes(to_bytes(part)) for part in url.userinfo.split(":", 1))
+    userinfo = ":".join(quote_from_bytes(part, safe="") for part in parts)
+    return f"{url.scheme}://{userinfo}@{url.netloc}{url.target}"
+
+
+def show(text: str) -> str:
+    """Text out of a document or from a server, for an error message."""
+    shown = text if len(text) <= 200 else f"{text[:200]}..."
+    return shown if shown.isprintable() else ascii(shown)

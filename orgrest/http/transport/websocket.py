@@ -1,0 +1,191 @@
+"""WebSockets (RFC 6455): messages sent and heard, by the package `websockets`.
+
+A request's body holds the messages, with lines `===` between them. `=== wait-for-server` waits for
+a message of the server before the next one is sent; several of these lines wait for several. The
+response has the status of the handshake, and as its body the server's messages, a line for each;
+binary ones in base64.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import ssl
+import time
+from base64 import b64encode
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from orgrest.http.transport.connections import CANCELLED
+from orgrest.http.transport.headers import headers_for
+from orgrest.http.transport.urls import show
+from orgrest.model import Headers, Request, Response, TransportError
+
+if TYPE_CHECKING:
+    from orgrest.http.transport.connections import Sockets
+    from orgrest.http.transport.limits import Limits
+    from orgrest.http.transport.streams import Listener
+    from orgrest.http.transport.urls import Url
+
+METHODS = frozenset({"GET", "WEBSOCKET"})
+_SEPARATOR = re.compile(rb"^===[ \t]*(wait-for-server)?[ \t]*(?://.*)?\r?$", re.MULTILINE)
+# What the handshake gives itself; pasted from a browser it says the same.
+_OWN = re.compile(
+    r"host|connection|upgrade|content-length|accept-encoding|"
+    r"sec-websocket-(?:key|version|extensions|protocol)"
+)
+
+
+def messages(body: bytes) -> list[tuple[bool, bytes]]:
+    """Return what is sent: for each message whether one of the server's is waited for before.
+
+    An empty message is not sent.
+    """
+    parts = _SEPARATOR.split(body)
+    waits = [False, *(mark is not None for mark in parts[1::2])]
+    return list(zip(waits, (part.strip() for part in parts[::2]), strict=True))
+
+
+def exchange(
+    request: Request,
+    url: Url,
+    cookie: str | None,
+    sockets: Sockets,
+    tls: ssl.SSLContext | None,
+    limits: Limits,
+    listener: Listener,
+) -> Response:
+    """Open a WebSocket over a new connection, send and hear messages, and close it.
+
+    Raises `TransportError`, and OSError where no connection comes about.
+    """
+    client, errors = _package()
+    options = _options(request, url, cookie, limits)
+    start = time.monotonic()
+    with contextlib.ExitStack() as stack:
+        try:
+            with sockets.connecting():
+                sock = sockets.connect((url.host.strip("[]"), url.port), limits.connect, ())
+                opened = stack.enter_context(
+                    client.connect(url.text, sock=sock, ssl=tls, **options)
+                )
+                sockets.add(opened.socket)
+            why = _talk(opened, errors, messages(request.body or b""), limits, start, listener)
+        except errors.InvalidStatus as error:
+            found = error.response
+            return _response(url, found, bytes(found.body or b""), limits.body, start, None)
+        except TimeoutError as error:
+            raise TransportError(f"no WebSocket opened within {limits.connect:g} s") from error
+        except ssl.SSLError:
+            raise
+        except (errors.WebSocketException, ValueError, TransportError) as error:
+            if sockets.aborted:
+                raise TransportError(CANCELLED) from error
+            if isinstance(error, TransportError):
+                raise
+            raise TransportError(f"no WebSocket opened: {show(str(error))}") from error
+        return _response(url, opened.response, bytes(listener.body), limits.body, start, why)
+
+
+def _options(request: Request, url: Url, cookie: str | None, limits: Limits) -> dict[str, Any]:
+    """Return what the package is told about a request. Raises `TransportError`."""
+    given = request.header("Host")
+    if given is not None and given.lower() != url.netloc:
+        raise TransportError("the Host of a WebSocket is that of its URL")
+    lines = headers_for(attrs.evolve(request, method="GET", body=None), url, cookie)
+    protocols = request.header("Sec-WebSocket-Protocol")
+    return {
+        "subprotocols": [one.strip() for one in protocols.split(",")] if protocols else None,
+        "additional_headers": [line for line in lines if not _OWN.fullmatch(line[0].lower())],
+        "user_agent_header": None,
+        "proxy": None,
+        "open_timeout": limits.connect,
+        "close_timeout": 1,
+        "max_size": max(limits.body, 1),
+    }
+
+
+def _package() -> tuple[Any, Any]:
+    try:
+        from websockets import exceptions
+        from websockets.sync import client
+    except ImportError as error:
+        raise TransportError("WebSockets need a package: pip install websockets") from error
+    return client, exceptions
+
+
+def _talk(
+    opened: Any,
+    errors: Any,
+    parts: list[tuple[bool, bytes]],
+    limits: Limits,
+    start: float,
+    listener: Listener,
+) -> str | None:
+    """Send the messages and hear those of the server; say why it was left, if not at its end."""
+
+    def hear() -> None:
+        left = start + limits.total - time.monotonic()
+        found = opened.recv(timeout=max(0, min(left, limits.silence)))
+        if isinstance(found, bytes):
+            found = f"binary, {len(found)} bytes: {b64encode(found).decode()}"
+        text = found.encode("utf-8", "surrogatepass")
+        listener.body += text + b"\n"
+        listener.hear(text)
+
+    unsent = sum(bool(message) for _, message in parts)
+    try:
+        for wait, message in parts:
+            if wait:
+                hear()
+            if message:
+                opened.send(_text(message))
+                unsent -= 1
+        while not listener.is_full:
+            hear()
+        why = listener.why()
+    except TimeoutError:
+        why = "not listened to any longer: no message came in time (# @timeout TIME)"
+    except errors.ConnectionClosed as error:
+        why = _closed(error, limits.body)
+    if unsent:
+        why = f"{why or 'the server closed the WebSocket'}; messages that were not sent: {unsent}"
+    return why
+
+
+def _closed(error: Any, limit: int) -> str | None:
+    """Say why the server's closing is not what one expects. Raises `TransportError` for none."""
+    frame = error.rcvd
+    if frame is None:
+        if error.sent is not None and error.sent.code == 1009:
+            return f"not listened to any longer: a message is longer than {limit} bytes"
+        raise TransportError("the WebSocket broke off") from error
+    if frame.code in (1000, 1001, 1005):
+        return None
+    return f"the server closed the WebSocket: {frame.code} {show(frame.reason)}".rstrip()
+
+
+def _text(message: bytes) -> str | bytes:
+    """Return a message as text where it is some, which goes into another kind of frame."""
+    try:
+        return message.decode()
+    except UnicodeDecodeError:
+        return message
+
+
+def _response(
+    url: Url, found: Any, body: bytes, limit: int, start: float, why: str | None
+) -> Response:
+    headers: Headers = tuple(found.headers.raw_items())
+    return Response(
+        status=found.status_code,
+        reason=found.reason_phrase,
+        version="1.1",
+        headers=headers,
+        body=body[:limit],
+        truncated=len(body) > limit,
+        duration=time.monotonic() - start,
+        url=url.text,
+        warnings=() if why is None else (why,),
+    )

@@ -1,0 +1,83 @@
+"""Where a text refers to variables."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import attrs
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+REFERENCE = re.compile(r"\{\{[ \t]*([^\s{}:=\"'(),]+)[ \t]*\}\}|:(?=[^\s:=])")
+# In request files what stands in the braces may be more than a name: `$randomInt 5 200`.
+# It ends at the first }} of its line, which `references` looks for once a line.
+_COMMON = re.compile(r"\{\{(?!\{)|:(?=[^\s:=])")
+_NAME_CHARACTER = re.compile(r"[\w-]")
+
+
+@attrs.frozen
+class Reference:
+    """Where a text refers to a variable: `start` to `end` are replaced, the name starts `at`."""
+
+    name: str
+    start: int
+    end: int
+    at: int
+
+
+def references(
+    text: str,
+    start: int,
+    stop: int,
+    lengths: Iterable[int],
+    defined: Callable[[str], bool],
+    *,
+    restclient: bool = True,
+) -> Iterator[Reference]:
+    """Yield the references to variables between two indexes of `text`.
+
+    `defined` tells whether there is a variable of a name, which decides what `:name` means;
+    `lengths` are those of the names that there are, the greatest first. Where the language is not
+    restclient's, everything in double braces is a reference.
+    """
+    at = start
+    unclosed = start  # up to here no }} closes what is opened
+    pattern = REFERENCE if restclient else _COMMON
+    while match := pattern.search(text, at, stop):
+        at = match.end()
+        if match[0] == "{{":
+            if at < unclosed:
+                continue
+            newline = text.find("\n", at, stop)
+            line_end = stop if newline < 0 else newline
+            close = text.find("}}", at + 1, line_end)
+            if close < 0:
+                unclosed = line_end
+                continue
+            written = text[at:close]
+            named = written.strip(" \t") or written
+            yield Reference(named, match.start(), close + 2, at + written.index(named))
+            at = close + 2
+        elif match[0] != ":":
+            yield Reference(match[1], match.start(), at, match.start(1))
+        elif (name := defined_at(text, at, stop, lengths, defined)) is not None:
+            yield Reference(name, match.start(), at + len(name), at)
+            at += len(name)
+
+
+def defined_at(
+    text: str, start: int, stop: int, lengths: Iterable[int], defined: Callable[[str], bool]
+) -> str | None:
+    """Return the defined name that the `:` before `start` refers to, or None."""
+    for length in lengths:
+        end = start + length
+        if end > stop or (end < stop and _NAME_CHARACTER.match(text, end)):
+            continue
+        name = text[start:end]
+        if name[0].isdigit() and start > 1 and _NAME_CHARACTER.match(text, start - 2):
+            continue
+        if defined(name):
+            return name
+    return None

@@ -1,0 +1,20 @@
+"""verb's request language (https://github.com/federicotdn/verb, its README and `verb.el`).
+
+    # comments and properties
+    post /users?page=2                    method in any case, or `template`; a URL or a part of it
+    Content-Type: application/json        headers
+
+    {"name": "{{(verb-var name)}}"}       an empty line, then the body
+
+`reading` reads one heading's text or one block. `merging` completes a request with what the
+headings above it say: paths follow each other, query and headers are merged, the last method and
+body count, and another origin (scheme, user, host, port) starts anew. `tags` computes what stands
+in `{{...}}`: a short list of functions, no code.
+
+Unlike verb, blanks at the end of a URL and of a body are not sent.
+"""
+
+from orgrest.http.verb.merging import expand, method
+from orgrest.http.verb.reading import REQUEST, parse
+
+__all__ = ["REQUEST", "expand", "method", "parse"]

@@ -1,0 +1,206 @@
+"""A request of verb's completed: with what the headings above it say, and its tags computed."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, TypeVar
+
+import attrs
+
+from orgrest.http.syntax import HeaderLine, is_token
+from orgrest.http.verb.tags import Tags
+from orgrest.model import ExpansionError, Request
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from orgrest.http.syntax import ParsedRequest, Template
+    from orgrest.http.variables import Scope
+
+_T = TypeVar("_T")
+
+_LINK = re.compile(r"\[\[(.+?)\](?:\[.*?\])?\]")
+_URL = re.compile(r"(?:(https?)://([^/?#]*))?([^?#]*)(?:\?([^#]*))?(?:#(.*))?", re.IGNORECASE)
+_OTHER_SCHEME = re.compile(r"(?!https?://)[A-Za-z][-A-Za-z0-9+.]*:", re.IGNORECASE)
+_CHARSET = re.compile(r';\s*charset\s*=\s*"?([^\s;"]+)', re.IGNORECASE)
+_PORTS = {"http": ":80", "https": ":443"}
+
+
+def method(levels: Sequence[ParsedRequest]) -> str:
+    """Give the method of the last of `levels`, which are from the top; "" where it has none."""
+    for level in reversed(levels):
+        if level.method or "://" in level.target.text:
+            return level.method
+    return ""
+
+
+def expand(parsed: ParsedRequest, scope: Scope) -> Request:
+    """Complete a request: what stands above merged in, tags computed.
+
+    Raises `RequestSyntaxError` for what is wrong in its text, or in one of those above, and
+    `ExpansionError` for a tag, or where method or host are missing.
+    """
+    levels = [*(parsed.above or ()), parsed]
+    for level in levels:
+        if level.problems:
+            raise level.problems[0]
+    return _Merging(levels, Tags(scope)).request(scope)
+
+
+@attrs.frozen
+class _Url:
+    """A URL in parts, or a part of one; `origin` is as it is written, None where it has none."""
+
+    origin: str | None
+    path: str
+    query: str | None
+    fragment: str | None
+
+    @property
+    def key(self) -> str | None:
+        """What an origin is compared by."""
+        if self.origin is None:
+            return None
+        scheme, _, authority = self.origin.partition("://")
+        userinfo, at, host = authority.rpartition("@")
+        host = host.lower().removesuffix(_PORTS[scheme.lower()])
+        return f"{scheme.lower()}://{userinfo}{at}{host}"
+
+    @property
+    def text(self) -> str:
+        """The URL."""
+        query = f"?{self.query}" if self.query else ""
+        fragment = f"#{self.fragment}" if self.fragment else ""
+        return f"{self.origin}{self.path or ('/' if query else '')}{query}{fragment}"
+
+    def with_below(self, other: _Url) -> _Url:
+        """Give this URL gone on with by that of a heading below, which has no other origin."""
+        path = self.path + other.path
+        return _Url(
+            self.origin,
+            path[1:] if path.startswith("//") else path,
+            "&".join(_override(_pairs(self.query), _pairs(other.query), _name)),
+            other.fragment or self.fragment,
+        )
+
+
+class _Merging:
+    """One request's levels, from the top, put together."""
+
+    def __init__(self, levels: Sequence[ParsedRequest], tags: Tags) -> None:
+        self._levels = levels
+        self._own = levels[-1]
+        self._tags = tags
+
+    def request(self, scope: Scope) -> Request:
+        url, first = self._url()
+        levels = self._levels[first:]
+        found = next((one.method for one in reversed(levels) if one.method), None)
+        if found is None:
+            reason = "no method here or above: template is none; write get, post ..."
+            raise self._error(self._own, self._own.target, reason, "no-method")
+        if url is None or not url.origin or url.origin.endswith("://"):
+            reason = "no URL with http:// or https:// and a host, here or above"
+            raise self._error(self._own, self._own.target, reason, "bad-url")
+        headers: list[tuple[str, str]] = []
+        for level in levels:
+            headers = _override(headers, self._headers(level), lambda header: header[0].lower())
+        place = self._own.source.position(self._own.span.start)
+        return Request(
+            method=found,
+            url=url.text,
+            headers=tuple(headers),
+            body=self._body(levels, headers),
+            secrets=scope.secrets,
+            file=self._own.source.file,
+            line=place.line,
+            column=place.column,
+        )
+
+    def _url(self) -> tuple[_Url | None, int]:
+        """Give the URL, and which level its origin, and so the request, begins at."""
+        url: _Url | None = None
+        first = 0
+        for number, level in enumerate(self._levels):
+            here = self._read(level)
+            if here is None:
+                continue
+            if here.key is not None and (url is None or here.key != url.key):
+                url, first = here, number
+            else:
+                url = here if url is None else url.with_below(here)
+        return url, first
+
+    def _read(self, level: ParsedRequest) -> _Url | None:
+        target = level.target
+        text = _LINK.sub(r"\1", self._text(level, target)).strip()
+        if not text:
+            return None
+        if _OTHER_SCHEME.match(text):
+            reason = f"not the URL of http or https: {text[:80]}"
+            raise self._error(level, target, reason, "bad-url")
+        match = _URL.fullmatch(text)
+        if match is None or any(c in text for c in "\r\n\0"):
+            raise self._error(level, target, "this URL holds a line break or a NUL", "bad-url")
+        origin = f"{match[1]}://{match[2]}" if match[1] else None
+        path = match[3]
+        if text.startswith("<"):  # all of it is what a response would give, in a dry run
+            path = f"/{path}"
+        elif origin and not path and match[4] is not None:
+            path = "/"
+        return _Url(origin, path, match[4], match[5])
+
+    def _headers(self, level: ParsedRequest) -> list[tuple[str, str]]:
+        found: list[tuple[str, str]] = []
+        for item in level.headers:
+            if not isinstance(item, HeaderLine):
+                continue
+            value = self._text(level, item.value).strip()
+            if not is_token(item.name.text):
+                reason = f"not a header name: {item.name.text}"
+                raise self._error(level, item.name, reason, "bad-header")
+            if any(c in value for c in "\r\n\0"):
+                reason = f"the value of {item.name.text} holds a line break or a NUL"
+                raise self._error(level, item.value, reason, "bad-header")
+            found.append((item.name.text, value))
+        return found
+
+    def _body(
+        self, levels: Sequence[ParsedRequest], headers: Sequence[tuple[str, str]]
+    ) -> bytes | None:
+        """Give the last body there is, in the charset that the headers name."""
+        for level in reversed(levels):
+            if level.body is None:
+                continue
+            text = self._text(level, level.body.template)
+            if not text.strip():
+                continue
+            kind = next((v for n, v in headers if n.lower() == "content-type"), "")
+            charset = found[1] if (found := _CHARSET.search(kind)) else "utf-8"
+            try:
+                return text.encode(charset, "surrogateescape")
+            except (LookupError, UnicodeError) as error:
+                reason = f"the body cannot be sent in the charset {charset}: {error}"
+                raise self._error(level, level.body.template, reason, "charset") from error
+        return None
+
+    def _text(self, level: ParsedRequest, template: Template) -> str:
+        return self._tags.text(template, level.source)
+
+    @staticmethod
+    def _error(level: ParsedRequest, where: Template, reason: str, code: str) -> ExpansionError:
+        return ExpansionError.at(level.source, where.offset(0), reason, code)
+
+
+def _override(above: list[_T], below: list[_T], key: Callable[[_T], str]) -> list[_T]:
+    """Give what stands above, without what is named below, and then that."""
+    named = set(map(key, below))
+    return [one for one in above if key(one) not in named] + below
+
+
+def _pairs(query: str | None) -> list[str]:
+    return [pair for pair in (query or "").split("&") if pair.partition("=")[0]]
+
+
+def _name(pair: str) -> str:
+    return pair.partition("=")[0]

@@ -1,0 +1,145 @@
+"""The text below one heading, or in one block, read as a request or a part of one."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from orgrest.http.lines import Lines
+from orgrest.http.syntax import (
+    Body,
+    Definitions,
+    Document,
+    HeaderLine,
+    ParsedRequest,
+    Template,
+)
+from orgrest.model import OrgrestError, RequestSyntaxError, Source, Span
+
+if TYPE_CHECKING:
+    from orgrest.http.lines import Line
+
+_METHODS = "GET|POST|DELETE|PUT|OPTIONS|HEAD|PATCH|TRACE|CONNECT|QUERY|TEMPLATE"
+REQUEST = re.compile(rf"[ \t]*({_METHODS})(?:[ \t]+(.*))?", re.IGNORECASE)
+"""The first line of a request: a method or `template`, and perhaps a URL or a part of one."""
+
+_HEADER = re.compile(r"[ \t]*([\w-]+)[ \t]*:[ \t]*(.*)")
+_FENCE = re.compile(r"[ \t]*#\+(?:begin|end)_src", re.IGNORECASE)
+
+
+def parse(source: Source) -> Document:
+    """Read a text as one request; never raises, what is wrong is in its `problems`."""
+    return Document(source, (_Reader(source).request(),), (), ())
+
+
+class _Reader:
+    """One pass over the lines of a source."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self._lines = Lines(source.text)
+        self._problems: list[OrgrestError] = []
+
+    def request(self) -> ParsedRequest:
+        lines = self._lines
+        while lines.left and lines.next.text.lstrip(" \t")[:1] in ("", "#", ":"):
+            lines.at += 1
+        start = Span(0, 0)
+        match = None
+        target = Template("", ((0, 0),))
+        if lines.left:
+            start = lines.next.span
+            match = REQUEST.fullmatch(lines.next.text)
+        if match is not None:
+            target = self._target(match[2] or "", lines.next.start + max(match.start(2), 0))
+        else:
+            reason = (
+                "no request of verb's here: it begins with a method (get, post ...) or template; "
+                "put # in front of other text"
+            )
+            self._problem(start.start, reason, "no-request")
+        headers = self._headers() if match is not None else ()
+        body = self._body() if match is not None else None
+        method = match[1].upper() if match is not None else ""
+        return ParsedRequest(
+            method="" if method == "TEMPLATE" else method,
+            target=target,
+            version=None,
+            headers=headers,
+            captures=(),
+            body=body,
+            name=None,
+            problems=tuple(self._problems),
+            notices=(),
+            source=self._source,
+            span=Span(start.start, body.span.end if body else start.end),
+            method_span=Span(start.start, start.start + len(method)),
+            known=Definitions(),
+            region=Span(0, len(self._source.text)),
+            above=(),
+        )
+
+    def _target(self, text: str, start: int) -> Template:
+        """Take the URL, which goes on in the next line after a backslash."""
+        lines = self._lines
+        lines.at += 1
+        pieces: list[str] = []
+        anchors: list[tuple[int, int]] = []
+        size = 0
+        while True:
+            more = text.endswith("\\")
+            piece = text[:-1] if more else text
+            pieces.append(piece)
+            anchors.append((size, start))
+            size += len(piece)
+            if not more:
+                return Template("".join(pieces), tuple(anchors))
+            if not lines.left or not lines.next.text:
+                self._problem(start, "nothing follows the backslash of this URL", "lost-text")
+                return Template("".join(pieces), tuple(anchors))
+            line = lines.next
+            text, start = line.text.lstrip(" \t"), line.start + line.indent
+            lines.at += 1
+
+    def _headers(self) -> tuple[HeaderLine, ...]:
+        """Take the lines up to an empty one."""
+        lines = self._lines
+        found: list[HeaderLine] = []
+        while lines.left and lines.next.text:
+            line = lines.next
+            lines.at += 1
+            if line.text.lstrip(" \t").startswith("#"):
+                continue
+            match = _HEADER.fullmatch(line.text)
+            if match is None:
+                reason = "this is no header (Name: value): put an empty line before the body"
+                self._problem(line.start + line.indent, reason, "bad-header")
+                continue
+            name, value = (_one_line(match, number, line) for number in (1, 2))
+            found.append(HeaderLine(name, value, line.span))
+        return tuple(found)
+
+    def _body(self) -> Body | None:
+        """Take the rest, without the lines that begin and end source blocks."""
+        lines = self._lines
+        lines.at += 1
+        taken = [line for line in lines.all[lines.at :] if not _FENCE.match(line.text)]
+        while taken and not taken[-1].text:
+            taken.pop()
+        if not taken:
+            return None
+        raw = [line.raw for line in taken[:-1]] + [taken[-1].text]
+        anchors: list[tuple[int, int]] = []
+        size = 0
+        for line in taken:
+            anchors.append((size, line.start))
+            size += len(line.raw) + 1
+        span = Span(taken[0].start, taken[-1].end)
+        return Body(Template("\n".join(raw), tuple(anchors)), None, (), span)
+
+    def _problem(self, offset: int, reason: str, code: str) -> None:
+        self._problems.append(RequestSyntaxError.at(self._source, offset, reason, code))
+
+
+def _one_line(match: re.Match[str], number: int, line: Line) -> Template:
+    return Template(match[number], ((0, line.start + match.start(number)),))

@@ -1,0 +1,226 @@
+"""Header arguments of source blocks, inherited and merged in Org's order of precedence.
+
+From weak to strong: Org's defaults, the language's, ``header-args`` of the document and of the
+headings above, ``header-args:LANGUAGE`` likewise, the block's own line, its ``#+HEADER:`` lines
+(the first of which wins). ``:results`` merges word by word, where a word displaces the others of
+its group; each ``:var`` stands for itself; everything else is replaced.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from hashlib import sha1
+from typing import TYPE_CHECKING
+
+import attrs
+
+from orgrest.org.argument_syntax import Lisp, Pairs, call_arguments, parse
+from orgrest.org.blocks import REQUEST_LANGUAGES
+from orgrest.org.known import DEFAULTS, GROUPS, HEADING_DEFAULTS, REQUEST_DEFAULTS
+from orgrest.org.lisp import NUMBER, ArgumentError, write, write_number, write_string
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from orgrest.org.blocks import Block, Call, Heading
+    from orgrest.org.document import Document
+
+
+@attrs.frozen
+class Arguments:
+    """The header arguments that hold for one block.
+
+    `values` are the texts of all but ``:results`` and ``:var`` (None where only the name was
+    given); `results` the words of ``:results``, `variables` the ``:var``s in their order.
+    """
+
+    values: Mapping[str, str | Lisp | None] = attrs.field(factory=dict)
+    results: tuple[str, ...] = ()
+    variables: Mapping[str, str] = attrs.field(factory=dict)
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.values
+
+    def get(self, name: str, default: str = "") -> str:
+        """Give the text of an argument, `default` where it is missing or empty.
+
+        Raises ArgumentError where the value is Emacs Lisp.
+        """
+        value = self.values.get(name)
+        if isinstance(value, Lisp):
+            raise ArgumentError(
+                f"header argument :{name} holds Emacs Lisp, which is not run: {value.text}"
+            )
+        return default if value is None else value
+
+    @property
+    def eval(self) -> str:
+        """What ``:eval`` says; without one, ``:noeval`` means no.
+
+        Raises ArgumentError where the value is Emacs Lisp.
+        """
+        return self.get("eval") or ("no" if "noeval" in self else "")
+
+    def flag(self, name: str) -> bool:
+        """Tell whether a yes-or-no argument says yes; a name alone does."""
+        return name in self.values and self.get(name, "yes").lower() not in ("no", "nil")
+
+
+@lru_cache(maxsize=256)
+def merge(sources: tuple[Pairs, ...]) -> Arguments:
+    """Merge header arguments, the weakest first."""
+    values: dict[str, str | Lisp | None] = {}
+    results: list[str] = []
+    variables: dict[str, str] = {}
+    for pairs in sources:
+        for name, given in pairs:
+            if name == ":var":
+                text = str(given)
+                variables[text.partition("=")[0].strip()] = text
+            elif name == ":results":
+                if isinstance(given, Lisp):
+                    raise ArgumentError(
+                        f"header argument :results holds Emacs Lisp, which is not run: {given.text}"
+                    )
+                for word in (given or "").split():
+                    _displace(results, word)
+            elif name.startswith(":"):
+                values[name[1:]] = given
+    return Arguments(values, tuple(results), variables)
+
+
+def _displace(words: list[str], word: str) -> None:
+    for group in GROUPS:
+        if word in group:
+            words[:] = [other for other in words if other not in group]
+    if word in words:
+        words.remove(word)
+    words.append(word)
+
+
+def digest(arguments: Arguments, body: str, variables: Iterable[tuple[str, object]]) -> str:
+    """Compute the hash of a cached block, the one that Org 9.5 writes for the same block.
+
+    `variables` are the values of the ``:var``s, `body` the block's own text with them in front.
+    """
+    words = sorted(word for word in arguments.results if word not in GROUPS[2])
+    kind = "output" if "output" in words else "value"
+    known: dict[str, str] = {
+        name: _print(text) for name, text in arguments.values.items() if isinstance(text, str)
+    }
+    known["result-params"] = f"({' '.join(write_string(word) for word in words)})" if words else ""
+    known["result-type"] = kind
+    known["results"] = write_string(" ".join(words)) if words else ""
+    shown = [text for _, text in sorted(known.items()) if text]
+    shown += [f"({name} . {write(given)})" for name, given in variables]
+    return sha1(f"{':'.join(shown)}-{body}".encode()).hexdigest()  # noqa: S324 - Org's choice
+
+
+def _print(text: str) -> str:
+    if not text:
+        return ""
+    return write_number(text) if NUMBER.fullmatch(text) else write_string(text)
+
+
+class Inherited:
+    """The header arguments that a document's keywords and property drawers give to its blocks."""
+
+    def __init__(self, document: Document) -> None:
+        """Look at the ``#+PROPERTY:`` lines of `document`."""
+        found: dict[str, list[str]] = {}
+        for key, text in document.keywords:
+            if key == "property":
+                name, _, rest = text.partition(" ")
+                name = name.upper()
+                if name.endswith("+"):
+                    found.setdefault(name[:-1], []).append(rest)
+                else:
+                    found[name] = [rest]
+        self._global = {name: " ".join(filter(None, parts)) for name, parts in found.items()}
+        self._known: dict[tuple[int, str], Pairs] = {}
+
+    def pairs(self, heading: Heading, language: str) -> tuple[Pairs, Pairs]:
+        """Give what holds below `heading` for every language, and for this one."""
+        general = self._lookup(heading, "HEADER-ARGS")
+        if not language:
+            return general, ()
+        return general, self._lookup(heading, f"HEADER-ARGS:{language.upper()}")
+
+    def _lookup(self, heading: Heading, key: str) -> Pairs:
+        at = (heading.line, key)
+        if at not in self._known:
+            self._known[at] = parse(self._text(heading, key))
+        return self._known[at]
+
+    def _text(self, heading: Heading, key: str) -> str:
+        parts: list[str] = []
+        for here in heading.path():
+            more = here.properties.get(key + "+")
+            if more is not None:
+                parts.insert(0, more)
+            base = here.properties.get(key)
+            if base is not None:
+                parts.insert(0, base)
+                return " ".join(parts)
+        if key in self._global:
+            parts.insert(0, self._global[key])
+        return " ".join(parts)
+
+
+def arguments_of(document: Document, inherited: Inherited, block: Block) -> Arguments:
+    """Give the header arguments of a block or call of `document`.
+
+    Raises ArgumentError where they cannot be read, or a call names no block.
+    """
+    if block.call is None:
+        return of_block(block, inherited)
+    return of_call(block, block.call, target_of(document, block), inherited)
+
+
+def target_of(document: Document, block: Block) -> Block:
+    """Give the block that a call evaluates, any other block itself. Raises ArgumentError."""
+    target = document.block_named(block.call.name) if block.call else block
+    if target is None:
+        raise ArgumentError(f"no source block is named {block.call.name if block.call else ''}")
+    return target
+
+
+def of_block(block: Block, inherited: Inherited) -> Arguments:
+    """Give the header arguments of a source block or an inline one.
+
+    Raises ArgumentError where they cannot be read.
+    """
+    return merge(tuple(_sources(block, inherited)))
+
+
+def _sources(block: Block, inherited: Inherited) -> list[Pairs]:
+    general, special = inherited.pairs(block.heading, block.language)
+    language = REQUEST_DEFAULTS if block.language in REQUEST_LANGUAGES else ()
+    if block.kind == "inline":
+        language = ((":results", "value"),)
+    elif block.kind == "heading":
+        language = HEADING_DEFAULTS
+    return [
+        DEFAULTS,
+        language,
+        general,
+        special,
+        parse(block.arguments),
+        *(parse(text) for text in reversed(block.headers)),
+    ]
+
+
+def of_call(block: Block, call: Call, target: Block, inherited: Inherited) -> Arguments:
+    """Give the header arguments with which `call`, that of `block`, evaluates `target`.
+
+    Raises ArgumentError where they cannot be read.
+    """
+    sources = _sources(target, inherited)
+    sources += inherited.pairs(block.heading, target.language)
+    sources.append(parse(call.inside))
+    sources.append(tuple((":var", text) for text in call_arguments(call.arguments)))
+    sources.append(parse(call.end))
+    if block.kind == "inline call":
+        sources = [pairs for pairs in sources if pairs is not REQUEST_DEFAULTS]
+        sources.append(((":results", "value"),))
+    return merge(tuple(sources))

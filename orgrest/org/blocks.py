@@ -1,0 +1,143 @@
+"""What an Org document holds: headings, and the blocks and calls that can be evaluated.
+
+Values only; `orgrest.org.reader` finds them in a text.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import attrs
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+REQUEST_LANGUAGES = frozenset({"restclient", "http", "rest"})
+VERB = "verb"
+"""The language of verb's blocks, and of the headings that hold its requests."""
+ALL_LANGUAGES = REQUEST_LANGUAGES | {VERB}
+
+
+@attrs.frozen(eq=False)
+class Heading:
+    """A heading, or (level 0) what stands before the first one; `properties` by upper-case key.
+
+    `comment` tells whether it, or one above it, is a COMMENT. `tags` are its own, and those of the
+    headings above.
+    """
+
+    level: int
+    line: int
+    comment: bool
+    parent: Heading | None
+    properties: dict[str, str]
+    tags: frozenset[str] = frozenset()
+
+    def path(self) -> Iterator[Heading]:
+        """Yield this heading and the ones above it, level 0 last."""
+        here: Heading | None = self
+        while here is not None:
+            yield here
+            here = here.parent
+
+
+@attrs.frozen(eq=False)
+class Region:
+    """What encloses an element: it ends before the line `limit`, or sooner.
+
+    `item` is the column of the bullet of the list item around the element, -1 without one;
+    `footnote` tells that it belongs to a footnote. Two blank lines end both. `inside` are the
+    containers around it: what would close each (a type of block, ``:end:``, ``#+end:``), its line.
+    """
+
+    limit: int
+    item: int
+    footnote: bool
+    inside: tuple[tuple[str, int], ...] = ()
+
+    def moved(self, lines: int) -> Region:
+        """Give the same region so many lines further down."""
+        inside = self.inside and tuple((kind, line + lines) for kind, line in self.inside)
+        return Region(self.limit + lines, self.item, self.footnote, inside)
+
+
+@attrs.frozen
+class Call:
+    """The parts of ``NAME[inside](arguments) end``; inline, the end stands in brackets, too."""
+
+    name: str
+    inside: str
+    arguments: str
+    end: str
+
+
+@attrs.frozen(eq=False)
+class Block:
+    """What can be evaluated; `kind` is ``block``, ``call``, ``inline`` or ``inline call``.
+
+    It is ``heading`` for a request of verb's (`orgrest.org.verb`): its name is the title, its body
+    what stands below.
+
+    `start` and `end` are offsets of the element without affiliated keywords and without its last
+    line end. `line` is the index of its first line, `first` and `last` the half-open range of the
+    lines of a block's body. `arguments` are the header arguments written in the element itself,
+    `headers` those of its ``#+HEADER:`` lines in their order. `result` is the index of a results
+    keyword directly above: the block is itself a result then, or stands where one belongs.
+    """
+
+    kind: str
+    start: int
+    end: int
+    line: int
+    heading: Heading
+    region: Region
+    language: str = ""
+    switches: str = ""
+    arguments: str = ""
+    headers: tuple[str, ...] = ()
+    name: str | None = None
+    indent: int = 0
+    first: int = 0
+    last: int = 0
+    inline: str = ""
+    call: Call | None = None
+    result: int | None = None
+
+    def moved(self, lines: int, characters: int, heading: Heading) -> Block:
+        """Give the same block so much further down, below `heading`."""
+        return Block(
+            self.kind,
+            self.start + characters,
+            self.end + characters,
+            self.line + lines,
+            heading,
+            self.region.moved(lines),
+            self.language,
+            self.switches,
+            self.arguments,
+            self.headers,
+            self.name,
+            self.indent,
+            self.first + lines if self.first else 0,
+            self.last + lines if self.last else 0,
+            self.inline,
+            self.call,
+            None if self.result is None else self.result + lines,
+        )
+
+    @property
+    def commented(self) -> bool:
+        """Whether a heading above is a COMMENT."""
+        return self.heading.comment
+
+
+@attrs.frozen
+class Body:
+    """The text of a block as it is evaluated, without Org's escapes and the common indentation.
+
+    `places` has, for each line, its number in the document (from 1) and how many characters were
+    taken away at its left.
+    """
+
+    text: str
+    places: tuple[tuple[int, int], ...]

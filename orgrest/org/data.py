@@ -1,0 +1,117 @@
+"""Values in a document that a ``:var`` can refer to: tables, lists, results, texts.
+
+What stands under a name is read as Org reads it: a table gives its rows (without rules, and
+without the header above the first rule), a list its items, fixed-width and example text its lines.
+Indices (``name[1,0]``, ranges ``0:2``, ``*`` or nothing for all, negative ones from the end) pick
+from tables and lists, rules and header counted.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TypeAlias
+
+from orgrest.org.elements import Elements
+from orgrest.org.lisp import ArgumentError, Number
+from orgrest.org.text import column, unescape
+
+Data: TypeAlias = "str | list[Data]"
+
+_RULE = re.compile(r"[ \t]*\|[-+]")
+_ITEM = re.compile(r"[ \t]*(?:[-+*]|[0-9]+[.)])(?:[ \t]+\[[ X-]\])?[ \t]*(.*)")
+_JSON_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?")
+_HLINE: list[Data] = []
+
+
+def read(element: tuple[str, list[str]], name: str, indices: str, *, header: bool) -> Data:
+    """Give the value of an element, a table, list, result or text, that goes by `name`.
+
+    `header` says that the header of a table is wanted, too. Raises ArgumentError for indices that
+    are none or that point outside.
+    """
+    kind, lines = element
+    if kind == "drawer":
+        inner = Elements("\n".join(lines[1:-1]))
+        inside = inner.element_at(0)
+        kind, lines = inside if inside[0] in ("table", "list", "fixed") else ("text", lines[1:-1])
+    if kind == "table":
+        rows = [_HLINE if _RULE.match(x) else _cells(x) for x in lines if x.lstrip()[0] == "|"]
+        return _table(rows, indices, name, header=header)
+    if kind == "list":
+        items: Data = [match[1] for line in lines if (match := _ITEM.match(line))]
+        return pick(items, indices, name) if indices else items
+    text = _text(kind, lines)
+    if indices:
+        raise ArgumentError(f"{name} is no table or list, so {name}[{indices}] is nothing")
+    return text
+
+
+def _cells(line: str) -> list[Data]:
+    cells = line.strip().removeprefix("|").removesuffix("|").split("|")
+    return [cell.strip().replace("\\vert{}", "|") for cell in cells]
+
+
+def _table(rows: list[list[Data]], indices: str, name: str, *, header: bool) -> Data:
+    if indices:
+        return pick([*rows], indices, name)
+    if not header and len(rows) > 2 and rows[1] is _HLINE and rows[0] is not _HLINE:
+        rows = rows[2:]
+    return [row for row in rows if row is not _HLINE]
+
+
+def _text(kind: str, lines: list[str]) -> str:
+    if kind == "fixed":
+        return "\n".join(line.lstrip(" \t")[2:] for line in lines)
+    if kind in ("src", "example", "export", "special", "verse", "quote", "center", "comment"):
+        inside = lines[1:-1]
+        width = min((column(line) for line in inside if line.strip()), default=0)
+        return "\n".join(unescape(line[width:] if line.strip() else "") for line in inside)
+    return "\n".join(line.strip() for line in lines)
+
+
+def to_text(value: object) -> str:
+    """Give a value as it stands in a request: lists and tables as JSON, the rest as it is."""
+    if value is None:
+        return ""
+    if isinstance(value, Number):
+        return value.text
+    return value if isinstance(value, str) else _json(value)
+
+
+def _json(value: object) -> str:
+    if isinstance(value, list):
+        return f"[{', '.join(_json(item) for item in value)}]"
+    if value is None:
+        return "null"
+    text = value.text if isinstance(value, Number) else str(value)
+    return text if _JSON_NUMBER.fullmatch(text) else json.dumps(text, ensure_ascii=False)
+
+
+def pick(data: Data, indices: str, name: str) -> Data:
+    """Follow indices into a table or list. Raises ArgumentError where they lead nowhere."""
+    first, _, rest = indices.partition(",")
+    first = first.strip()
+    if not isinstance(data, list):
+        raise ArgumentError(f"{name}[{indices}] goes deeper than the data does")
+    try:
+        if first in ("", "*"):
+            chosen = data
+        elif ":" in first:
+            start, _, stop = first.partition(":")
+            low, high = (_index(text, len(data)) for text in (start or "0", stop or "-1"))
+            chosen = data[low : high + 1]
+        else:
+            item = data[_index(first, len(data))]
+            return pick(item, rest, name) if rest else item
+    except IndexError:
+        raise ArgumentError(f"{name} has no index [{indices}]") from None
+    items = [item for item in chosen if item is not _HLINE]
+    return [pick(item, rest, name) for item in items] if rest else items
+
+
+def _index(text: str, length: int) -> int:
+    number = int(text) if re.fullmatch(r"-?[0-9]{1,9}", text.strip()) else length
+    if not -length <= number < length:
+        raise IndexError
+    return number % length

@@ -1,0 +1,170 @@
+r"""The lines of an Org text, and where its elements end.
+
+An element is a block, drawer, table, list, paragraph ... (Org's syntax description). What opens one
+counts only when something closes it before the region around it ends, so a first pass notes the
+lines that close something, and the end of a block is found by bisection: time grows linearly.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from bisect import bisect_right
+from typing import TYPE_CHECKING
+
+import attrs
+
+from orgrest.org import syntax
+from orgrest.org.text import column
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_FORMULA = re.compile(r"#\+tblfm:", re.IGNORECASE)
+
+
+@attrs.frozen
+class Landmarks:
+    """The lines of a text that end something: `headings`, and by what they close, `closings`.
+
+    `todo` are the TODO keywords that the text adds to Org's.
+    """
+
+    headings: list[int] = attrs.field(factory=list)
+    closings: dict[str, list[int]] = attrs.field(factory=dict)
+    todo: list[str] = attrs.field(factory=list)
+
+
+class Elements:
+    r"""The lines of a text, and the extents of the elements that start at them.
+
+    `headings` are the indexes of the lines that are headings.
+    """
+
+    def __init__(self, text: str, landmarks: Landmarks | None = None) -> None:
+        r"""Read `text`, whose line ends are ``\n``, for its landmarks if they are not given."""
+        self.text = text
+        self.lines = text.split("\n")
+        sizes = map((1).__add__, map(len, self.lines))
+        self._starts = list(itertools.accumulate(sizes, initial=0))
+        self.landmarks = landmarks or _landmarks(self.lines)
+        self.headings = self.landmarks.headings
+        self._closings = self.landmarks.closings
+
+    def offset(self, line: int) -> int:
+        """Give the offset where the line with this index starts; past the last, the text's end."""
+        return min(self._starts[min(line, len(self.lines))], len(self.text))
+
+    def line_of(self, offset: int) -> int:
+        """Give the index of the line that holds this offset."""
+        return bisect_right(self._starts, offset) - 1
+
+    def closing(self, kind: str, line: int, limit: int) -> int | None:
+        """Find the first line after `line` and before `limit` that closes `kind`."""
+        lines = self._closings.get(kind)
+        if lines is None:
+            return None
+        at = bisect_right(lines, line)
+        return lines[at] if at < len(lines) and lines[at] < limit else None
+
+    def section_end(self, line: int) -> int:
+        """Find the first heading after `line`, or the end."""
+        at = bisect_right(self.headings, line)
+        return self.headings[at] if at < len(self.headings) else len(self.lines)
+
+    def element_at(self, line: int) -> tuple[str, list[str]]:
+        """Give the type and the lines of the element at a line, ("", []) where none starts.
+
+        Types are those of `extent`. Affiliated keywords are left out of the lines.
+        """
+        limit = self.section_end(line)
+        if line >= limit or not self.lines[line].strip(" \t"):
+            return "", []
+        kind, end = self.extent(line, limit)
+        while line < end and syntax.is_affiliated(self.lines[line]):
+            line += 1
+        return kind, self.lines[line:end]
+
+    def removable(self, at: int, limit: int) -> tuple[str, int]:
+        """Tell the type of the element at a line, and the line after it if Org would remove it."""
+        if syntax.LINK_LINE.match(self.lines[at]):
+            return "link", at + 1
+        kind, end = self.extent(at, limit)
+        return (kind, end) if kind in syntax.REMOVABLE else ("", at)
+
+    def extent(self, at: int, limit: int) -> tuple[str, int]:
+        """Give the type of the element at a line that is not blank, and the line after it.
+
+        Types are ``src``, ``example`` and the like, ``special``, ``dynamic``, ``drawer``,
+        ``fixed``, ``table``, ``latex``, ``list``, ``text`` and, for the rest, ``other``.
+        """
+        lines = self.lines
+        while at + 1 < limit and syntax.is_affiliated(lines[at]) and lines[at + 1].strip(" \t"):
+            at += 1
+        text = lines[at].lstrip(" \t")
+        opened = syntax.opening(text)
+        if opened is not None:
+            end = self.closing(opened[0], at, limit)
+            if end is not None:
+                return opened[1], end + 1
+        elif syntax.FIXED.match(text):
+            return "fixed", self._while(at, limit, lambda line: bool(syntax.FIXED.match(line)))
+        elif text[0] == "|":
+            end = self._while(at, limit, lambda line: line.startswith("|"))
+            return "table", self._while(end, limit, lambda line: bool(_FORMULA.match(line)))
+        elif syntax.ITEM.match(lines[at], len(lines[at]) - len(text)):
+            return "list", self._list_end(at, limit)
+        elif syntax.RULE.match(text) or text.startswith("#+"):
+            return "other", at + 1
+        elif syntax.COMMENT.match(text):
+            return "other", self._while(at, limit, lambda line: bool(syntax.COMMENT.match(line)))
+        return "text", self._while(at + 1, limit, lambda line: not syntax.SEPARATE.match(line))
+
+    def _while(self, at: int, limit: int, test: Callable[[str], bool]) -> int:
+        while at < limit and test(self.lines[at].lstrip(" \t")):
+            at += 1
+        return at
+
+    def _list_end(self, at: int, limit: int) -> int:
+        lines = self.lines
+        outermost = column(lines[at])
+        end = at + 1
+        blanks = 0
+        here = at + 1
+        while here < limit:
+            line = lines[here]
+            text = line.lstrip(" \t")
+            if not text:
+                blanks += 1
+                if blanks == 2:
+                    break
+                here += 1
+                continue
+            blanks = 0
+            item = syntax.ITEM.match(line, len(line) - len(text))
+            width = column(line)
+            if width < outermost or (width == outermost and not item):
+                break
+            close: int | None = None
+            if text[:8].lower() == "#+begin_" and (opened := syntax.opening(text)):
+                close = self.closing(opened[0], here, limit)
+            here = end = (here if close is None else close) + 1
+        return end
+
+
+def _landmarks(lines: list[str]) -> Landmarks:
+    closing, found = syntax.closing, Landmarks()
+    for number, line in enumerate(lines):
+        text = line.lstrip(" \t")
+        first = text[:1]
+        if first == "*":
+            if len(text) == len(line) and syntax.HEADING.match(line):
+                found.headings.append(number)
+        elif first and first in "#:\\":
+            kind = closing(text)
+            if kind is not None:
+                found.closings.setdefault(kind, []).append(number)
+            elif first == "#" and "TODO:" in text[:12].upper():
+                match = syntax.KEYWORD.match(text)
+                found.todo.extend(syntax.TODO_WORD.findall(match[3]) if match else ())
+    return found

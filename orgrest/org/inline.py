@@ -1,0 +1,105 @@
+"""Inline blocks (``src_LANG{body}``) and inline calls (``call_NAME(arguments)``) of one line.
+
+Rules: none stands in ``=verbatim=`` or ``~code~`` or in a ``{{{results(...)}}}``; brackets of one
+kind do not look at those of another.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from bisect import bisect_right
+from typing import TYPE_CHECKING
+
+import attrs
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+# (Names are bounded, as a line of nothing else would take quadratic time.)
+_INLINE = re.compile(r"(?<!\w)(?:src_([^\s\[{]{1,99}+)|call_([^\s()\[\]{}]{1,999}+))(?=[\[({])")
+_VERBATIM_OPENS = re.compile(r"(?:^|(?<=[\s\-('\"{]))[=~](?=\S)")
+_VERBATIM_CLOSES = re.compile(r"(?<=\S)[=~](?=$|[\s\-.,:!?;'\")}\[\\])")
+
+
+@attrs.frozen
+class Inline:
+    """An inline block or call: its columns `start` and `end`, and what its brackets hold.
+
+    A block has a `language`, a call has not. `inside` are the first square brackets, `body` what
+    the braces of a block or the parentheses of a call hold, `final` a call's last brackets.
+    """
+
+    start: int
+    end: int
+    language: str
+    name: str
+    inside: str
+    body: str
+    final: str
+
+
+def find(line: str) -> Iterator[Inline]:
+    """Find the inline blocks and calls of a line, in order."""
+    hidden = sorted([*_verbatim(line), *_results(line)])
+    hidden_ends = list(itertools.accumulate((end for _, end in hidden), max))
+    closing = closing_brackets(line)
+    done = 0
+    for match in _INLINE.finditer(line):
+        start, here = match.start(), match.end()
+        at_hidden = bisect_right(hidden, (start, len(line))) - 1
+        if start < done or (at_hidden >= 0 and start < hidden_ends[at_hidden]):
+            continue
+        inside = ""
+        if line[here] == "[" and here in closing:
+            inside, here = line[here + 1 : closing[here] - 1], closing[here]
+        opening = "{" if match[1] else "("
+        if line[here : here + 1] != opening or here not in closing:
+            continue
+        body, here = line[here + 1 : closing[here] - 1], closing[here]
+        final = ""
+        if not match[1] and line[here : here + 1] == "[" and here in closing:
+            final, here = line[here + 1 : closing[here] - 1], closing[here]
+        yield Inline(start, here, match[1] or "", match[2] or "", inside, body, final)
+        done = here
+
+
+def _verbatim(line: str) -> Iterator[tuple[int, int]]:
+    """Find the spans of ``=verbatim=`` and ``~code~``."""
+    closes: dict[str, list[int]] = {"=": [], "~": []}
+    for match in _VERBATIM_CLOSES.finditer(line):
+        closes[match[0]].append(match.start())
+    done = 0
+    for match in _VERBATIM_OPENS.finditer(line):
+        found = closes[match[0]]
+        at = bisect_right(found, match.start() + 1)
+        if match.start() >= done and at < len(found):
+            done = found[at] + 1
+            yield match.start(), done
+
+
+def _results(line: str) -> Iterator[tuple[int, int]]:
+    """Find the spans of ``{{{results(...)}}}``."""
+    at = 0
+    while (start := line.find("{{{results(", at)) >= 0:
+        end = line.find(")}}}", start)
+        if end < 0:
+            return
+        at = end + 4
+        yield start, at
+
+
+def closing_brackets(line: str) -> dict[int, int]:
+    """Give, for each bracket that is closed, where it opens and what follows its end.
+
+    Brackets of one kind do not look at those of another.
+    """
+    opened: dict[str, list[int]] = {")": [], "]": [], "}": []}
+    closing: dict[int, int] = {}
+    for match in re.finditer(r"[][(){}]", line):
+        here = match[0]
+        if here in "([{":
+            opened[{"(": ")", "[": "]", "{": "}"}[here]].append(match.start())
+        elif opened[here]:
+            closing[opened[here].pop()] = match.end()
+    return closing

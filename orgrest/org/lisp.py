@@ -1,0 +1,177 @@
+"""The little of Emacs Lisp that stands in header arguments: data, and texts put together.
+
+Numbers, strings and quoted lists are read and written. Of code only what puts constant texts
+together is understood (``concat``, ``identity``): nothing is ever run. `forms` reads code for those
+who know what a few functions mean.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, TypeAlias
+
+import attrs
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+STRING = re.compile(r'"((?:[^"\\]|\\.)*)"', re.DOTALL)
+NUMBER = re.compile(r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
+
+MAX_DEPTH = 50
+
+_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "f": "\f", "e": "\x1b", "s": " "}
+_BLANKS = re.compile(r"\s*")
+_WORD = re.compile(r"[^\s()\"]+")
+_TOKEN = re.compile(r'\s*(?:(\()|(\))|("(?:[^"\\]|\\.)*")|([^\s()"]+))', re.DOTALL)
+_FUNCTIONS = frozenset({"concat", "identity"})
+
+
+class ArgumentError(ValueError):
+    """Header arguments that cannot be read; the text says which and why."""
+
+
+@attrs.frozen
+class Number:
+    """A number, spelled as it was written."""
+
+    text: str
+
+
+@attrs.frozen
+class Symbol:
+    """A name in code."""
+
+    text: str
+
+
+Form: TypeAlias = "str | Number | Symbol | list[Form]"
+Literal: TypeAlias = "str | Number | list[Literal] | None"
+
+
+def unquote(text: str) -> str:
+    """Read a Lisp string with its quotes."""
+    return re.sub(r"\\(.)", lambda m: _ESCAPES.get(m[1], m[1]), text[1:-1], flags=re.DOTALL)
+
+
+def literal(text: str, at: int = 0) -> tuple[Literal, int]:
+    """Read Lisp data: strings, numbers, symbols, lists of them."""
+    if text[at : at + 1] == '"' and (match := STRING.match(text, at)):
+        return unquote(match[0]), match.end()
+    if text[at : at + 1] != "(":
+        match = _WORD.match(text, at)
+        if match is None:
+            raise ArgumentError(f"this Lisp list cannot be read: {text}")
+        word = match[0]
+        if word == "nil":
+            return None, match.end()
+        return (Number(word) if NUMBER.fullmatch(word) else word), match.end()
+    found: list[Literal] = []
+    stack = [found]
+    at += 1
+    while stack:
+        at = _BLANKS.match(text, at).end()  # type: ignore[union-attr]  # it matches anything
+        if at >= len(text):
+            raise ArgumentError(f"this Lisp list is never closed: {text}")
+        if text[at] == ")":
+            stack.pop()
+            at += 1
+        elif text[at] == "(":
+            if len(stack) >= MAX_DEPTH:
+                raise ArgumentError(f"this Lisp list is nested deeper than {MAX_DEPTH}")
+            inner: list[Literal] = []
+            stack[-1].append(inner)
+            stack.append(inner)
+            at += 1
+        else:
+            item, at = literal(text, at)
+            stack[-1].append(item)
+    return found, at
+
+
+def forms(text: str) -> list[Form]:
+    """Read Lisp code: calls as lists, texts, numbers, symbols. Raises ArgumentError."""
+    found: list[Form] = []
+    stack = [found]
+    at, end = 0, len(text.rstrip())
+    while at < end:
+        match = _TOKEN.match(text, at)
+        if match is None or (match[2] and len(stack) == 1) or len(stack) > MAX_DEPTH:
+            raise ArgumentError(f"this Lisp cannot be read: {text}")
+        at = match.end()
+        opened, closed, quoted, word = match.groups()
+        if opened:
+            inner: list[Form] = []
+            stack[-1].append(inner)
+            stack.append(inner)
+        elif closed:
+            stack.pop()
+        elif quoted:
+            stack[-1].append(unquote(quoted))
+        else:
+            stack[-1].append(Number(word) if NUMBER.fullmatch(word) else Symbol(word))
+    if len(stack) > 1:
+        raise ArgumentError(f"this Lisp is never closed: {text}")
+    return found
+
+
+def understand(lisp: str, variables: Mapping[str, str]) -> str:
+    """Compute Emacs Lisp that only puts texts together: a constant, a variable, ``concat``.
+
+    Raises ArgumentError for anything else, which is not run.
+    """
+    refusal = ArgumentError(f"Emacs Lisp is not run: {' '.join(lisp.split())}")
+    found: list[str] = []
+    depth = 0
+    done = False
+    at, end = 0, len(lisp.rstrip())
+    while at < end:
+        match = _TOKEN.match(lisp, at)
+        if match is None or done:
+            raise refusal
+        at = match.end()
+        opened, closed, text, word = match.groups()
+        if opened:
+            function = _TOKEN.match(lisp, at)
+            if function is None or function[4] not in _FUNCTIONS:
+                raise refusal
+            at = function.end()
+            depth += 1
+        elif closed:
+            depth -= 1
+        elif text:
+            found.append(unquote(text))
+        elif word in variables:
+            found.append(variables[word])
+        elif re.fullmatch(r"-?[0-9]+(?:\.[0-9]+)?", word) and not depth:
+            found.append(word)
+        else:
+            raise refusal
+        if depth < 0:
+            raise refusal
+        done = depth == 0
+    if not done:
+        raise refusal
+    return "".join(found)
+
+
+def write_string(text: str) -> str:
+    """Write a text as a Lisp string."""
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def write_number(text: str) -> str:
+    """Write a number as Lisp prints it once it was read."""
+    if not re.fullmatch(r"[-+]?[0-9]+\.?", text):
+        return repr(float(text)).replace("inf", "1.0e+INF")
+    digits = text.strip("+-.").lstrip("0") or "0"  # int() refuses thousands of them
+    return f"-{digits}" if text[0] == "-" and digits != "0" else digits
+
+
+def write(given: object) -> str:
+    """Write a value as Lisp data."""
+    if isinstance(given, Number):
+        return write_number(given.text)
+    if isinstance(given, list):
+        return "(" + " ".join(write(item) for item in given) + ")"
+    return "nil" if given is None else write_string(str(given))

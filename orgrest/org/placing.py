@@ -1,0 +1,247 @@
+"""Where a result goes: the edit that puts it into an Org document, in place of the old one.
+
+Rules of Org 9.5, where they lose nothing: ``replace`` removes the element below the keyword if it
+is of a type that results have, and else puts the new one above it. Beyond Org, what stands there
+from the last run is found by its text, so that evaluating again does not pile up paragraphs; a
+request block is nobody's answer and stays.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from orgrest.org import syntax
+from orgrest.org.blocks import ALL_LANGUAGES
+from orgrest.org.results import result_of
+from orgrest.org.text import Edit, column, indent
+
+if TYPE_CHECKING:
+    from orgrest.org.blocks import Block
+    from orgrest.org.document import Document
+    from orgrest.org.results import Result
+
+_INLINE_RESULT = re.compile(r"[ \t]*\{\{\{results\(.*?\)\}\}\}")
+_REQUEST_LINE = re.compile(r"[ \t]*[A-Za-z-]+ +(?:https?://|:|/|\{\{)\S")
+
+
+def place(
+    document: Document,
+    block: Block,
+    text: str,
+    *,
+    mode: str = "replace",
+    digest: str | None = None,
+    prose: bool = False,
+) -> Edit:
+    """Give the edit that puts `text` in as the result of a block or call.
+
+    `text` is empty or whole lines, not indented. `mode` is ``replace``, ``append`` or
+    ``prepend``. `digest` is the hash of a cached block; where it has changed, or is new, Org writes
+    the keyword anew, too, whatever the mode. `prose` tells that results of this kind
+    have no delimiters in Org, so that the lines directly below the keyword are the old one.
+    A request block under the keyword stays: it is no answer but somebody's.
+    """
+    result = result_of(document, block)
+    if result is None:
+        return _new(document, block, text, digest)
+    start, end = result.start, result.end
+    if start <= block.start < end or _holds_request(document, result):
+        end = start
+    head = "" if document.lines[result.keyword + 1 :] else "\n"
+    new = indent(text, result.column)
+    if digest is not None and result.hash != digest:
+        if result.hash is None:  # it was no cached block then: only what Org would remove is its
+            end = _old_end(document, result, new, end, prose=prose)
+        elif end == result.end:
+            end = _element_end(document, result)
+        return _renew(document, block, result, text, digest, end)
+    if mode == "append":
+        return Edit(result.end, result.end, head + new)
+    if mode == "prepend":
+        return Edit(start, start, head + new)
+    end = _old_end(document, result, new, end, prose=prose)
+    gap = _gap(document, text, result.column, document.line_of(end))
+    if not new and start < end and document.text[end : end + 1].strip():
+        gap = "\n"  # what follows is not to stand where a result does
+    return Edit(start, end, head + new + gap)
+
+
+def _element_end(document: Document, result: Result) -> int:
+    """Find the end of the element below a keyword: with a hash, it is a result of any type."""
+    line = result.keyword + 1
+    if line < result.limit and document.lines[line].strip(" \t"):
+        return document.offset(document.extent(line, result.limit)[1])
+    return result.start
+
+
+def _old_end(document: Document, result: Result, new: str, end: int, *, prose: bool) -> int:
+    """Find the end of the old result, which reaches to `end` as far as Org knows."""
+    if new and document.text.startswith(new, result.start) and result.start + len(new) >= end:
+        return result.start + len(new)
+    if prose:
+        return max(end, _prose_end(document, result, new))
+    return _wrapped_end(document, result, new) if result.end == result.start else end
+
+
+def _wrapped_end(document: Document, result: Result, new: str) -> int:
+    """Find the end of an old result in a wrapper that Org does not remove, but `new` has."""
+    line = result.keyword + 1
+    opening = new.split("\n", 1)[0].split()[:1]
+    wrapped = bool(opening) and opening[0].lower().startswith("#+begin_")
+    if wrapped and line < result.limit and document.lines[line].split()[:1] == opening:
+        kind, end = document.extent(line, result.limit)
+        return document.offset(end) if kind != "text" else result.start
+    return result.start
+
+
+def _gap(document: Document, text: str, width: int, line: int) -> str:
+    """Give the blank lines that keep a list, put in before a line, apart from one below it.
+
+    Two end a list; with fewer, what follows would be a part of the result.
+    """
+    if not syntax.ITEM.match(text):
+        return ""
+    below = line
+    while below < len(document.lines) and not document.lines[below].strip(" \t"):
+        below += 1
+    if below == len(document.lines) or below - line >= 2:
+        return ""
+    found = document.lines[below]
+    here = column(found)
+    item = syntax.ITEM.match(found, len(found) - len(found.lstrip(" \t")))
+    joins = here > width or (here == width and item)
+    return "\n" * (2 - (below - line)) if joins else ""
+
+
+def _new(document: Document, block: Block, text: str, digest: str | None) -> Edit:
+    line = document.line_of(block.end) + 1
+    at = document.offset(line)
+    keyword = "#+RESULTS" + (f"[{digest}]" if digest else "") + ":"
+    if block.name is not None:
+        keyword += " " + block.name
+    new = (
+        ("" if line < len(document.lines) else "\n")
+        + "\n"
+        + indent(f"{keyword}\n{text}", block.indent)
+    )
+    gap = _gap(document, text, block.indent, line)
+    if not gap and line < len(document.lines) and document.lines[line].strip(" \t"):
+        gap = "\n"
+    return Edit(at, at, new + gap)
+
+
+def _renew(
+    document: Document, block: Block, result: Result, text: str, digest: str, end: int
+) -> Edit:
+    """Write keyword and result anew in place of the old one, which reaches to the offset `end`."""
+    keyword = f"#+RESULTS[{digest}]:" + (f" {block.name}" if block.name is not None else "")
+    above = ""
+    if end > result.start:
+        line = result.keyword + 1
+        while syntax.is_affiliated(document.lines[line]) and document.offset(line + 1) < end:
+            above += document.lines[line] + "\n"
+            line += 1
+    new = above + indent(f"{keyword}\n{text}", result.column)
+    if end < len(document.text) and document.lines[document.line_of(end)].strip(" \t"):
+        new += "\n"
+    return Edit(document.offset(result.keyword), end, new)
+
+
+def _prose_lines(document: Document, line: int, limit: int, *, mixed: bool = True) -> int:
+    """Find where the lines end that are text: at a blank line or anything with a syntax.
+
+    With `mixed`, lists, tables and the like may belong to it.
+    """
+    while line < limit:
+        stripped = document.lines[line].lstrip(" \t")
+        if not stripped or stripped.startswith("#+") or syntax.DRAWER.match(stripped):
+            break
+        if not mixed and syntax.SEPARATE.match(stripped):
+            break
+        line += 1
+    return line
+
+
+def _prose_end(document: Document, result: Result, new: str) -> int:
+    """Find the end of an old result without delimiters.
+
+    It has at least the lines below the keyword; further paragraphs belong to it as long as they
+    stand in the new one as well. Blank lines go with it, as many as the new one ends in.
+    """
+    line = document.line_of(result.end) if result.kind else result.keyword + 1
+    if not result.kind:
+        kinds = {kind for text in new.split("\n") if (kind := syntax.SEPARATE.match(text.lstrip()))}
+        line = _prose_lines(document, line, result.limit, mixed=bool({k[0] for k in kinds} - {""}))
+        if line == result.keyword + 1:
+            return result.end
+    known = Counter(chunk.strip("\n") for chunk in new.split("\n\n") if chunk.strip())
+    known.subtract(["\n".join(document.lines[result.keyword + 1 : line])])
+    while True:
+        after = line
+        while after < result.limit and not document.lines[after].strip(" \t"):
+            after += 1
+        end = _prose_lines(document, after, result.limit)
+        paragraph = "\n".join(document.lines[after:end])
+        if after == line or known[paragraph] < 1:
+            break
+        known[paragraph] -= 1
+        line = end
+    blanks = len(new) - len(new.rstrip("\n")) - 1
+    while blanks > 0 and line < result.limit and not document.lines[line].strip(" \t"):
+        line += 1
+        blanks -= 1
+    return document.offset(line)
+
+
+def _holds_request(document: Document, result: Result) -> bool:
+    """Tell whether below a results keyword stands a request block that somebody wrote.
+
+    It may be in a list that runs on from the result's.
+    """
+    if result.kind == "list":
+        at = bisect_left(document.requests, result.start)
+        return at < len(document.requests) and document.requests[at] < result.end
+    if result.kind != "src":
+        return False
+    line = result.keyword + 1
+    while syntax.is_affiliated(document.lines[line]):
+        line += 1
+    match = syntax.SRC.match(document.lines[line].lstrip(" \t"))
+    if match is None or match[1] not in ALL_LANGUAGES:
+        return False
+    body = document.lines[line + 1 : document.line_of(result.end)]
+    return any(_REQUEST_LINE.match(line) for line in body)
+
+
+def place_inline(document: Document, block: Block, text: str) -> Edit:
+    """Give the edit that puts `text` after an inline block, in place of the result there."""
+    old = _INLINE_RESULT.match(document.text, block.end)
+    return Edit(block.end, old.end() if old else block.end, f" {{{{{{results({text})}}}}}}")
+
+
+def closes(document: Document, edit: Edit, block: Block) -> int | None:
+    """Find the line (from 1) of an opening that the result of `block`, put in, would close.
+
+    It encloses the block, and would then end there; or nothing closes it, and what follows its
+    line would then be inside a block or drawer.
+    """
+    lines = edit.text.split("\n")
+    kinds = {kind for line in lines if (kind := syntax.closing(line.lstrip(" \t")))}
+    if block.end <= edit.start <= document.offset(block.region.limit):
+        for kind, line in block.region.inside:
+            if kind in kinds:
+                return line + 1
+    if not document.unclosed:
+        return None
+    line = document.line_of(edit.start)
+    section = bisect_right(document.headings, line - 1)
+    start = document.headings[section - 1] if section else 0
+    for kind in kinds:
+        opened = document.unclosed.get(kind, [])
+        at = bisect_left(opened, start)
+        if at < len(opened) and opened[at] < line:
+            return opened[at] + 1
+    return None

@@ -1,0 +1,331 @@
+"""The lines of a section of an Org text read: its blocks, calls, keywords and names.
+
+One walk over the lines, with what encloses the line at hand as its state. A block is one when
+Org's parser sees one: an example block hides what is in it, a heading ends everything, what is
+never closed is text. Because a heading ends everything, what a section holds hangs on its own text
+only: `Section`s can be kept as long as their text is the same, wherever it moves.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import attrs
+
+from orgrest.org import inline, syntax
+from orgrest.org.blocks import Block, Call, Heading, Region
+from orgrest.org.elements import Elements
+from orgrest.org.text import column
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from orgrest.org.elements import Landmarks
+
+# Of the containers around a line, only so many are told: more would take quadratic memory.
+_MAX_INSIDE = 20
+_NOWHERE = Heading(0, 0, False, None, {})
+
+
+@attrs.frozen(eq=False)
+class Section:
+    """A heading and what stands below it before the next heading; or what stands above the first.
+
+    `level` (0 for none), `title` and `properties` are the heading's. Lines and offsets count from
+    the section's start, as those of `blocks` do; these are below a heading that is nowhere.
+    `keywords` are the lines ``#+KEY: value`` as (lower-case key, value). `named` has the lower-case
+    names of elements with their lines, `results` those of the results keywords with their lines
+    and their regions' ends, `unclosed` the lines that open something which nothing closes, with
+    what would (``src``, ``:end:``, ``#+end:``).
+    """
+
+    level: int
+    title: str
+    properties: dict[str, str]
+    landmarks: Landmarks
+    blocks: list[Block] = attrs.field(factory=list)
+    keywords: list[tuple[str, str]] = attrs.field(factory=list)
+    named: list[tuple[str, int]] = attrs.field(factory=list)
+    results: list[tuple[str, int, int]] = attrs.field(factory=list)
+    unclosed: list[tuple[str, int]] = attrs.field(factory=list)
+
+
+def read(text: str) -> Section:
+    """Read the text of a section: only its first line may be a heading."""
+    elements = Elements(text)
+    if elements.headings:
+        stars, _, title = elements.lines[0].partition(" ")
+        properties = _properties(elements.lines, 1)
+        section = Section(len(stars), title, properties, elements.landmarks)
+    else:
+        properties = _properties(elements.lines, 0, top=True)
+        section = Section(0, "", properties, elements.landmarks)
+    _Reader(elements, section).read()
+    return section
+
+
+class _Reader:
+    """The walk over the lines of a section, which it fills."""
+
+    def __init__(self, elements: Elements, section: Section) -> None:
+        self._section = section
+        self._elements = elements
+        self._lines = elements.lines
+        # what encloses the line: the line that ends it, the columns of the bullets of the list
+        # items, whether it is a footnote, the containers; and the same of what is outside of it
+        self._limit = len(self._lines)
+        self._items: list[int] = []
+        self._footnote = False
+        self._inside: tuple[tuple[str, int], ...] = ()
+        self._outer: list[tuple[int, list[int], bool, tuple[tuple[str, int], ...]]] = []
+        self._above: list[int] = []  # the lines of affiliated keywords right above
+
+    def read(self) -> None:
+        """Go over the lines."""
+        lines, count = self._lines, len(self._lines)
+        inlines = "src_" in self._elements.text or "call_" in self._elements.text
+        special: dict[str, Callable[[int, str], int | None]] = {
+            "#": self._keyword,
+            ":": self._opening,
+            "\\": self._opening,
+            "[": self._footnoted,
+        }
+        at = blanks = 0
+        if self._section.level:
+            if inlines:
+                self._inlines(0)
+            at = 1
+        while at < count:
+            line = lines[at]
+            if at == self._limit:  # the line that closes a container
+                self._limit, self._items, self._footnote, self._inside = self._outer.pop()
+                self._above = []
+                at += 1
+                blanks = 0
+                continue
+            text = line.lstrip(" \t")
+            if not text:
+                blanks += 1
+                if blanks == 2:
+                    self._items, self._footnote = [], False
+                self._above = []
+                at += 1
+                continue
+            blanks = 0
+            first = text[0]
+            item = first in "-+*0123456789" and syntax.ITEM.match(line, len(line) - len(text))
+            if item or self._items:
+                self._follow_list(column(line), is_item=bool(item))
+            if first in special:
+                after = special[first](at, text)
+                if after is not None:
+                    at = after
+                    continue
+            if self._above:
+                self._name(at)
+            if inlines and first not in "#:" and ("src_" in line or "call_" in line):
+                self._inlines(at)
+            at += 1
+
+    # what encloses a line
+
+    def _region(self) -> Region:
+        item = self._items[-1] if self._items else -1
+        return Region(self._limit, item, self._footnote, self._inside)
+
+    def _enter(self, kind: str, at: int, end: int) -> None:
+        """Go into a container that opens at a line, and that the line `end` closes."""
+        self._outer.append((self._limit, self._items, self._footnote, self._inside))
+        self._inside = (*self._inside[-_MAX_INSIDE:], (kind, at))
+        self._limit, self._items, self._footnote, self._above = end, [], False, []
+
+    def _follow_list(self, width: int, *, is_item: bool) -> None:
+        while self._items and self._items[-1] >= width:
+            self._items.pop()
+        if is_item:
+            self._items.append(width)
+
+    # lines that begin with a special character: each gives the line to go on with, None for a
+    # line that is text
+
+    def _footnoted(self, at: int, _text: str) -> None:
+        if syntax.FOOTNOTE.match(self._lines[at]):
+            self._items, self._footnote = [], True
+
+    def _opening(self, at: int, text: str) -> int | None:
+        """Read a line that may open a block, drawer or LaTeX environment."""
+        opened = syntax.opening(text)
+        if opened is None:
+            return None
+        kind, element = opened
+        end = self._elements.closing(kind, at, self._limit)
+        if end is None:
+            if element != "latex":
+                self._section.unclosed.append((kind, at))
+            return None
+        if element == "src":
+            self._source(at, end, text)
+        if self._above and element != "dynamic":
+            self._name(at)
+        if element == "latex" or element in syntax.VERBATIM_BLOCKS:
+            self._above = []
+            return end + 1
+        self._enter(kind, at, end)
+        return at + 1
+
+    def _keyword(self, at: int, text: str) -> int | None:
+        if text[1:2] != "+":
+            return None
+        kind = text[2:9].lower()
+        if kind.startswith("begin_") or kind in ("begin:", "begin: "):
+            return self._opening(at, text)
+        if kind.startswith("call:"):
+            self._call(at)
+            self._above = []  # the name is that of its result
+            return None
+        match = syntax.KEYWORD.match(text)
+        if match is None:
+            return None
+        if not syntax.is_affiliated(text):
+            self._section.keywords.append((match[1].lower(), match[3].strip(" \t")))
+            return None
+        if match[1].lower() == "results":
+            name = match[3].strip(" \t").lower()
+            if name:
+                self._section.results.append((name, at, self._limit))
+        if at + 1 < self._limit and self._lines[at + 1].strip(" \t"):
+            self._above.append(at)
+        else:
+            self._above = []
+        return at + 1
+
+    def _name(self, at: int) -> None:
+        """Note the name of the element at a line, and that the keywords above belong to it."""
+        name = _keywords(self._lines, self._above)[0]
+        if name:
+            self._section.named.append((name.lower(), at))
+        self._above = []
+
+    # what can be evaluated
+
+    def _source(self, at: int, end: int, text: str) -> None:
+        language, switches, arguments = (syntax.SRC.findall(text) or [("", "", "")])[0]
+        name, headers, result = _keywords(self._lines, self._above)
+        self._section.blocks.append(
+            Block(
+                kind="block",
+                start=self._elements.offset(at),
+                end=self._elements.offset(end) + len(self._lines[end]),
+                line=at,
+                heading=_NOWHERE,
+                region=self._region(),
+                language=language,
+                switches=switches.strip(" \t"),
+                arguments=arguments.strip(),
+                headers=headers,
+                name=name,
+                indent=column(self._lines[end]),
+                first=at + 1,
+                last=end,
+                result=result,
+            )
+        )
+
+    def _call(self, at: int) -> None:
+        line = self._lines[at]
+        match = syntax.CALL.match(line)
+        if match is None:
+            return
+        close = inline.closing_brackets(line).get(match.end())
+        if close is None:
+            return
+        name, headers, _ = _keywords(self._lines, self._above)
+        start = self._elements.offset(at)
+        self._section.blocks.append(
+            Block(
+                kind="call",
+                start=start,
+                end=start + len(line),
+                line=at,
+                heading=_NOWHERE,
+                region=self._region(),
+                headers=headers,
+                name=name,
+                indent=column(line),
+                call=Call(
+                    match[1].strip(" \t"),
+                    (match[2] or "")[1:-1],
+                    line[match.end() + 1 : close - 1],
+                    line[close:].strip(" \t"),
+                ),
+            )
+        )
+
+    def _inlines(self, at: int) -> None:
+        start = self._elements.offset(at)
+        region = self._region()
+        for found in inline.find(self._lines[at]):
+            is_call = not found.language
+            self._section.blocks.append(
+                Block(
+                    kind="inline call" if is_call else "inline",
+                    start=start + found.start,
+                    end=start + found.end,
+                    line=at,
+                    heading=_NOWHERE,
+                    region=region,
+                    language=found.language,
+                    arguments="" if is_call else found.inside,
+                    inline="" if is_call else found.body,
+                    call=Call(found.name, found.inside, found.body, found.final)
+                    if is_call
+                    else None,
+                )
+            )
+
+
+def _keywords(
+    lines: Sequence[str], above: Sequence[int]
+) -> tuple[str | None, tuple[str, ...], int | None]:
+    """Read affiliated keywords: the name, the header lines, the line of a results keyword."""
+    name: str | None = None
+    headers: list[str] = []
+    result: int | None = None
+    for number in above:
+        match = syntax.KEYWORD.match(lines[number])
+        if match is None:
+            continue
+        key = syntax.TODAY.get(match[1].lower(), match[1].lower())
+        if key == "name":
+            name = match[3].strip(" \t")
+        elif key == "header":
+            headers.append(match[3])
+        elif key == "results":
+            result = number
+    return name, tuple(headers), result
+
+
+def _properties(lines: Sequence[str], at: int, *, top: bool = False) -> dict[str, str]:
+    """Read the property drawer that starts at a line; at the top, comments may stand before."""
+    count = len(lines)
+    if top:
+        while at < count and (not lines[at].strip() or re.match(r"[ \t]*#(?: |$)", lines[at])):
+            at += 1
+    elif at < count and syntax.PLANNING.match(lines[at]):
+        at += 1
+    found: dict[str, str] = {}
+    if at >= count or lines[at].strip(" \t").upper() != ":PROPERTIES:":
+        return found
+    for number in range(at + 1, count):
+        match = syntax.PROPERTY.match(lines[number])
+        if match is None:
+            return {}
+        key = match[1].upper()
+        if key == "END":
+            return found
+        value = (match[2] or "").strip(" \t")
+        if key.endswith("+") and key in found:
+            value = f"{found[key]} {value}"
+        found[key] = value
+    return {}

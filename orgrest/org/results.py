@@ -1,0 +1,146 @@
+"""Where the result of a block stands in an Org document, and what is found under a name.
+
+Rules of Org: a named block's result is the first ``#+RESULTS: name`` of the document; that of a
+nameless one is the next element, if that carries a nameless results keyword. Of what stands below
+the keyword, only some types of element are an old result (`syntax.REMOVABLE`).
+
+Where several blocks have one name, Org would write the results of all to the first keyword. Here
+each has its own: the first keyword between it and the next of its namesakes. That of a heading is
+in its section.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from typing import TYPE_CHECKING
+
+import attrs
+
+from orgrest.org import syntax
+from orgrest.org.text import column
+
+if TYPE_CHECKING:
+    from orgrest.org.blocks import Block
+    from orgrest.org.document import Document
+
+
+@attrs.frozen
+class Result:
+    """A results keyword at line `keyword`, and the old result from `start` to `end` below it.
+
+    `column` is the keyword's, `limit` the line where what encloses it ends, `hash` what stands in
+    its brackets, `kind` the type of the element below ("" for none).
+    """
+
+    keyword: int
+    start: int
+    end: int
+    column: int
+    limit: int
+    hash: str | None
+    kind: str
+
+
+def result_of(document: Document, block: Block) -> Result | None:
+    """Find the result that belongs to a block or call, or None where there is none yet."""
+    if block.name:
+        found = _named_keyword(document, block, block.name)
+        return None if found is None else _result_at(document, *found)
+    line = _following(document, block)
+    if line is None:
+        return None
+    keywords = [line]
+    while keywords[-1] < block.region.limit and syntax.is_affiliated(document.lines[keywords[-1]]):
+        keywords.append(keywords[-1] + 1)
+    last = keywords[-1]
+    if last >= block.region.limit or not document.lines[last].strip(" \t"):
+        keywords = [line]  # keywords with nothing below them belong to nothing
+    for at in keywords:
+        keyword = _results_keyword(document.lines[at])
+        if keyword is not None and not keyword[1] and keyword[0] is not False:
+            return _result_at(document, at, block.region.limit)
+    return None
+
+
+def _named_keyword(document: Document, block: Block, name: str) -> tuple[int, int] | None:
+    """Find the results keyword of a named block, and the line where what encloses it ends."""
+    keywords = document.results.get(name.lower(), [])
+    namesakes = document.namesakes(name)
+    number = bisect_left(namesakes, block.start, key=lambda one: one.start)
+    in_section = block.kind == "heading"
+    at = bisect_left(keywords, (block.line,)) if number or in_section else 0
+    if at == len(keywords):
+        return None
+    found = keywords[at]
+    if in_section:
+        return found if found[0] < block.region.limit else None
+    is_others = number + 1 < len(namesakes) and namesakes[number + 1].line < found[0]
+    return None if is_others else found
+
+
+def _following(document: Document, block: Block) -> int | None:
+    """Find the line of the element after `block` in the same region.
+
+    A block may begin in a list item and end outside of it, where its result then is.
+    """
+    region = block.region
+    after = document.line_of(block.end) + 1
+    line = after
+    while line < region.limit and not document.lines[line].strip(" \t"):
+        line += 1
+    nested = region.item >= 0 or region.footnote
+    if (
+        line >= region.limit
+        or (nested and line - after >= 2)
+        or (block.indent > region.item >= column(document.lines[line]))
+    ):
+        return None
+    return line
+
+
+def _result_at(document: Document, keyword: int, limit: int) -> Result:
+    line = document.lines[keyword]
+    hash_, _ = _results_keyword(line) or (None, "")
+    kind, end = "", keyword + 1
+    if end < limit and document.lines[end].strip(" \t"):
+        kind, end = document.removable(keyword + 1, limit)
+    return Result(
+        keyword=keyword,
+        start=document.offset(keyword + 1),
+        end=document.offset(end),
+        column=column(line),
+        limit=limit,
+        hash=hash_ if isinstance(hash_, str) else None,
+        kind=kind,
+    )
+
+
+def _results_keyword(line: str) -> tuple[str | bool | None, str] | None:
+    """Read a results keyword: its hash (False for brackets that hold none) and its name."""
+    match = syntax.KEYWORD.match(line)
+    if match is None or match[1].lower() != "results":
+        return None
+    name = match[3].strip(" \t")
+    if match[2] is None:
+        return None, name
+    hash_ = syntax.HASH.match(match[2])
+    return (hash_[1] if hash_ else False), name
+
+
+def element_named(document: Document, name: str) -> tuple[str, list[str]] | None:
+    """Find what stands under ``#+NAME: name``, or else under ``#+RESULTS: name``.
+
+    Gives the element's type (``table``, ``list``, ``fixed``, ``example``, ``text`` ...) and its
+    lines; None when there is no such name. A source block stands for its result.
+    """
+    block = document.block_named(name)
+    if block is not None:
+        result = result_of(document, block)
+        return None if result is None else document.element_at(result.keyword + 1)
+    line = document.named.get(name.lower())
+    if line is None:
+        found = document.results.get(name.lower())
+        if not found:
+            return None
+        line = found[0][0] + 1
+    return document.element_at(line)

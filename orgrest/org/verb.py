@@ -1,0 +1,106 @@
+"""Requests that headings hold: those of verb (https://github.com/federicotdn/verb), found by tag.
+
+    * Users                                :verb:
+    template https://example.org/users
+    ** Create one
+    post
+    Content-Type: application/json
+
+    {"name": "Jane"}
+
+A heading is verb's where it or one above it has the tag `verb`, or ``#+FILETAGS:`` gives it to
+all. Its request is the text from the first line that is no comment, property, drawer or planning
+to the next heading. Unlike verb, which would send these lines, too, it ends at its own result and
+at a block of requests; a heading whose text begins with a block has no request but the block's.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from orgrest.org import syntax
+from orgrest.org.blocks import ALL_LANGUAGES, VERB, Block, Region
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from orgrest.org.blocks import Heading
+    from orgrest.org.elements import Elements
+
+
+def requests(
+    elements: Elements, headings: Iterable[Heading], keywords: Iterable[tuple[str, str]]
+) -> list[Block]:
+    """Give the texts below verb's headings as blocks of the kind ``heading``, in their order.
+
+    `headings` and `keywords` are those of the whole text. Whether a text is a request, is for
+    others to say (`orgrest.http.verb`).
+    """
+    everywhere = is_file_tag(keywords)
+    words = "|".join(re.escape(word) for word in ("TODO", "DONE", *elements.landmarks.todo))
+    title = re.compile(rf"\*+ +(?:(?:{words})[ \t]+)?(?:\[#.\][ \t]*)?(?:COMMENT(?:[ \t]+|$))?")
+    found: list[Block] = []
+    for heading in headings:
+        if everywhere or VERB in heading.tags:
+            block = _request(elements, heading, title)
+            found += [block] if block is not None else []
+    return found
+
+
+def is_file_tag(keywords: Iterable[tuple[str, str]]) -> bool:
+    """Tell whether ``#+FILETAGS:`` gives all headings verb's tag."""
+    return any(key == "filetags" and VERB in text.split(":") for key, text in keywords)
+
+
+def _request(elements: Elements, heading: Heading, title: re.Pattern[str]) -> Block | None:
+    """Give the text below a heading; `title` matches what stands before the heading's own words."""
+    limit = elements.section_end(heading.line)
+    first = _first(elements, heading.line + 1, limit)
+    if first is None:
+        return None
+    last = first + 1
+    for line in range(first + 1, limit):
+        if _ends_request(elements.lines[line].lstrip(" \t")):
+            break
+        if elements.lines[line].strip():
+            last = line + 1
+    return Block(
+        kind="heading",
+        start=elements.offset(heading.line),
+        end=elements.offset(last - 1) + len(elements.lines[last - 1]),
+        line=heading.line,
+        heading=heading,
+        region=Region(limit, -1, footnote=False),
+        language=VERB,
+        name=title.sub("", syntax.TAGS.sub("", elements.lines[heading.line]), 1).strip(" \t")
+        or None,
+        first=first,
+        last=last,
+    )
+
+
+def _first(elements: Elements, at: int, limit: int) -> int | None:
+    """Find the first line of a section's text, None where it has none, or begins with a block."""
+    while at < limit:
+        text = elements.lines[at].lstrip(" \t")
+        opened = syntax.opening(text)
+        if opened is not None and opened[1] == "drawer":
+            at = elements.closing(opened[0], at, limit) or at
+        elif opened is not None or _ends_request(text):
+            return None
+        elif text.strip() and text[0] not in "#:" and not syntax.PLANNING.match(text):
+            return at
+        at += 1
+    return None
+
+
+def _ends_request(text: str) -> bool:
+    """Tell whether a line, without the blanks in front, is a result's, or opens a request block."""
+    if text[:2] != "#+":
+        return False
+    keyword = syntax.KEYWORD.match(text)
+    if keyword is not None and keyword[1].lower() == "results":
+        return True
+    block = syntax.SRC.match(text)
+    return block is not None and block[1] in ALL_LANGUAGES

@@ -1,0 +1,1 @@
+"""What `wire` is made of: errors, varints, the careful and the compiled functions."""

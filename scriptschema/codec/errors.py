@@ -1,0 +1,49 @@
+"""The errors of reading and writing trees, in binary and in the formats above it."""
+
+from __future__ import annotations
+
+
+class WireError(ValueError):
+    """A message that cannot be encoded or bytes that cannot be decoded.
+
+    `path` is the path of fields to the place (empty for the outermost message), `reason` what is
+    wrong there.
+    """
+
+    path: str
+    reason: str
+
+
+class EncodeError(WireError):
+    """A tree that has no encoding: see `path` and `reason`."""
+
+    def __init__(self, path: str, reason: str) -> None:
+        super().__init__(path, reason)
+        self.path = path
+        self.reason = reason
+
+    def __str__(self) -> str:
+        return f"{clipped(self.path)}: {self.reason}" if self.path else self.reason
+
+
+class DecodeError(WireError):
+    """Bytes that are no encoding of the message: see `offset` (in bytes), `path` and `reason`."""
+
+    def __init__(self, offset: int, path: str, reason: str) -> None:
+        super().__init__(offset, path, reason)
+        self.offset = offset
+        self.path = path
+        self.reason = reason
+
+    def __str__(self) -> str:
+        where = f", {clipped(self.path)}" if self.path else ""
+        return f"byte {self.offset}{where}: {self.reason}"
+
+
+def clipped(text: str) -> str:
+    """The text, a path or a reason, without its middle where it is very long."""
+    return text if len(text) <= 500 else f"{text[:240]} ... {text[-240:]}"
+
+
+class FormatError(ValueError):
+    """A text or JSON that is no message of the schema, or a message that the format cannot hold."""

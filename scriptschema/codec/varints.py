@@ -1,0 +1,101 @@
+"""What an encoding consists of: wire types, tags, varints and lengths.
+
+The readers check every step and say what is wrong, and where.
+
+Source: the Protocol Buffers manual, "Encoding".
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from scriptschema.base import INT32_MAX, FieldInfo, Path
+from scriptschema.codec.errors import DecodeError
+
+VARINT: Final = 0
+FIXED64: Final = 1
+LENGTH: Final = 2
+GROUP: Final = 3
+END_GROUP: Final = 4
+FIXED32: Final = 5
+
+
+def tag(field: FieldInfo) -> int:
+    """The field's number and wire type."""
+    return field.tag << 3 | (LENGTH if field.is_message or field.type is str else VARINT)
+
+
+def tag_bytes(field: FieldInfo) -> bytes:
+    """The field's number and wire type as they stand before its value."""
+    return varint_bytes(tag(field))
+
+
+def varint_bytes(value: int) -> bytes:
+    """The integer as a varint; a negative one takes ten bytes."""
+    value &= 0xFFFFFFFFFFFFFFFF
+    out = bytearray()
+    while value > 127:
+        out.append(value & 127 | 128)
+        value >>= 7
+    out.append(value)
+    return bytes(out)
+
+
+def read_varint(data: bytes, position: int, end: int, path: Path) -> tuple[int, int]:
+    """Read up to ten bytes; the value is cut to 64 bits."""
+    value = 0
+    for index in range(10):
+        if position + index >= end:
+            raise DecodeError(position, str(path), "the value is cut off")
+        byte = data[position + index]
+        value |= (byte & 127) << (7 * index)
+        if byte < 128:
+            return value & 0xFFFFFFFFFFFFFFFF, position + index + 1
+    raise DecodeError(position, str(path), "a varint of more than 10 bytes")
+
+
+def read_tag(data: bytes, position: int, end: int, path: Path) -> tuple[int, int]:
+    """Read a field's number and wire type, up to five bytes."""
+    value = 0
+    for index in range(5):
+        if position + index >= end:
+            raise DecodeError(position, str(path), "the tag is cut off")
+        byte = data[position + index]
+        value |= (byte & 127) << (7 * index)
+        if byte < 128:
+            if value >> 32:
+                break
+            return value, position + index + 1
+    raise DecodeError(position, str(path), "a tag of more than 32 bits")
+
+
+def read_length(data: bytes, position: int, end: int, path: Path) -> tuple[int, int]:
+    """Read the length of a field and check that so many bytes follow before `end`."""
+    size, after = read_varint(data, position, end, path)
+    if after - position > 5 or size > INT32_MAX:
+        raise DecodeError(position, str(path), "a length of more than 31 bits")
+    if size > end - after:
+        reason = f"length {size} runs past the end ({end - after} bytes left)"
+        raise DecodeError(position, str(path), reason)
+    return size, after
+
+
+def skip(data: bytes, position: int, end: int, wire_type: int, path: Path) -> int:
+    """The position after an unknown field's value."""
+    if wire_type == VARINT:
+        return read_varint(data, position, end, path)[1]
+    if wire_type == LENGTH:
+        size, position = read_length(data, position, end, path)
+        return position + size
+    if wire_type not in (FIXED32, FIXED64):
+        raise DecodeError(position - 1, str(path), f"there is no wire type {wire_type}")
+    size = 4 if wire_type == FIXED32 else 8
+    if size > end - position:
+        reason = f"a value of {size} bytes runs past the end ({end - position} bytes left)"
+        raise DecodeError(position, str(path), reason)
+    return position + size
+
+
+def int32(value: int) -> int:
+    """The low 32 bits as a signed number."""
+    return ((value & 0xFFFFFFFF) ^ 0x80000000) - 0x80000000

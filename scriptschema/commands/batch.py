@@ -1,0 +1,114 @@
+"""What the commands share that do the same with each of many files: choose, run, write, report."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from scriptschema.commands.console import counted, progress, refuse_terminal, report
+
+if TYPE_CHECKING:
+    from scriptschema.base import Message
+    from scriptschema.files import Format, Input
+
+
+def tree_files(inputs: Sequence[Path], form: str | None) -> list[Input]:
+    """The files to read trees from: in a folder, those whose ending tells the format.
+
+    With a format that was asked for these are all files. The rest is skipped, and said to be.
+    """
+    from scriptschema import files
+
+    found = files.expand(inputs)
+    if form is not None:
+        return found
+    endings = set(files.ENDINGS)
+    taken = [item for item in found if not item.in_folder or item.path.suffix in endings]
+    skipped = {item.path.suffix or "none" for item in found} - endings
+    if len(taken) < len(found):
+        click.echo(
+            f"skipped {counted(len(found) - len(taken), 'file')} whose ending is no tree's "
+            f"({', '.join(sorted(skipped)[:5])}): --from says how to read them",
+            err=True,
+        )
+    return taken
+
+
+def form_of(name: str | None) -> Format | None:
+    """The format that an option names."""
+    from scriptschema import files
+
+    return next((form for form in files.FORMATS if form == name), None)
+
+
+def common_form(items: Sequence[Input]) -> Format:
+    """The format that the files have; a usage error if they have several."""
+    from scriptschema import files
+
+    forms = {files.ENDINGS[i.path.suffix] for i in items if i.path.suffix in files.ENDINGS}
+    if len(forms) > 1:
+        raise click.UsageError(f"the files are in {' and '.join(sorted(forms))}: choose with --to")
+    return next(iter(forms), "binary")
+
+
+def run_all(
+    items: Sequence[Input],
+    output: str | None,
+    form: str,
+    what: str,
+    run: Callable[[Input, Path], None],
+) -> int:
+    """Run `run` for each input and the file to write, which gets the ending of the format `form`.
+
+    Returns the exit status; raises a usage error where it cannot be told what to write to, and
+    FileError where there is nothing to do.
+    """
+    from scriptschema import files
+
+    require_some(items)
+    ending = next((ending for ending, name in files.ENDINGS.items() if name == form), form)
+    try:
+        targets = files.outputs(items, output, ending)
+    except files.FileError as error:
+        raise click.UsageError(str(error)) from None
+    if form == "binary" and files.STANDARD in targets:
+        refuse_terminal()
+    return run_each(list(zip(items, targets, strict=True)), what, run)
+
+
+def run_each(
+    pairs: Sequence[tuple[Input, Path]], what: str, run: Callable[[Input, Path], None]
+) -> int:
+    """Run `run` for each pair, report those that fail, and return the exit status."""
+    from scriptschema import files
+
+    status = 0
+    for item, target in progress(pairs, what):
+        try:
+            run(item, target)
+        except (files.FileError, ImportError) as error:
+            report(error)
+            status = 1
+    return status
+
+
+def write_tree(item: Input, target: Path, tree: Message, form: Format) -> None:
+    """Write the tree that was made of `item`. Raises FileError."""
+    from scriptschema import files
+
+    try:
+        data = files.serialize(tree, form)
+    except ValueError as error:
+        raise files.FileError(f"{files.name_of(item.path)}: {error}") from None
+    files.write(target, data)
+
+
+def require_some(items: Sequence[Input]) -> None:
+    """Raise FileError where the folders that were named hold nothing that the command takes."""
+    from scriptschema.files import FileError
+
+    if not items:
+        raise FileError("there is nothing to read: the folder holds no such files")

@@ -1,0 +1,133 @@
+"""What the commands share: options, errors, and the progress bar."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from scriptschema.base import Message
+
+T = TypeVar("T")
+
+FORMATS = click.Choice(["binary", "text", "json"])
+INPUT = click.Path(path_type=Path, allow_dash=True)
+
+message_option = click.option(
+    "--message",
+    "message_name",
+    default="ModuleSet",
+    show_default=True,
+    metavar="NAME",
+    help="What the trees are, by the message's name in the schema.",
+)
+from_option = click.option(
+    "--from", "from_format", type=FORMATS, help="The input's format, where its ending does not say."
+)
+drop_unknown_option = click.option(
+    "--drop-unknown", is_flag=True, help="Drop fields that the schema does not know."
+)
+
+
+def message_class(name: str) -> type[Message]:
+    """The message with that name; a usage error that names near ones if there is none."""
+    from scriptschema.messages import MESSAGES
+
+    if name not in MESSAGES:
+        import difflib
+
+        near = difflib.get_close_matches(name, MESSAGES, n=3)
+        hint = f"did you mean {' or '.join(near)}?" if near else "see the schema command"
+        raise click.BadParameter(f"there is no message {name!r}; {hint}", param_hint="--message")
+    return MESSAGES[name]
+
+
+def counted(number: int, name: str) -> str:
+    """The number with what is counted: `1 tree`, `1,000 trees`."""
+    return f"{number:,} {name}{'' if number == 1 else 's'}"
+
+
+def hold_standard_streams() -> None:
+    """Open standard streams that were closed, so that using one is an error that can be told.
+
+    Otherwise the next file to be opened would take its number, and get what is printed. Each is
+    opened the wrong way round: then reading or writing fails as it does in other programs.
+    """
+    for number, (name, way) in enumerate(
+        [("stdin", os.O_WRONLY), ("stdout", os.O_RDONLY), ("stderr", os.O_WRONLY)]
+    ):
+        if getattr(sys, name) is None:
+            os.open(os.devnull, way)  # the lowest number that is free
+            setattr(sys, name, os.fdopen(number, "w" if number else "r"))
+
+
+def report(error: Exception) -> None:
+    """Print an error to standard error."""
+    click.secho(f"error: {error}", err=True, fg="red")
+    try:
+        sys.stdout.flush()
+    except OSError:
+        # Python would try again at its end, and turn the exit status into 120.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def refuse_terminal() -> None:
+    """End with a usage error where binary data would go to a terminal."""
+    if sys.stdout.isatty():
+        raise click.UsageError("binary output would go to the terminal: redirect it or use -o FILE")
+
+
+def progress(
+    items: Iterable[T], what: str, total: int | None = None, *, least: int = 20
+) -> Iterator[T]:
+    """Yield the items with a bar on standard error, if that is a terminal and there are many."""
+    if total is None:
+        total = len(items) if isinstance(items, Sequence) else 0
+    if total < least or not sys.stderr.isatty():
+        yield from items
+        return
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeRemainingColumn,
+    )
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[rate]}"),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(what, total=total, rate="")
+        for item in items:
+            yield item
+            speed = bar.tasks[0].speed
+            bar.update(task, advance=1, rate=f"{speed:,.0f}/s" if speed else "")
+
+
+@contextlib.contextmanager
+def stoppable(consequence: str) -> Iterator[None]:
+    """End the program in good order at an interrupt or a termination signal, and say what is left.
+
+    A terminated process would leave the file that it is writing.
+    """
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    except KeyboardInterrupt:
+        click.echo(f"interrupted: {consequence}", err=True)
+        sys.exit(130)
+    finally:
+        signal.signal(signal.SIGTERM, before)

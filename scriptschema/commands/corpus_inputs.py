@@ -1,0 +1,106 @@
+"""What the commands `corpus ...` share: which files they read, how, and what is said of others."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from scriptschema.commands.console import (
+    INPUT,
+    drop_unknown_option,
+    message_class,
+    message_option,
+    progress,
+    report,
+)
+
+if TYPE_CHECKING:
+    from scriptschema.files import FileError, Input
+    from scriptschema.fuzzing.corpora.reading import Reader
+
+CommandT = TypeVar("CommandT", bound=Callable[..., Any])
+
+FORMS = click.Choice(["binary", "text", "json", "luau"])
+
+inputs_argument = click.argument("inputs", nargs=-1, required=True, type=INPUT, metavar="INPUT...")
+
+
+def reading_options(command: CommandT) -> CommandT:
+    """Add the options that `make_reader` takes."""
+    for option in (
+        click.option("--delimited", is_flag=True, help="The inputs are streams (generate -n)."),
+        drop_unknown_option,
+        message_option,
+        click.option(
+            "--from",
+            "from_format",
+            type=FORMS,
+            help="The inputs' format; else what a file's ending says, or its content.",
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+def make_reader(from_format: Any, message_name: str, drop_unknown: bool, delimited: bool) -> Reader:
+    """The reader that the options ask for; a usage error if they name no message."""
+    from scriptschema import files
+    from scriptschema.fuzzing.corpora.reading import Reader
+
+    unknown = files.DROP if drop_unknown else files.ERROR
+    return Reader(message_class(message_name), from_format, unknown, delimited)
+
+
+def items_of(inputs: Iterable[Path], what: str) -> Iterator[Input | FileError]:
+    """The files that are meant, with a progress bar."""
+    from scriptschema.fuzzing.corpora.reading import corpus_files
+
+    return progress(list(corpus_files(inputs)), what)
+
+
+def apart(inputs: Iterable[Path], output: Path) -> None:
+    """End with a usage error where the output is in one of the folders that are read."""
+    from scriptschema.files import FileError
+    from scriptschema.fuzzing.corpora.reading import require_apart
+
+    try:
+        require_apart(inputs, output)
+    except FileError as error:
+        raise click.UsageError(str(error)) from None
+
+
+class Failures:
+    """How many things failed, each of which was reported."""
+
+    def __init__(self) -> None:
+        self.number = 0
+
+    def report(self, error: Exception) -> None:
+        """Print an error, and count it."""
+        self.number += 1
+        report(error)
+
+    @contextlib.contextmanager
+    def caught(self) -> Iterator[None]:
+        """Report an error that ends the block."""
+        from scriptschema.files import FileError
+
+        try:
+            yield
+        except (FileError, ImportError) as error:
+            self.report(error)
+
+
+@contextlib.contextmanager
+def failures() -> Iterator[Failures]:
+    """Report an error that ends the block, and end with status 1 if anything failed in it."""
+    failed = Failures()
+    with failed.caught():
+        yield failed
+    if failed.number:
+        sys.exit(1)

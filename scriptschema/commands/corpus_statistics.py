@@ -1,0 +1,135 @@
+"""The commands `corpus stats` and `corpus diff`: what a corpus holds, and what another lacks."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from scriptschema.commands.console import INPUT
+from scriptschema.commands.corpus_inputs import (
+    failures,
+    inputs_argument,
+    items_of,
+    make_reader,
+    reading_options,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from scriptschema.fuzzing.corpora.reading import Reader
+    from scriptschema.wire import Scan
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
+plot_option = click.option(
+    "--plot",
+    "plot_file",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE.svg|png",
+    help="Draw it, too (needs matplotlib).",
+)
+
+
+@click.command("stats")
+@inputs_argument
+@reading_options
+@json_option
+@plot_option
+def stats_command(
+    inputs: tuple[Path, ...], as_json: bool, plot_file: Path | None, **options: Any
+) -> None:
+    """Say what a corpus holds: sizes, depths, and how often each part of the schema occurs.
+
+    Bytes are those of the trees in the binary format, in whatever format they were read.
+
+    \b
+    python -m scriptschema corpus stats corpus/
+    python -m scriptschema generate -n 1000 | python -m scriptschema corpus stats --delimited -
+    python -m scriptschema corpus stats corpus/ --json --plot corpus.svg
+    """
+    check_plot(plot_file)
+    from scriptschema.commands import corpus_report
+    from scriptschema.statistics import CorpusStats
+
+    found = CorpusStats()
+    with failures() as failed:
+        with failed.caught():
+            read_all(inputs, make_reader(**options), found.add_scan, failed.report)
+            if plot_file:
+                write_plot(plot_file, corpus_report.plot(found, plot_file.suffix[1:]))
+        if as_json:
+            click.echo(json.dumps(found.as_json(), indent=2))
+        else:
+            corpus_report.print_report(found)
+
+
+@click.command("diff")
+@click.argument("one", type=INPUT)
+@click.argument("two", type=INPUT)
+@reading_options
+@json_option
+@plot_option
+def diff_command(
+    one: Path, two: Path, as_json: bool, plot_file: Path | None, **options: Any
+) -> None:
+    """Say what one corpus has and another lacks: features, and how their sizes differ.
+
+    Features are those of distill: messages and the fields they stand in, alternatives, operators,
+    globals and libraries' members. The number beside one is how many trees have it.
+
+    \b
+    python -m scriptschema corpus diff before/ after/
+    python -m scriptschema corpus diff before/ after/ --plot difference.svg
+    """
+    check_plot(plot_file)
+    from scriptschema.commands import corpus_difference
+    from scriptschema.fuzzing.corpora.difference import FeatureCounts
+
+    reader = make_reader(**options)
+    both = FeatureCounts(), FeatureCounts()
+    names = str(one), str(two)
+    with failures() as failed:
+        with failed.caught():
+            for path, counts in zip((one, two), both, strict=True):
+                read_all([path], reader, counts.add, failed.report)
+            if plot_file:
+                drawing = corpus_difference.plot(names, both, plot_file.suffix[1:])
+                write_plot(plot_file, drawing)
+        if as_json:
+            click.echo(json.dumps(corpus_difference.as_json(both), indent=2))
+        else:
+            corpus_difference.print_difference(names, both)
+
+
+def read_all(
+    inputs: Iterable[Path],
+    reader: Reader,
+    add: Callable[[Scan], None],
+    report: Callable[[Exception], None],
+) -> None:
+    """Hand the scan of each tree to `add`, and report what cannot be read."""
+    from scriptschema.files import FileError
+
+    for item in items_of(inputs, "reading"):
+        for found in [item] if isinstance(item, FileError) else reader.read(item):
+            if isinstance(found, FileError):
+                report(found)
+            else:
+                add(found.scan)
+
+
+def check_plot(path: Path | None) -> None:
+    """End with a usage error where the ending of the drawing's name says no format for it."""
+    if path and path.suffix not in (".svg", ".png"):
+        raise click.BadParameter(f"{path}: the ending must be .svg or .png", param_hint="--plot")
+
+
+def write_plot(path: Path, drawing: bytes) -> None:
+    """Write a drawing. Raises FileError."""
+    from scriptschema import files
+
+    files.require_parent(path)
+    files.write(path, drawing)

@@ -1,0 +1,138 @@
+"""The commands `schema`, `convert` and `show`: for other programs, and for reading."""
+
+from __future__ import annotations
+
+import io
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from scriptschema.commands.batch import form_of, run_all, tree_files, write_tree
+from scriptschema.commands.console import (
+    FORMATS,
+    INPUT,
+    counted,
+    drop_unknown_option,
+    from_option,
+    message_class,
+    message_option,
+    refuse_terminal,
+    report,
+)
+
+if TYPE_CHECKING:
+    from scriptschema.files import Input
+    from scriptschema.outline import Line
+
+
+@click.command()
+@click.option("--descriptor-set", is_flag=True, help="Print an encoded FileDescriptorSet instead.")
+def schema(descriptor_set: bool) -> None:
+    """Print the schema as a .proto file.
+
+    \b
+    python -m scriptschema schema > script.proto && protoc --cpp_out=. script.proto
+    """
+    from scriptschema import files, interop
+
+    if descriptor_set:
+        refuse_terminal()
+        files.write(files.STANDARD, interop.file_descriptor_set())
+    else:
+        files.write(files.STANDARD, interop.proto_source().encode())
+
+
+@click.command()
+@click.argument("inputs", nargs=-1, required=True, type=INPUT, metavar="INPUT...")
+@click.option("--to", "to_format", type=FORMATS, required=True, help="The format to write.")
+@from_option
+@click.option("-o", "--output", metavar="FILE|DIR", help="Where to write; else standard output.")
+@message_option
+@drop_unknown_option
+def convert(
+    inputs: tuple[Path, ...],
+    to_format: str,
+    from_format: str | None,
+    output: str | None,
+    message_name: str,
+    drop_unknown: bool,
+) -> None:
+    """Convert trees between binary (.pb), text format (.textproto) and JSON (.json).
+
+    An INPUT is a file, a folder (the files below it with these endings; with --from, all) or - for
+    standard input. The format is told from a file's ending or with --from. Unknown fields are an
+    error. A file that cannot be converted is reported, the others are done, and the exit status is
+    1, as it is where there is nothing to convert.
+
+    \b
+    python -m scriptschema convert program.pb --to text
+    python -m scriptschema convert corpus/ --from text --to binary -o trees/
+    """
+    from scriptschema import files
+
+    cls = message_class(message_name)
+    unknown = files.DROP if drop_unknown else files.ERROR
+    to: Any = to_format
+
+    def run(item: Input, target: Path) -> None:
+        tree = files.read(cls, item.path, form_of(from_format), unknown)
+        write_tree(item, target, tree, to)
+
+    items = tree_files(inputs, from_format)
+    sys.exit(run_all(items, output, to_format, "converting", run))
+
+
+@click.command()
+@click.argument("path", type=INPUT, metavar="INPUT")
+@from_option
+@message_option
+def show(path: Path, from_format: Any, message_name: str) -> None:
+    """Print a tree as a person reads it, and its totals: nodes, depth and bytes.
+
+    \b
+    python -m scriptschema show program.pb
+    """
+    from scriptschema import files, wire
+
+    cls = message_class(message_name)
+    try:
+        message = files.read(cls, path, from_format)
+        size = len(wire.encode(message))
+    except (files.FileError, ImportError, ValueError) as error:
+        report(error)
+        sys.exit(1)
+    from scriptschema.outline import outline
+
+    print_outline(outline(message), size)
+
+
+_PLAIN = str.maketrans("├└│─", "|`|-")
+"""Branches for terminals whose encoding has no lines."""
+
+
+def print_outline(lines: Iterator[Line], size: int) -> None:
+    """Print the lines and, last, the totals; in colour on a terminal. `size` is in bytes."""
+    from rich.console import Console
+    from rich.text import Text
+
+    console = Console(soft_wrap=True, highlight=False)
+    unicode = console.encoding.startswith("utf")
+    if not unicode and isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
+    nodes = depth = 0
+    for line in lines:
+        nodes += line.nodes
+        depth = max(depth, line.depth)
+        branches = line.branches if unicode else line.branches.translate(_PLAIN)
+        text = Text(branches, style="dim")
+        if line.step:
+            text.append(f"{line.step} ", style="cyan not dim")
+        text.append(line.name, style="bold not dim")
+        for name, value in line.values:
+            text.append(f" {name}=", style="not dim")
+            text.append(value, style="green not dim")
+        console.print(text)
+    console.print(f"{counted(nodes, 'node')}, depth {depth}, {counted(size, 'byte')}")

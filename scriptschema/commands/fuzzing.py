@@ -1,0 +1,213 @@
+"""The command `reduce`: the smallest program for which a command still ends with status 0."""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from scriptschema.commands.console import INPUT, report
+from scriptschema.commands.luau import load_names, names_option
+
+if TYPE_CHECKING:
+    from scriptschema.fuzzing.command_test import CommandTest
+    from scriptschema.fuzzing.reduce import Reducer
+    from scriptschema.luau.names import Names
+    from scriptschema.messages import ModuleSet
+
+
+@click.command("reduce")
+@click.argument("path", type=INPUT, metavar="FILE")
+@click.option(
+    "--test", "command", required=True, metavar="COMMAND", help="Status 0: still interesting."
+)
+@click.option("-o", "--output", metavar="FILE", help="Where to write; else standard output.")
+@click.option(
+    "--from",
+    "from_format",
+    type=click.Choice(["luau", "binary", "text", "json"]),
+    help="The input's format, where its ending does not say.",
+)
+@click.option("-j", "--jobs", default=1, show_default=True, type=click.IntRange(1), metavar="N")
+@click.option(
+    "--timeout",
+    default=60.0,
+    show_default=True,
+    type=click.FloatRange(0, min_open=True),
+    metavar="S",
+    help="Seconds for one test at most; ten times what an interesting one takes are given.",
+)
+@names_option
+def reduce_command(
+    path: Path,
+    command: str,
+    output: str | None,
+    from_format: str | None,
+    jobs: int,
+    timeout: float,
+    names_path: Path | None,
+) -> None:
+    """Make a program as small as it can be while COMMAND ends with status 0.
+
+    FILE is a Luau source (.luau, .lua), a tree (.pb, .textproto, .json) or - for standard input.
+    COMMAND is run without a shell. {} in it stands for a file with the source, {.pb},
+    {.textproto} and {.json} for one with the tree; without any it gets the source on standard
+    input. FILE of -o is a source or a tree by its ending. It holds the smallest program so far at
+    all times, also after Ctrl-C.
+
+    \b
+    python -m scriptschema reduce crash.luau --test './crashes.sh {}' -o small.luau
+    """
+    from scriptschema import files
+    from scriptschema.fuzzing.command_test import CommandError, CommandTest
+    from scriptschema.fuzzing.reduce import NotInterestingError, Reducer
+
+    target = files.STANDARD if output is None else Path(output)
+    _check_target(target)
+    try:
+        tree, names = _read(path, from_format, load_names(names_path))
+        test = CommandTest(command, names=names, max_time=timeout)
+    except CommandError as error:
+        raise click.BadParameter(str(error), param_hint="--test") from None
+    except files.FileError as error:
+        report(error)
+        sys.exit(1)
+    display = _Display()
+    saved: Any = None
+
+    def changed(reducer: Reducer[ModuleSet]) -> None:
+        nonlocal saved
+        if reducer.best is not saved:
+            saved = reducer.best
+            if target != files.STANDARD:
+                _write(target, saved, names)
+        display.show(reducer)
+
+    reducer = Reducer(tree, test, jobs=jobs, names=names, changed=changed)
+    saved = reducer.best
+    before = reducer.size, len(reducer.source.encode("utf-8", "surrogateescape"))
+    try:
+        with display:
+            reduced = reducer.run()
+            text = _shortest_text(reduced, names, test) if _is_source(target) else None
+        _write(target, reduced, names, text)
+    except KeyboardInterrupt:
+        test.stop()
+        _write(target, reducer.best, names)
+        where = "above" if target == files.STANDARD else f"in {target}"
+        click.echo(f"stopped: the smallest so far, {reducer.size} nodes, is {where}", err=True)
+        sys.exit(130)
+    except (CommandError, NotInterestingError, files.FileError, ValueError) as error:
+        test.stop()
+        report(error)
+        sys.exit(1)
+    size = len(text if text is not None else reducer.source)
+    click.echo(
+        f"{before[0]:,} nodes -> {reducer.size:,}, {before[1]:,} characters -> {size:,}, "
+        f"{reducer.tests:,} tests",
+        err=True,
+    )
+    if reducer.unreliable:
+        report(Warning(reducer.unreliable))
+        sys.exit(1)
+
+
+def _is_source(path: Path) -> bool:
+    from scriptschema import files
+
+    return path.suffix not in files.ENDINGS
+
+
+def _check_target(path: Path) -> None:
+    from scriptschema import files
+    from scriptschema.luau.sources import ENDINGS
+
+    if path != files.STANDARD and path.suffix not in (*ENDINGS, *files.ENDINGS):
+        known = ", ".join((*ENDINGS, *files.ENDINGS))
+        raise click.BadParameter(
+            f"{path}: the ending does not tell the format (known are {known})", param_hint="-o"
+        )
+
+
+def _read(path: Path, form: Any, names: Names) -> tuple[ModuleSet, Names]:
+    """The tree in a file, and its names; raises FileError."""
+    from scriptschema import files
+    from scriptschema.luau import sources
+    from scriptschema.luau.names import NameReader
+    from scriptschema.luau.parse import ParseError, parse
+    from scriptschema.messages import ModuleSet
+
+    if form != "luau" and (form or path.suffix not in sources.ENDINGS):
+        return files.read(ModuleSet, path, form), names
+    reader = NameReader(names)
+    source, module = sources.read_sources(path)
+    try:
+        result = parse(source, module=module, names=reader)
+    except ParseError as error:
+        raise files.FileError(f"{files.name_of(path)}:{error}") from None
+    if result.losses:
+        click.echo(
+            f"{len(result.losses)} things that the schema lacks were left out or rewritten: "
+            "`scriptschema parse --losses` lists them",
+            err=True,
+        )
+    return result.tree, reader.names
+
+
+def _write(target: Path, tree: ModuleSet, names: Names, text: str | None = None) -> None:
+    """Write the tree as what the target's ending says; raises FileError."""
+    from scriptschema import files
+    from scriptschema.luau import sources
+    from scriptschema.luau.render import render
+
+    if not _is_source(target):
+        files.write(target, files.serialize(tree, files.format_of(target)))
+    elif text is not None:
+        files.write(target, sources.encode(text))
+    elif target == files.STANDARD:
+        files.write(target, sources.encode(render(tree, names=names)))
+    else:
+        sources.write_sources(target, tree, names=names)
+
+
+def _shortest_text(tree: ModuleSet, names: Names, test: CommandTest) -> str | None:
+    """The shortest text of a program without a module for which the test holds, if it reads one."""
+    from scriptschema.fuzzing.shorten import compact, short_names
+    from scriptschema.luau.render import render
+
+    if tree.module is not None or not test.reads_source:
+        return None
+    plain = render(tree.program, names=names)
+    short = render(tree.program, names=short_names(tree, names))
+    texts = {compact(short), short, compact(plain)}
+    return next((text for text in sorted(texts, key=len) if test.holds_for(text)), None)
+
+
+class _Display:
+    """A line on standard error, if that is a terminal: the size and the tests so far."""
+
+    def __init__(self) -> None:
+        self.status: Any = None
+        self.start = time.monotonic()
+
+    def __enter__(self) -> None:
+        if sys.stderr.isatty():
+            from rich.console import Console
+
+            self.status = Console(stderr=True).status("reducing")
+            self.status.start()
+
+    def __exit__(self, *_: object) -> None:
+        if self.status is not None:
+            self.status.stop()
+
+    def show(self, reducer: Reducer[ModuleSet]) -> None:
+        if self.status is not None:
+            seconds = time.monotonic() - self.start
+            self.status.update(
+                f"{reducer.size:,} nodes, {len(reducer.source):,} characters, "
+                f"{reducer.tests:,} tests, {seconds:.0f} s"
+            )

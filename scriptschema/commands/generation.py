@@ -1,0 +1,276 @@
+"""The command `generate`: corpora of random trees."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from concurrent.futures import BrokenExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from scriptschema.commands.console import (
+    FORMATS,
+    counted,
+    message_class,
+    message_option,
+    progress,
+    refuse_terminal,
+    report,
+    stoppable,
+)
+
+if TYPE_CHECKING:
+    from scriptschema.generation.bulk import Kind, Maker, Recipe
+
+T = TypeVar("T")
+
+
+@click.command()
+@click.option(
+    "-n", "count", type=click.IntRange(0), metavar="N", help="How many trees; without it, one."
+)
+@click.option(
+    "--seed", type=click.IntRange(0), default=0, show_default=True, help="The first tree's seed."
+)
+@click.option(
+    "--size",
+    type=click.IntRange(1),
+    default=200,
+    show_default=True,
+    metavar="NODES",
+    help="The aimed number of nodes of each tree.",
+)
+@message_option
+@click.option("--swarm", is_flag=True, help="Leave a random half of the alternatives out of each.")
+@click.option(
+    "--weights",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    metavar="FILE",
+    help="A TOML file that says how often each alternative is taken, or each idiom and library.",
+)
+@click.option(
+    "--programs", is_flag=True, help="Make programs that run, and most of them to their end."
+)
+@click.option(
+    "--repaired", is_flag=True, help="Repair random trees: programs that Luau compiles, no more."
+)
+@click.option(
+    "--wrong",
+    type=click.FloatRange(0, 1),
+    metavar="SHARE",
+    help="The share of operands and arguments that are wrong on purpose; 0.05 without it.",
+)
+@click.option(
+    "--types",
+    type=click.Choice(["none", "random", "sound"]),
+    help="The annotations of --programs: any, the right ones, or none.  [default: random]",
+)
+@click.option(
+    "--varying", is_flag=True, help="Let --programs print what is not the same in every run."
+)
+@click.option(
+    "--format",
+    "to_format",
+    type=click.Choice([*FORMATS.choices, "luau"]),
+    help="Else what FILE's ending says, or binary. luau: the sources of programs.",
+)
+@click.option("--jobs", type=click.IntRange(1), default=1, show_default=True, help="Processes.")
+@click.option(
+    "-o",
+    "--output",
+    default="-",
+    metavar="DIR|FILE|-",
+    help="Where to write; else standard output.",
+)
+def generate(
+    count: int | None,
+    seed: int,
+    size: int,
+    message_name: str,
+    swarm: bool,
+    weights: Path | None,
+    programs: bool,
+    repaired: bool,
+    wrong: float | None,
+    types: str | None,
+    varying: bool,
+    to_format: Any,
+    jobs: int,
+    output: str,
+) -> None:
+    """Make random trees: the first from seed S, the next from S+1, and so on.
+
+    With -n, a folder gets one file for each tree, named by its seed. Those that are there already
+    are kept: run again after an interruption, the command goes on. Standard output, and a FILE that
+    ends in .pbstream, get a stream: each tree after its length as a varint.
+
+    Without -n, one tree goes to standard output or FILE as it is. As sources, a program that has a
+    module is a folder with program.luau and module0.luau.
+
+    \b
+    python -m scriptschema generate -n 1000 --size 500 --jobs 2 -o corpus/
+    python -m scriptschema generate --seed 17 --format text
+    python -m scriptschema generate -n 1000 --swarm | fuzz-target
+    python -m scriptschema generate --programs -n 1000 --format luau -o sources/
+    """
+    from scriptschema import files
+    from scriptschema.generation.bulk import Recipe
+    from scriptschema.generation.trees import WeightsError, grammar_of, read_weights
+
+    cls = message_class(message_name)
+    if programs and repaired:
+        raise click.UsageError("--programs and --repaired are two kinds: give one of them")
+    given = {"wrong": wrong, "types": types, "deterministic": False if varying else None}
+    options = {name: value for name, value in given.items() if value is not None}
+    if options and not programs:
+        raise click.UsageError("--wrong, --types and --varying are for --programs")
+    try:
+        table = read_weights(weights) if weights else None
+        if programs:
+            from scriptschema.generation import programs as program_generator
+
+            program_generator.grammar_of(table)
+        else:
+            grammar_of(table)
+    except WeightsError as error:
+        text = str(error).removeprefix(f"{weights}: ")
+        raise click.BadParameter(f"{weights}: {text}", param_hint="--weights") from None
+    except OSError as error:
+        reason = f"{weights}: {error.strerror}"
+        raise click.BadParameter(reason, param_hint="--weights") from None
+    path = Path(output)
+    streams = path == files.STANDARD or path.suffix == files.STREAM_ENDING
+    endings: dict[str, Any] = {**files.ENDINGS, ".luau": "luau"}
+    form = to_format or endings.get(path.suffix, "binary")
+    if (programs or repaired) and cls.__name__ != "ModuleSet":
+        option = "--programs" if programs else "--repaired"
+        raise click.UsageError(f"{option} makes ModuleSets, not {message_name}")
+    if form == "luau" and not (programs or repaired):
+        raise click.UsageError("sources are made of programs: add --programs")
+    if form == "luau" and streams and count is not None:
+        raise click.UsageError("sources need a folder to be put in: name one with -o")
+    kind: Kind = "program" if programs else "repaired" if repaired else "tree"
+    recipe = Recipe(cls.__name__, size, table, swarm, form, kind, options)
+    seeds = range(seed, seed + (1 if count is None else count))
+    if path == files.STANDARD and form == "binary":
+        refuse_terminal()
+    try:
+        if path != files.STANDARD:
+            files.require_parent(path)
+        if streams and count is not None:
+            write_stream(recipe, seeds, jobs, path)
+        elif streams or not (count is not None or path.is_dir() or output.endswith("/")):
+            write_one(recipe, seed, path)
+        elif path.exists() and not path.is_dir():
+            raise click.UsageError(f"{output} is a file: several trees need a folder to be put in")
+        else:
+            write_folder(recipe, seeds, jobs, path)
+    except (files.FileError, ImportError, ValueError, BrokenExecutor) as error:
+        report(error)
+        sys.exit(1)
+
+
+def write_stream(recipe: Recipe, seeds: range, jobs: int, path: Path) -> None:
+    """Write a stream to a file, whole or not at all, or to standard output as the trees come."""
+    from scriptschema import files
+    from scriptschema.generation.bulk import interrupts_later
+
+    try:
+        if path == files.STANDARD:
+            for data in make_all(recipe, seeds, jobs):
+                sys.stdout.buffer.write(files.delimited(data))
+                sys.stdout.buffer.flush()
+            return
+        with stoppable("nothing was written"), contextlib.ExitStack() as stack:
+            with interrupts_later():
+                file = stack.enter_context(files.replacing(path))
+            for data in make_all(recipe, seeds, jobs):
+                file.write(files.delimited(data))
+    except BrokenPipeError:
+        raise  # click ends the program silently, as one expects before `| head`
+    except OSError as error:
+        name = "standard output" if path == files.STANDARD else path
+        raise files.FileError(f"{name}: {files.reason_of(error)}") from None
+
+
+def write_one(recipe: Recipe, seed: int, path: Path) -> None:
+    """Write what is made from one seed to a file or to standard output."""
+    from scriptschema import files
+    from scriptschema.luau.sources import write_sources
+
+    if recipe.form == "luau" and path != files.STANDARD:
+        write_sources(path, recipe.program(seed))
+    else:
+        files.write(path, recipe.make(seed))
+
+
+def write_folder(recipe: Recipe, seeds: range, jobs: int, folder: Path) -> None:
+    """Write a file, or a folder for a program of two sources, for each seed that has none."""
+    from scriptschema import files
+    from scriptschema.generation.bulk import SourceRecipe, interrupts_later
+    from scriptschema.luau.sources import PROGRAM
+
+    ending = next((e for e, form in files.ENDINGS.items() if form == recipe.form), ".luau")
+    maker = SourceRecipe(recipe) if recipe.form == "luau" else recipe
+
+    def files_of(seed: int, made: Any) -> dict[str, bytes]:
+        return made if recipe.form == "luau" else {f"{seed}{ending}": made}
+
+    try:
+        folder.mkdir(exist_ok=True)
+        there = {entry.name for entry in os.scandir(folder)}
+    except OSError as error:
+        raise files.FileError(f"{folder}: {files.reason_of(error)}") from None
+
+    def is_there(seed: int) -> bool:
+        if f"{seed}{ending}" in there:
+            return True
+        return str(seed) in there and (folder / str(seed) / PROGRAM).is_file()
+
+    left = [seed for seed in seeds if not is_there(seed)]
+    if len(left) < len(seeds):
+        known = next(seed for seed in seeds if is_there(seed))
+        for name, data in files_of(known, maker.make(known)).items():
+            refuse_other_trees(folder / name, data)
+        click.echo(
+            f"{len(seeds) - len(left):,} of {counted(len(seeds), 'tree')} are there already",
+            err=True,
+        )
+    with stoppable("the same command goes on where it stopped"):
+        for seed, made in zip(left, make_all(maker, left, jobs), strict=True):
+            with interrupts_later():  # the temporary files are made and renamed, or not made
+                for name, data in files_of(seed, made).items():
+                    files.write(folder / name, data)
+
+
+def refuse_other_trees(path: Path, wanted: bytes) -> None:
+    """Raise FileError where `path` does not hold what it would be given now.
+
+    A folder with some trees made in one way and some in another is nothing that anybody asked for.
+    """
+    from scriptschema import files
+
+    found: bytes | None = None
+    try:
+        found = path.read_bytes()
+    except FileNotFoundError:  # these options make two sources of the seed, or one
+        path = path.parent
+    except OSError as error:
+        raise files.FileError(f"{path}: {files.reason_of(error)}") from None
+    if found != wanted:
+        raise files.FileError(
+            f"{path} is there already and is not what these options make: "
+            "name another folder, or remove the file to have it made again"
+        )
+
+
+def make_all(recipe: Maker[T], seeds: Sequence[int], jobs: int) -> Iterator[T]:
+    """What `bulk.make_all` yields, with a progress bar."""
+    from scriptschema.generation import bulk
+
+    made = bulk.make_all(recipe, seeds, min(jobs, max(1, len(seeds))))
+    return progress(made, "generating", len(seeds), least=2)

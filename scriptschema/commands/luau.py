@@ -1,0 +1,239 @@
+"""The commands `render`, `check`, `repair` and `parse`: trees to Luau sources and back.
+
+A command takes files and whole folders. A file that fails is reported, the others are done, and the
+exit status is 1.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from scriptschema.commands.batch import (
+    common_form,
+    form_of,
+    require_some,
+    run_all,
+    run_each,
+    tree_files,
+    write_tree,
+)
+from scriptschema.commands.console import FORMATS, INPUT, counted, from_option, report
+
+if TYPE_CHECKING:
+    from scriptschema.files import Format, Input
+    from scriptschema.luau.names import Names
+
+inputs_argument = click.argument("inputs", nargs=-1, required=True, type=INPUT, metavar="INPUT...")
+names_option = click.option(
+    "--names",
+    "names_path",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Tables of names (.toml or .json) in place of the built-in ones.",
+)
+output_option = click.option(
+    "-o", "--output", metavar="FILE|DIR", help="Where to write; else standard output."
+)
+
+
+@click.command("render")
+@inputs_argument
+@from_option
+@output_option
+@names_option
+@click.option("--types/--no-types", default=True, help="Write type annotations (the default).")
+@click.option("--indent", default=2, show_default=True, type=click.IntRange(0, 16), metavar="N")
+def render_command(
+    inputs: tuple[Path, ...],
+    from_format: str | None,
+    output: str | None,
+    names_path: Path | None,
+    types: bool,
+    indent: int,
+) -> None:
+    """Write trees as Luau sources (.luau).
+
+    An INPUT is a file (.pb, .textproto, .json), a folder (all files below it) or - for standard
+    input. A tree is written as it is: use repair first for a program that Luau compiles. A tree
+    with a module becomes a folder with program.luau and module0.luau; on standard output its two
+    sources follow each other.
+
+    \b
+    python -m scriptschema render program.pb
+    python -m scriptschema render trees/ -o sources/
+    """
+    from scriptschema import files
+    from scriptschema.luau.render import render
+    from scriptschema.luau.sources import encode, write_sources
+    from scriptschema.messages import ModuleSet
+
+    names = load_names(names_path)
+    options: dict[str, Any] = {"names": names, "types": types, "indent": " " * indent}
+
+    def run(item: Input, target: Path) -> None:
+        tree = files.read(ModuleSet, item.path, form_of(from_format))
+        if target == files.STANDARD:
+            files.write(target, encode(render(tree, **options)))
+        else:
+            write_sources(target, tree, **options)
+
+    items = tree_files(inputs, from_format)
+    sys.exit(run_all(items, output, ".luau", "rendering", run))
+
+
+@click.command("check")
+@inputs_argument
+@from_option
+def check_command(inputs: tuple[Path, ...], from_format: str | None) -> None:
+    """Tell why trees are no programs that Luau compiles.
+
+    Prints a line for each problem: the file, the path in the tree, the rule and what is wrong. The
+    exit status is 1 if there is a problem, or nothing to check. Sources are not trees: parse them.
+
+    \b
+    python -m scriptschema check corpus/
+    """
+    from scriptschema import files
+    from scriptschema.luau.repair import check
+    from scriptschema.messages import ModuleSet
+
+    found = 0
+
+    def run(item: Input, _: Path) -> None:
+        nonlocal found
+        tree = files.read(ModuleSet, item.path, form_of(from_format))
+        for problem in check(tree):
+            found += 1
+            click.echo(f"{files.name_of(item.path)}: {problem}")
+
+    items = tree_files(inputs, from_format)
+    require_some(items)
+    status = run_each([(item, item.path) for item in items], "checking", run)
+    sys.exit(1 if found else status)
+
+
+@click.command("repair")
+@inputs_argument
+@from_option
+@click.option("--to", "to_format", type=FORMATS, help="The format to write; else the inputs'.")
+@output_option
+def repair_command(
+    inputs: tuple[Path, ...], from_format: str | None, to_format: str | None, output: str | None
+) -> None:
+    """Turn any trees into programs that Luau compiles, changing as little as possible.
+
+    \b
+    python -m scriptschema repair program.pb -o repaired.pb
+    python -m scriptschema repair corpus/ -o repaired/
+    """
+    from scriptschema import files
+    from scriptschema.luau.repair import repair
+    from scriptschema.messages import ModuleSet
+
+    items = tree_files(inputs, from_format)
+    form = form_of(to_format) or form_of(from_format) or common_form(items)
+
+    def run(item: Input, target: Path) -> None:
+        tree = files.read(ModuleSet, item.path, form_of(from_format))
+        write_tree(item, target, repair(tree), form)
+
+    sys.exit(run_all(items, output, form, "repairing", run))
+
+
+@click.command("parse")
+@inputs_argument
+@click.option(
+    "--to", "to_format", type=FORMATS, default="binary", show_default=True, help="What to write."
+)
+@output_option
+@names_option
+@click.option(
+    "--save-names",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE.json",
+    help="Where to write the tables with the sources' own names, for the others' --names.",
+)
+@click.option(
+    "--losses", is_flag=True, help="List all that the trees say otherwise, or not at all."
+)
+def parse_command(
+    inputs: tuple[Path, ...],
+    to_format: str,
+    output: str | None,
+    names_path: Path | None,
+    save_names: Path | None,
+    losses: bool,
+) -> None:
+    """Read Luau sources into trees.
+
+    An INPUT is a source, a folder (all .luau and .lua files below it) or - for standard input. A
+    program that requires "./module0" takes the module0.luau beside it along. Trees have indexes for
+    names: all sources share the tables that --save-names writes.
+
+    \b
+    python -m scriptschema parse program.luau --to text
+    python -m scriptschema parse examples/luau/ -o trees/ --save-names names.json
+    """
+    from scriptschema import files
+    from scriptschema.luau.names import NameReader
+    from scriptschema.luau.parse import ParseError, parse
+    from scriptschema.luau.sources import MODULE, read_sources, source_files
+
+    if save_names is not None and save_names.suffix != ".json":
+        raise click.UsageError(f"--save-names writes JSON: call it {save_names.stem}.json")
+    start = load_names(names_path)
+    reader = NameReader(start)
+    form: Format = form_of(to_format) or "binary"
+    lost = 0
+
+    def run(item: Input, target: Path) -> None:
+        nonlocal lost
+        source, module = read_sources(item.path)
+        paths = {"program": files.name_of(item.path), "module": str(item.path.with_name(MODULE))}
+        try:
+            result = parse(source, module=module, names=reader)
+        except ParseError as error:
+            raise files.FileError(f"{paths[error.source]}:{error}") from None
+        write_tree(item, target, result.tree, form)
+        lost += len(result.losses)
+        for loss in result.losses if losses else ():
+            click.echo(f"{paths[loss.source]}:{loss}", err=True)
+
+    items = source_files(inputs)
+    status = run_all(items, output, form, "parsing", run)
+    if lost and not losses:
+        were = "was" if lost == 1 else "were"
+        click.echo(
+            f"{counted(lost, 'thing')} that the schema lacks {were} left out or rewritten: "
+            "--losses lists them",
+            err=True,
+        )
+    if save_names is not None:
+        import json
+
+        data = json.dumps(reader.names.to_dict(), indent=1) + "\n"
+        try:
+            files.require_parent(save_names)
+            files.write(save_names, data.encode())
+        except files.FileError as error:
+            report(error)
+            status = 1
+    elif reader.names != start:
+        click.echo("the sources' own names are not in the trees: --save-names keeps them", err=True)
+    sys.exit(status)
+
+
+def load_names(path: Path | None) -> Names:
+    """The tables of names in that file, or the built-in ones; a usage error for a wrong file."""
+    from scriptschema.luau.names import DEFAULT, Names
+
+    if path is None:
+        return DEFAULT
+    try:
+        return Names.load(path)
+    except (OSError, ValueError) as error:
+        raise click.BadParameter(str(error), param_hint="--names") from None

@@ -1,0 +1,56 @@
+"""The command line, `python -m scriptschema`: it reads, writes and prints, and nothing else does.
+
+What a command needs is imported when it runs: `--help` should come at once.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import click
+
+from scriptschema.commands import corpora, exchange, fuzzing, generation, luau
+from scriptschema.commands.console import hold_standard_streams, report
+
+
+class _Commands(click.Group):
+    """Reports what no command does: that standard output cannot be written to, for example."""
+
+    def main(self, *arguments: Any, **options: Any) -> Any:
+        hold_standard_streams()
+        try:
+            return super().main(*arguments, **options)
+        except OSError as error:  # what has a name was told with it where it was opened
+            report(OSError(f"standard output: {error.strerror or error}"))
+        except Exception as error:
+            from scriptschema.files import FileError
+
+            if not isinstance(error, FileError):
+                raise
+            report(error)
+        sys.exit(1)
+
+
+@click.group(
+    cls=_Commands,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+@click.version_option(package_name="scriptschema")
+def main() -> None:
+    """Luau programs as protobuf trees, for fuzzing and property tests."""
+
+
+for _command in (
+    exchange.schema,
+    exchange.convert,
+    exchange.show,
+    generation.generate,
+    corpora.corpus,
+    luau.render_command,
+    luau.check_command,
+    luau.repair_command,
+    luau.parse_command,
+    fuzzing.reduce_command,
+):
+    main.add_command(_command)

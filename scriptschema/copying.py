@@ -1,0 +1,98 @@
+"""Copies and pickles trees of any depth: `copy` and `pickle` themselves take a call for each level.
+
+A tree is taken as a table of its nodes (messages and their lists), each once however often it
+occurs, with links between them by number. So what was shared stays shared, within one tree.
+"""
+
+from __future__ import annotations
+
+import copy
+from typing import Any, TypeVar
+
+from pure_protobuf.message import BaseMessage
+
+NodeT = TypeVar("NodeT", bound=BaseMessage)
+Parts = list[Any]
+"""A node's values in order: of a message's slots, or of a list's items."""
+
+
+def shallow(message: NodeT) -> NodeT:
+    """Return a message with the same values."""
+    twin: NodeT = _empty(message.__class__)
+    _fill(twin, _parts(message))
+    return twin
+
+
+def deep(message: NodeT, memo: dict[int, Any]) -> NodeT:
+    """Return a copy of the tree; `memo` is that of `copy.deepcopy`."""
+    nodes = _nodes(message, memo)
+    for node in nodes:
+        memo[id(node)] = _empty(node.__class__)
+    for node in nodes:
+        # What is no node is an integer, a string and the like, or does not belong into a tree.
+        copied = [
+            memo[id(part)] if id(part) in memo else copy.deepcopy(part, memo)
+            for part in _parts(node)
+        ]
+        _fill(memo[id(node)], copied)
+    twin: NodeT = memo[id(message)]
+    return twin
+
+
+def reduced(message: BaseMessage) -> tuple[Any, ...]:
+    """Return the tree as `pickle` takes it: the function that makes it, and a flat table."""
+    nodes = _nodes(message, {})
+    numbers = {id(node): number for number, node in enumerate(nodes)}
+    rows = []
+    for node in nodes:
+        parts = _parts(node)
+        links = []
+        for position, part in enumerate(parts):
+            number = numbers.get(id(part))
+            if number is not None:
+                links.append((position, number))
+                parts[position] = None
+        rows.append((node.__class__, parts, links))
+    return _restored, (rows,)
+
+
+def _restored(rows: list[tuple[type, Parts, list[tuple[int, int]]]]) -> Any:
+    """Return the tree that `reduced` took apart."""
+    nodes = [_empty(cls) for cls, _, _ in rows]
+    for node, (_, parts, links) in zip(nodes, rows, strict=True):
+        for position, number in links:
+            parts[position] = nodes[number]
+        _fill(node, parts)
+    return nodes[0]
+
+
+def _nodes(root: BaseMessage, known: dict[int, Any]) -> list[Any]:
+    """The messages and lists of a tree that are not known by their ids; the root first."""
+    found: list[Any] = [root]
+    seen = {id(root)}
+    for node in found:
+        for part in _parts(node):
+            if (
+                (isinstance(part, BaseMessage) or part.__class__ is list)
+                and id(part) not in seen
+                and id(part) not in known
+            ):
+                seen.add(id(part))
+                found.append(part)
+    return found
+
+
+def _parts(node: Any) -> Parts:
+    return list(node) if node.__class__ is list else [getattr(node, name) for name in node._slots]
+
+
+def _empty(cls: type[Any]) -> Any:
+    return object.__new__(cls) if cls is not list else []
+
+
+def _fill(node: Any, parts: Parts) -> None:
+    if node.__class__ is list:
+        node += parts
+        return
+    for name, value in zip(node._slots, parts, strict=True):
+        object.__setattr__(node, name, value)

@@ -1,0 +1,221 @@
+"""Turns each declaration in `messages.py` into a class.
+
+`@message` makes an attrs class with slots, and `complete` (called once, when all messages exist and
+can refer to each other) reads the annotations, lets pure-protobuf read them too, and compiles each
+class's `__init__`.
+"""
+
+from __future__ import annotations
+
+import inspect
+import linecache
+import types
+import typing
+from collections.abc import Callable, Sequence
+from operator import attrgetter
+from typing import Any, Final, NoReturn, TypeVar
+
+import attrs
+from pure_protobuf.annotations import Field
+from pure_protobuf.one_of import OneOf
+
+from scriptschema.base import MISSING, FieldInfo, Int32, Message, Rule, ValidationError
+
+MessageT = TypeVar("MessageT", bound=Message)
+
+
+class _Alternative:
+    """Reads one alternative of a oneof off the message's `which` and `alternative`."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __get__(self, message: Any, owner: type) -> Any:
+        if message is None:
+            return self
+        return message.alternative if message.which == self.name else None
+
+
+def message(cls: type[MessageT]) -> type[MessageT]:
+    """Turn a declaration in `messages.py` into an attrs class with slots (a class decorator)."""
+    namespace = {k: v for k, v in vars(cls).items() if k not in ("__dict__", "__weakref__")}
+    oneof = next((name for name, value in namespace.items() if isinstance(value, OneOf)), None)
+    attributes = {}
+    slots = []
+    for name, hint in namespace.get("__annotations__", {}).items():
+        default = namespace.pop(name, attrs.NOTHING)
+        attributes[name] = (
+            default if isinstance(default, _AttrsField) else attrs.field(default=default)
+        )
+        if "one_of=" in hint:  # the annotations are text until `complete`
+            namespace[name] = _Alternative(name)
+        else:
+            slots.append(name)
+    if oneof:
+        slots += ["which", "alternative"]
+        namespace.pop("which")  # the slot's place, where it stands for type checkers
+    namespace |= {"__slots__": tuple(slots), "_slots": tuple(slots), "ONEOF": oneof}
+    # mypy does not follow a call of a metaclass.
+    made: type[MessageT] = type(cls)(cls.__name__, cls.__bases__, namespace)  # type: ignore[misc]
+    return attrs.define(
+        made, these=attributes, slots=False, init=False, repr=False, eq=False, kw_only=True,
+        on_setattr=attrs.setters.NO_OP,
+    )  # fmt: skip
+
+
+_AttrsField: Final = type(attrs.field())
+
+
+def complete(module: types.ModuleType) -> dict[str, type[Message]]:
+    """Finish the messages declared in `module`; return them by name, in the order of declaration.
+
+    This waits until all of them exist because they refer to each other.
+    """
+    found: dict[str, type[Message]] = {
+        name: value
+        for name, value in vars(module).items()
+        if isinstance(value, type) and issubclass(value, Message) and value is not Message
+    }
+    for cls in found.values():
+        # pure-protobuf's own reading of the annotations, which our __init_subclass__ put off.
+        super(Message, cls).__init_subclass__()
+        hints = inspect.get_annotations(cls, eval_str=True)
+        fields = [_field_info(cls, name, hint) for name, hint in hints.items()]
+        fields.sort(key=attrgetter("tag"))
+        cls.FIELDS = types.MappingProxyType({field.name: field for field in fields})
+        cls.__doc__ = inspect.cleandoc(cls.__doc__ or "") + _describe(fields)
+        cls._child_slots = _child_slots(fields)
+        # mypy knows none of the three names that a class is given or read here.
+        cls.__init__ = _compile_init(cls)  # type: ignore[method-assign]
+        signature = cls.__signature__ = _signature(cls, hints)  # type: ignore[attr-defined]
+        for attribute in cls.__attrs_attrs__:  # type: ignore[attr-defined]
+            # As attrs.resolve_types does, which cannot find the names of the base classes' hints.
+            hint = signature.parameters[attribute.name].annotation
+            object.__setattr__(attribute, "type", hint)
+        cls._unchecked = type(
+            cls.__name__,
+            (Message,),
+            {
+                "__slots__": cls._slots,
+                "__init__": object.__init__,
+                "__setattr__": object.__setattr__,
+                "__doc__": f"A {cls.__name__} while it is filled, before its class is set.",
+            },
+        )
+    return found
+
+
+def _field_info(cls: type[Message], name: str, hint: Any) -> FieldInfo:
+    """Read a field's annotation, `Annotated[Expr | None, Field(2)]` for example."""
+    inner, *metadata = typing.get_args(hint)
+    [field] = (entry for entry in metadata if isinstance(entry, Field))
+    rule: Rule = "required"
+    if typing.get_origin(inner) is list:
+        rule = "repeated"
+        [inner] = typing.get_args(inner)
+    elif typing.get_origin(inner) is types.UnionType:
+        rule = "optional"
+        [inner] = (part for part in typing.get_args(inner) if part is not types.NoneType)
+    oneof = cls.ONEOF if field.one_of is not None else None
+    return FieldInfo(cls.__name__, name, field.number, rule, inner, oneof)
+
+
+def _describe(fields: Sequence[FieldInfo]) -> str:
+    """The part of a message's docstring that its fields give: one line each."""
+    lines = [
+        f"    {field.name}: {field.type_name}, "
+        + (f"one of {field.oneof}" if field.oneof else field.rule)
+        + f", tag {field.tag}"
+        for field in fields
+    ]
+    return "\n\nFields:\n" + "\n".join(lines or ["    none"]) + "\n"
+
+
+def _child_slots(fields: Sequence[FieldInfo]) -> tuple[tuple[str, bool], ...]:
+    """The slots that hold messages and whether each is a list; last tag first, as `walk` wants."""
+    slots = {
+        ("alternative" if field.oneof else field.name): field.rule == "repeated"
+        for field in fields
+        if field.is_message
+    }
+    return tuple(reversed(slots.items()))
+
+
+def _compile_init(cls: type[Message]) -> Callable[..., None]:
+    """Compile the `__init__` that checks each argument and fills the slots."""
+    scope: dict[str, Any] = {"MISSING": MISSING, "clash": _clash}
+    parameters = []
+    body = []
+    if cls.ONEOF:
+        body.append("which = alternative = None")
+    for field in cls.FIELDS.values():
+        name = field.name
+        scope[f"set_{name}"] = getattr(cls, name).__set__ if not field.oneof else None
+        scope[f"check_{name}"] = field.check
+        scope[f"{name}_type"] = field.type
+        if field.oneof:
+            parameters.append(f"{name}=None")
+            body += [
+                f"if {name} is not None:",
+                f"    if {name}.__class__ is not {name}_type or {name}_type is int:",
+                f"        check_{name}({name})",
+                "    if which is not None:",
+                f"        clash({cls.__name__!r}, {cls.ONEOF!r}, which, {name!r})",
+                f"    which, alternative = {name!r}, {name}",
+            ]
+            continue
+        parameters.append(f"{name}={'None' if field.rule == 'optional' else 'MISSING'}")
+        if field.rule == "repeated":
+            body += [f"if {name} is MISSING:", f"    {name} = []", "else:"]
+            body += [f"    check_{name}({name})"]
+        elif field.type in (int, bool):
+            body += [f"check_{name}({name})"]
+        else:
+            body += [f"if {name}.__class__ is not {name}_type:", f"    check_{name}({name})"]
+        body.append(f"set_{name}(self, {name})")
+    if cls.ONEOF:
+        scope["set_which"] = cls.__dict__["which"].__set__
+        scope["set_alternative"] = cls.__dict__["alternative"].__set__
+        body += ["set_which(self, which)", "set_alternative(self, alternative)"]
+    star = "*, " if parameters else ""
+    source = f"def __init__(self, {star}{', '.join(parameters)}):\n"
+    source += "".join(f"    {line}\n" for line in body or ["pass"])
+    compile_source(source, scope, f"{cls.__name__}.__init__")
+    init: Callable[..., None] = scope["__init__"]
+    init.__qualname__ = f"{cls.__qualname__}.__init__"
+    return init
+
+
+def _signature(cls: type[Message], hints: dict[str, Any]) -> inspect.Signature:
+    """What tools are told of `__init__`, which itself finds out what is missing, to say it well."""
+    defaults: dict[Rule, Any] = {
+        "required": inspect.Parameter.empty,
+        "optional": None,
+        "repeated": [],
+    }
+    return inspect.Signature(
+        [
+            inspect.Parameter(
+                name,
+                inspect.Parameter.KEYWORD_ONLY,
+                default=defaults[field.rule],
+                annotation=Int32 if field.type is int else typing.get_args(hints[name])[0],
+            )
+            for name, field in cls.FIELDS.items()
+        ]
+    )
+
+
+def _clash(message: str, oneof: str, one: str, two: str) -> NoReturn:
+    raise ValidationError(
+        f"{message}: {one!r} and {two!r} are both set, but {oneof} holds at most one"
+    )
+
+
+def compile_source(source: str, scope: dict[str, Any], name: str) -> None:
+    """Run source made from the schema, functions, in `scope`; tracebacks show its lines."""
+    filename = f"<scriptschema {name}>"
+    linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
+    exec(compile(source, filename, "exec"), scope)  # noqa: S102  # there is no outside text in it

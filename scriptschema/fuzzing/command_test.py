@@ -1,0 +1,170 @@
+"""A command as the test of a reduction: it is run on a file, and its exit status 0 is the answer.
+
+The command is words as a shell would split them, but no shell runs it. `{}` in a word stands for
+the name of a file with the tree's Luau source, and `{.pb}`, `{.textproto}` or `{.json}` for one
+with the tree in that format. A command without any of these gets the source on standard input.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import signal
+import subprocess
+import tempfile
+import time
+from contextlib import suppress
+from pathlib import Path
+from threading import Lock
+from typing import Final
+
+from scriptschema import files
+from scriptschema.luau import sources
+from scriptschema.luau.names import DEFAULT, Names
+from scriptschema.messages import ModuleSet
+
+MAX_TIME: Final = 60.0
+"""How many seconds the command may take on the tree as it is given."""
+
+LEAST_TIME: Final = 1.0
+TIMES: Final = 10
+"""The limit is so many times what the last run took that was interesting, but `LEAST_TIME`."""
+
+_PLACEHOLDER: Final = re.compile(r"\{(\.\w+)?\}")
+
+
+class CommandError(Exception):
+    """A command that cannot be run; the text says which, and why."""
+
+
+class CommandTest:
+    """Tells by a command whether a tree, or a text of one, is interesting.
+
+    `limit` is how many seconds the command may take; it adapts to how long the interesting ones
+    took, and never exceeds `max_time`. Trees may be tested in several threads at once; `stop` ends
+    all that is running, with the processes that the commands have started.
+
+    Raises CommandError for a command that is empty, or that names a format that is not known.
+    """
+
+    def __init__(self, command: str, *, names: Names = DEFAULT, max_time: float = MAX_TIME) -> None:
+        try:
+            self.words = shlex.split(command)
+        except ValueError as error:
+            raise CommandError(f"the command {command!r} cannot be split: {error}") from None
+        if not self.words:
+            raise CommandError("the command is empty")
+        self.names = names
+        self.max_time = self.limit = max_time
+        self.endings = {found[1] for word in self.words for found in _PLACEHOLDER.finditer(word)}
+        unknown = self.endings - {None, *sources.ENDINGS, *files.ENDINGS}
+        if unknown:
+            known = ", ".join(f"{{{ending}}}" for ending in files.ENDINGS)
+            raise CommandError(f"there is no file {{{min(unknown)}}}; there are {{}}, {known}")
+        self._running: set[subprocess.Popen[bytes]] = set()
+        self._lock = Lock()
+
+    @property
+    def reads_source(self) -> bool:
+        """Whether the command sees nothing but sources."""
+        return self.endings <= {None, *sources.ENDINGS}
+
+    def __call__(self, tree: ModuleSet) -> bool:
+        """Whether the command ends with status 0 for the tree. Raises CommandError."""
+        with tempfile.TemporaryDirectory(prefix="scriptschema-") as name:
+            return self._holds(Path(name), self._files_of(tree))
+
+    def output(self, tree: ModuleSet, limit: int) -> bytes | None:
+        """What the command prints for the tree, whatever its status; None if it takes too long.
+
+        No more than `limit` bytes of it. Raises CommandError.
+        """
+        with tempfile.TemporaryDirectory(prefix="scriptschema-") as name:
+            path = Path(name) / "output"
+            with path.open("wb") as printed:
+                words, program = self._prepare(Path(name), self._files_of(tree))
+                if self._run(words, program, printed.fileno()) is None:
+                    return None
+            with path.open("rb") as file:
+                return file.read(limit)
+
+    def holds_for(self, source: str) -> bool:
+        """Whether the command ends with status 0 for the source of a program without a module."""
+        with tempfile.TemporaryDirectory(prefix="scriptschema-") as name:
+            return self._holds(Path(name), {"program.luau": sources.encode(source)})
+
+    def stop(self) -> None:
+        """End the commands that are running."""
+        with self._lock:
+            for process in self._running:
+                _kill(process)
+
+    def _files_of(self, tree: ModuleSet) -> dict[str, bytes]:
+        """What the command can be given: the sources of a tree, and the formats it asks for."""
+        written = sources.source_files_of(tree, "program", names=self.names)
+        for ending in self.endings & {*files.ENDINGS}:
+            form = files.ENDINGS[ending or ""]
+            written[f"tree{ending}"] = files.serialize(tree, form)
+        return written
+
+    def _prepare(self, folder: Path, written: dict[str, bytes]) -> tuple[list[str], str]:
+        """Write the files; return the command's words, and the name of the program's source."""
+        for name, data in written.items():
+            path = folder / name
+            path.parent.mkdir(exist_ok=True)
+            path.write_bytes(data)
+        program = str(folder / next(name for name in written if name.endswith("program.luau")))
+
+        def file_of(placeholder: re.Match[str]) -> str:
+            ending = placeholder[1]
+            return str(folder / f"tree{ending}") if ending in files.ENDINGS else program
+
+        return [_PLACEHOLDER.sub(file_of, word) for word in self.words], program
+
+    def _holds(self, folder: Path, written: dict[str, bytes]) -> bool:
+        words, program = self._prepare(folder, written)
+        start = time.monotonic()
+        holds = self._run(words, program, subprocess.DEVNULL) == 0
+        if holds:
+            took = time.monotonic() - start
+            self.limit = min(self.max_time, max(LEAST_TIME, TIMES * took))
+        return holds
+
+    def _run(self, words: list[str], program: str, output: int) -> int | None:
+        """Run the command, and return its status, or None if it takes too long.
+
+        It gets a session of its own, so that all that it starts can be ended.
+        """
+        with Path(os.devnull if self.endings else program).open("rb") as standard_input:
+            try:
+                process = subprocess.Popen(  # noqa: S603  # the command is the user's own
+                    words,
+                    stdin=standard_input,
+                    stdout=output,
+                    stderr=subprocess.DEVNULL,
+                    start_new_session=True,
+                )
+            except OSError as error:
+                raise CommandError(f"{words[0]}: {files.reason_of(error)}") from None
+        with self._lock:
+            self._running.add(process)
+        try:
+            return process.wait(self.limit)
+        except subprocess.TimeoutExpired:
+            _kill(process)
+            process.wait()
+            return None
+        except BaseException:  # Ctrl-C, which does not reach its session
+            _kill(process)
+            raise
+        finally:
+            with self._lock:
+                self._running.discard(process)
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    """End the process, unless it has ended, and all others of its session."""
+    if process.poll() is None:
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)

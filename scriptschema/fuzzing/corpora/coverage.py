@@ -1,0 +1,80 @@
+"""Coverage of a tree as a command reports it: each line that it prints is a feature.
+
+The command is run as the tests of a reduction are (`command_test`): afl-showmap prints a line for
+each edge and how often it was taken, and so may any other program. What it printed for a tree is
+kept in a hidden file of the corpus that is written, since that may have taken hours.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import zlib
+from collections.abc import Callable
+from typing import Final
+
+from scriptschema import wire
+from scriptschema.files import FileError
+from scriptschema.fuzzing.command_test import CommandTest
+from scriptschema.fuzzing.corpora.folder import Journal, line_of, name_of
+from scriptschema.messages import ModuleSet
+
+JOURNAL: Final = ".covered"
+"""The file in a corpus that says what the command has reported, until all is done."""
+
+LIMIT: Final = 64 << 20
+"""How many bytes of what a command prints are read."""
+
+
+class CommandCoverage:
+    """A judge of trees (`distill`), which asks the command about each that it was not asked before.
+
+    `report` is told of a tree for which it took too long, or printed nothing: that has no features.
+    """
+
+    def __init__(
+        self, command: CommandTest, journal: Journal, report: Callable[[FileError], None]
+    ) -> None:
+        self.command = command
+        self.journal = journal
+        self.report = report
+        self._bits: dict[str, int] = {}
+        self._known: dict[str, int] = {}
+        for line in journal.lines():
+            self._remember(line)
+
+    def __call__(self, data: bytes) -> int:
+        """The features of a tree, as bits. Raises CommandError and FileError."""
+        name = name_of(data)
+        if name in self._known:
+            return self._known[name]
+        printed = self.command.output(wire.decode(ModuleSet, data), LIMIT)
+        if not printed:
+            how = "took too long" if printed is None else "printed nothing"
+            self.report(FileError(f"{name}: {self.command.words[0]} {how}"))
+            return 0
+        before = len(self._bits)
+        new = []
+        mask = 0
+        for line in {line.strip() for line in printed.decode("utf-8", "replace").splitlines()}:
+            if line and line not in self._bits:
+                self._bits[line] = len(self._bits)
+                new.append(line)
+            if line:
+                mask |= 1 << self._bits[line]
+        packed = zlib.compress(mask.to_bytes(mask.bit_length() // 8 + 1, "little"), 1)
+        text = base64.b64encode(packed).decode()
+        self.journal.add(line_of([self.command.words, name, before, new, text]))
+        return mask
+
+    def _remember(self, line: bytes) -> None:
+        """Take what an earlier run has written down, if it was of the same command."""
+        try:
+            words, name, before, new, text = json.loads(line)
+            if words != self.command.words or before != len(self._bits):
+                return
+            mask = int.from_bytes(zlib.decompress(base64.b64decode(text)), "little")
+            self._bits.update({feature: before + number for number, feature in enumerate(new)})
+            self._known[name] = mask
+        except (ValueError, TypeError, zlib.error):
+            return

@@ -1,0 +1,139 @@
+"""Distill and merge: of many trees, a few that have all that the many have.
+
+Of trees with one shape the smallest is a candidate; of the candidates a small set is taken that has
+all features: those of the schema (`features`), or what a command reports (`coverage`). Memory is
+needed for the candidates' features, not for their bytes, which wait in a temporary file.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Self
+
+import attrs
+
+from scriptschema.files import FileError, Input
+from scriptschema.fuzzing.corpora import features
+from scriptschema.fuzzing.corpora.cover import cover
+from scriptschema.fuzzing.corpora.folder import CorpusFolder, name_of
+from scriptschema.fuzzing.corpora.reading import Reader, corpus_files
+
+Judge = Callable[[bytes], int]
+"""Tells the features of a tree, as bits, from its bytes."""
+
+
+@attrs.define
+class Counts:
+    """What was read, how many shapes that has, and how many trees were kept of it."""
+
+    trees: int = 0
+    failed: int = 0
+    shapes: int = 0
+    features: int = 0
+    """How many features all these trees have, together with those that were there before."""
+    kept: int = 0
+    new: int = 0
+    """Of those kept, the ones that were not in the folder yet."""
+    others: int = 0
+    """Trees that were in the folder already, and are not among those kept."""
+
+
+class _Candidates:
+    """The smallest tree of each shape; a context, since it holds a temporary file."""
+
+    def __init__(self) -> None:
+        self._shapes: dict[bytes, tuple[int, str, int]] = {}
+
+    def __enter__(self) -> Self:
+        self._spool: IO[bytes] = tempfile.TemporaryFile()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._spool.close()
+
+    def read(
+        self,
+        items: Iterable[Input | FileError],
+        reader: Reader,
+        report: Callable[[FileError], None],
+    ) -> Counts:
+        """Take the trees of the files, and go on after what cannot be read."""
+        counts = Counts()
+        for item in items:
+            for found in [item] if isinstance(item, FileError) else reader.read(item):
+                if isinstance(found, FileError):
+                    counts.failed += 1
+                    report(found)
+                    continue
+                counts.trees += 1
+                shape = features.shape_of(found.scan)
+                rank = (len(found.data), name_of(found.data))
+                known = self._shapes.get(shape)
+                if known is None or rank < known[:2]:
+                    self._shapes[shape] = (*rank, self._spool.seek(0, 2))
+                    self._spool.write(found.data)
+        counts.shapes = len(self._shapes)
+        return counts
+
+    def sizes(self) -> list[int]:
+        """The sizes of the candidates, the smallest first."""
+        return [size for size, _, _ in sorted(self._shapes.values())]
+
+    def trees(self) -> Iterator[bytes]:
+        """The bytes of the candidates, the smallest first, of a size by name."""
+        for size, _, start in sorted(self._shapes.values()):
+            self._spool.seek(start)
+            yield self._spool.read(size)
+
+
+def by_schema(reader: Reader) -> Judge:
+    """A judge that finds the features of the schema: see `features`."""
+    return lambda data: features.features_of(reader.scan(data))
+
+
+def distill(
+    items: Iterable[Input | FileError],
+    folder: Path,
+    reader: Reader,
+    judge: Judge,
+    report: Callable[[FileError], None],
+    *,
+    merge: bool = False,
+) -> Counts:
+    """Write a small set of the files' trees to the corpus `folder` that has all their features.
+
+    The same trees give the same set, in whatever order and files they are. With `merge`, what the
+    trees in `folder` have need not be had again; without, they count for nothing. None is deleted.
+
+    Raises FileError where the corpus cannot be read or written, MissingExtra, and what `judge`
+    raises.
+    """
+    covered = 0
+    corpus = CorpusFolder(folder)
+    before = len(corpus.names)
+    if merge:
+        with _Candidates() as there:
+            there.read(corpus_files([folder]), Reader(reader.cls), report)
+            for data in there.trees():
+                covered |= judge(data)
+    with _Candidates() as candidates:
+        counts = candidates.read(items, reader, report)
+        masks = [judge(data) for data in candidates.trees()]
+        chosen = set(cover(masks, candidates.sizes(), covered))
+        for index, data in enumerate(candidates.trees()):
+            if index in chosen:
+                counts.new += corpus.add(data)
+    counts.kept = len(chosen)
+    counts.others = before - (counts.kept - counts.new)
+    for mask in masks:
+        covered |= mask
+    counts.features = covered.bit_count()
+    return counts

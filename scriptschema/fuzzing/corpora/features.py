@@ -1,0 +1,97 @@
+"""What a tree is worth keeping for: its features, as the bits of an integer, and its shape.
+
+A feature is a message in a field, skipping those that are nothing but one of several messages
+(`ExprBinary.left: ExprConstantNumber`); an alternative, optional field or list that is there; a
+value of an enum; a flag that is set; and a global or a library's member by its built-in name
+(`math.floor`).
+
+Two trees have one shape if they are equal up to names and constants. The built-in names of globals
+and of libraries' members count for the shape, since they are features.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from array import array
+from collections.abc import Iterator
+from functools import cache
+
+from scriptschema.codec.scanning import parts
+from scriptschema.luau.names import DEFAULT
+from scriptschema.wire import Scan
+
+
+class _Table:
+    """All features: first the scanner's parts, then globals and libraries' members."""
+
+    def __init__(self) -> None:
+        self.names = [part.feature or "" for part in parts()]
+        number = {name: number for number, name in enumerate(self.names)}
+        self.builtin = number["Name.builtin"]
+        self.name_of_global = number["ExprGlobal.name: Name"]
+        self.name_of_member = number["ExprIndexName.index: Name"]
+        self.owner_is_global = number["ExprIndexName.expr: ExprGlobal"]
+        self.library: dict[tuple[str, str], int] = {}
+        """The features of globals, under the owner "", and of members."""
+        for owner, table in [("", DEFAULT.globals), *DEFAULT.libraries.items()]:
+            for name in table:
+                self.library[owner, name] = len(self.names)
+                self.names.append(f"{owner}.{name}" if owner else name)
+
+    def library_uses(self, scan: Scan) -> Iterator[int]:
+        """The features of the globals and members that a tree names, in their order."""
+        numbers, builtin = scan.parts, self.builtin
+        at = owner_at = 0
+        owner = ""
+        for value in scan.builtins:
+            at = numbers.index(builtin, at)
+            held = numbers[at - 1] if at else None
+            if held == self.name_of_global:
+                owner, owner_at = DEFAULT.globals[value % len(DEFAULT.globals)], at
+                yield self.library["", owner]
+            elif (
+                held == self.name_of_member
+                and owner in DEFAULT.libraries
+                and owner_at == at - 2
+                and numbers[at - 4] == self.owner_is_global
+            ):
+                members = DEFAULT.libraries[owner]
+                yield self.library[owner, members[value % len(members)]]
+            at += 1
+
+
+@cache
+def _table() -> _Table:
+    return _Table()
+
+
+def names() -> list[str]:
+    """What people call each feature, by its number; empty for numbers that are none."""
+    return _table().names
+
+
+def numbers_of(scan: Scan) -> list[int]:
+    """The features of a tree, each once, by their numbers: the indexes of `names`."""
+    table = _table()
+    return [n for n in {*scan.parts, *table.library_uses(scan)} if table.names[n]]
+
+
+def features_of(scan: Scan) -> int:
+    """The features of a tree, as bits: each has that of its number."""
+    mask = 0
+    for number in numbers_of(scan):
+        mask |= 1 << number
+    return mask
+
+
+def names_in(mask: int) -> list[str]:
+    """What people call the features in `mask`."""
+    return [name for number, name in enumerate(names()) if name and mask >> number & 1]
+
+
+def shape_of(scan: Scan) -> bytes:
+    """A hash of the shape: the same for trees that are equal up to names and constants."""
+    shape = array("H", scan.parts)
+    shape.append(len(names()))  # what no part is: here the parts end
+    shape.extend(_table().library_uses(scan))
+    return hashlib.blake2b(shape.tobytes(), digest_size=16).digest()

@@ -1,0 +1,223 @@
+"""Trees out of a corpus: which files of a folder are read, as what, and with which errors.
+
+A corpus is nobody's friend: it may hold links, pipes, broken and huge files. Nothing in a folder is
+waited for, followed out of it into other folders, or read into memory beyond `LIMIT`; what cannot
+be read is an error beside the others' trees, never the end.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import stat
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import IO, Final, Literal
+
+import attrs
+
+from scriptschema import files, interop, wire
+from scriptschema.base import Message
+from scriptschema.files import FileError, Input
+from scriptschema.luau import sources
+from scriptschema.luau.parse import ParseError, parse
+from scriptschema.messages import ModuleSet
+
+Form = Literal["binary", "text", "json", "luau"]
+FORMS: Final[tuple[Form, ...]] = (*files.FORMATS, "luau")
+
+LIMIT: Final = 64 << 20
+"""How many bytes a file of one tree, or a tree in a stream, may have."""
+
+AFL_FOLDERS: Final = ("crashes", "hangs", "queue")
+"""Where an instance of AFL++ keeps inputs, in files whose names begin with `id`."""
+
+_ENDINGS: Final[dict[str, Form]] = {**files.ENDINGS, **dict.fromkeys(sources.ENDINGS, "luau")}
+
+
+@attrs.frozen
+class Found:
+    """A tree of a corpus: where it was found, its canonical bytes, and what they hold."""
+
+    name: str
+    data: bytes
+    scan: wire.Scan
+
+
+@attrs.frozen
+class Reader:
+    """How a corpus is read: of which message its trees are, in which format if that is known.
+
+    Without one, a file's ending says it, and where it does not, the content: binary, text format
+    and Luau source are tried in this order. `streams`: every file holds many trees, each after its
+    length, and not only those whose ending says so.
+    """
+
+    cls: type[Message] = ModuleSet
+    form: Form | None = None
+    unknown: interop.Unknown = files.ERROR
+    streams: bool = False
+
+    def scan(self, data: bytes) -> wire.Scan:
+        """What a tree holds that was read, by its bytes."""
+        return wire.scan(self.cls, data)
+
+    def read(self, item: Input) -> Iterator[Found | FileError]:
+        """Yield the trees of a file, each only when it is asked for, and what is wrong with others.
+
+        Raises MissingExtra where a format needs a library that is not installed.
+        """
+        name = files.name_of(item.path)
+        try:
+            with _opened(item) as file:
+                if self.streams or item.path.suffix == files.STREAM_ENDING:
+                    for position, data in files.read_delimited(file, LIMIT):
+                        where = f"{name}: tree at byte {position}"
+                        yield self._tree(where, data, item, self.form or "binary")
+                else:
+                    form = self.form or _ENDINGS.get(item.path.suffix)
+                    yield self._tree(name, _read(file), item, form)
+        except (OSError, FileError) as error:
+            yield FileError(f"{name}: {files.reason_of(error)}")
+
+    def _tree(self, name: str, data: bytes, item: Input, form: Form | None) -> Found | FileError:
+        try:
+            if form is not None:
+                return Found(name, *self._canonical(data, form, item))
+            return Found(name, *self._guess(data, item))
+        except ParseError as error:
+            return FileError(f"{name}:{error}")
+        except (OSError, FileError, wire.WireError, interop.FormatError) as error:
+            return FileError(f"{name}: {files.reason_of(error)}")
+
+    def _canonical(self, data: bytes, form: Form, item: Input) -> tuple[bytes, wire.Scan]:
+        """The tree's bytes as `wire.encode` writes them, and what they hold."""
+        if form == "binary":
+            return wire.canonical(self.cls, data, unknown=self.unknown)
+        if form != "luau":
+            tree = files.parse(self.cls, data, form, self.unknown)
+        elif self.cls is not ModuleSet:
+            raise FileError(f"a source is a ModuleSet, not {self.cls.__name__}")
+        else:
+            # Each source has names of its own, so that they stay apart in the built-in tables.
+            tree = parse(data, module=_module(item, data)).tree
+        data = wire.encode(tree)
+        return data, wire.scan(self.cls, data)
+
+    def _guess(self, data: bytes, item: Input) -> tuple[bytes, wire.Scan]:
+        try:
+            return wire.canonical(self.cls, data, unknown=files.ERROR)
+        except wire.WireError as error:
+            reasons = [f"no binary tree ({error})"]
+        with contextlib.suppress(interop.MissingExtra):
+            try:
+                return self._canonical(data, "text", item)
+            except (interop.FormatError, wire.WireError) as error:
+                reasons.append(f"no text format ({error})")
+        try:
+            return self._canonical(data, "luau", item)
+        except (ParseError, FileError, wire.WireError) as error:
+            reasons.append(f"no Luau source ({error})")
+        raise FileError(f"this is {', '.join(reasons)}")
+
+
+def corpus_files(paths: Iterable[Path]) -> Iterator[Input | FileError]:
+    """Yield the files that are meant: a folder stands for all files below it, in sorted order.
+
+    Left out are hidden files, modules beside their program, and what AFL++ keeps beside its inputs.
+    """
+    for path in paths:
+        if path != files.STANDARD and path.is_dir():
+            yield from _below(path)
+        else:
+            yield Input(path, Path(path.name))
+
+
+def _below(folder: Path) -> Iterator[Input | FileError]:
+    left = [os.fspath(folder)]
+    while left:
+        path = left.pop()
+        try:
+            with os.scandir(path) as scan:
+                entries = sorted(scan, key=lambda entry: entry.name)
+        except OSError as error:
+            yield FileError(f"{path}: {files.reason_of(error)}")
+            continue
+        names = {entry.name for entry in entries}
+        of_afl = "fuzzer_stats" in names
+        inputs_of_afl = _holds_inputs_of_afl(Path(path))
+        inside = []
+        for entry in entries:
+            if entry.name.startswith("."):
+                continue
+            if entry.is_dir(follow_symlinks=False):
+                if not of_afl or entry.name in AFL_FOLDERS:
+                    inside.append(entry.path)
+            elif of_afl or (inputs_of_afl and not entry.name.startswith("id")):
+                continue
+            elif _is_linked_folder(entry):
+                yield FileError(f"{entry.path}: a link to a folder is not followed")
+            elif entry.name != sources.MODULE or sources.PROGRAM not in names:
+                found = Path(entry.path)
+                yield Input(found, found.relative_to(folder), in_folder=True)
+        left += reversed(inside)
+
+
+def _is_linked_folder(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_symlink() and entry.is_dir()
+    except OSError:  # links in a circle, which opening tells
+        return False
+
+
+def _holds_inputs_of_afl(folder: Path) -> bool:
+    return folder.name in AFL_FOLDERS and (folder.parent / "fuzzer_stats").is_file()
+
+
+@contextlib.contextmanager
+def _opened(item: Input) -> Iterator[IO[bytes]]:
+    """Open a file: one that was named, whatever it is, and one in a folder if it is a regular one.
+
+    Raises FileError for others, and OSError.
+    """
+    if item.path == files.STANDARD:
+        yield sys.stdin.buffer
+        return
+    # Opening a pipe that nobody writes to would wait for who does.
+    flags = getattr(os, "O_NONBLOCK", 0) if item.in_folder else 0
+    descriptor = os.open(item.path, os.O_RDONLY | getattr(os, "O_BINARY", 0) | flags)
+    with os.fdopen(descriptor, "rb") as file:
+        if item.in_folder and not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise FileError("no regular file")
+        yield file
+
+
+def _read(file: IO[bytes]) -> bytes:
+    data = file.read(LIMIT + 1)
+    if len(data) > LIMIT:
+        raise FileError(f"more than {LIMIT >> 20} MiB, too large for a tree")
+    return data
+
+
+def _module(item: Input, source: bytes) -> bytes | None:
+    """The source of the module beside a program that names it. Raises FileError and OSError."""
+    if b"./module0" not in source or item.path == files.STANDARD:
+        return None
+    path = item.path.with_name(sources.MODULE)
+    if item.path.name == sources.MODULE or not path.is_file():
+        return None
+    with _opened(Input(path, Path(path.name), in_folder=True)) as file:
+        return _read(file)
+
+
+def require_apart(inputs: Iterable[Path], output: Path) -> None:
+    """Raise FileError where `output` is one of the folders that are read, or in one."""
+    target = output.resolve()
+    for path in inputs:
+        if path != files.STANDARD and path.is_dir() and target.is_relative_to(path.resolve()):
+            raise FileError(f"{output} is in {path}, which is read: name a folder elsewhere")
+    if output.exists() and not output.is_dir():
+        raise FileError(f"{output}: {os.strerror(errno.ENOTDIR)}")
+    files.require_parent(output)

@@ -1,0 +1,185 @@
+"""Import and export: trees of any files into a corpus, and out of one into any format."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any, Final
+
+import attrs
+
+from scriptschema import files, wire
+from scriptschema.codec.errors import FormatError
+from scriptschema.files import FileError, Input
+from scriptschema.fuzzing.corpora.folder import CorpusFolder, Journal, line_of
+from scriptschema.fuzzing.corpora.reading import Form, Found, Reader
+from scriptschema.generation.bulk import interrupts_later
+from scriptschema.luau import sources
+
+JOURNAL: Final = ".imported"
+"""The file in a corpus that says which files have been imported, so that none is read again."""
+
+
+@attrs.define
+class Counts:
+    """What became of the trees: `new` were written, `known` were there, `failed` not read."""
+
+    new: int = 0
+    known: int = 0
+    failed: int = 0
+    skipped: int = 0
+    """Files that an import before has read, and that have not changed since."""
+
+
+Report = Callable[[FileError], None]
+"""Is told what could not be read."""
+
+
+def import_trees(
+    items: Iterable[Input | FileError], folder: Path, reader: Reader, report: Report
+) -> Counts:
+    """Put the trees of the files into the corpus `folder`, each once.
+
+    Goes on after what cannot be read. A file that was imported before, and has neither changed in
+    size nor in time since, is not read again: neither after an interruption, nor when a fuzzer has
+    put more files beside it.
+
+    Raises FileError where the corpus cannot be written, and MissingExtra.
+    """
+    counts = Counts()
+    corpus = CorpusFolder(folder)
+    with Journal(folder / JOURNAL) as journal:
+        done = set(journal.lines())
+        for item in items:
+            if isinstance(item, FileError):
+                counts.failed += 1
+                report(item)
+                continue
+            line = _line_of(item, reader)
+            if line in done:
+                counts.skipped += 1
+                continue
+            sound = True
+            for found in reader.read(item):
+                if isinstance(found, FileError):
+                    counts.failed += 1
+                    sound = False
+                    report(found)
+                elif corpus.add(found.data):
+                    counts.new += 1
+                else:
+                    counts.known += 1
+            if sound and line is not None:
+                journal.add(line)
+    return counts
+
+
+def _line_of(item: Input, reader: Reader) -> bytes | None:
+    """What the journal has of a file: its name, how it was read, and what tells a change."""
+    if item.path == files.STANDARD:
+        return None
+    try:
+        found = item.path.stat()
+    except OSError:
+        return None
+    if not stat.S_ISREG(found.st_mode):
+        return None
+    how = [reader.cls.__name__, reader.form, reader.unknown, reader.streams]
+    return line_of([os.path.abspath(item.path), found.st_size, found.st_mtime_ns, *how])  # noqa: PTH100  # links stay
+
+
+def export_trees(
+    items: Iterable[Input | FileError], folder: Path, form: Form, reader: Reader, report: Report
+) -> Counts:
+    """Write the trees of the files into `folder`, each as a file of format `form`.
+
+    A file has the name of the one that it was read from, with another ending; the trees of a stream
+    get numbers from 0. What is there already is left as it is, and not read again but in streams.
+    A program with a module is a folder of two sources.
+
+    Goes on after what cannot be read, or has no such form. Raises FileError where the folder cannot
+    be written, and MissingExtra.
+    """
+    counts = Counts()
+    ending = next((e for e, name in files.ENDINGS.items() if name == form), ".luau")
+    taken: dict[Path, Path] = {}
+    for item in items:
+        if isinstance(item, FileError):
+            counts.failed += 1
+            report(item)
+            continue
+        stem = folder / _stem_of(item.relative)
+        other = taken.setdefault(stem, item.path)
+        if other != item.path:
+            counts.failed += 1
+            report(FileError(f"{item.path} and {other} would both be written to {stem}{ending}"))
+            continue
+        if _is_there(stem, ending):
+            counts.known += 1
+            continue
+        streams = reader.streams or item.path.suffix == files.STREAM_ENDING
+        for number, found in enumerate(reader.read(item)):
+            target = stem.with_name(f"{stem.name}-{number}") if streams else stem
+            if isinstance(found, FileError):
+                counts.failed += 1
+                report(found)
+            elif streams and _is_there(target, ending):
+                counts.known += 1
+            else:
+                try:
+                    written = _files_of(found, form, ending, target.name, reader)
+                except (FormatError, ValueError) as error:
+                    counts.failed += 1
+                    report(FileError(f"{found.name}: {error}"))
+                    continue
+                with interrupts_later():
+                    for name, data in written.items():
+                        files.write(target.parent / name, data)
+                counts.new += 1
+    return counts
+
+
+_KNOWN_ENDINGS: Final = (*files.ENDINGS, files.STREAM_ENDING, *sources.ENDINGS)
+
+
+def _stem_of(path: Path) -> Path:
+    return path.with_suffix("") if path.suffix in _KNOWN_ENDINGS else path
+
+
+def _is_there(stem: Path, ending: str) -> bool:
+    """Whether the file was written, or the folder of two sources."""
+    return stem.with_name(stem.name + ending).exists() or (stem / sources.PROGRAM).exists()
+
+
+def _files_of(found: Found, form: Form, ending: str, name: str, reader: Reader) -> dict[str, bytes]:
+    if form == "binary":
+        return {name + ending: found.data}
+    tree: Any = wire.decode(reader.cls, found.data)
+    if form != "luau":
+        return {name + ending: files.serialize(tree, form)}
+    return sources.source_files_of(tree, name)
+
+
+def export_stream(
+    items: Iterable[Input | FileError], path: Path, reader: Reader, report: Report
+) -> Counts:
+    """Write the trees of the files to one stream, a file that is made whole or not at all.
+
+    Raises FileError where that cannot be written, and MissingExtra.
+    """
+    counts = Counts()
+    try:
+        with files.replacing(path) as file:
+            for item in items:
+                for found in [item] if isinstance(item, FileError) else reader.read(item):
+                    if isinstance(found, FileError):
+                        counts.failed += 1
+                        report(found)
+                    else:
+                        file.write(files.delimited(found.data))
+                        counts.new += 1
+    except OSError as error:
+        raise FileError(f"{path}: {files.reason_of(error)}") from None
+    return counts

@@ -1,0 +1,221 @@
+"""Editing by path: each function returns a new tree that shares no message with what it was given.
+
+A path is what `walk` yields and what problems and errors name: a `Path`, or its text, such as
+`program.body[2].return_.list[0]`. The empty path is the tree itself.
+
+    tree = replace(tree, "program.body[0]", Stat(break_=StatBreak()))
+    tree = insert(tree, "program.body[0]", Stat(block=StatBlock()))
+    tree = delete(tree, "program.body[1]")
+
+The trees stay valid by the schema: what would leave a required field empty, or put a message where
+another belongs, is an error, and the tree that was given is as it was.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any, Final, TypeVar
+
+from scriptschema.base import FieldInfo, Message, Path, ValidationError
+from scriptschema.declaration import compile_source
+from scriptschema.messages import MESSAGES
+
+MessageT = TypeVar("MessageT", bound=Message)
+
+_STEP: Final = re.compile(r"([A-Za-z_]\w*)(?:\[(\d{1,9})\])?", re.ASCII)
+
+
+class EditError(ValueError):
+    """A path that leads nowhere in the tree, or an edit that the schema does not allow there."""
+
+
+def copy(tree: MessageT) -> MessageT:
+    """Return a tree that equals `tree` and shares no message and no list with it.
+
+    Time and memory are linear in the number of messages, whatever the depth.
+    """
+    try:
+        copied: MessageT = _COPIERS[tree.__class__](tree)
+    except (RecursionError, AttributeError):  # a deep tree, or a list with something else in it
+        return _copy_deep(tree)
+    return copied
+
+
+def _copy_deep(tree: MessageT) -> MessageT:
+    put = object.__setattr__
+    root = object.__new__(tree.__class__)
+    pairs: list[tuple[Any, Any]] = [(tree, root)]
+    while pairs:
+        old, new = pairs.pop()
+        for slot in old._slots:
+            value = getattr(old, slot)
+            if isinstance(value, Message):
+                child = object.__new__(value.__class__)
+                pairs.append((value, child))
+                value = child
+            elif value.__class__ is list:
+                items = [object.__new__(item.__class__) for item in value]
+                pairs.extend(zip(value, items, strict=True))
+                value = items
+            put(new, slot, value)
+    return root
+
+
+def _copiers() -> dict[type[Message], Callable[[Any], Any]]:
+    """Compile a function for each message that copies one, and calls those of what it holds."""
+    scope: dict[str, Any] = {}
+    lines = []
+    for name, cls in MESSAGES.items():
+        scope |= {f"cls_{name}": cls, f"new_{name}": cls._unchecked}
+        lines += [f"def copy_{name}(old):", f"    new = new_{name}()"]
+        fields = cls.FIELDS
+        children = dict(cls._child_slots)
+        for slot in cls._slots:
+            value = f"old.{slot}"
+            if slot == "alternative" and slot in children:
+                lines.append("    value = old.alternative")
+                value = f"None if value is None else of_{name}[old.which](value)"
+            elif children.get(slot):
+                value = f"[copy_{fields[slot].type.__name__}(item) for item in old.{slot}]"
+            elif slot in children:
+                value = (
+                    f"None if old.{slot} is None else copy_{fields[slot].type.__name__}({value})"
+                )
+            lines.append(f"    new.{slot} = {value}")
+        lines += [f"    new.__class__ = cls_{name}", "    return new"]
+    compile_source("\n".join(lines), scope, "copy")
+    for name, cls in MESSAGES.items():
+        alternatives = (field for field in cls.FIELDS.values() if field.oneof and field.is_message)
+        scope[f"of_{name}"] = {f.name: scope[f"copy_{f.type.__name__}"] for f in alternatives}
+    return {cls: scope[f"copy_{name}"] for name, cls in MESSAGES.items()}
+
+
+_COPIERS: Final = _copiers()
+
+
+def at(tree: Message, path: Path | str) -> Message:
+    """Return the message of `tree` at `path`: not a copy. Raises EditError if there is none."""
+    node = tree
+    for name, index in _steps(path):
+        field = _field(node, name, index, path)
+        value: Any = getattr(node, name)
+        if index is not None:
+            if index >= len(value):
+                raise _no_item(field, len(value), path)
+            value = value[index]
+        if value is None:
+            raise EditError(f"{path}: {field.message}.{name} is not set")
+        node = value
+    return node
+
+
+def replace(tree: MessageT, path: Path | str, node: Message) -> MessageT:
+    """Return `tree` with a copy of `node` in the place of the message at `path`.
+
+    Raises EditError if there is nothing at `path`, or if a message of the class of `node` does not
+    belong there.
+    """
+    at(tree, path)
+    if not _steps(path):
+        if not isinstance(node, tree.__class__):
+            raise EditError(f"a {type(node).__name__} cannot take the place of the whole tree")
+        return copy(node)
+    edited = copy(tree)
+    parent, name, index = _parent(edited, path)
+    _put(parent, name, index, copy(node), path)
+    return edited
+
+
+def insert(tree: MessageT, path: Path | str, node: Message) -> MessageT:
+    """Return `tree` with a copy of `node` put in at `path`.
+
+    A path that ends in a list's index puts it before the item that is there now, or at the list's
+    end; one that ends in a field or an alternative sets that, which must not have been set.
+
+    Raises EditError if that cannot be.
+    """
+    edited = copy(tree)
+    parent, name, index = _parent(edited, path)
+    if index is not None:
+        items = getattr(parent, name)
+        if index > len(items):
+            raise _no_item(parent.FIELDS[name], len(items), path)
+        items.insert(index, None)
+    elif getattr(parent, name) is not None:
+        raise EditError(f"{path}: {parent.FIELDS[name].message}.{name} is set: replace it")
+    _put(parent, name, index, copy(node), path)
+    return edited
+
+
+def delete(tree: MessageT, path: Path | str) -> MessageT:
+    """Return `tree` without the message at `path`: a list's item, or what need not be set.
+
+    Raises EditError if there is nothing at `path`, or if it is required.
+    """
+    at(tree, path)
+    edited = copy(tree)
+    parent, name, index = _parent(edited, path)
+    if index is not None:
+        del getattr(parent, name)[index]
+        return edited
+    try:
+        setattr(parent, name, None)
+    except ValidationError as error:
+        raise EditError(f"{path}: {error}") from None
+    return edited
+
+
+def _steps(path: Path | str) -> list[tuple[str, int | None]]:
+    if isinstance(path, Path):
+        return path.steps()
+    steps: list[tuple[str, int | None]] = []
+    for text in path.split(".") if path else ():
+        match = _STEP.fullmatch(text)
+        if match is None:
+            raise EditError(f"{path}: {text!r} is no step of a path, as `body[0]` or `left` is")
+        steps.append((match[1], None if match[2] is None else int(match[2])))
+    return steps
+
+
+def _field(node: Message, name: str, index: int | None, path: Path | str) -> FieldInfo:
+    """The field that a step names, which must hold messages, or a list of them for an index."""
+    field = node.FIELDS.get(name)
+    if field is None:
+        raise EditError(f"{path}: {node._no_such_field(name)}")
+    if not field.is_message:
+        raise EditError(f"{path}: {field.message}.{name} is no message but {field.type_name}")
+    if (field.rule == "repeated") != (index is not None):
+        what = "a list: name an item" if index is None else "no list"
+        raise EditError(f"{path}: {field.message}.{name} is {what}")
+    return field
+
+
+def _parent(tree: Message, path: Path | str) -> tuple[Any, str, int | None]:
+    """The message that holds what is at `path`, and the last step to there."""
+    steps = _steps(path)
+    if not steps:
+        raise EditError("the whole tree is in no list and no field")
+    above = Path()
+    for name, index in steps[:-1]:
+        above = Path(above, name, index)
+    parent = at(tree, above)
+    name, index = steps[-1]
+    _field(parent, name, index, path)
+    return parent, name, index
+
+
+def _put(parent: Any, name: str, index: int | None, node: Message, path: Path | str) -> None:
+    field = parent.FIELDS[name]
+    try:
+        field.check_item(node)
+    except ValidationError as error:
+        raise EditError(f"{path}: {error}") from None
+    if index is None:
+        setattr(parent, name, node)
+    else:
+        getattr(parent, name)[index] = node
+
+
+def _no_item(field: FieldInfo, count: int, path: Path | str) -> EditError:
+    return EditError(f"{path}: {field.message}.{field.name} has {count} items")

@@ -1,0 +1,200 @@
+"""Mutation: a tree that differs a little from another, and as a program still runs.
+
+    mutate(tree, RandomChoices(1))                       a new tree
+    mutator = Mutator(donors=corpus)                     for many: statistics, weights
+    mutant = mutator.mutate(tree, choices)
+    mutator.useful(mutant)                               it found something
+    print(mutator.table())
+
+The operators are in `operators.py`. All that is left open is asked of a source of choice, so the
+same choices give the same mutant, from a seed, from a fuzzer's bytes and from Hypothesis.
+
+Sizes are balanced: the more a tree exceeds the size that is aimed at, the more often operators are
+taken that make it smaller, and the other way round.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import accumulate
+from typing import Any, Final, Generic, TypeVar
+
+import attrs
+
+from scriptschema.base import Message
+from scriptschema.fuzzing.editing import copy
+from scriptschema.fuzzing.index import Index
+from scriptschema.fuzzing.mutation import Mutation
+from scriptschema.fuzzing.operators import OPERATORS, Operator
+from scriptschema.generation.choices import Choices
+from scriptschema.luau.names import DEFAULT
+from scriptschema.luau.repair import check, repair
+from scriptschema.messages import Expr, ExprPrefix, Local, StatFor, StatForIn
+
+MAX_DEPTH: Final = 100
+"""As deep as protobuf's C++ and upb runtimes read."""
+
+_ATTEMPTS: Final = 40
+"""So many operators and places are tried before the tree is given back as it was."""
+
+_FEW: Final = 185
+"""A function may have 200 locals and 245 registers; what is put in needs less than the rest."""
+
+MessageT = TypeVar("MessageT", bound=Message)
+
+
+@attrs.define
+class Statistics:
+    """What became of an operator: how often it was tried, changed a tree, and was of use."""
+
+    applied: int = 0
+    changed: int = 0
+    useful: int = 0
+
+
+@attrs.frozen
+class Mutant(Generic[MessageT]):
+    """A mutated tree, and the name of the operator that made it; empty if none could."""
+
+    tree: MessageT
+    operator: str
+
+
+def mutate(
+    tree: MessageT,
+    choices: Choices,
+    *,
+    donors: Iterable[Message] = (),
+    size: int | None = None,
+    max_depth: int = MAX_DEPTH,
+    programs: bool | None = None,
+) -> MessageT:
+    """Return a tree that differs from `tree` in one place; `tree` stays as it is.
+
+    `donors` are trees whose parts may be put in. `size` is the number of messages that mutants tend
+    to; by default as many as `tree` has. No message is more than `max_depth` deep.
+
+    With `programs`, the default for a tree in which `check` finds nothing, it finds nothing in the
+    mutant either, and what is put in is made for the kinds and the scope at its place: a program
+    that ran to its end mostly still does. Without, the mutant is valid by the schema.
+    """
+    mutator = Mutator(donors=donors, size=size, max_depth=max_depth, programs=programs)
+    return mutator.mutate(tree, choices).tree
+
+
+class Mutator:
+    """Makes many mutants, counts what the operators do, and lets them be weighed.
+
+    The options are those of `mutate`, but `size` is by default that of the first tree; a donor may
+    be an `Index`, which is then not made again. `weights` holds a weight for each operator and may
+    be changed at any time; `statistics` has what became of each.
+    """
+
+    def __init__(
+        self,
+        *,
+        donors: Iterable[Message | Index[Any]] = (),
+        size: int | None = None,
+        max_depth: int = MAX_DEPTH,
+        programs: bool | None = None,
+    ) -> None:
+        self.donors = [d if isinstance(d, Index) else Index(d) for d in donors]
+        self.size = size
+        self.max_depth = max_depth
+        self.programs = programs
+        self.weights = {operator.name: operator.weight for operator in OPERATORS}
+        self.statistics = {operator.name: Statistics() for operator in OPERATORS}
+        self._last_key: tuple[float, ...] = ()
+        self._last_sums: list[float] = []
+
+    def mutate(self, tree: MessageT | Index[MessageT], choices: Choices) -> Mutant[MessageT]:
+        """Return a mutant of `tree`, or of the tree of an index, which saves making one.
+
+        Raises ValueError for weights that are not numbers from 0 on, or all 0.
+        """
+        index = tree if isinstance(tree, Index) else Index(tree)
+        if self.size is None:
+            self.size = len(index)
+        programs = not check(index.tree) if self.programs is None else self.programs
+        cumulative = self._cumulative(len(index) / self.size)
+        mutation = Mutation(
+            index,
+            choices,
+            donors=self.donors,
+            programs=programs,
+            room=self.size + self.size // 4 - len(index),
+            max_depth=self.max_depth,
+        )
+        for _ in range(_ATTEMPTS):
+            operator = OPERATORS[choices.pick(cumulative)]
+            statistics = self.statistics[operator.name]
+            statistics.applied += 1
+            if not self._apply(operator, mutation):
+                continue
+            mutant = mutation.result
+            if programs and not (mutation.safe and _is_far_from_limits(index)):
+                mutant = repair(mutant)
+                if mutant == index.tree:
+                    continue
+            statistics.changed += 1
+            return Mutant(mutant, operator.name)
+        return Mutant(copy(index.tree), "")
+
+    def useful(self, mutant: Mutant[Any]) -> None:
+        """Count for the mutant's operator that it was of use."""
+        if mutant.operator:
+            self.statistics[mutant.operator].useful += 1
+
+    def table(self) -> str:
+        """Return the statistics as a table: a line for each operator."""
+        lines = [f"{'operator':10} {'weight':>7} {'applied':>9} {'changed':>9} {'useful':>8}"]
+        for name, row in self.statistics.items():
+            lines.append(
+                f"{name:10} {self.weights[name]:7g} {row.applied:9,} {row.changed:9,} "
+                f"{row.useful:8,}"
+            )
+        return "\n".join(lines)
+
+    def _cumulative(self, ratio: float) -> list[float]:
+        """The running sums of the weights for a tree that is so much larger than the aim."""
+        ratio = min(max(round(ratio, 2), 0.2), 5)
+        key = (ratio, *self.weights.values())
+        if key != self._last_key:
+            self._last_sums = self._sums(ratio)
+            self._last_key = key
+        return self._last_sums
+
+    def _sums(self, ratio: float) -> list[float]:
+        weights = []
+        for operator in OPERATORS:
+            weight = self.weights[operator.name]
+            if not isinstance(weight, (int, float)) or not 0 <= weight < float("inf"):
+                raise ValueError(f"the weight of {operator.name} must be 0 or more, not {weight!r}")
+            if operator.grows:
+                weight *= ratio ** (-3 * operator.grows)
+            weights.append(weight)
+        cumulative = [*accumulate(weights)]
+        if not cumulative[-1]:
+            raise ValueError("the weights of the operators are all 0")
+        return cumulative
+
+    def _apply(self, operator: Operator, mutation: Mutation) -> bool:
+        """Apply an operator at one place; return whether it changed something."""
+        lists = [found for cls in operator.classes if (found := mutation.index.of(cls))]
+        if not lists:
+            return False
+        numbers = lists[mutation.below(len(lists))]
+        return operator.edit(mutation, numbers[mutation.below(len(numbers))])
+
+
+def _is_far_from_limits(index: Index[Any]) -> bool:
+    """Whether a function of the tree cannot reach Luau's limits by a mutation that is safe.
+
+    The sum of what all variables and expressions need is compared: no function needs more.
+    """
+    loops = len(index.of(StatFor)) + len(index.of(StatForIn))
+    parts = len(index.of(Expr)) + len(index.of(ExprPrefix))
+    variables: list[Any] = [index.nodes[number] for number in index.of(Local)]
+    names = range(len(DEFAULT.locals))
+    few = len(variables) + 2 * parts + 3 * loops <= _FEW
+    return few and all(variable.name in names for variable in variables)

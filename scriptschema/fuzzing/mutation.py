@@ -1,0 +1,234 @@
+"""One mutation while it is made: what an operator asks for, and how it says what to change.
+
+An operator (`operators.py`) is called with the Mutation and the number of a message of the tree. It
+reads the index, and calls one of `put`, `put_body` and `change` once; these make the copy that is
+changed, so that the tree itself stays as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from scriptschema.base import Message
+from scriptschema.fuzzing.editing import copy
+from scriptschema.fuzzing.index import Index
+from scriptschema.fuzzing.surroundings import Kinds, Place, kind_of, place_of
+from scriptschema.generation import programs, trees
+from scriptschema.generation.choices import Choices
+from scriptschema.luau.repair import repair
+from scriptschema.messages import (
+    Expr,
+    ExprGroup,
+    ExprInterpString,
+    ExprLocal,
+    ExprUnary,
+    ExprVarargs,
+    Stat,
+    StatBlock,
+    StatRequireIntoLocalHelper,
+    Type,
+    TypeLiteral,
+    TypeRef,
+)
+
+EXPRESSION_LEVELS = 10
+STATEMENT_LEVELS = 16
+"""So many levels the generator of programs needs at least."""
+
+LARGEST = 60
+"""So many messages are generated at most at a time."""
+
+_BLIND = 16
+"""In a program, an edit that regards neither kinds nor scope is made once in so many times."""
+
+
+class Mutation:
+    """What is mutated, and how: `programs` says that the mutant should still run.
+
+    `donors` are indexes of other trees, `room` the messages that may be added, `max_depth` the
+    levels that the mutant may have. `result` is the mutant, None as long as nothing was changed;
+    it is to be repaired, unless `safe`.
+    """
+
+    def __init__(
+        self,
+        index: Index[Any],
+        choices: Choices,
+        *,
+        donors: Sequence[Index[Any]],
+        programs: bool,
+        room: int,
+        max_depth: int,
+    ) -> None:
+        self.index = index
+        self.choices = choices
+        self.donors = donors
+        self.programs = programs
+        self.room = room
+        self.max_depth = max_depth
+        self.result: Any = None
+        self.safe = False
+
+    # Choices
+
+    def below(self, count: int) -> int:
+        """An integer from 0 to count - 1, for any count from 1 on."""
+        below = self.choices.below
+        if count <= 256:
+            return below(count)
+        return (below(256) << 16 | below(256) << 8 | below(256)) % count
+
+    def blind(self) -> bool:
+        """Whether an edit may be made that regards neither kinds nor scope."""
+        return not self.programs or self.choices.below(_BLIND) == _BLIND - 1
+
+    # What is known of a place
+
+    def levels(self, number: int) -> int:
+        """How many levels there may be below what is put in the place of a message."""
+        return self.max_depth - self.index.depth(number) - 1
+
+    def place(self, number: int) -> Place:
+        """What is known of the place where a message stands."""
+        return place_of(self.index, number)
+
+    def kind(self, number: int, place: Place) -> str | None:
+        """The kind of the expression of that number."""
+        node: Any = self.index.nodes[number]
+        return kind_of(node, place.variables)
+
+    # New parts
+
+    def generated(self, cls: type[Message], number: int) -> Any:
+        """A random message about as large as that of the number, valid by the schema only."""
+        try:
+            return trees.generate(
+                cls,
+                choices=self.choices,
+                size=self.aim(self.index.sizes[number]),
+                max_depth=self.levels(number),
+            )
+        except ValueError:  # there is no such message that is so flat
+            return None
+
+    def type(self, number: int) -> Type | None:
+        """A type that is valid wherever it stands."""
+        made: Type | None = self.generated(Type, number)
+        return repair(made) if self.programs and made is not None else made
+
+    def aim(self, size: int) -> int:
+        """How large a part to generate in the place of one that has so many messages."""
+        most = max(1, min(LARGEST, 2 * size + 2, self.room + size))
+        return 1 + self.below(most)
+
+    def expression(self, kind: str, number: int, place: Place) -> Expr | None:
+        """An expression of that kind for a place, made of what is in scope there."""
+        levels = self.levels(number)
+        if levels < EXPRESSION_LEVELS:
+            return None
+        size = self.aim(self.index.sizes[number])
+        return programs.expression(
+            kind, self.scope(place), self.choices, size=size, max_depth=min(levels, 20)
+        )
+
+    def statement(self, place: Place, size: int, levels: int) -> Stat | None:
+        """A statement for a place, made of what is in scope there; it declares nothing."""
+        if levels < STATEMENT_LEVELS + 2:
+            return None
+        made = programs.statements(
+            self.scope(place), self.choices, size=self.aim(size), max_depth=min(levels - 2, 40)
+        )
+        return closed(made)
+
+    def scope(self, place: Place) -> programs.Scope:
+        """The place as the generator of programs takes it."""
+        return programs.Scope.of(place.variables.items(), loop=place.loop, vararg=place.vararg)
+
+    def fits(self, donor: Index[Any], number: int, place: Place) -> bool:
+        """Whether what a donor's part uses is there at a place: variables, of the same kinds."""
+        there: Kinds | None = None
+        for inner in [number, *donor.inside(number)]:
+            node: Any = donor.nodes[inner]
+            cls = node.__class__
+            if cls in _FROM_AROUND or (cls is ExprVarargs and not place.vararg):
+                return False
+            if cls is ExprLocal:
+                there = place_of(donor, number).variables if there is None else there
+                name = node.var.name
+                if name in there and (
+                    name not in place.variables or there[name] != place.variables[name]
+                ):
+                    return False
+        return True
+
+    # Changes
+
+    def put(self, number: int, node: Message, *, safe: bool = False) -> bool:
+        """Put a new message in the place of another; return whether the tree differs then."""
+        index = self.index
+        if node == index.nodes[number] or Index(node).heights[0] > self.levels(number):
+            return False
+        name, position = index.step(number)
+
+        def put_in(parent: Any) -> None:
+            if position is None:
+                setattr(parent, name, node)
+            else:
+                getattr(parent, name)[position] = node
+
+        if number == 0:
+            return False
+        parent = index.parents[number]
+        return self.change(parent, put_in, safe=safe and self.is_free(number))
+
+    def is_free(self, number: int) -> bool:
+        """Whether what is in a message's place is valid whatever its operators and constants are.
+
+        In a group, under a minus and in an interpolated string some things have another form.
+        """
+        parent = self.index.nodes[self.index.parents[number]]
+        return parent.__class__ not in (ExprGroup, ExprUnary, ExprInterpString)
+
+    def put_body(self, number: int, body: list[Stat], *, safe: bool = False) -> bool:
+        """Give the block of that number another body."""
+
+        def put_in(block: Any) -> None:
+            block.body = [copy(statement) for statement in body]
+
+        return self.change(number, put_in, safe=safe)
+
+    def change(self, number: int, edit: Callable[[Any], None], *, safe: bool = False) -> bool:
+        """Let `edit` change the message of that number in a copy of the tree."""
+        index = self.index
+        self.result = node = copy(index.tree)
+        way = []
+        while number > 0:
+            way.append(index.step(number))
+            number = index.parents[number]
+        for name, position in reversed(way):
+            node = getattr(node, name)
+            if position is not None:
+                node = node[position]
+        edit(node)
+        self.safe = safe
+        return True
+
+
+def closed(statements: list[Stat]) -> Stat | None:
+    """The statements as one that declares nothing and may be followed by others."""
+    if len(statements) == 1 and statements[0].which in CLOSED:
+        return statements[0]
+    return Stat(block=StatBlock(body=statements)) if statements else None
+
+
+CLOSED = frozenset(
+    [
+        *("block", "if_", "while_", "repeat", "call", "for_", "for_in"),
+        *("assign", "compound_assign", "function"),
+    ]
+)
+"""The statements that declare no local and may stand anywhere in a block."""
+
+_FROM_AROUND = frozenset([TypeLiteral, TypeRef, StatRequireIntoLocalHelper])
+"""What names a type, or the module, that may not be there elsewhere."""

@@ -1,0 +1,231 @@
+"""Reduction: the smallest tree that is still interesting.
+
+`reduce` takes a tree and a test, and returns a tree for which the test still holds and which none
+of the passes (`passes.py`) makes smaller. Smaller is: fewer messages, then a shorter source, then
+one that comes first in the alphabet.
+
+The passes of a phase are tried together, the edits that remove most first, so that a tree of
+thousands of messages is halved a few times before anything small is looked at. Each candidate is
+made valid before it is tried, as long as the tree was valid to begin with, and a source that has
+been tried once is not tried again. With several jobs the next candidates are tried ahead while the
+outcome of the first is awaited; what is taken is what one job would have taken.
+
+Sources: A. Zeller and R. Hildebrandt, "Simplifying and Isolating Failure-Inducing Input", 2002
+(delta debugging); G. Misherghi and Z. Su, "HDD: Hierarchical Delta Debugging", 2006.
+"""
+
+from __future__ import annotations
+
+import warnings
+from bisect import bisect_left
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from operator import itemgetter
+from threading import Lock
+from typing import Any, Final, Generic, TypeVar
+
+import attrs
+
+from scriptschema.base import Message
+from scriptschema.fuzzing.index import Index
+from scriptschema.fuzzing.passes import PHASES, Pass
+from scriptschema.luau.names import DEFAULT, Names
+from scriptschema.luau.render import render
+from scriptschema.luau.repair import check, repair
+
+RETEST: Final = 32
+"""After so many tests, and whenever there were twice as many, the best tree is tested again."""
+
+MessageT = TypeVar("MessageT", bound=Message)
+
+
+class NotInterestingError(ValueError):
+    """The test does not hold for the tree that was to be reduced."""
+
+
+class UnreliableTestWarning(UserWarning):
+    """The test answered differently for the same tree."""
+
+
+def reduce(
+    tree: MessageT,
+    interesting: Callable[[MessageT], bool],
+    *,
+    jobs: int = 1,
+    names: Names = DEFAULT,
+) -> MessageT:
+    """Return the smallest tree found for which `interesting` is true; `tree` stays as it is.
+
+    `interesting` must not change the tree that it gets. With `jobs` above 1 it is called from so
+    many threads at once; the result is the same. If `check` finds nothing in `tree`, it finds
+    nothing in what is tried and returned either. `names` are the tables by which the tree is meant.
+
+    Raises NotInterestingError if `interesting(tree)` is false, and what `interesting` raises. Warns
+    with UnreliableTestWarning if it gives two answers for one tree.
+    """
+    reducer = Reducer(tree, interesting, jobs=jobs, names=names)
+    reduced = reducer.run()
+    if reducer.unreliable:
+        warnings.warn(reducer.unreliable, UnreliableTestWarning, stacklevel=2)
+    return reduced
+
+
+@attrs.frozen
+class _Candidate(Generic[MessageT]):
+    """A tree that may be tried; `order` compares it with others, `source` is the cache's key."""
+
+    tree: MessageT
+    order: tuple[int, int, str]
+
+    @property
+    def source(self) -> str:
+        return self.order[2]
+
+
+class Reducer(Generic[MessageT]):
+    """One reduction: `best` is the smallest interesting tree so far.
+
+    `tests` counts the calls of `interesting`, `repeated` the candidates whose source had been tried
+    before. `unreliable` says what was noticed of a test that gives two answers, else it is empty.
+    `changed` is called, in the thread of `run`, after each test and with each new `best`.
+    """
+
+    def __init__(
+        self,
+        tree: MessageT,
+        interesting: Callable[[MessageT], bool],
+        *,
+        jobs: int = 1,
+        names: Names = DEFAULT,
+        changed: Callable[[Reducer[MessageT]], None] = lambda _: None,
+    ) -> None:
+        if jobs < 1:
+            raise ValueError(f"jobs must be at least 1, not {jobs}")
+        self.interesting = interesting
+        self.jobs = jobs
+        self.names = names
+        self.changed = changed
+        self.tests = self.repeated = 0
+        self.unreliable = ""
+        self._valid = not check(tree, names=names)
+        self._best = self._candidate(tree)
+        self._tried: dict[str, bool] = {}
+        self._retest_at = RETEST
+        self._lock = Lock()
+
+    @property
+    def best(self) -> MessageT:
+        """The smallest interesting tree so far."""
+        return self._best.tree
+
+    @property
+    def size(self) -> int:
+        """How many messages `best` has."""
+        return self._best.order[0]
+
+    @property
+    def source(self) -> str:
+        """The source of `best`."""
+        return self._best.source
+
+    def run(self) -> MessageT:
+        """Reduce to a fixed point of all passes. Raises NotInterestingError."""
+        if not self._retest():
+            raise NotInterestingError("the test does not hold for the tree as it is")
+        self._retest()
+        with ThreadPoolExecutor(self.jobs) as pool:
+            try:
+                before = None
+                while before is not self._best:
+                    before = self._best
+                    for phase in PHASES:
+                        self._run_phase(phase, pool)
+            except BaseException:
+                pool.shutdown(wait=False, cancel_futures=True)
+                raise
+        self._retest()
+        return self.best
+
+    def _run_phase(self, phase: Iterable[Pass], pool: ThreadPoolExecutor) -> None:
+        """Try the edits of the passes, those of the least rank first, until none succeeds.
+
+        After a success it goes on from the rank that was reached: what removes more has failed just
+        before. Smaller trees may allow what larger ones did not, so `run` comes back.
+        """
+        reached: Any = None
+        while True:
+            index = Index(self.best)
+            edits = [edit for each in phase for edit in each.edits(index)]
+            edits.sort(key=itemgetter(0))
+            if reached is not None:
+                edits = edits[bisect_left(edits, reached, key=itemgetter(0)) :]
+            reached = self._first(edits, pool)
+            if reached is None:
+                return
+
+    def _first(
+        self, edits: Iterable[tuple[Any, Callable[[], Message]]], pool: ThreadPoolExecutor
+    ) -> Any:
+        """Take the first edit that gives an interesting tree; return its rank, None without one."""
+        waiting: deque[tuple[Any, _Candidate[MessageT], Future[bool]]] = deque()
+        tried = self._new_candidates(edits)
+        while True:
+            while len(waiting) < self.jobs and (found := next(tried, None)) is not None:
+                rank, candidate = found
+                waiting.append((rank, candidate, pool.submit(self._test, candidate)))
+            if not waiting:
+                return None
+            rank, candidate, future = waiting.popleft()
+            if self.tests >= self._retest_at:
+                self._retest_at *= 2
+                self._retest()
+            if future.result():
+                for _, _, other in waiting:
+                    other.cancel()
+                self._best = candidate
+                self.changed(self)
+                return rank
+            self.changed(self)
+
+    def _new_candidates(
+        self, edits: Iterable[tuple[Any, Callable[[], Message]]]
+    ) -> Iterator[tuple[Any, _Candidate[MessageT]]]:
+        """The candidates that are smaller than `best` and not known to be uninteresting."""
+        seen: set[str] = set()
+        for rank, make in edits:
+            candidate = self._candidate(make())
+            if candidate.order >= self._best.order or candidate.source in seen:
+                continue
+            seen.add(candidate.source)
+            if self._tried.get(candidate.source) is False:
+                self.repeated += 1
+                continue
+            yield rank, candidate
+
+    def _candidate(self, tree: Any) -> _Candidate[MessageT]:
+        if self._valid:
+            tree = repair(tree, names=self.names)
+        source = render(tree, names=self.names)
+        return _Candidate(tree, (len(Index(tree)), len(source), source))
+
+    def _test(self, candidate: _Candidate[MessageT]) -> bool:
+        known = self._tried.get(candidate.source)
+        if known is None:
+            known = self._tried[candidate.source] = self._ask(candidate.tree)
+        return known
+
+    def _ask(self, tree: MessageT) -> bool:
+        with self._lock:
+            self.tests += 1
+        return bool(self.interesting(tree))
+
+    def _retest(self) -> bool:
+        """Test the best tree again; note if the answer is another than before."""
+        answer = self._ask(self.best)
+        if self._tried.setdefault(self._best.source, answer) != answer:
+            self.unreliable = (
+                "the test gives two answers for one tree: what is left may be larger, or less "
+                "interesting, than it could be"
+            )
+        return answer

@@ -1,0 +1,91 @@
+"""What keeps a program running when a part of it is changed: which parts can be, and by what.
+
+An operator that obeys these changes a program that runs to its end into one that mostly does too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import IntEnum
+from typing import Any, Final
+
+from scriptschema.fuzzing.index import Index
+from scriptschema.fuzzing.mutation import CLOSED, Mutation
+from scriptschema.fuzzing.surroundings import Place
+from scriptschema.messages import (
+    ExprBinary,
+    ExprCall,
+    ExprFunction,
+    Stat,
+    StatBlock,
+)
+
+_BY_KIND: Final = frozenset(["number", "integer", "string", "boolean"])
+NUMBERS: Final = frozenset(["number", "integer"])
+LAST: Final = frozenset(["return_", "break_", "continue_"])
+ORDERLESS: Final = frozenset(["block", "if_", "call", "for_", "for_in"])
+"""Statements that can change places; functions and assignments may be needed by what follows."""
+
+FAMILIES: Final[Sequence[Sequence[IntEnum]]] = (
+    (ExprBinary.Op.Add, ExprBinary.Op.Sub, ExprBinary.Op.Mul),
+    (ExprBinary.Op.Div, ExprBinary.Op.FloorDiv, ExprBinary.Op.Mod, ExprBinary.Op.Pow),
+    (
+        *(ExprBinary.Op.CompareEq, ExprBinary.Op.CompareNe, ExprBinary.Op.CompareLt),
+        *(ExprBinary.Op.CompareLe, ExprBinary.Op.CompareGt, ExprBinary.Op.CompareGe),
+    ),
+)
+"""Operators of which one may take the other's place between two numbers."""
+
+
+def removable(m: Mutation, number: int, place: Place) -> bool:
+    """Whether a statement declares nothing, and no loop needs it to end."""
+    node: Any = m.index.nodes[number]
+    if node.which not in CLOSED or node.which == "function" or jumps(m.index, number):
+        return False
+    if place.repeats:
+        return bool(node.which == "call")
+    return node.which not in ("assign", "compound_assign") or not m.below(8)
+
+
+def replaceable(m: Mutation, number: int, place: Place) -> str | None:
+    """The kind of an expression in whose place another of the kind can be put; else None."""
+    if place.condition or place.repeats or is_delicate(m, number):
+        return None
+    kind = m.kind(number, place)
+    return kind if kind in _BY_KIND else None
+
+
+def is_operand(m: Mutation, number: int) -> bool:
+    """Whether a constant is an operand of a binary operation."""
+    above = m.index.parents[m.index.parents[number]]
+    return isinstance(m.index.nodes[above], ExprBinary)
+
+
+def is_delicate(m: Mutation, number: int) -> bool:
+    """Whether a place asks for more than a kind: bounds, keys, arguments, what a library takes."""
+    while number > 0:
+        name, _ = m.index.step(number)
+        number = m.index.parents[number]
+        node: Any = m.index.nodes[number]
+        if isinstance(node, Stat | StatBlock | ExprFunction):
+            return False
+        if name in ("from_", "to", "step", "index", "key_expr", "cond"):
+            return True
+        if isinstance(node, ExprCall) and name == "args":
+            func: Any = node.func.alternative
+            return node.func.which != "global_" or func.name.builtin not in _TAKE_ALL
+    return False
+
+
+_TAKE_ALL: Final = frozenset([0, 1, 2, 3])
+"""The globals `print`, `type`, `typeof` and `tostring` take any value."""
+
+
+def jumps(index: Index[Any], number: int) -> bool:
+    """Whether a statement holds a `return`, `break` or `continue`, or `...`."""
+    return any(
+        index.nodes[inner].__class__.__name__ in _JUMPS for inner in [number, *index.inside(number)]
+    )
+
+
+_JUMPS: Final = frozenset(["StatReturn", "StatBreak", "StatContinue", "ExprVarargs"])

@@ -1,0 +1,88 @@
+"""The shortest text of a tree: names of one letter, and no blank that Luau does not need."""
+
+from __future__ import annotations
+
+import itertools
+import string
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any, Final
+
+import attrs
+
+from scriptschema.base import Message, walk
+from scriptschema.luau.lexer import tokenize
+from scriptschema.luau.names import KEYWORDS, Names
+from scriptschema.messages import Local, Name, Typename
+
+_FIRST: Final = string.ascii_letters + "_"
+_JOINED: Final = frozenset(
+    [
+        *("..", "--", "==", "~=", "<=", ">=", "//", "::", "->", "[[", "[="),
+        *("+=", "-=", "*=", "/=", "%=", "^=", ".=", "{{"),
+        *(f"{digit}." for digit in string.digits),
+        *(f".{digit}" for digit in string.digits),
+    ]
+)
+"""What two tokens must not make at their border: it would be another token."""
+
+
+def compact(source: str) -> str:
+    """Return a Luau source without comments and blanks that are not needed, on one line.
+
+    The tokens are the same, and end with a newline.
+    """
+    tokens = tokenize(source)
+    pieces: list[str] = []
+    last = " "
+    for kind, text in zip(tokens.kinds, tokens.texts, strict=True):
+        if kind == "eof":
+            break
+        border = last + text[0]
+        if border in _JOINED or all(c.isalnum() or c == "_" for c in border):
+            pieces.append(" ")
+        pieces.append(text)
+        last = text[-1]
+    return "".join(pieces) + "\n"
+
+
+def short_names(tree: Message, names: Names) -> Names:
+    """Return tables in which what `tree` uses has short names, the most frequent the shortest.
+
+    Builtin names, and `self`, stay. Local variables and globals get different names, so that none
+    hides another.
+    """
+    used: dict[str, Counter[int]] = {table: Counter() for table in _TABLES.values()}
+    for node, _ in walk(tree):
+        cls: Any = node.__class__
+        for (owner, attribute), table in _TABLES.items():
+            index = getattr(node, attribute) if cls is owner else None
+            if index is not None:
+                used[table][index % len(getattr(names, table))] += 1
+    taken = KEYWORDS | {"self", *names.globals, *names.primitives, *names.classes}
+    letters = (name for name in _identifiers() if name not in taken)
+    tables: Any = {table: _renamed(getattr(names, table), used[table], letters) for table in used}
+    return attrs.evolve(names, **tables)
+
+
+_TABLES: Final = {
+    (Local, "name"): "locals",
+    (Name, "custom"): "customs",
+    (Typename, "index"): "types",
+}
+
+
+def _renamed(table: tuple[str, ...], used: Counter[int], letters: Iterator[str]) -> list[str]:
+    """The table with short names where it is used, and names that nothing else has elsewhere."""
+    short = {index: name for (index, _), name in zip(used.most_common(), letters, strict=False)}
+    return [
+        name if name == "self" else short.get(index, f"_{index}_")
+        for index, name in enumerate(table)
+    ]
+
+
+def _identifiers() -> Iterator[str]:
+    for length in itertools.count(0):
+        for rest in itertools.product(_FIRST + string.digits, repeat=length):
+            for first in string.ascii_letters:
+                yield first + "".join(rest)

@@ -1,0 +1,190 @@
+"""What a mutator knows of a place in a program: variables and their kinds, loop, varargs.
+
+Kinds are those of `luau.library.KINDS`. They are read off how a variable is declared, and how an
+expression is written; where that does not tell, the kind is None, and nothing is put there by kind.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import attrs
+
+from scriptschema.fuzzing.index import Index
+from scriptschema.luau.library import SIGNATURES
+from scriptschema.luau.names import DEFAULT
+from scriptschema.messages import (
+    Expr,
+    ExprBinary,
+    ExprCall,
+    ExprConstantBool,
+    ExprConstantNumber,
+    ExprConstantString,
+    ExprFunction,
+    ExprGroup,
+    ExprIfElse,
+    ExprIndexName,
+    ExprInterpString,
+    ExprLocal,
+    ExprUnary,
+    StatBlock,
+    StatFor,
+    StatForIn,
+    StatFunction,
+    StatLocal,
+    StatLocalFunction,
+    StatRepeat,
+    StatRequireIntoLocalHelper,
+    StatWhile,
+)
+
+Kinds = dict[int, str | None]
+
+_RESULTS: Final = {
+    (signature.library, signature.name): signature.results[0]
+    for signature in SIGNATURES
+    if signature.parameters is not None and signature.results and not signature.marks
+}
+_KNOWN: Final = frozenset(["number", "integer", "string", "boolean", "vector", "buffer"])
+_ARITHMETIC: Final = frozenset(
+    [
+        *(ExprBinary.Op.Add, ExprBinary.Op.Sub, ExprBinary.Op.Mul, ExprBinary.Op.Div),
+        *(ExprBinary.Op.FloorDiv, ExprBinary.Op.Mod, ExprBinary.Op.Pow),
+    ]
+)
+_LOGIC: Final = frozenset([ExprBinary.Op.And, ExprBinary.Op.Or])
+_NUMBERS: Final = frozenset(["number", "integer"])
+_ENTERED: Final = frozenset(
+    [
+        *(StatBlock, StatFor, StatForIn, StatWhile, StatRepeat, StatLocalFunction),
+        *(StatFunction, ExprFunction),
+    ]
+)
+_DECLARING: Final = frozenset(["local", "local_function", "require_into_local"])
+_SELF: Final = DEFAULT.locals.index("self")
+_SMALL: Final = 100
+"""A constant up to this may be a count or a position; a larger one is just a number."""
+
+
+@attrs.define
+class Place:
+    """A place in a program: the variables there, the innermost last, by index; what is around it.
+
+    `repeats` says that a `while` or a `repeat` is around, which ends only by what its body does;
+    `condition` that the place is in the condition of one.
+    """
+
+    variables: Kinds = attrs.field(factory=dict)
+    loop: bool = False
+    vararg: bool = True
+    repeats: bool = False
+    condition: bool = False
+
+    def enter(self, node: Any, name: str, position: int | None) -> None:
+        """Take in what `node` declares for its field `name`, there before the item `position`."""
+        if node.__class__ not in _ENTERED:
+            return
+        match node:
+            case StatBlock():
+                for statement in node.body[:position]:
+                    if statement.which in _DECLARING:
+                        _declare(self.variables, statement.alternative)
+            case StatFor() | StatForIn() if name == "body":
+                self.loop = True
+                variables = node.vars if isinstance(node, StatForIn) else [node.var]
+                for variable in variables:
+                    kind = "integer" if isinstance(node, StatFor) else None
+                    _bind(self.variables, variable.name, kind)
+            case StatWhile() | StatRepeat():
+                self.repeats = True
+                self.loop = self.loop or name == "body"
+                self.condition = self.condition or name == "cond"
+                if isinstance(node, StatRepeat) and name == "cond":
+                    for statement in node.body.body:
+                        _declare(self.variables, statement.alternative)
+            case StatLocalFunction():
+                _bind(self.variables, node.var.name, None)
+            case StatFunction() if node.self_ and name == "func":
+                _bind(self.variables, _SELF, None)
+            case ExprFunction():
+                self.loop = self.repeats = False
+                self.vararg = node.vararg
+                for variable in node.args:
+                    _bind(self.variables, variable.name, None)
+
+
+def place_of(index: Index[Any], number: int) -> Place:
+    """Return what is known of the place where the message of that number stands."""
+    numbers = []
+    while number > 0:
+        numbers.append(number)
+        number = index.parents[number]
+    place = Place()
+    for inner in reversed(numbers):
+        name, position = index.step(inner)
+        place.enter(index.nodes[index.parents[inner]], name, position)
+    return place
+
+
+def _bind(variables: Kinds, name: int, kind: str | None) -> None:
+    variables.pop(name, None)
+    variables[name] = kind
+
+
+def _declare(variables: Kinds, statement: Any) -> None:
+    match statement:
+        case StatLocal():
+            values = [kind_of(value, variables) for value in statement.values]
+            for position, variable in enumerate(statement.vars):
+                kind = values[position] if position < len(values) else None
+                _bind(variables, variable.name, kind)
+        case StatLocalFunction() | StatRequireIntoLocalHelper():
+            _bind(variables, statement.var.name, None)
+
+
+def kind_of(expression: Expr, variables: Kinds) -> str | None:
+    """Return the kind of an expression's value, None where that is not plain."""
+    inner: Any = expression.alternative
+    match inner:
+        case ExprConstantNumber():
+            return "integer" if abs(inner.val) <= _SMALL else "number"
+        case ExprConstantString() | ExprInterpString():
+            return "string"
+        case ExprConstantBool():
+            return "boolean"
+        case ExprLocal():
+            return variables.get(inner.var.name)
+        case ExprGroup():
+            return kind_of(inner.expr, variables)
+        case ExprUnary():
+            if inner.op == ExprUnary.Op.Not:
+                return "boolean"
+            return "integer" if inner.op == ExprUnary.Op.Len else kind_of(inner.expr, variables)
+        case ExprBinary():
+            return _of_binary(inner, variables)
+        case ExprIfElse():
+            return kind_of(inner.then, variables)
+        case ExprCall():
+            return _of_call(inner)
+    return None
+
+
+def _of_binary(inner: ExprBinary, variables: Kinds) -> str | None:
+    if inner.op in _ARITHMETIC:
+        kind = kind_of(inner.left, variables)
+        return "number" if kind in _NUMBERS else kind
+    if inner.op == ExprBinary.Op.Concat:
+        return "string"
+    if inner.op in _LOGIC:
+        kind = kind_of(inner.left, variables)
+        return kind if kind == kind_of(inner.right, variables) else None
+    return "boolean"
+
+
+def _of_call(call: ExprCall) -> str | None:
+    func: Any = call.func.alternative
+    if call.self_ or not isinstance(func, ExprIndexName) or func.expr.which != "global_":
+        return None
+    owner = DEFAULT.owner(func.expr)
+    kind = _RESULTS.get((owner or "", DEFAULT.field(func.index, owner)))
+    return kind if kind in _KNOWN else None

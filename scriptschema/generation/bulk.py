@@ -1,0 +1,195 @@
+"""Many random trees, each from its own seed, on one processor or several.
+
+What is made from a seed depends on the recipe alone: not on how many processes there are, nor on
+what was made before. Workers only make bytes, in chunks, and the caller gets them in order; so
+whoever writes them is one process, and the workers have nothing to clean up when they are stopped.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import os
+import signal
+import threading
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
+from itertools import islice
+from typing import Any, Final, Literal, Protocol, TypeVar, cast
+
+import attrs
+
+from scriptschema import files
+from scriptschema.base import Message, walk
+from scriptschema.generation.trees import Weights, generate
+from scriptschema.messages import MESSAGES, ModuleSet
+
+MadeT = TypeVar("MadeT", covariant=True)
+
+Kind = Literal["tree", "repaired", "program"]
+
+
+@attrs.frozen
+class Recipe:
+    """What is made from a seed: a tree of a message as a file of some format.
+
+    `kind`: `tree` is a random tree, `repaired` one that is made a program that Luau compiles, and
+    `program` a program that runs, with the other `options` of `generation.programs.program`. Both
+    are ModuleSets, and only then may `form` be `luau`, the source.
+    """
+
+    message: str
+    size: int
+    weights: Weights | None
+    swarm: bool
+    form: files.Format | Literal["luau"]
+    kind: Kind = "tree"
+    options: Mapping[str, Any] = attrs.field(factory=dict)
+
+    def tree(self, seed: int) -> Message:
+        """Return the random tree for `seed` as it was generated."""
+        tree = generate(
+            MESSAGES[self.message],
+            seed=seed,
+            size=self.size,
+            weights=self.weights,
+            swarm=self.swarm,
+        )
+        if self.form == "json":
+            _make_unicode(tree)
+        return tree
+
+    def program(self, seed: int) -> ModuleSet:
+        """Return the program for `seed`."""
+        if self.kind == "repaired":
+            from scriptschema.luau.repair import repair
+
+            return repair(cast(ModuleSet, self.tree(seed)))
+        from scriptschema.generation.programs import program
+
+        tree = program(
+            seed=seed,
+            size=self.size,
+            weights=self.weights,
+            swarm=self.swarm,
+            **self.options,
+        )
+        if self.form == "json":
+            _make_unicode(tree)
+        return tree
+
+    def make(self, seed: int) -> bytes:
+        """Return the file for `seed`; raises what `generate` and the format raise."""
+        tree = self.tree(seed) if self.kind == "tree" else self.program(seed)
+        if self.form == "luau":
+            from scriptschema.luau.render import render
+            from scriptschema.luau.sources import encode
+
+            return encode(render(tree))
+        return files.serialize(tree, self.form)
+
+
+@attrs.frozen
+class SourceRecipe:
+    """What is made from a seed: the Luau source, or the two sources, of a program."""
+
+    recipe: Recipe
+
+    @property
+    def size(self) -> int:
+        """The aimed number of nodes."""
+        return self.recipe.size
+
+    def make(self, seed: int) -> dict[str, bytes]:
+        """Return the sources for `seed` by their names below the folder that they are put in."""
+        from scriptschema.luau.sources import source_files_of
+
+        return source_files_of(self.recipe.program(seed), str(seed))
+
+
+def _make_unicode(tree: Message) -> None:
+    """Put U+FFFD for what is not UTF-8 in strings: JSON cannot hold that."""
+    for message, _ in walk(tree):
+        for name, field in message.FIELDS.items():
+            if field.type is str:
+                data = getattr(message, name).encode("utf-8", "surrogateescape")
+                setattr(message, name, data.decode("utf-8", "replace"))
+
+
+class Maker(Protocol[MadeT]):
+    """What makes something from a seed: a recipe."""
+
+    @property
+    def size(self) -> int:
+        """The aimed number of nodes."""
+
+    def make(self, seed: int) -> MadeT:
+        """Return what is made from `seed`."""
+
+
+def make_all(recipe: Maker[MadeT], seeds: Iterable[int], jobs: int) -> Iterator[MadeT]:
+    """Yield what `recipe` makes from each of the seeds, in their order, in `jobs` processes.
+
+    Raises concurrent.futures.process.BrokenProcessPool if one of these is killed.
+    """
+    if jobs == 1:
+        yield from map(recipe.make, seeds)
+        return
+    seeds = iter(seeds)
+    length = max(1, min(100, 20_000 // recipe.size))
+    chunks = iter(lambda: list(islice(seeds, length)), [])
+    # Spawned processes are the same on every platform, and share nothing with this one.
+    context = multiprocessing.get_context("spawn")
+    pool = ProcessPoolExecutor(jobs, mp_context=context, initializer=_start_worker)
+    waiting: deque[Future[list[MadeT]]] = deque()
+    try:
+        while True:
+            # A little ahead of who takes them, not all at once: there may be millions.
+            for chunk in islice(chunks, 3 * jobs - len(waiting)):
+                with interrupts_later():
+                    waiting.append(pool.submit(_make_chunk, recipe, chunk))
+            if not waiting:
+                break
+            yield from waiting.popleft().result()
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _make_chunk(recipe: Maker[MadeT], seeds: Sequence[int]) -> list[MadeT]:
+    return [recipe.make(seed) for seed in seeds]
+
+
+@contextlib.contextmanager
+def interrupts_later() -> Iterator[None]:
+    """Hold interrupts and termination back until the block ends, where the platform can.
+
+    A worker that is started in the block inherits this, until it is ready: in the middle of its
+    imports it would greet Ctrl-C with a traceback.
+    """
+    if not _SIGNAL_MASKS:
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+_SIGNAL_MASKS: Final = hasattr(signal, "pthread_sigmask")
+
+
+def _start_worker() -> None:
+    """Make this process end at Ctrl-C without a word, and when the one that started it is gone."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    if _SIGNAL_MASKS:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT, signal.SIGTERM})
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)

@@ -1,0 +1,247 @@
+"""Programs that run: built by kind and scope, valid without repair.
+
+    program(seed=7)                                    a ModuleSet
+    expression("number", scope, choices, size=8)       a piece for a place in some other program
+    statements(scope, choices, size=20)
+
+Expressions are asked for by kind, so that operators and library members get what they can work
+with; variables are taken from a scope that knows their kinds; statements come from a table of
+idioms. Loops and recursion are bounded. Where to read on: `idioms/` has what programs are made of,
+`templates/` how that is written, `expressions.py` and `calls.py` have expressions, `maker.py` what
+ties them together.
+"""
+
+from __future__ import annotations
+
+import difflib
+import random
+from collections.abc import Mapping
+from functools import lru_cache
+from os import PathLike
+from pathlib import Path
+from typing import Final, TypeVar, cast
+
+from scriptschema.generation.choices import Choices, RandomChoices
+from scriptschema.generation.programs import nodes
+from scriptschema.generation.programs.annotations import ANNOTATIONS, Types
+from scriptschema.generation.programs.grammar import LIBRARIES, Grammar, module
+from scriptschema.generation.programs.idioms import IDIOMS
+from scriptschema.generation.programs.maker import LEAF, Maker
+from scriptschema.generation.programs.scope import Scope, Variable
+from scriptschema.generation.trees import (
+    DEEPEST,
+    DEFAULT_SIZE,
+    MAX_DEPTH,
+    Weights,
+    WeightsError,
+    read_weights,
+)
+from scriptschema.messages import (
+    Expr,
+    Local,
+    ModuleSet,
+    Stat,
+    StatRequireIntoLocalHelper,
+)
+
+__all__ = ["IDIOMS", "LIBRARIES", "Scope", "expression", "program", "statements"]
+
+WRONG: Final = 0.05
+
+MakerT = TypeVar("MakerT", bound=Maker)
+
+STEPS: Final = 5_000
+"""A program of ordinary size executes so many statements at most, and prints fewer lines."""
+
+_MODULE_SIZE: Final = 60
+"""Programs of this size or more may have a module."""
+
+_MODULE_COST: Final = 50
+"""What a call of the module's function counts as."""
+
+
+def program(
+    *,
+    seed: int | None = None,
+    choices: Choices | None = None,
+    size: int = DEFAULT_SIZE,
+    max_depth: int = MAX_DEPTH,
+    wrong: float = WRONG,
+    deterministic: bool = True,
+    types: Types = "random",
+    weights: Weights | str | PathLike[str] | None = None,
+    swarm: bool = False,
+) -> ModuleSet:
+    """Return a random program, which compiles and in most cases runs to its end.
+
+    `seed`, `choices`, `size` and `max_depth` are as in `generation.trees.generate`; a program of
+    fewer than 10 nodes or levels may be empty.
+
+    `wrong`, from 0 to 1, is the share of operands and arguments that are wrong on purpose, most of
+    them where the error is caught. With `deterministic` the program prints the same in every run,
+    at every optimization level. `types` are the annotations: `none`, `random` ones, which mean
+    nothing, or `sound` ones, which agree with the values.
+
+    `weights` changes how often each idiom and each library is used: a mapping with the tables
+    `idioms` and `libraries`, by name, or the path of a TOML file with these. `swarm` leaves about
+    half of them out of this program.
+
+    Raises WeightsError, and ValueError for other options, saying what they take.
+    """
+    if seed is not None and choices is not None:
+        raise ValueError("give a seed or choices, not both")
+    check_options(size, max_depth, types)
+    # Nothing here is a secret that a weak random number would tell.
+    source = choices or RandomChoices(random.Random() if seed is None else seed)  # noqa: S311
+    grammar = grammar_of(weights, wrong, deterministic)
+    if swarm:
+        grammar = grammar.swarm(source)
+    return make_program(maker_of(source, grammar, types, Scope(), size, Maker), size, max_depth)
+
+
+def check_options(size: int, max_depth: int, types: str) -> None:
+    """Raise ValueError for what is no size, depth or kind of annotations."""
+    if size < 1:
+        raise ValueError(f"size must be at least 1, not {size}")
+    if max_depth < 1:
+        raise ValueError(f"a ModuleSet is at least 1 deep, so max_depth cannot be {max_depth}")
+    if types not in ANNOTATIONS:
+        raise ValueError(f"types must be one of {', '.join(ANNOTATIONS)}, not {types!r}")
+
+
+def make_program(maker: Maker, size: int, max_depth: int, *, with_module: bool = True) -> ModuleSet:
+    """Return a program, made by `maker`; it may have a module `with_module`."""
+    room = min(max_depth, DEEPEST) - 1
+    roomy = size >= _MODULE_SIZE and room > module().levels + LEAF
+    has_module = with_module and roomy and maker.chance(80)
+    maker.made += 2
+    body: list[Stat] = []
+    if has_module:
+        name = maker.scope.declare()
+        maker.scope.publish(Variable(name, "module", cost=_MODULE_COST))
+        maker.scope.modules.append(name)
+        local = nodes.MAKE[Local](name)
+        require = nodes.MAKE[StatRequireIntoLocalHelper](local, 0)
+        body.append(nodes.stat("require_into_local", require))
+        maker.made += 4
+    for_module = size // 4 if has_module else 0
+    if room > LEAF + 4:
+        body += maker.statements(size - for_module - maker.made, room)
+    made_module = None
+    if has_module:  # last, so that it is what is left out first where less is made
+        maker.scope = Scope()
+        made_module = nodes.block(module().make(maker, for_module, room))
+    return cast(ModuleSet, nodes.MAKE[ModuleSet](made_module, nodes.block(body)))
+
+
+def expression(
+    kind: str,
+    scope: Scope,
+    choices: Choices,
+    *,
+    size: int = 8,
+    max_depth: int = 20,
+    wrong: float = 0.0,
+    deterministic: bool = True,
+) -> Expr:
+    """Return an expression for a place in some program.
+
+    `kind` is a key of `luau.library.KINDS` that a variable can have, `scope` what is in scope there
+    (`Scope.of`), `size` the aimed number of nodes. No message in it is more than `max_depth` levels
+    below the Expr; at least 10 are needed. Raises ValueError for an unknown kind.
+    """
+    grammar = grammar_of(None, wrong, deterministic)
+    if kind not in grammar.expressions:
+        raise ValueError(f"no kind {kind!r}{_nearest(kind, grammar.expressions)}")
+    _check_depth(max_depth, 10)
+    return maker_of(choices, grammar, "none", scope, size, Maker).expression(kind, size, max_depth)
+
+
+def statements(
+    scope: Scope,
+    choices: Choices,
+    *,
+    size: int = 20,
+    max_depth: int = 40,
+    wrong: float = 0.0,
+    deterministic: bool = True,
+    types: Types = "none",
+) -> list[Stat]:
+    """Return one idiom's statements, one or a few, for a place in some program.
+
+    They declare variables in `scope`, see `expression`. No message is more than `max_depth` levels
+    below the Stat; at least 16 are needed.
+    """
+    grammar = grammar_of(None, wrong, deterministic)
+    check_options(size, max_depth, types)
+    _check_depth(max_depth, 16)
+    return maker_of(choices, grammar, types, scope, size, Maker).statement(size, max_depth + 1)
+
+
+def grammar_of(
+    weights: Weights | str | PathLike[str] | None,
+    wrong: float = WRONG,
+    deterministic: bool = True,
+) -> Grammar:
+    """Return the grammar for these options: see `program`. Raises WeightsError, ValueError."""
+    if not isinstance(wrong, (int, float)) or not 0 <= wrong <= 1:
+        raise ValueError(f"wrong must be a share from 0 to 1, not {wrong!r}")
+    if weights is None:
+        return _grammar((), wrong, deterministic)
+    if not isinstance(weights, Mapping):
+        weights = read_weights(Path(weights))
+    for table, inner in weights.items():
+        if table not in _WEIGHTS:
+            raise WeightsError(f"weights has no table {table!r}; it has {', '.join(_WEIGHTS)}")
+        if not isinstance(inner, Mapping):
+            raise WeightsError(f"{table} must be a table of names and weights")
+        for name, weight in inner.items():
+            if name not in _WEIGHTS[table]:
+                raise WeightsError(f"{table} has no {name!r}{_nearest(name, _WEIGHTS[table])}")
+            if not isinstance(weight, (int, float)) or not (weight == 0 or 1e-9 <= weight <= 1e9):
+                rule = "a weight is 0 or a number from 1e-9 to 1e9"
+                raise WeightsError(f"{table}.{name}: {rule}: {weight!r}")
+    changes = tuple((table, tuple(inner.items())) for table, inner in weights.items())
+    return _grammar(changes, wrong, deterministic)
+
+
+_WEIGHTS: Final[Mapping[str, Mapping[str, float]]] = {
+    "idioms": {name: weight for name, (weight, _) in IDIOMS.items()},
+    "libraries": {
+        **dict.fromkeys(LIBRARIES, 1.0),
+    },
+}
+
+
+@lru_cache(maxsize=16)
+def _grammar(
+    changes: tuple[tuple[str, tuple[tuple[str, float], ...]], ...],
+    wrong: float,
+    deterministic: bool,
+) -> Grammar:
+    weights = {table: dict(inner) for table, inner in _WEIGHTS.items()}
+    for table, inner in changes:
+        weights[table].update(inner)
+    return Grammar(weights["idioms"], weights["libraries"], wrong, deterministic)
+
+
+def maker_of(
+    choices: Choices,
+    grammar: Grammar,
+    types: str,
+    scope: Scope,
+    size: int,
+    cls: type[MakerT],
+) -> MakerT:
+    """Return a maker of class `cls`, which is to spend `size` nodes."""
+    return cls(choices, grammar, ANNOTATIONS[types], scope, STEPS + size)
+
+
+def _check_depth(max_depth: int, least: int) -> None:
+    if max_depth < least:
+        raise ValueError(f"max_depth must be at least {least}, not {max_depth}")
+
+
+def _nearest(name: object, known: Mapping[str, object]) -> str:
+    found = difflib.get_close_matches(str(name), known, n=1)
+    return f"; did you mean {found[0]!r}?" if found else f"; there are {', '.join(known)}"

@@ -1,0 +1,211 @@
+"""Arguments for library calls: for each kind of parameter what makes a right one.
+
+Most are constants, so that the optimizer has something to fold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
+
+from scriptschema.generation.programs import nodes
+from scriptschema.generation.programs.maker import Maker
+from scriptschema.luau.library import Parameter
+from scriptschema.messages import Expr
+
+Argument = Callable[[Maker, int, int], list[Expr]]
+"""Makes the arguments for one parameter: mostly one."""
+
+CONSTANTS: Final[Mapping[str, Sequence[str]]] = {
+    "short": (",", "", "a", "ab", "-", ", ", "%", "x1", "[", "é"),
+    "eight": ("abcdefgh", "12345678", "\0\x01\x02\x03\x7f\n\t ", "ABCD\0EFG"),
+    "text": ("0123456789abcdef", "\0\x01\x02\x03\x04\x05\x06\x07zyxwvutsrqponm"),
+    "utf8": ("abc", "é中\U0001f600", "e\u0301x", "\u07ff\u0800\uffff", "a\U0010ffff"),
+    "numeral": ("10", "0x1F", "0b101", " 7 ", "1e2", "-3.25", "1_000", ".5", "1e-310", "0x.8p1"),
+    "digits": ("1", "10", "101", "0110"),
+    "pattern": (
+        *("a", ".", "%a+", "%d", "(%w+)=(%w+)", "^%s*(.-)%s*$", "%s", "[aeiou]", "[^%w]+", "()"),
+        *("%b()", "%f[%w]%w+", "(.)%1", "[a-c]*", "x?y-z", "%x%x", "%u%l+", "()%p()", "%g", "%c"),
+        *("^a", "c$", "[%]%-]", "%.", "[%a_][%w_]*", "(%a)(%a)(%a)", "%A", "%S+", "l+", "", "o."),
+    ),
+    "time": ("!%Y-%m-%d", "!%H:%M:%S", "!%A %B %j", "!%c", "!%x %X %p", "!%y%%%U %w %a %b %d %I"),
+    "inquiry": ("s", "l", "n", "a", "f", "sl", "na", "slnaf"),
+}
+
+_FORMATS: Final[Sequence[tuple[str, Parameter]]] = tuple(
+    (text, Parameter(kind, bounds=bounds))
+    for text, kind, bounds in (
+        ("%d", "integer", None),
+        ("%s", "string", None),
+        ("%5d|", "integer", None),
+        ("%-4i", "integer", None),
+        ("%+03d", "integer", None),
+        ("%x", "range", (0, 255)),
+        ("%#X", "range", (0, 255)),
+        ("%o", "range", (0, 255)),
+        ("%u", "range", (0, 255)),
+        ("%c", "range", (32, 126)),
+        ("%.3f", "integer", None),
+        ("%8.2e", "integer", None),
+        ("%g", "integer", None),
+        ("%q", "string", None),
+        ("%q", "text", None),
+        ("%10.3s", "string", None),
+        ("%-6s", "short", None),
+        ("%*", "number", None),
+        ("%*", "boolean", None),
+        ("%*", "string", None),
+    )
+)
+
+_PACKS: Final[Sequence[tuple[str, Parameter | None]]] = tuple(
+    (text, Parameter(kind, bounds=bounds) if kind else None)
+    for text, kind, bounds in (
+        ("b", "range", (-128, 127)),
+        ("B", "range", (0, 255)),
+        ("h", "range", (-99, 99)),
+        ("H", "range", (0, 255)),
+        ("i3", "range", (-99, 99)),
+        ("I4", "range", (0, 255)),
+        ("l", "range", (-99, 99)),
+        ("L", "range", (0, 255)),
+        ("j", "range", (-99, 99)),
+        ("J", "range", (0, 255)),
+        ("T", "range", (0, 255)),
+        ("i16", "range", (-99, 99)),
+        ("f", "integer", None),
+        ("d", "number", None),
+        ("n", "integer", None),
+        ("c8", "eight", None),
+        ("x", None, None),
+        ("<", None, None),
+        (">", None, None),
+        ("=", None, None),
+        ("!4", None, None),
+        ("Xi4", None, None),
+        (" ", None, None),
+        ("s1", "short", None),
+        ("s", "short", None),
+        ("z", "short", None),
+    )
+)
+_FIXED: Final = len(_PACKS) - 3
+"""The formats before this one have a length that is known beforehand."""
+
+
+def _constant(texts: Sequence[str]) -> Argument:
+    def make(maker: Maker, size: int, room: int) -> list[Expr]:
+        maker.made += 2
+        return [nodes.string(texts[maker.below(len(texts))])]
+
+    return make
+
+
+def _range(maker: Maker, bounds: tuple[int, int], room: int) -> Expr:
+    low, high = bounds
+    maker.made += 2
+    count = high - low + 1
+    if count > 256:
+        return nodes.number(low + maker.below(256) * count // 256)
+    return nodes.number(low + maker.below(count))
+
+
+def _row(maker: Maker, size: int, room: int) -> list[Expr]:
+    maker.made += 20
+    values = [nodes.number(maker.below(32)) for _ in range(5)]
+    return [nodes.table([maker.expression("number", size - 18, room - 3), *values])]
+
+
+def _format(maker: Maker, size: int, room: int) -> list[Expr]:
+    count = 1 + maker.below(3)
+    chosen = [_FORMATS[maker.below(len(_FORMATS))] for _ in range(count)]
+    maker.made += 2
+    text = nodes.string(("", "%%", "a ")[maker.below(3)].join(part for part, _ in chosen))
+    return [text, *_values(maker, [parameter for _, parameter in chosen], size, room)]
+
+
+def _values(maker: Maker, parameters: Sequence[Parameter], size: int, room: int) -> list[Expr]:
+    made: list[Expr] = []
+    for parameter in parameters:
+        made += right(maker, parameter, size // len(parameters), room, risky=False)
+    return made
+
+
+def _pack_by(maker: Maker, count: int, size: int, room: int) -> tuple[str, list[Expr]]:
+    chosen = [_PACKS[maker.below(count)] for _ in range(1 + maker.below(3))]
+    parameters = [parameter for _, parameter in chosen if parameter]
+    return "".join(part for part, _ in chosen), _values(maker, parameters, size, room)
+
+
+def _pack(maker: Maker, size: int, room: int) -> list[Expr]:
+    text, values = _pack_by(maker, len(_PACKS), size, room)
+    maker.made += 2
+    return [nodes.string(text), *values]
+
+
+def _fixed(maker: Maker, size: int, room: int) -> list[Expr]:
+    maker.made += 2
+    return [nodes.string("".join(_PACKS[maker.below(_FIXED)][0] for _ in range(2)))]
+
+
+def _packed(maker: Maker, size: int, room: int) -> list[Expr]:
+    text, values = _pack_by(maker, len(_PACKS), size - 10, room - 2)
+    maker.made += 12
+    pack = nodes.prefix(*nodes.member("string", "pack"))
+    return [nodes.string(text), nodes.call(pack, [nodes.string(text), *values])]
+
+
+def _date(maker: Maker, size: int, room: int) -> list[Expr]:
+    maker.made += 17
+    fields = {"year": 1970 + maker.below(60), "month": 1 + maker.below(12)}
+    fields["day"] = 1 + maker.below(28)
+    return [nodes.table((), {key: nodes.number(value) for key, value in fields.items()})]
+
+
+def _by_template(kind: str) -> Argument:
+    """What the table of expressions has a kind for."""
+
+    def make(maker: Maker, size: int, room: int) -> list[Expr]:
+        return [maker.expression(kind, size, room)]
+
+    return make
+
+
+MAKERS: Final[Mapping[str, Argument]] = {
+    **{kind: _constant(texts) for kind, texts in CONSTANTS.items()},
+    "row": _row,
+    "format": _format,
+    "pack": _pack,
+    "fixed": _fixed,
+    "packed": _packed,
+    "date": _date,
+}
+
+
+def right(maker: Maker, parameter: Parameter, size: int, room: int, *, risky: bool) -> list[Expr]:
+    """Return right arguments for a parameter; where it is `risky`, now and then wrong ones."""
+    kind = parameter.kind
+    if parameter.bounds:
+        if risky and maker.wrong():
+            return [maker.expression("number", size, room, risky=True)]
+        return [_range(maker, parameter.bounds, room)]
+    make = MAKERS.get(kind)
+    if make is not None:
+        if risky and maker.wrong():
+            return [maker.expression(maker.any_kind(), size, room)]
+        return make(maker, size, room)
+    if kind[0] == '"':
+        maker.made += 2
+        return [nodes.string(kind[1:-1])]
+    if kind == "true":
+        maker.made += 2
+        return [nodes.boolean(True)]
+    if "." in kind:
+        maker.made += 6
+        return [nodes.expr(*nodes.member(*kind.split(".")))]
+    return [maker.expression(kind, size, room, risky=risky)]
+
+
+def is_right(kind: str) -> bool:
+    """Whether there is something to make a right argument of a kind by, beside expressions."""
+    return kind in MAKERS or kind == "true" or kind[0] == '"' or "." in kind

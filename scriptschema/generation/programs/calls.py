@@ -1,0 +1,115 @@
+"""Calls of library members by their signatures, and what is printed of their results."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from scriptschema.generation.programs import nodes
+from scriptschema.generation.programs.arguments import right
+from scriptschema.generation.programs.maker import Maker
+from scriptschema.luau.library import Signature
+from scriptschema.messages import Expr, Stat
+
+PRINTABLE: Final = frozenset(
+    ["number", "integer", "string", "boolean", "optional", "vector", "nil", "scalar"]
+)
+"""What prints the same in every run; tables, functions and the like print as addresses."""
+
+_OPEN: Final = frozenset(["any", "value", "scalar"])
+"""No argument of these kinds could be wrong."""
+
+_TEXTS_OF_ANYTHING: Final = frozenset(["tostring", "format", "print", "error", "select", "assert"])
+"""Members that make a text of whatever they get, or give it back."""
+
+_HEAD: Final = 7
+"""The nodes of a call without its arguments."""
+
+
+def call(maker: Maker, signature: Signature, size: int, room: int) -> Expr:
+    """Return a call of a member with right arguments; or the member, if it is a field."""
+    maker.made += _HEAD if signature.library else _HEAD - 2
+    if signature.parameters is None:
+        return nodes.expr(*nodes.member(signature.library, signature.name))
+    callee = nodes.prefix(*nodes.member(signature.library, signature.name))
+    return nodes.call(callee, arguments(maker, signature, size - _HEAD, room - 2))
+
+
+def arguments(maker: Maker, signature: Signature, size: int, room: int) -> list[Expr]:
+    """Return arguments for a call, now and then wrong ones, one less or one more."""
+    parameters = signature.parameters or ()
+    made: list[Expr] = []
+    risky = maker.grammar.wrong > 0
+    loose = risky and signature.name not in _TEXTS_OF_ANYTHING
+    share = max(1, size // max(1, len(parameters)))
+    for parameter in parameters:
+        if parameter.repeated:
+            for _ in range(maker.below(3)):
+                made += right(maker, parameter, share // 2, room, risky=loose)
+        elif parameter.optional and maker.below(2) == 0:
+            break
+        elif parameter.function:
+            made.append(function(maker, parameter.function, room))
+        else:
+            made += right(
+                maker, parameter, share, room, risky=loose and parameter.kind not in _OPEN
+            )
+    if risky and maker.wrong():
+        if made and maker.below(2) == 0:
+            made.pop()
+        else:
+            made.append(maker.expression("scalar", 1, room))
+    return made
+
+
+def function(maker: Maker, signature: Signature, room: int) -> Expr:
+    """Return a function that can be called so; a comparison sorts up or down."""
+    result = signature.results[0]
+    made = maker.grammar.callbacks[result, len(signature.parameters or ())]
+    found: Expr = made[maker.below(len(made))](maker, 12, room)
+    return found
+
+
+def of_kind(
+    signatures: Sequence[tuple[float, Signature]],
+) -> tuple[Sequence[Signature], list[float]]:
+    """Return signatures with the running sums of their weights."""
+    total = 0.0
+    sums = []
+    for weight, _ in signatures:
+        total += weight
+        sums.append(total)
+    return [signature for _, signature in signatures], sums
+
+
+def statement(maker: Maker, signature: Signature, size: int, room: int) -> list[Stat]:
+    """Return a statement that calls a member and prints what is the same in every run."""
+    results = signature.results
+    # In the worst case it is print(type((f(...)))).
+    caught = signature.parameters is not None and maker.chance(96)
+    if caught:
+        value = call_caught(maker, signature, size - 6, room - 8)
+    else:
+        value = call(maker, signature, size - 6, room - 8)
+        if not results:
+            maker.made += 1
+            return [nodes.call_statement(value)]
+    varies = maker.grammar.deterministic and "varies" in signature.marks
+    maker.made += 7
+    if not varies and PRINTABLE.issuperset(results):
+        return [nodes.call_statement(nodes.call_builtin("print", value))]
+    maker.made += 7
+    # In parentheses, since `type` of no value at all is an error.
+    kind = nodes.call_builtin("type", nodes.group(value))
+    return [nodes.call_statement(nodes.call_builtin("print", kind))]
+
+
+def call_caught(maker: Maker, signature: Signature, size: int, room: int) -> Expr:
+    """Return `pcall(f, ...)`, which also calls what the compiler would put in place of `f(...)`."""
+    function = maker.scope.function
+    guarded, function.guarded = function.guarded, True
+    maker.made += _HEAD + 3
+    made = arguments(maker, signature, size - _HEAD, room - 2)
+    function.guarded = guarded
+    member = nodes.expr(*nodes.member(signature.library, signature.name))
+    return nodes.call_builtin("pcall", member, *made)

@@ -1,0 +1,381 @@
+"""Expressions by kind: the table of templates, and literals.
+
+Each kind has templates with weights, the simplest first; besides, an expression of a kind can be a
+literal, a variable, a call of a library member (`calls.py`) or of one of the program's functions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
+
+from scriptschema.generation.choices import PIECES, WORDS
+from scriptschema.generation.programs import nodes
+from scriptschema.generation.programs.maker import Maker
+from scriptschema.generation.programs.scope import Variable
+from scriptschema.luau.quoting import string_bytes
+from scriptschema.messages import Expr
+
+TEMPLATES: Final[Mapping[str, tuple[tuple[float, str], ...]]] = {
+    "number": (
+        (6, "INTEGER"),
+        (4, "NUMBER + NUMBER"),
+        (3, "NUMBER - NUMBER"),
+        (3, "NUMBER * NUMBER"),
+        (2, "NUMBER / NUMBER"),
+        (2, "NUMBER // NUMBER"),
+        (2, "NUMBER % NUMBER"),
+        (2, "NUMBER ^ NUMBER"),
+        (2, "-NUMBER"),
+        (1, "NUMBER / RANGE(2, 9)"),
+        (1, "RANGE(-9, 9) / RANGE(1, 9)"),
+        (1, "RANGE(-9, 9) * NUMBER"),
+        (1, "RANGE(0, 9) - NUMBER"),
+        (1, "NUMBER ^ ONE_OF(2, 3, 0)"),
+        (1, "1 / 0"),
+        (1, "0 / 0"),
+        (2, "if BOOLEAN then NUMBER else NUMBER"),
+        (2, "if BOOLEAN then NUMBER elseif BOOLEAN then NUMBER else NUMBER"),
+        (2, "OPTIONAL or NUMBER"),
+        (1, "BOOLEAN and NUMBER or NUMBER"),
+        (1, "NUMBER and NUMBER"),
+        (3, "some_array[RANGE(1, 3)] or NUMBER"),
+        (1, "ARRAY[INTEGER] or NUMBER"),
+        (2, "some_map.value or INTEGER"),
+        (1, "MAP[STRING] or INTEGER"),
+        (1, "tonumber(STRING) or NUMBER"),
+        (1, "tonumber(NUMERAL) or NUMBER"),
+        (2, "some_object.value"),
+        (2, "some_object:update(NUMBER)"),
+        (2, "some_module.value"),
+        (2, "some_module.update(NUMBER)"),
+        (2, 'VECTOR[ONE_OF("x", "y", "z", "X")]'),
+        (1, "(select(RANGE(1, 2), NUMBER, NUMBER))"),
+        (1, "(function(...) return ... end)(NUMBER, STRING)"),
+        (1, "(function(a: number): number return RESULT end)(NUMBER)"),
+        (0.5, "({NUMBER, NUMBER})[RANGE(1, 2)]"),
+        (0.5, "({value = NUMBER}).value"),
+    ),
+    "integer": (
+        (3, "RANGE(0, 10)"),
+        (1, "RANGE(-8, 8)"),
+        (2, "#ARRAY"),
+        (2, "#STRING"),
+        (1, "#STRINGS"),
+        (2, "INTEGER + INTEGER"),
+        (2, "INTEGER - INTEGER"),
+        (1, "INTEGER * RANGE(0, 3)"),
+        (2, "INTEGER % RANGE(2, 9)"),
+        (1, "INTEGER // RANGE(2, 5)"),
+        (1, 'select("#", ...)'),
+        (1, "if BOOLEAN then INTEGER else INTEGER"),
+    ),
+    "string": (
+        (2, "STRING .. STRING"),
+        (2, "STRING .. NUMBER .. STRING"),
+        (1, "NUMBER .. SHORT"),
+        (2, "`{STRING}`"),
+        (2, "`a{NUMBER} {STRING}b`"),
+        (1, "`{INTEGER}{BOOLEAN}%\\n`"),
+        (1, "if BOOLEAN then STRING else STRING"),
+        (1, "if BOOLEAN then STRING elseif BOOLEAN then STRING else STRING"),
+        (1, "STRING or SHORT"),
+        (1, "BOOLEAN and STRING or STRING"),
+        (2, "tostring(NUMBER)"),
+        (1, "tostring(BOOLEAN)"),
+        (1, "type(VALUE)"),
+        (1, "typeof(VALUE)"),
+        (1, "STRING:upper()"),
+        (1, "STRING:sub(INTEGER, INTEGER)"),
+        (1, "SHORT:rep(RANGE(0, 5))"),
+        (1, "STRING:reverse():lower()"),
+        (1, '("%d:%s"):format(INTEGER, STRING)'),
+        (1, 'some_strings[RANGE(1, 2)] or ""'),
+        (1, "some_module.text"),
+        (1, '(STRING:gsub(PATTERN, ONE_OF("", "x", "<%0>")))'),
+    ),
+    "boolean": (
+        (3, "NUMBER < NUMBER"),
+        (2, "NUMBER <= NUMBER"),
+        (2, "NUMBER > NUMBER"),
+        (2, "NUMBER >= NUMBER"),
+        (2, "NUMBER == NUMBER"),
+        (2, "NUMBER ~= NUMBER"),
+        (2, "INTEGER < RANGE(1, 9)"),
+        (1, "some_number == RANGE(0, 3)"),
+        (1, "some_string == SHORT"),
+        (1, "OPTIONAL ~= nil"),
+        (1, "STRING < STRING"),
+        (1, "STRING <= STRING"),
+        (1, "STRING == STRING"),
+        (1, "VALUE == VALUE"),
+        (1, "VECTOR == VECTOR"),
+        (3, "not BOOLEAN"),
+        (1, "not OPTIONAL"),
+        (2, "BOOLEAN and BOOLEAN"),
+        (2, "BOOLEAN or BOOLEAN"),
+        (1, "if BOOLEAN then BOOLEAN else BOOLEAN"),
+    ),
+    "array": (
+        (4, "{NUMBER}"),
+        (6, "{NUMBER, NUMBER, NUMBER}"),
+        (1, "{RANGE(1, 9), RANGE(-5, 5), RANGE(1, 9), RANGE(0, 99)}"),
+        (1, "{[1] = NUMBER, [2] = NUMBER}"),
+        (1, "{NUMBER, unpack(ARRAY)}"),
+        (1, "if BOOLEAN then ARRAY else ARRAY"),
+    ),
+    "strings": (
+        (2, "{STRING}"),
+        (4, "{STRING, STRING, STRING}"),
+        (1, '{"pear", "apple", SHORT, "Apple"}'),
+    ),
+    "map": (
+        (4, "{value = INTEGER}"),
+        (3, "{value = INTEGER, update = INTEGER}"),
+        (2, '{[SHORT] = INTEGER, ["end"] = INTEGER, value = INTEGER}'),
+        (1, "{value = RANGE(1, 3), update = RANGE(1, 3), first = RANGE(4, 6)}"),
+    ),
+    "short": ((1, "tostring(RANGE(0, 99))"),),
+    "record": ((1, "{value = SCALAR, update = NUMBER}"), (1, "{NUMBER, value = STRING}")),
+    "routine": (
+        (3, "coroutine.create(CALLABLE)"),
+        (1, "coroutine.create(function(...) return coroutine.yield(...) end)"),
+    ),
+    "metatable": (
+        (1, "{__index = RECORD}"),
+        (1, "{__add = function(a, b) return NUMBER end, __len = function() return INTEGER end}"),
+        (1, "{__call = function(self, ...) return ... end}"),
+        (1, '{__mode = ONE_OF("k", "v", "kv")}'),
+    ),
+    "replacement": (
+        (4, 'ONE_OF("", "<%0>", "%1%1", "%%", "x")'),
+        (2, '{a = SHORT, o = INTEGER, [" "] = false, The = SHORT, key = BOOLEAN}'),
+        (2, "function(a) return a end"),
+        (1, "function(a, b) return b end"),
+        (1, "function(a) return if BOOLEAN then nil else SHORT end"),
+        (1, "string.upper"),
+    ),
+    "object": (
+        (
+            2,
+            "setmetatable({value = NUMBER}, {__index = {update = function(self, a) return a end}})",
+        ),
+    ),
+    "function": (
+        (2, "function() return NUMBER end"),
+        (2, "function(a: number): number return RESULT end"),
+    ),
+    "callable": (
+        (4, "function() return NUMBER end"),
+        (3, "function(...) return ... end"),
+        (2, "function(...) BLOCK() return NUMBER end"),
+        (1, 'function(...) return select("#", ...) end'),
+        (1, "function() end"),
+    ),
+    "buffer": (
+        (4, "buffer.create(RANGE(16, 40))"),
+        (1, 'buffer.fromstring("0123456789abcdef")'),
+    ),
+    "vector": (
+        (4, "vector.create(RANGE(0, 9), RANGE(0, 9), RANGE(0, 9))"),
+        (2, "vector.create(NUMBER, NUMBER, NUMBER)"),
+        (2, "VECTOR + VECTOR"),
+        (2, "VECTOR - VECTOR"),
+        (2, "VECTOR * VECTOR"),
+        (2, "VECTOR / VECTOR"),
+        (2, "VECTOR // VECTOR"),
+        (2, "VECTOR * NUMBER"),
+        (1, "NUMBER * VECTOR"),
+        (1, "VECTOR / NUMBER"),
+        (1, "NUMBER / VECTOR"),
+        (1, "VECTOR // NUMBER"),
+        (2, "-VECTOR"),
+    ),
+    "thread": ((1, "coroutine.create(CALLABLE)"),),
+    "optional": (
+        (2, "nil"),
+        (4, "NUMBER"),
+        (2, "ARRAY[INTEGER]"),
+        (1, "MAP[STRING]"),
+        (1, "(BOOLEAN or nil) and NUMBER"),
+    ),
+    "value": ((4, "NUMBER"), (3, "STRING"), (3, "BOOLEAN"), (1, "VECTOR")),
+    "scalar": ((4, "NUMBER"), (3, "STRING"), (3, "BOOLEAN"), (1, "nil")),
+    "any": ((4, "VALUE"), (1, "nil"), (1, "ARRAY"), (1, "MAP"), (1, "CALLABLE")),
+}
+"""The templates of each kind, with weights."""
+
+
+INTEGERS: Final = (1, 2, 3, 5, 7, 10, 15, 16, 31, 32, 64, 100, 127, 128, 255, 256, 1000)
+LARGE: Final = (32767, 65535, 65536, 2147483647, -2147483648, 1000000, -1, -2, -7, -128, -1000)
+
+Literal = Callable[[Maker], Expr]
+
+
+def number(maker: Maker) -> Expr:
+    """A number constant: mostly a small one."""
+    kind = maker.below(8)
+    if kind < 5:
+        return nodes.number(maker.below(10))
+    return nodes.number(
+        INTEGERS[maker.below(len(INTEGERS))] if kind < 7 else LARGE[maker.below(len(LARGE))]
+    )
+
+
+def integer(maker: Maker) -> Expr:
+    """A small whole number, not negative in most cases."""
+    return nodes.number(maker.below(10) if maker.below(8) < 7 else -maker.below(10))
+
+
+def string(maker: Maker) -> Expr:
+    """A string constant: mostly a word, now and then one with something awkward in it."""
+    kind = maker.below(8)
+    if kind < 5:
+        return nodes.string(WORDS[maker.below(len(WORDS))])
+    if kind < 7:
+        return nodes.string(_TEXTS[maker.below(len(_TEXTS))])
+    text = PIECES[maker.below(len(PIECES))] + WORDS[maker.below(len(WORDS))]
+    return nodes.string(string_bytes(text).decode("utf-8", "surrogateescape"))
+
+
+_TEXTS: Final = (
+    "",
+    "The quick brown fox",
+    "key=value; k2=v2",
+    "a,b,,c",
+    "  trim me  ",
+    "(a(b)c)",
+    "1e3",
+    "0b101",
+    " 12 ",
+    "x=1, y=-2.5",
+    "AbCdEf",
+    "THE (quick) fox",
+    "hello world from Luau",
+    "abcabcabc",
+)
+
+
+def boolean(maker: Maker) -> Expr:
+    """`true` or `false`; true is as simple as false, and runs more."""
+    return nodes.boolean(maker.below(3) < 2)
+
+
+CALLBACKS: Final[Mapping[tuple[str, int], Sequence[str]]] = {
+    ("order", 2): (
+        "function(a, b) return a < b end",
+        "function(a, b) return b < a end",
+        "function(a: number, b: number): boolean return (a % 3) < (b % 3) end",
+    ),
+    ("nil", 2): ("function(a, b) end", "function(a, b) BLOCK() end"),
+    ("any", 2): ("function(a, b) return b end", "function(a, b) return nil end"),
+    ("any", 1): ("function(a) return NUMBER end", "function(a) return type(a) end"),
+}
+"""Functions that library members call, by what they return and how many arguments they take."""
+
+LITERALS: Final[Mapping[str, tuple[float, Literal]]] = {
+    "number": (14, number),
+    "integer": (8, integer),
+    "string": (10, string),
+    "boolean": (3, boolean),
+    "array": (1, lambda maker: nodes.table([nodes.number(maker.below(10))])),
+    "strings": (1, lambda maker: nodes.table([nodes.string("a")])),
+    "map": (1, lambda maker: nodes.table((), {"a": nodes.number(maker.below(10))})),
+    "vector": (
+        1,
+        lambda maker: nodes.expr(*nodes.member("vector", ("zero", "one")[maker.below(2)])),
+    ),
+    "buffer": (
+        1,
+        lambda maker: nodes.call(
+            nodes.prefix(*nodes.member("buffer", "create")), [nodes.number(16)]
+        ),
+    ),
+    "optional": (1, lambda maker: nodes.nil()),
+    "any": (1, lambda maker: nodes.nil()),
+    "nil": (1, lambda maker: nodes.nil()),
+    "value": (1, number),
+    "scalar": (1, number),
+}
+"""The literals of each kind that has any, with weights; they need no variables and no room."""
+
+VARIABLES: Final[Mapping[str, float]] = {
+    "number": 16,
+    "integer": 10,
+    "string": 14,
+    "boolean": 4,
+    "array": 10,
+    "strings": 6,
+    "map": 8,
+    "object": 8,
+    "function": 4,
+    "buffer": 8,
+    "vector": 10,
+    "thread": 2,
+    "optional": 4,
+}
+"""How often an expression is a variable, where there is one of the kind."""
+
+CALLS: Final[Mapping[str, float]] = {
+    "number": 14,
+    "integer": 4,
+    "string": 12,
+    "boolean": 5,
+    "array": 3,
+    "strings": 2,
+    "map": 1,
+    "buffer": 1,
+    "vector": 8,
+    "thread": 0.2,
+    "optional": 4,
+}
+"""How often an expression is a call of a library member that returns the kind."""
+
+USER_CALLS: Final[Mapping[str, float]] = {"number": 8, "string": 6, "boolean": 4, "array": 3}
+"""How often an expression is a call of a function of the program, where there is one."""
+
+
+def read(variable: Variable) -> Expr:
+    """Return the value of a local variable."""
+    return nodes.expr("local", nodes.variable(variable.name))
+
+
+def a_variable(kind: str) -> Callable[[Maker, int, int], Expr | None]:
+    """Return what makes an expression of a variable, or None."""
+
+    def make(maker: Maker, size: int, room: int) -> Expr | None:
+        variable = maker.some(kind)
+        if variable is None:
+            return None
+        maker.made += 3
+        return read(variable)
+
+    return make
+
+
+def a_literal(literal: Literal) -> Callable[[Maker, int, int], Expr]:
+    """Return what makes a literal."""
+
+    def make(maker: Maker, size: int, room: int) -> Expr:
+        maker.made += 2
+        return literal(maker)
+
+    return make
+
+
+def a_user_call(kind: str) -> Callable[[Maker, int, int], Expr | None]:
+    """Return what makes a call of a function of the program, or None."""
+
+    def make(maker: Maker, size: int, room: int) -> Expr | None:
+        function = maker.some(f"-> {kind}")
+        if function is None or not maker.afford(function.cost):
+            return None
+        maker.made += 5
+        share = max(1, (size - 5) // max(1, len(function.parameters)))
+        arguments = [
+            maker.expression(parameter, share, room - 2, risky=True)
+            for parameter in function.parameters
+        ]
+        return nodes.call(nodes.prefix("local", nodes.variable(function.name)), arguments)
+
+    return make

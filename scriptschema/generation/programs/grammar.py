@@ -1,0 +1,283 @@
+"""The grammar: what there is to choose from, weighed as the options say, by kind and size.
+
+A grammar is made once for each set of options. Its tables hold functions that take a maker, a size
+and how many levels there is room for, and return an expression, or a list of statements, or None
+where the scope does not have what they need.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import cache
+from itertools import accumulate
+from typing import Any, Final, TypeAlias
+
+import attrs
+
+from scriptschema.generation.choices import Choices
+from scriptschema.generation.programs import arguments, calls, expressions, templates
+from scriptschema.generation.programs.idioms import IDIOMS, MODULE
+from scriptschema.generation.programs.maker import LARGEST, LEAF, LOOP, Maker, Producer
+from scriptschema.generation.programs.maker import Idiom as AskedIdiom
+from scriptschema.generation.programs.templates import Template
+from scriptschema.luau.library import SIGNATURES, Signature
+from scriptschema.messages import Expr, Stat
+
+Table: TypeAlias = tuple[Sequence[Producer], Sequence[float]]
+"""What to choose from, the simplest first, and the running sums of the weights."""
+
+LIBRARIES: Final = tuple(dict.fromkeys(signature.library or "globals" for signature in SIGNATURES))
+"""The libraries by name, and `globals`."""
+
+DECLARATIONS: Final = (
+    *("number", "integer", "string", "boolean", "array", "strings", "map", "buffer", "vector"),
+    *("thread", "optional"),
+)
+"""The kinds that an idiom of that name declares a variable of."""
+
+_DEEP: Final = 40
+"""With room for so many levels there is room for every idiom."""
+
+_SIZES: Final = (6, 9, 12, 16, 20, 25, 30, 36, 44, 54, 70, 90, 120, 160, 250)
+"""Idioms are told apart by these sizes."""
+
+
+@attrs.frozen(eq=False)
+class Idiom:
+    """An idiom: its template, weight, and the nodes that it takes to be of use."""
+
+    name: str
+    weight: float
+    template: Template
+
+    @property
+    def needs(self) -> Collection[str]:
+        """The kinds of which there must be variables."""
+        return self.template.needs
+
+    @property
+    def least(self) -> int:
+        """The nodes that it takes to be of use."""
+        return self.template.least
+
+    @property
+    def fixed(self) -> int:
+        """The nodes that it always has."""
+        return self.template.fixed
+
+    @property
+    def spend(self) -> int:
+        """What its holes spend together at most, if it is no wide one."""
+        return 6 + 7 * min(self.template.weight, 12)
+
+    def make(self, maker: Maker, size: int, room: int) -> list[Stat] | None:
+        """Return the statements, None where the scope lacks something."""
+        made: list[Stat] | None = self.template.make(maker, size, room)
+        return made
+
+
+@cache
+def idiom_of(name: str) -> Template:
+    """The compiled template of an idiom."""
+    return templates.statements(IDIOMS[name][1])
+
+
+@cache
+def expression_of(text: str) -> Template:
+    """The compiled template of an expression."""
+    return templates.expression(text)
+
+
+@cache
+def module() -> Template:
+    """The compiled template of the module."""
+    return templates.statements(MODULE)
+
+
+class Grammar:
+    """What a maker chooses from.
+
+    `idiom_weights` and `library_weights` have the weights by name; `wrong` is the share, of 256, of
+    arguments and operands that are wrong on purpose.
+    """
+
+    def __init__(
+        self,
+        idiom_weights: Mapping[str, float],
+        library_weights: Mapping[str, float],
+        wrong: float,
+        deterministic: bool,
+    ) -> None:
+        self.idiom_weights = idiom_weights
+        self.library_weights = library_weights
+        self.share = wrong
+        self.wrong = round(256 * wrong)
+        # An error that nobody catches ends the program.
+        self.wrong_unguarded = round(256 * wrong) if wrong > 0.5 else round(256 * wrong / 40)
+        self.deterministic = deterministic
+        self.ends = 26
+        self.kinds: Sequence[str] = tuple(
+            kind for kind in (*expressions.VARIABLES, "nil") if kind != "object"
+        )
+        self.callbacks = {
+            key: [expression_of(text).make for text in texts]
+            for key, texts in expressions.CALLBACKS.items()
+        }
+        self._idioms = [
+            Idiom(name, weight, idiom_of(name)) for name, weight in idiom_weights.items() if weight
+        ]
+        self._simplest_idiom = Idiom("print number", 1, idiom_of("print number"))
+        self._library = self._signatures(lambda signature: "fails" not in signature.marks)
+        self.simplest = {kind: self._simplest(kind) for kind in _KINDS}
+        self.expressions = {kind: self._expressions(kind) for kind in _KINDS}
+        self._tables: dict[
+            tuple[int, bool, bool, bool, bool, int], tuple[Sequence[Idiom], Any]
+        ] = {}
+
+    def swarm(self, choices: Choices) -> Grammar:
+        """Return this grammar without about half of the idioms and libraries."""
+
+        def kept(weights: Mapping[str, float]) -> dict[str, float]:
+            return {name: 0 if choices.below(2) else weight for name, weight in weights.items()}
+
+        return Grammar(
+            kept(self.idiom_weights), kept(self.library_weights), self.share, self.deterministic
+        )
+
+    # Expressions
+
+    def _signatures(self, wanted: Callable[[Signature], bool]) -> tuple[Sequence[Signature], Any]:
+        weighed = []
+        members: dict[str, int] = {}
+        for signature in SIGNATURES:
+            members[str(signature)] = members.get(str(signature), 0) + 1
+        for signature in SIGNATURES:
+            weight = self.library_weights[signature.library or "globals"]
+            if weight and wanted(signature) and _callable_here(signature):
+                weighed.append((weight / members[str(signature)], signature))
+        return calls.of_kind(weighed)
+
+    def _simplest(self, kind: str) -> Producer:
+        literal = expressions.LITERALS.get(kind)
+        if literal is not None:
+            return expressions.a_literal(literal[1])
+        if kind in arguments.CONSTANTS:
+            return _argument(kind)
+        return _template(expression_of(expressions.TEMPLATES[kind][0][1]))
+
+    def _expressions(self, kind: str) -> list[Table]:
+        """The tables for each size up to `LARGEST`."""
+        found: list[tuple[float, int, Producer]] = [(0, 0, self.simplest[kind])]
+        literal = expressions.LITERALS.get(kind)
+        if literal is not None:
+            found = [(literal[0], 2, self.simplest[kind])]
+        elif kind in arguments.CONSTANTS:
+            found = [(6, 2, self.simplest[kind])]
+        if kind in expressions.VARIABLES:
+            make = expressions.a_variable(kind)
+            found.append((expressions.VARIABLES[kind], 3, make))
+        for weight, text in expressions.TEMPLATES.get(kind, ()):
+            template = expression_of(text)
+            found.append((weight, template.least, _template(template)))
+        if kind in expressions.CALLS:
+            signatures, sums = self._signatures(
+                lambda s: (
+                    bool(s.results)
+                    and s.results[0] == kind
+                    and "varies" not in s.marks
+                    and len(s.results) == 1
+                )
+            )
+            if signatures:
+                found.append((expressions.CALLS[kind], 10, _library_call(signatures, sums)))
+        if kind in expressions.USER_CALLS:
+            found.append((expressions.USER_CALLS[kind], 8, expressions.a_user_call(kind)))
+        tables: list[Table] = []
+        for size in range(LARGEST + 1):
+            able = [(weight, make) for weight, least, make in found if least <= max(size, 2)]
+            able = able or [(1, self.simplest[kind])]
+            if not any(weight for weight, _ in able):
+                able = [(1, make) for _, make in able]
+            tables.append(
+                ([make for _, make in able], list(accumulate(weight for weight, _ in able)))
+            )
+        return tables
+
+    # Statements
+
+    def idioms(
+        self, maker: Maker, size: int, room: int, *, wide: bool
+    ) -> tuple[Sequence[Idiom], Any]:
+        """The idioms that can be afforded here; if it is to be a `wide` one, those with blocks."""
+        function = maker.scope.function
+        # A source that does not fill gets one table, so that its choices mean the same everywhere.
+        most = size if maker.fills else _SIZES[-1]
+        bucket = next((s for s in reversed(_SIZES) if s <= most), 0)
+        costly = function.times >= LOOP**2 or function.steps > maker.limit
+        key = bucket, function.loops > 0, costly, maker.scope.crowded, wide, min(room, _DEEP)
+        found = self._tables.get(key)
+        if found is None:
+            found = self._tables[key] = self._of(*key)
+        return found
+
+    def _of(
+        self, size: int, loop: bool, costly: bool, crowded: bool, wide: bool, room: int
+    ) -> tuple[Sequence[Idiom], Any]:
+        able = [
+            idiom
+            for idiom in self._idioms
+            if idiom.least <= size
+            and idiom.template.levels + LEAF < room
+            and (loop or not idiom.template.loop)
+            and not (costly and idiom.template.repeats)
+            and not (crowded and idiom.template.declares)
+        ]
+        if wide:
+            able = [idiom for idiom in able if idiom.template.weight >= 6] or able
+        able = able or [self._simplest_idiom]
+        return able, list(accumulate(idiom.weight for idiom in able))
+
+    def instead(self, maker: Maker, idiom: AskedIdiom, size: int, room: int) -> list[Stat]:
+        """What is made where an idiom lacks something: a variable of the kind that it needs."""
+        missing = [kind for kind in idiom.needs if not maker.scope.by_kind.get(kind)]
+        name = sorted(missing)[0] if missing else ""
+        if name not in DECLARATIONS or maker.scope.crowded:
+            name = "print number"
+        made: list[Stat] = idiom_of(name).make(maker, min(size, 12), room)
+        return made
+
+    def library_statement(self, maker: Maker, size: int, room: int) -> list[Stat]:
+        """A call of a library member whose results are printed."""
+        signatures, sums = self._library
+        if not signatures:
+            return []
+        return calls.statement(maker, signatures[maker.pick(sums)], size, room)
+
+
+_KINDS: Final = tuple(
+    dict.fromkeys([*expressions.LITERALS, *expressions.TEMPLATES, *arguments.CONSTANTS])
+)
+
+
+def _callable_here(signature: Signature) -> bool:
+    return str(signature) not in ("coroutine.yield", "randomseed")
+
+
+def _template(template: Template) -> Producer:
+    return template.make
+
+
+def _argument(kind: str) -> Producer:
+    make = arguments.MAKERS[kind]
+
+    def first(maker: Maker, size: int, room: int) -> Expr:
+        return make(maker, size, room)[0]
+
+    return first
+
+
+def _library_call(signatures: Sequence[Signature], sums: Sequence[float]) -> Producer:
+    def make(maker: Maker, size: int, room: int) -> Expr:
+        return calls.call(maker, signatures[maker.pick(sums)], size, room)
+
+    return make

@@ -1,0 +1,49 @@
+"""Templates: pieces of programs, written as Luau with holes, that make trees.
+
+A template is parsed once and compiled to functions that build its messages anew each time. These
+names of globals are holes:
+
+    NUMBER, STRING ...      an expression of that kind, any of `luau.library.KINDS`
+    some_number ...         a variable of that kind that is in scope; the same one if it says so
+                            twice, others with another ending: some_number_2
+    RANGE(1, 6)             an integer constant in that range
+    ONE_OF(a, b)            one of the expressions; the first is the simplest
+    RESULT                  an expression for the function around to return
+    BLOCK()                 statements, none or many
+    ALIAS()                 a type alias, where types are wanted
+    LIBRARY()               a call of any library member whose results are printed
+    if MAYBE then ... end   these statements, or none, in the scope around
+    if ONE_OF then ... elseif ONE_OF then ... end       the statements of one branch
+
+Types tell kinds: `local total: number` is a variable that later statements may use, and so are
+parameters. A variable without a type, or one that a `for` declares under a name that is no kind and
+`_` (`integer_i`), is the template's own. A local function with types may be called by others. The
+types themselves are replaced by annotations as the options want them.
+
+Fields and globals that Luau does not know get names of the program's own; `value` and `update` are
+the same everywhere: what every object has.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from scriptschema.generation.programs.templates import expressions as _expressions  # noqa: F401
+from scriptschema.generation.programs.templates import statements as _statements
+from scriptschema.generation.programs.templates.base import Compiler, Template
+
+__all__ = ["Template", "expression", "statements"]
+
+
+def expression(text: str) -> Template:
+    """Compile an expression. Raises parse.ParseError, ValueError for what is no template."""
+    compiler = Compiler(text, f"return {text}")
+    returned: Any = compiler.program.body[0].alternative
+    [value] = returned.list
+    return compiler.finish(compiler.compile(value, 0))
+
+
+def statements(text: str) -> Template:
+    """Compile statements. Raises parse.ParseError, ValueError for what is no template."""
+    compiler = Compiler(text, text)
+    return compiler.finish(_statements.stats(compiler, compiler.program.body, 0))

@@ -1,0 +1,295 @@
+"""The core of templates: what a compiled one is, and how plain messages are compiled.
+
+How the others are, `HANDLERS` tells, which `expressions.py` and `statements.py` fill.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final, TypeAlias, TypeVar
+from zlib import crc32
+
+import attrs
+
+from scriptschema.base import Message
+from scriptschema.generation.programs.maker import Maker
+from scriptschema.generation.programs.nodes import MAKE
+from scriptschema.generation.programs.scope import SELF, Variable
+from scriptschema.luau.library import KINDS
+from scriptschema.luau.parse import parse
+from scriptschema.messages import Local, Name, Type
+
+_SHARED: Final = ("value", "update", "text")
+"""What every object has."""
+
+OWN: Final = 64
+"""How many names of the program's own are used, for fields and globals."""
+
+
+class Frame:
+    """One use of a template: what its names stand for, and what is left to be spent.
+
+    `cost` is that of the functions made in it so far.
+    """
+
+    __slots__ = ("cost", "names", "room", "spare", "weight")
+
+    def __init__(self, spare: int, weight: int, room: int) -> None:
+        self.names: dict[int | str, Any] = {}
+        self.spare = spare
+        self.weight = weight
+        self.room = room
+        self.cost = 0
+
+    def take(self, maker: Maker, weight: int) -> int:
+        """What a hole of that weight may spend."""
+        part = maker.part(self.spare, weight, self.weight)
+        self.weight -= weight
+        self.spare -= part
+        return part
+
+
+Build: TypeAlias = Callable[[Maker, Frame], Any]
+"""Builds a part of a template, for one use of it."""
+
+Part: TypeAlias = tuple[Build, int, int]
+"""What may be left out, with the nodes that it always has and its holes' weight."""
+
+
+@attrs.frozen
+class Kind:
+    """What a type in a template says: a kind, or how a function is called."""
+
+    kind: str
+    parameters: tuple[str, ...] = ()
+    results: tuple[str, ...] = ()
+
+
+@attrs.define
+class Template:
+    """A compiled template.
+
+    `fixed` are the nodes that it always has, `weight` says how many holes share what is to be spent
+    beyond them, `heavy` what some of these take at least, `levels` how deep the deepest one stands.
+    `needs` are the kinds of which there must be variables, `declares` counts those that it adds.
+    `vararg`, `loop` and `returns`: it can only stand where `...`, a loop, and a function with
+    results of known kinds are around. `repeats`: it loops or makes a function.
+    """
+
+    text: str
+    fixed: int = 0
+    weight: int = 0
+    levels: int = 0
+    needs: set[str] = attrs.field(factory=set)
+    vararg: bool = False
+    loop: bool = False
+    returns: bool = False
+    repeats: bool = False
+    declares: int = 0
+    heavy: int = 0
+    _build: Any = None
+
+    @property
+    def least(self) -> int:
+        """The nodes that it takes to fill the holes with something."""
+        return self.fixed + 2 * min(self.weight, 12) + self.heavy
+
+    def fits(self, maker: Maker) -> bool:
+        """Whether the scope has what the template needs."""
+        scope = maker.scope
+        function = scope.function
+        return (
+            all(map(scope.by_kind.get, self.needs))
+            and (not self.vararg or function.vararg)
+            and (not self.loop or function.loops > 0)
+            and (not self.returns or function.results is not None)
+        )
+
+    def make(self, maker: Maker, size: int, room: int) -> Any:
+        """Return what the template makes, None if it does not fit: an Expr, or a list of Stat."""
+        if not self.fits(maker):
+            return None
+        maker.made += self.fixed
+        return self._build(maker, Frame(max(size - self.fixed, 0), self.weight, room))
+
+
+class Compiler:
+    """Compiles one template; `template` gathers what is found out on the way.
+
+    `loops` are around, `guarded` the functions whose errors are caught, by `id`.
+    """
+
+    def __init__(self, text: str, source: str) -> None:
+        self.template = Template(text)
+        result = parse(source)
+        self.program = result.tree.program
+        self.names = result.names
+        self.customs: dict[str, int] = {}
+        # So that templates do not use the same names for different things too often.
+        self.first_own = len(_SHARED) + crc32(text.encode()) % (OWN - 20)
+        self.loops = 0
+        self.guarded: set[int] = set()
+
+    def finish(self, build: Build) -> Template:
+        """Return the template whose root `build` builds."""
+        self.template._build = build
+        return self.template
+
+    def hole(self, level: int, weight: int) -> None:
+        """Take notice of a hole."""
+        self.template.weight += weight
+        self.template.levels = max(self.template.levels, level)
+
+    def part(self, compiled: Callable[[], Build]) -> Part:
+        """Compile something that may be left out."""
+        template = self.template
+        fixed, weight = template.fixed, template.weight
+        build = compiled()
+        found = build, template.fixed - fixed, template.weight - weight
+        template.fixed = fixed
+        return found
+
+    def one_of(self, parts: Sequence[Part]) -> Build:
+        """Build one of the parts; what the others would have spent is for the rest."""
+        total = sum(weight for *_, weight in parts)
+        self.template.heavy += sum(fixed for _, fixed, _ in parts) // len(parts)
+
+        def build(maker: Maker, frame: Frame) -> Any:
+            chosen, fixed, weight = parts[maker.below(len(parts))]
+            maker.made += fixed
+            frame.weight -= total - weight
+            return chosen(maker, frame)
+
+        return build
+
+    def compile(self, node: Message, level: int) -> Build:
+        """Return the function that builds a message; `level` is below the template's root."""
+        special = HANDLERS.get(node.__class__)
+        build = None if special is None else special(self, node, level)
+        return build or self.plain(node, level)
+
+    def plain(self, node: Message, level: int) -> Build:
+        """Build the message as it is, with its parts."""
+        self.template.fixed += 1
+        self.template.levels = max(self.template.levels, level)
+        make = MAKE[node.__class__]
+        values = [getattr(node, slot) for slot in node._slots]
+        parts: list[tuple[int, Build]] = []
+        for position, value in enumerate(values):
+            if isinstance(value, Message):
+                parts.append((position, self.compile(value, level + 1)))
+            elif isinstance(value, list):
+                parts.append((position, self.many(value, level + 1)))
+        if not parts:
+            return lambda maker, frame: make(*values)
+        if len(values) == 2 and [position for position, _ in parts] == [1]:
+            which, inner = values[0], parts[0][1]
+            return lambda maker, frame: make(which, inner(maker, frame))
+
+        def build(maker: Maker, frame: Frame) -> Any:
+            arguments = values.copy()
+            for position, part in parts:
+                arguments[position] = part(maker, frame)
+            return make(*arguments)
+
+        return build
+
+    def many(self, items: Sequence[Message], level: int) -> Build:
+        """Build a list."""
+        parts = [self.compile(item, level) for item in items]
+        return lambda maker, frame: [part(maker, frame) for part in parts]
+
+    # Names and kinds
+
+    def custom_global(self, node: Any) -> str:
+        """The name of a global that Luau does not know, if `node` holds one; else nothing."""
+        if node.which == "global_" and node.alternative.name.which == "custom":
+            text: str = self.names.customs[node.alternative.name.alternative]
+            return text
+        return ""
+
+    def custom(self, text: str) -> int:
+        """The index of a name of the program's own."""
+        if text in _SHARED:
+            return _SHARED.index(text)
+        return self.customs.setdefault(text, (self.first_own + len(self.customs)) % OWN)
+
+    def kind_of(self, type_: Type) -> Kind:
+        """What a type says."""
+        inner: Any = type_.alternative
+        match type_.which:
+            case "primitive":
+                return Kind(self.names.primitive(inner.kind))
+            case "class_":  # what Luau does not know
+                return Kind(self.names.class_(inner.kind))
+            case "function":
+                parameters = tuple(self.kind_of(part).kind for part in inner.args)
+                return Kind("function", parameters, tuple(self.kind_of(r).kind for r in inner.rets))
+        raise ValueError(f"a template's types are kinds: {self.template.text}")
+
+    def kinds_of(self, variables: Sequence[Local], types: Sequence[Type]) -> list[Kind | None]:
+        """The kinds of variables; None: the template's own."""
+        kinds: list[Kind | None] = [self.kind_of(type_) for type_ in types[: len(variables)]]
+        for variable in variables[len(kinds) :]:
+            word = self.names.local(variable.name).split("_")[0]
+            kinds.append(Kind(word) if word in KINDS and not types else None)
+        return kinds
+
+    def declare(self, variables: Sequence[Local], kinds: Sequence[Kind | None]) -> Build:
+        """Declare variables; the function returns them."""
+        self.template.fixed += len(variables)
+        self.template.declares += len(variables)
+        indexes = [variable.name for variable in variables]
+        make = MAKE[Local]
+
+        def build(maker: Maker, frame: Frame) -> list[Local]:
+            made = []
+            for index, kind in zip(indexes, kinds, strict=True):
+                if index == SELF:  # a parameter of this name
+                    made.append(make(SELF))
+                    continue
+                name = frame.names[index] = maker.scope.declare()
+                made.append(make(name))
+                if kind is not None:
+                    maker.scope.publish(
+                        Variable(name, kind.kind, False, kind.parameters, kind.results, frame.cost)
+                    )
+            return made
+
+        return build
+
+
+HandlerT = TypeVar("HandlerT", bound=Callable[[Compiler, Any, int], Build | None])
+
+HANDLERS: Final[dict[type[Message], Callable[[Compiler, Any, int], Build | None]]] = {}
+"""How messages are compiled that are not plain; None: this one is."""
+
+
+def handles(*classes: type[Message]) -> Callable[[HandlerT], HandlerT]:
+    """Let a function compile messages of these classes."""
+
+    def register(handler: HandlerT) -> HandlerT:
+        HANDLERS.update(dict.fromkeys(classes, handler))
+        return handler
+
+    return register
+
+
+@handles(Name)
+def name(compiler: Compiler, node: Name, _: int) -> Build | None:
+    """A name of the program's own."""
+    if node.which != "custom":
+        return None
+    compiler.template.fixed += 1
+    make, index = MAKE[Name], compiler.custom(compiler.names.customs[node.alternative])
+    return lambda maker, frame: make("custom", index)
+
+
+@handles(Local)
+def local(compiler: Compiler, node: Local, _: int) -> Build:
+    """A use of a variable; declarations are built where they stand."""
+    compiler.template.fixed += 1
+    make, index = MAKE[Local], node.name
+    if index == SELF:
+        return lambda maker, frame: make(SELF)
+    return lambda maker, frame: make(frame.names[index])

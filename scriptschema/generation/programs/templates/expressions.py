@@ -1,0 +1,180 @@
+"""Expressions in templates: the holes, and what is special about operands, texts and calls."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any, Final, cast
+
+from scriptschema.base import Message
+from scriptschema.generation.programs import nodes
+from scriptschema.generation.programs.maker import Maker
+from scriptschema.generation.programs.nodes import MAKE
+from scriptschema.generation.programs.scope import Variable
+from scriptschema.generation.programs.templates.base import Build, Compiler, Frame, handles
+from scriptschema.luau.library import KINDS
+from scriptschema.messages import (
+    Expr,
+    ExprBinary,
+    ExprCall,
+    ExprGlobal,
+    ExprInterpString,
+    ExprPrefix,
+    ExprUnary,
+    LValue,
+    Name,
+)
+
+HOLES: Final = {kind.upper(): kind for kind in KINDS}
+
+_CATCHING: Final = frozenset(["pcall", "xpcall", "create"])
+"""Whose functions may fail: those of `coroutine.create` fail in `coroutine.resume`."""
+
+_NOT_RISKY: Final = frozenset(
+    [ExprBinary.Op.And, ExprBinary.Op.Or, ExprBinary.Op.CompareEq, ExprBinary.Op.CompareNe]
+)
+
+
+@handles(Expr, ExprPrefix, LValue)
+def holder(compiler: Compiler, node: Any, level: int) -> Build | None:
+    """An Expr, ExprPrefix or LValue: what a hole can stand in."""
+    if node.which == "call" and node.alternative.func.which == "global_":
+        return call_hole(compiler, node, level)
+    if node.which == "varargs":
+        compiler.template.vararg = True
+    text = compiler.custom_global(node)
+    cls = node.__class__
+    if text.startswith("some_"):
+        return some(compiler, text, cls)
+    if text == "RESULT":
+        compiler.hole(level, 1)
+        compiler.template.returns = True
+        return lambda maker, frame: maker.expression(
+            (maker.scope.function.results or ("any",))[0],
+            frame.take(maker, 1),
+            frame.room - level,
+        )
+    kind = HOLES.get(text)
+    return kind_hole(compiler, kind, level, cls) if kind else None
+
+
+def kind_hole(
+    compiler: Compiler, kind: str, level: int, cls: type[Message] = Expr, risky: bool = False
+) -> Build:
+    """An expression of a kind."""
+    if cls is ExprPrefix:
+        compiler.hole(level + 2, 1)
+        compiler.template.fixed += 2
+        return lambda maker, frame: nodes.as_prefix(
+            maker.expression(kind, frame.take(maker, 1), frame.room - level - 2)
+        )
+    compiler.hole(level, 1)
+    return lambda maker, frame: maker.expression(
+        kind, frame.take(maker, 1), frame.room - level, risky=risky
+    )
+
+
+def some(compiler: Compiler, text: str, cls: type[Message]) -> Build:
+    """A variable of a kind that is in scope already."""
+    kind = text.split("_")[1]
+    compiler.template.needs.add(kind)
+    compiler.template.fixed += 3
+    make = MAKE[cls]
+
+    def build(maker: Maker, frame: Frame) -> Any:
+        variable = frame.names.get(text)
+        if variable is None:
+            # `Template.fits` has seen that there is one.
+            variable = frame.names[text] = cast(Variable, maker.some(kind))
+        if variable.is_global:
+            return make("global_", MAKE[ExprGlobal](MAKE[Name]("custom", variable.name)))
+        return make("local", nodes.variable(variable.name))
+
+    return build
+
+
+def call_hole(compiler: Compiler, node: Any, level: int) -> Build | None:
+    """A hole that is written as a call."""
+    call: ExprCall = node.alternative
+    text = compiler.custom_global(call.func)
+    if text == "RANGE":
+        low, high = (cast(Any, argument.alternative).val for argument in call.args)
+        compiler.template.fixed += 2
+        return lambda maker, frame: nodes.number(low + maker.below(high - low + 1))
+    if text == "ONE_OF":
+        return compiler.one_of(
+            [compiler.part(partial(compiler.compile, a, level)) for a in call.args]
+        )
+    return None
+
+
+@handles(ExprBinary)
+def binary(compiler: Compiler, node: Any, level: int) -> Build | None:
+    """An operation; arithmetic and order have risky operands."""
+    if node.op in _NOT_RISKY:
+        return None
+    make, op = MAKE[node.__class__], node.op
+    compiler.template.fixed += 1
+    left, right = (operand(compiler, side, level + 1) for side in (node.left, node.right))
+    return lambda maker, frame: make(op, left(maker, frame), right(maker, frame))
+
+
+def operand(compiler: Compiler, node: Expr, level: int) -> Build:
+    """An operand, which may be of another kind on purpose."""
+    kind = HOLES.get(compiler.custom_global(node))
+    if kind is not None:
+        return kind_hole(compiler, kind, level, risky=True)
+    return compiler.compile(node, level)
+
+
+@handles(ExprUnary)
+def unary(compiler: Compiler, node: ExprUnary, level: int) -> Build | None:
+    """A minus before a constant would be a constant of its own."""
+    make, op = MAKE[ExprUnary], node.op
+    compiler.template.fixed += 1
+    inner = operand(compiler, node.expr, level + 1)
+
+    def build(maker: Maker, frame: Frame) -> Any:
+        value = inner(maker, frame)
+        if op == ExprUnary.Op.Minus and value.which == "number" and value.alternative.val > 0:
+            value = nodes.number(-value.alternative.val)
+        return make(op, value)
+
+    return build
+
+
+@handles(ExprInterpString)
+def interpolation(compiler: Compiler, node: ExprInterpString, level: int) -> Build | None:
+    """A string constant in braces needs parentheses, or it would be text."""
+    make, parts = MAKE[ExprInterpString], node.parts
+    compiler.template.fixed += 1
+    builds = [(part.which == "string", compiler.compile(part, level + 1)) for part in parts]
+
+    def build(maker: Maker, frame: Frame) -> Any:
+        made = []
+        for is_text, part in builds:
+            value = part(maker, frame)
+            grouped = not is_text and value.which == "string"
+            made.append(nodes.group(value) if grouped else value)
+        return make(made)
+
+    return build
+
+
+@handles(ExprCall)
+def call(compiler: Compiler, node: ExprCall, level: int) -> Build | None:
+    """A call that catches errors says so to the functions that it is given."""
+    callee: Any = node.func.alternative
+    name = callee.name if node.func.which == "global_" else getattr(callee, "index", None)
+    text = ""
+    if name is not None and name.which == "builtin":
+        text = (
+            compiler.names.global_(name)
+            if node.func.which == "global_"
+            else compiler.names.field(name, compiler.names.owner(callee.expr))
+        )
+    if text not in _CATCHING:
+        return None
+    for argument in node.args:
+        if argument.which == "function":
+            compiler.guarded.add(id(argument.alternative))
+    return None

@@ -1,0 +1,254 @@
+"""Statements and functions in templates: what declares variables, loops, and the holes for more."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+from scriptschema.generation.programs import nodes
+from scriptschema.generation.programs.maker import LEAF, LOOP, Maker
+from scriptschema.generation.programs.nodes import MAKE
+from scriptschema.generation.programs.scope import Variable
+from scriptschema.generation.programs.templates.base import Build, Compiler, Frame, Part, handles
+from scriptschema.messages import (
+    ExprFunction,
+    Stat,
+    StatBlock,
+    StatFor,
+    StatForIn,
+    StatFunction,
+    StatIf,
+    StatLocal,
+    StatLocalFunction,
+    StatRepeat,
+    StatWhile,
+)
+
+_BLOCK_WEIGHT: Final = 6
+"""A block gets so many times what an expression gets."""
+
+_LEVELS: Final = {"LIBRARY": 14}
+"""How many levels there are to the arguments' simplest expressions, at most."""
+
+_HEAVY: Final = {"LIBRARY": 16, "ALIAS": 6}
+"""The nodes that these take at least."""
+
+_NOTHING: Final[Part] = (lambda maker, frame: [], 0, 0)
+
+_STATEMENT_HOLES: Final[dict[str, Callable[[Maker, int, int], list[Stat]]]] = {
+    "BLOCK": lambda maker, size, room: maker.statements(size, room) if room > LEAF + 4 else [],
+    "ALIAS": lambda maker, size, room: maker.annotations.alias(maker, size, room),
+    "LIBRARY": lambda maker, size, room: maker.grammar.library_statement(maker, size, room),
+}
+
+
+@handles(ExprFunction)
+def function_of(compiler: Compiler, node: ExprFunction, level: int) -> Build:
+    """Compile a function; what is made in it must suit it, not the function around."""
+    template = compiler.template
+    template.fixed += 1
+    template.repeats = True
+    vararg, guarded = node.vararg, id(node) in compiler.guarded
+    kinds = compiler.kinds_of(node.args, node.types)
+    results = tuple(compiler.kind_of(type_).kind for type_ in node.rettypes)
+    outside = template.vararg, template.loop, template.returns
+    loops, compiler.loops = compiler.loops, 0
+    declare = compiler.declare(node.args, kinds)
+    body = stats(compiler, node.body.body, level + 2)
+    template.fixed += 1
+    compiler.loops = loops
+    template.vararg, template.loop, template.returns = outside
+    make, block = MAKE[ExprFunction], nodes.block
+    words = [kind.kind if kind else None for kind in kinds]
+
+    def build(maker: Maker, frame: Frame) -> Any:
+        def inside() -> ExprFunction:
+            typed = maker.annotations.function(
+                maker, words, vararg, results, frame.room - level - 1
+            )
+            variables = declare(maker, frame)
+            statements = block(body(maker, frame))
+            made: ExprFunction = make(
+                typed[0], typed[1], variables, vararg, statements, typed[2], typed[3]
+            )
+            return made
+
+        made, cost = maker.function(inside, vararg=vararg, results=results or None, guarded=guarded)
+        frame.cost += cost
+        return made
+
+    return build
+
+
+@handles(StatLocalFunction)
+def local_function(compiler: Compiler, node: StatLocalFunction, level: int) -> Build:
+    """A local function. What is put into its body does not call it, which might never end."""
+    compiler.template.fixed += 1
+    kinds = compiler.kinds_of(node.func.args, node.func.types)
+    results = tuple(compiler.kind_of(type_).kind for type_ in node.func.rettypes)
+    is_public = bool(results) and all(kinds) and not node.func.vararg
+    parameters = tuple(kind.kind for kind in kinds if kind)
+    declare = compiler.declare([node.var], [None])
+    function = function_of(compiler, node.func, level + 1)
+    make = MAKE[StatLocalFunction]
+
+    def build(maker: Maker, frame: Frame) -> Any:
+        [variable] = declare(maker, frame)
+        outer, frame.cost = frame.cost, 0
+        made = make(variable, function(maker, frame))
+        if is_public:
+            for kind in ("function", f"-> {results[0]}"):
+                maker.scope.publish(
+                    Variable(variable.name, kind, False, parameters, results, frame.cost)
+                )
+        frame.cost += outer
+        return made
+
+    return build
+
+
+@handles(StatFunction)
+def function_statement(compiler: Compiler, node: StatFunction, level: int) -> Build:
+    """A function that is a global or a field, or a method."""
+    compiler.template.fixed += 1
+    target = compiler.compile(node.var, level + 1)
+    function = function_of(compiler, node.func, level + 1)
+    make, method = MAKE[StatFunction], node.self_
+    return lambda maker, frame: make(target(maker, frame), function(maker, frame), method)
+
+
+def stats(compiler: Compiler, body: Sequence[Stat], level: int) -> Build:
+    """Build statements in the scope that is open."""
+    parts = [stat(compiler, statement, level) for statement in body]
+
+    def build(maker: Maker, frame: Frame) -> list[Stat]:
+        made: list[Stat] = []
+        for many, part in parts:
+            if many:
+                made += part(maker, frame)
+            else:
+                made.append(part(maker, frame))
+        return made
+
+    return build
+
+
+def stat(compiler: Compiler, node: Stat, level: int) -> tuple[bool, Build]:
+    """Compile a statement; also say whether it becomes a list of statements."""
+    inner: Any = node.alternative
+    if node.which in ("break_", "continue_") and not compiler.loops:
+        compiler.template.loop = True
+    if node.which == "call" and inner.expr.func.which == "global_":
+        text = compiler.custom_global(inner.expr.func)
+        if text in _STATEMENT_HOLES:
+            return True, statement_hole(compiler, text, level)
+    if node.which == "if_" and inner.cond.which == "global_":
+        text = compiler.custom_global(inner.cond)
+        if text == "MAYBE":
+            return True, compiler.one_of([_NOTHING, *branches(compiler, inner, level)])
+        if text == "ONE_OF":
+            return True, compiler.one_of(branches(compiler, inner, level))
+    return False, compiler.compile(node, level)
+
+
+def branches(compiler: Compiler, node: StatIf, level: int) -> list[Part]:
+    """Compile the branches of an `if`, to take the statements of one."""
+    found = [compiler.part(lambda: stats(compiler, node.then.body, level))]
+    if node.which == "elseif":
+        found += branches(compiler, node.alternative, level)
+    elif node.which:
+        other: Any = node.alternative
+        found.append(compiler.part(lambda: stats(compiler, other.body, level)))
+    return found
+
+
+def statement_hole(compiler: Compiler, text: str, level: int) -> Build:
+    """What becomes statements."""
+    weight = _BLOCK_WEIGHT if text == "BLOCK" else 2
+    compiler.hole(level + _LEVELS.get(text, 0), weight)
+    compiler.template.heavy += _HEAVY.get(text, 0)
+    make = _STATEMENT_HOLES[text]
+    return lambda maker, frame: make(maker, frame.take(maker, weight), frame.room - level + 1)
+
+
+@handles(StatBlock)
+def block(compiler: Compiler, node: StatBlock, level: int) -> Build:
+    """A block, with a scope of its own."""
+    compiler.template.fixed += 1
+    body = stats(compiler, node.body, level + 1)
+    make = nodes.block
+
+    def build(maker: Maker, frame: Frame) -> Any:
+        mark = maker.scope.open()
+        made = make(body(maker, frame))
+        maker.scope.close(mark)
+        return made
+
+    return build
+
+
+@handles(StatLocal)
+def local_statement(compiler: Compiler, node: StatLocal, level: int) -> Build:
+    """Local variables; their values do not see them."""
+    compiler.template.fixed += 1
+    values = compiler.many(node.values, level + 1)
+    kinds = compiler.kinds_of(node.vars, node.types)
+    words = [kind.kind if kind else None for kind in kinds]
+    declare = compiler.declare(node.vars, kinds)
+    make = MAKE[StatLocal]
+
+    def build(maker: Maker, frame: Frame) -> Any:
+        made = values(maker, frame)
+        types = maker.annotations.local(maker, words, frame.room - level - 1)
+        return make(declare(maker, frame), made, types)
+
+    return build
+
+
+@handles(StatFor, StatForIn, StatWhile, StatRepeat)
+def loop(compiler: Compiler, node: Any, level: int) -> Build:
+    """A loop of any kind: its body runs several times, in a scope with its variables."""
+    template = compiler.template
+    template.fixed += 2
+    template.repeats = True
+    cls = node.__class__
+    make = MAKE[cls]
+    heads = [slot for slot in node._slots if slot not in ("body", "var", "vars")]
+    before = [(slot, head(compiler, getattr(node, slot), level + 1)) for slot in heads]
+    variables = getattr(node, "vars", None) or ([node.var] if cls is StatFor else [])
+    declare = compiler.declare(variables, compiler.kinds_of(variables, ()))
+    compiler.loops += 1
+    body = stats(compiler, node.body.body, level + 2)
+    compiler.loops -= 1
+    slots, until = node._slots, cls is StatRepeat
+
+    def build(maker: Maker, frame: Frame) -> Any:
+        scope = maker.scope
+        function, mark = scope.function, scope.open()
+        made = {} if until else {slot: part(maker, frame) for slot, part in before}
+        declared = declare(maker, frame)
+        times = function.times
+        function.loops += 1
+        function.times = times * LOOP
+        made["body"] = nodes.block(body(maker, frame))
+        function.loops -= 1
+        function.times = times
+        if until:
+            made["cond"] = before[0][1](maker, frame)
+        if declared:
+            made["vars" if "vars" in slots else "var"] = (
+                declared if "vars" in slots else declared[0]
+            )
+        scope.close(mark)
+        return make(*[made[slot] for slot in slots])
+
+    return build
+
+
+def head(compiler: Compiler, value: Any, level: int) -> Build:
+    """What a loop evaluates: an expression, several, or nothing."""
+    if value is None:
+        return lambda maker, frame: None
+    return (
+        compiler.many(value, level) if isinstance(value, list) else compiler.compile(value, level)
+    )

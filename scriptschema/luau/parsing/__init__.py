@@ -1,0 +1,1 @@
+"""How `luau.parse` reads types, expressions and statements."""

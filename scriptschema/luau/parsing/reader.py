@@ -1,0 +1,244 @@
+"""The reader: the token it is at, errors, losses, scopes, and the driver of the parser.
+
+Reading is recursive descent without recursion: what can nest is a generator that yields the part
+to be read next and is sent what it became, and `Reader.run` keeps the open ones in a list.
+Depth costs memory, up to `MAX_NESTING`, and never a RecursionError; time is linear.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from typing import Any, Final, NoReturn, TypeAlias
+
+import attrs
+
+from scriptschema.luau.lexer import Source, tokenize
+from scriptschema.luau.literals import string_value, unescape
+from scriptschema.luau.names import NameReader
+from scriptschema.messages import ExprGlobal, ExprLocal, Local
+
+MAX_NESTING: Final = 200_000
+"""How many readings may wait for another: a bound on memory, far above what Luau compiles."""
+
+
+@attrs.frozen
+class Loss:
+    """Something of a source that the tree does not say as the source does.
+
+    `source` is `program` or `module`; lines and columns count from 1, columns in characters. `what`
+    names what stands there and `how` says what became of it.
+    """
+
+    source: str
+    line: int
+    column: int
+    what: str
+    how: str
+
+    def __str__(self) -> str:
+        return f"{self.line}:{self.column}: {self.what}: {self.how}"
+
+
+class ParseError(ValueError):
+    """A source that is not Luau.
+
+    `source` is `program` or `module`; `line` and `column` count from 1. `expected` says what could
+    have stood there, `found` what does.
+    """
+
+    def __init__(self, source: str, line: int, column: int, expected: str, found: str) -> None:
+        super().__init__(source, line, column, expected, found)
+        self.source = source
+        self.line = line
+        self.column = column
+        self.expected = expected
+        self.found = found
+
+    def __str__(self) -> str:
+        return f"{self.line}:{self.column}: expected {self.expected}, found {self.found}"
+
+
+Reading: TypeAlias = Generator[Any, Any, Any]
+"""Reads a part of the source: yields the parts in it that can nest, returns what it became."""
+
+
+class Reader:
+    """The state of reading one source.
+
+    The grammar is functions of the reader `r`. `expression` and `block` are those of them that what
+    is read in an expression or a block needs in turn: types have `typeof`, functions their bodies.
+    """
+
+    def __init__(
+        self,
+        label: str,
+        text: str | bytes,
+        names: NameReader,
+        losses: list[Loss],
+        *,
+        expression: Callable[[Reader], Reading],
+        block: Callable[[Reader], Reading],
+    ) -> None:
+        self.expression = expression
+        self.block = block
+        if isinstance(text, bytes):
+            text = text.decode("utf-8", "surrogateescape")
+        self.label = label
+        self.source = Source(text)
+        try:
+            text.encode("utf-8", "surrogateescape")
+        except UnicodeEncodeError as error:
+            line, column = self.source.position(error.start)
+            found = ascii(text[error.start])
+            raise ParseError(label, line, column, "a character of UTF-8", found) from None
+        tokens = tokenize(text)
+        self.kinds = tokens.kinds
+        self.texts = tokens.texts
+        self.starts = tokens.starts
+        self.problem = tokens.problem
+        self.names = names
+        self.losses = losses
+        self.index = 0
+        self.kind = self.kinds[0]
+        self.in_scope: dict[str, int] = {}  # by local name: how many of them are in scope
+        self.scopes: list[list[str]] = []
+        self.generics_in_scope: dict[str, int] = {}
+        self.aliases = {  # Luau lets a type be used before its declaration
+            text
+            for word, kind, text in zip(self.texts, self.kinds[1:], self.texts[1:], strict=False)
+            if word == "type" and kind == "name"
+        }
+        self.identifiers = set(self.texts)
+        for start, comment in tokens.comments:
+            what = "directive" if comment.startswith("--!") else "comment"
+            self.lose_at(start, what, "left out")
+
+    # Tokens
+
+    def advance(self) -> None:
+        """Go past the token."""
+        self.index += 1
+        self.kind = self.kinds[self.index]
+
+    def take(self) -> str:
+        """The text of the token, which is done with."""
+        text = self.texts[self.index]
+        self.index += 1
+        self.kind = self.kinds[self.index]
+        return text
+
+    def skip(self, kind: str) -> bool:
+        """Go past a token of this kind, if it is there; return whether it was."""
+        if self.kind != kind:
+            return False
+        self.advance()
+        return True
+
+    def expect(self, kind: str, purpose: str) -> None:
+        """Go past a token that must be here; `purpose` goes on from its name in the error."""
+        if self.kind != kind:
+            self.fail(f"`{kind}` {purpose}")
+        self.advance()
+
+    def close(self, kind: str, opening: int) -> None:
+        """Go past the token that closes the one at index `opening`."""
+        if self.kind != kind:
+            line, column = self.source.position(self.starts[opening])
+            text = self.texts[opening]
+            self.fail(f"`{kind}` to close the `{text}` at {line}:{column}")
+        self.advance()
+
+    def name(self, purpose: str) -> str:
+        """The name that must be here; `purpose` goes on from "a name" in the error."""
+        if self.kind != "name":
+            self.fail(f"a name {purpose}")
+        return self.take()
+
+    def fail(self, expected: str, index: int | None = None) -> NoReturn:
+        """Raise the ParseError of what was expected at the token at `index`, or here."""
+        index = self.index if index is None else index
+        line, column = self.source.position(self.starts[index])
+        text = self.texts[index]
+        kind = self.kinds[index]
+        if kind == "eof":
+            found = "the end of the source"
+        else:
+            shown = text if len(text) <= 40 else text[:37] + "..."
+            found = f"`{shown.splitlines()[0]}`" if shown.strip() else repr(text)
+        if kind == "error" and self.problem:
+            found += f" ({self.problem})"
+        raise ParseError(self.label, line, column, expected, found)
+
+    def lose(self, index: int, what: str, how: str) -> None:
+        """Note that what stands at the token at `index` is not in the tree as it is here."""
+        self.lose_at(self.starts[index], what, how)
+
+    def lose_at(self, offset: int, what: str, how: str) -> None:
+        """Note that what stands at this offset is not in the tree as it is here."""
+        line, column = self.source.position(offset)
+        self.losses.append(Loss(self.label, line, column, what, how))
+
+    # Scopes
+
+    def open(self, *declared: str) -> None:
+        """Begin a scope with these locals."""
+        self.scopes.append([])
+        for name in declared:
+            self.declare(name)
+
+    def shut(self) -> None:
+        """End the innermost scope."""
+        for name in self.scopes.pop():
+            self.in_scope[name] -= 1
+
+    def declare(self, name: str) -> Local:
+        """Bring a local into scope from here on."""
+        self.scopes[-1].append(name)
+        self.in_scope[name] = self.in_scope.get(name, 0) + 1
+        return Local(name=self.names.local(name))
+
+    def variable(self, name: str) -> ExprLocal | ExprGlobal:
+        """What a name means where it stands as a variable."""
+        if self.in_scope.get(name):
+            return ExprLocal(var=Local(name=self.names.local(name)))
+        return ExprGlobal(name=self.names.global_(name))
+
+    # The driver
+
+    def run(self, reading: Reading) -> Any:
+        """Run a reading and those that it needs."""
+        waiting: list[Reading] = []
+        value = None
+        while True:
+            try:
+                part = reading.send(value)
+            except StopIteration as stop:
+                value = stop.value
+                if not waiting:
+                    return value
+                reading = waiting.pop()
+            else:
+                if len(waiting) == MAX_NESTING:
+                    self.fail("less nesting")
+                waiting.append(reading)
+                reading = part
+                value = None
+
+    # Literals
+
+    def string(self) -> str:
+        """The value of the string constant here."""
+        return self.decode(string_value, self.texts[self.index])
+
+    def text(self) -> str:
+        """The value of the piece of an interpolated string here."""
+        return self.decode(unescape, self.texts[self.index][1:-1])
+
+    def decode(self, value: Callable[[str], str], text: str) -> str:
+        """The value of the text of the token, which is done with."""
+        try:
+            decoded = value(text)
+        except ValueError as error:
+            self.fail(f"an escape sequence of Luau, not {error}")
+        self.advance()
+        return decoded

@@ -1,0 +1,407 @@
+"""Statements and blocks."""
+
+from __future__ import annotations
+
+import copy
+import re
+from collections.abc import Callable
+from typing import Any, Final
+
+from scriptschema.base import INT32_MAX, INT32_MIN
+from scriptschema.luau.operators import COMPOUND
+from scriptschema.luau.parsing.expressions import (
+    SUFFIXES,
+    as_expr,
+    as_prefix,
+    read_attributes,
+    read_expression,
+    read_expressions,
+    read_primary,
+)
+from scriptschema.luau.parsing.functions import by_position, read_function_body
+from scriptschema.luau.parsing.reader import Reader, Reading
+from scriptschema.luau.parsing.type_annotations import (
+    read_generics,
+    read_type,
+    shut_generics,
+    typename,
+)
+from scriptschema.messages import (
+    Expr,
+    ExprBinary,
+    ExprCall,
+    ExprGlobal,
+    ExprIndexExpr,
+    ExprIndexName,
+    ExprLocal,
+    ExprPrefix,
+    Local,
+    LValue,
+    Stat,
+    StatAssign,
+    StatBlock,
+    StatBreak,
+    StatCall,
+    StatCompoundAssign,
+    StatContinue,
+    StatFor,
+    StatForIn,
+    StatFunction,
+    StatIf,
+    StatLocal,
+    StatLocalFunction,
+    StatRepeat,
+    StatRequireIntoLocalHelper,
+    StatReturn,
+    StatTypeAlias,
+    StatWhile,
+    Typename,
+)
+
+_COMPOUND: Final = {text: op for op, text in COMPOUND.items()} | {"//=": None}  # not in the schema
+_BLOCK_ENDS: Final = frozenset({"end", "else", "elseif", "until", "eof"})
+_GO_ON_FROM_NAME: Final = SUFFIXES | {"=", ","} | _COMPOUND.keys()
+_MODULE: Final = re.compile(r"""["']\./module(0|-?[1-9][0-9]{0,9})["']""")
+_LVALUE: Final = {field.type: name for name, field in LValue.FIELDS.items()}
+
+
+def _as_lvalue(node: Any) -> LValue:
+    return LValue(**{_LVALUE[type(node)]: node})
+
+
+def read_block(r: Reader) -> Reading:
+    """Statements up to what ends a block. The scope is the caller's."""
+    body: list[Stat] = []
+    while r.kind not in _BLOCK_ENDS:
+        if r.skip("break"):
+            stat = Stat(break_=StatBreak())
+        else:
+            stat = yield _STATEMENTS.get(r.kind, _read_other_statement)(r)
+        r.skip(";")
+        if stat is None:
+            continue
+        body.append(stat)
+        if stat.which in ("return_", "break_", "continue_"):
+            break
+    return StatBlock(body=body)
+
+
+def _read_scoped_block(r: Reader) -> Reading:
+    r.open()
+    block = yield read_block(r)
+    r.shut()
+    return block
+
+
+def _read_do_statement(r: Reader) -> Reading:
+    opening = r.index
+    r.advance()
+    block = yield _read_scoped_block(r)
+    r.close("end", opening)
+    return Stat(block=block)
+
+
+def _read_if_statement(r: Reader) -> Reading:
+    clauses = []
+    otherwise = None
+    while True:
+        opening = r.index
+        r.advance()  # past `if` or `elseif`
+        cond = yield read_expression(r)
+        r.expect("then", "after the condition")
+        clauses.append((cond, (yield _read_scoped_block(r))))
+        if r.kind != "elseif":
+            break
+    if r.kind == "else":
+        opening = r.index
+        r.advance()
+        otherwise = yield _read_scoped_block(r)
+    r.close("end", opening)
+    cond, then = clauses.pop()
+    node = StatIf(cond=cond, then=then, else_=otherwise)
+    while clauses:
+        cond, then = clauses.pop()
+        node = StatIf(cond=cond, then=then, elseif=node)
+    return Stat(if_=node)
+
+
+def _read_while_statement(r: Reader) -> Reading:
+    opening = r.index
+    r.advance()
+    cond = yield read_expression(r)
+    r.expect("do", "after the condition")
+    body = yield _read_scoped_block(r)
+    r.close("end", opening)
+    return Stat(while_=StatWhile(cond=cond, body=body))
+
+
+def _read_repeat_statement(r: Reader) -> Reading:
+    opening = r.index
+    r.advance()
+    r.open()
+    body = yield read_block(r)
+    r.close("until", opening)
+    cond = yield read_expression(r)
+    r.shut()
+    return Stat(repeat=StatRepeat(body=body, cond=cond))
+
+
+def _read_return_statement(r: Reader) -> Reading:
+    r.advance()
+    values: list[Expr] = []
+    if r.kind not in _BLOCK_ENDS and r.kind != ";":
+        values = yield read_expressions(r)
+    return Stat(return_=StatReturn(list=values))
+
+
+def _read_for_statement(r: Reader) -> Reading:
+    opening = r.index
+    r.advance()
+    names, types = yield _read_bindings(r, "of the loop's variable")
+    for index, type_ in types:
+        if type_ is not None:
+            r.lose(index, "type of a loop's variable", "left out")
+    if len(names) == 1 and r.skip("="):
+        from_ = yield read_expression(r)
+        r.expect(",", "and the loop's last value")
+        to = yield read_expression(r)
+        step = (yield read_expression(r)) if r.skip(",") else None
+        r.expect("do", "after the loop's range")
+        r.open()
+        var = r.declare(names[0])
+        body = yield read_block(r)
+        stat = Stat(for_=StatFor(var=var, from_=from_, to=to, step=step, body=body))
+    else:
+        r.expect("in", "or a further name" if len(names) > 1 else "or `=`")
+        values = yield read_expressions(r)
+        r.expect("do", "after the values to go through")
+        r.open()
+        variables = [r.declare(name) for name in names]
+        body = yield read_block(r)
+        stat = Stat(for_in=StatForIn(vars=variables, values=values, body=body))
+    r.shut()
+    r.close("end", opening)
+    return stat
+
+
+def _read_local_statement(r: Reader) -> Reading:
+    r.advance()
+    if r.kind == "function":
+        return (yield _read_local_function(r))
+    return (yield _read_local_variables(r))
+
+
+def _read_local_function(r: Reader) -> Reading:
+    opening = r.index
+    r.advance()
+    var = r.declare(r.name("for the function"))
+    func = yield read_function_body(r, opening)
+    return Stat(local_function=StatLocalFunction(var=var, func=func))
+
+
+def _read_local_variables(r: Reader, *, constant: bool = False) -> Reading:
+    names, found = yield _read_bindings(r, "of a variable")
+    types = by_position(r, found)
+    if constant and r.kind != "=":
+        r.fail("`=` and the values of the constants")
+    start = r.index + 1
+    values = (yield read_expressions(r)) if r.skip("=") else []
+    number = _required_module(r, start) if len(names) == 1 and not types else None
+    variables = [r.declare(name) for name in names]
+    if number is not None:
+        helper = StatRequireIntoLocalHelper(var=variables[0], modulenum=number)
+        return Stat(require_into_local=helper)
+    return Stat(local=StatLocal(vars=variables, values=values, types=types))
+
+
+def _required_module(r: Reader, start: int) -> int | None:
+    """The number in `require("./module0")`, if just that stands from token `start` to here."""
+    if (
+        r.index - start != 4
+        or r.kinds[start : r.index] != ["name", "(", "string", ")"]
+        or r.texts[start] != "require"
+        or r.in_scope.get("require")
+    ):
+        return None
+    found = _MODULE.fullmatch(r.texts[start + 2])
+    if found is None or not INT32_MIN <= int(found[1]) <= INT32_MAX:
+        return None
+    return int(found[1])
+
+
+def _read_bindings(r: Reader, purpose: str) -> Reading:
+    """Names and for each the index of its token and its type or None."""
+    names = []
+    types = []
+    while True:
+        index = r.index
+        names.append(r.name(purpose))
+        types.append((index, (yield read_type(r)) if r.skip(":") else None))
+        if not r.skip(","):
+            return names, types
+
+
+def _read_function_statement(r: Reader) -> Reading:
+    opening = r.index
+    r.advance()
+    name = r.name("for the function")
+    node: Any = r.variable(name)
+    owner = name if type(node) is ExprGlobal else None
+    method = False
+    while not method and r.kind in (".", ":"):
+        method = r.take() == ":"
+        field = r.names.field(r.name("of a method" if method else "of a field"), owner)
+        node = ExprIndexName(expr=as_prefix(node), index=field)
+        owner = None
+    func = yield read_function_body(r, opening, method=method)
+    var = _as_lvalue(node)
+    return Stat(function=StatFunction(var=var, func=func, self_=method))
+
+
+def _read_attributed_statement(r: Reader) -> Reading:
+    yield read_attributes(r)
+    following = r.kinds[r.index + 1]
+    if r.kind == "function":
+        return (yield _read_function_statement(r))
+    if following != "function" or (r.kind == "name" and r.texts[r.index] != "const"):
+        r.fail("`function` after an attribute")
+    if r.kind == "name":
+        return (yield _read_const_statement(r))
+    return (yield _read_local_statement(r))
+
+
+def _read_const_statement(r: Reader) -> Reading:
+    r.lose(r.index, "`const`", "`local`")
+    r.advance()
+    if r.kind == "function":
+        return (yield _read_local_function(r))
+    return (yield _read_local_variables(r, constant=True))
+
+
+def _read_type_statement(r: Reader, *, export: bool) -> Reading:
+    """`type` is the token."""
+    start = r.index
+    r.advance()
+    if r.kind == "function":
+        opening = r.index
+        r.lose(start, "type function", "left out")
+        r.advance()
+        r.name("for the type function")
+        yield read_function_body(r, opening)
+        return None
+    name = typename(r, r.name("for the type"))
+    generic: list[str] = []
+    generics: list[Typename] = []
+    packs: list[Typename] = []
+    if r.kind == "<":
+        generic, generics, packs = yield read_generics(r, defaults=True)
+    r.expect("=", "and the type that the name stands for")
+    type_ = yield read_type(r)
+    shut_generics(r, generic)
+    return Stat(
+        type_alias=StatTypeAlias(
+            export=export, name=name, type=type_, generics=generics, genericpacks=packs
+        )
+    )
+
+
+def _read_other_statement(r: Reader) -> Reading:
+    """A call, an assignment, or one that begins with a name that is no keyword elsewhere."""
+    start = r.index
+    if r.kind == "name":
+        text = r.texts[start]
+        following = r.kinds[start + 1]
+        if text == "continue" and following not in _GO_ON_FROM_NAME:
+            r.advance()
+            return Stat(continue_=StatContinue())
+        if text == "type" and following in ("name", "function"):
+            return (yield _read_type_statement(r, export=False))
+        if text == "export" and r.texts[start + 1] == "type":
+            r.advance()
+            return (yield _read_type_statement(r, export=True))
+        if text == "const" and following in ("name", "function"):
+            return (yield _read_const_statement(r))
+    elif r.kind != "(":
+        r.fail("a statement")
+    node = yield read_primary(r)
+    if type(node) is ExprCall:
+        return Stat(call=StatCall(expr=node))
+    if r.kind not in _COMPOUND and r.kind not in ("=", ","):
+        r.fail("a call's arguments or an assignment")
+    target = _as_assignable(r, node, start)
+    if r.kind in _COMPOUND:
+        return (yield _read_compound_assignment(r, target))
+    targets = [target]
+    while r.skip(","):
+        start = r.index
+        targets.append(_as_assignable(r, (yield read_primary(r)), start))
+    r.expect("=", "and the values to assign")
+    return Stat(assign=StatAssign(vars=targets, values=(yield read_expressions(r))))
+
+
+def _as_assignable(r: Reader, node: Any, start: int) -> LValue:
+    """What stands from token `start` to here, as what can be assigned to."""
+    kind = _LVALUE.get(type(node))
+    if kind is None:
+        r.fail("a variable or a field, which can be assigned to", start)
+    return LValue(**{kind: node})
+
+
+def _read_compound_assignment(r: Reader, target: LValue) -> Reading:
+    sign = r.index
+    op = _COMPOUND[r.take()]
+    value = yield read_expression(r)
+    if op is not None:
+        return Stat(compound_assign=StatCompoundAssign(op=op, var=target, value=value))
+    return _floor_division(r, target, value, sign)
+
+
+def _floor_division(r: Reader, target: LValue, value: Expr, sign: int) -> Stat:
+    """`target //= value`, for which the schema has no operator."""
+    how = "`x = x // y`"
+    before: list[Stat] = []
+    node: Any = target.alternative
+    if target.which in ("index_name", "index_expr"):
+        # What stands before the last field, and the key, must be evaluated once only.
+        node = target.alternative
+        prefix = node.expr
+        if prefix.which not in ("local", "global_"):
+            prefix = ExprPrefix(local=_hold(r, before, "object", as_expr(prefix.alternative)))
+        if target.which == "index_name":
+            node = ExprIndexName(expr=prefix, index=node.index)
+        else:
+            key = node.index
+            if key.which not in ("local", "number", "string", "bool"):
+                key = Expr(local=_hold(r, before, "key", key))
+            node = ExprIndexExpr(expr=prefix, index=key)
+    again = as_expr(copy.deepcopy(node))
+    quotient = Expr(binary=ExprBinary(op=ExprBinary.Op.FloorDiv, left=again, right=value))
+    target = _as_lvalue(node)
+    assign = Stat(assign=StatAssign(vars=[target], values=[quotient]))
+    if before:
+        how += " with `x` held in local variables"
+        assign = Stat(block=StatBlock(body=[*before, assign]))
+    r.lose(sign, "`//=`", how)
+    return assign
+
+
+def _hold(r: Reader, before: list[Stat], name: str, value: Expr) -> ExprLocal:
+    """Add to `before` a new local variable that holds `value`; return its use."""
+    while name in r.identifiers:
+        name += "_"
+    index = r.names.local(name)
+    before.append(Stat(local=StatLocal(vars=[Local(name=index)], values=[value])))
+    return ExprLocal(var=Local(name=index))
+
+
+_STATEMENTS: Final[dict[str, Callable[[Reader], Reading]]] = {
+    "do": _read_do_statement,
+    "if": _read_if_statement,
+    "while": _read_while_statement,
+    "repeat": _read_repeat_statement,
+    "return": _read_return_statement,
+    "for": _read_for_statement,
+    "local": _read_local_statement,
+    "function": _read_function_statement,
+    "@": _read_attributed_statement,
+}

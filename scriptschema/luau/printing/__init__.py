@@ -1,0 +1,1 @@
+"""How `luau.render` prints messages of each kind."""

@@ -1,0 +1,44 @@
+"""Strings as Luau writes them, and the bytes that they stand for; the way back is `literals`."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+_SPECIAL: Final = re.compile(r'["\\]|[^ -~]')
+_SPECIAL_IN_INTERPOLATION: Final = re.compile(r"[`{\\]|[^ -~]")
+_ESCAPES: Final = {"\n": r"\n", "\r": r"\r", "\t": r"\t"}
+
+
+def _escape(match: re.Match[str]) -> str:
+    character = match[0]
+    if " " <= character <= "~":
+        return "\\" + character
+    if character in _ESCAPES:
+        return _ESCAPES[character]
+    if character.isprintable():
+        return character
+    if "\ud800" <= character <= "\udfff" or character < "\x80":
+        return "".join(f"\\x{byte:02x}" for byte in string_bytes(character))
+    return f"\\u{{{ord(character):x}}}"
+
+
+def string_bytes(value: str) -> bytes:
+    """Return the bytes that a string constant stands for: UTF-8, and lone bytes as they were."""
+    try:
+        return value.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:  # surrogates that stand for no byte; nothing decodes to them
+        return b"".join(
+            c.encode("utf-8", "surrogateescape" if "\udc80" <= c <= "\udcff" else "surrogatepass")
+            for c in value
+        )
+
+
+def quote(value: str) -> str:
+    """Return a string constant as Luau writes it, in double quotes."""
+    return f'"{_SPECIAL.sub(_escape, value)}"'
+
+
+def quote_in_interpolation(value: str) -> str:
+    """Return a text as Luau writes it between the expressions of an interpolated string."""
+    return _SPECIAL_IN_INTERPOLATION.sub(_escape, value)

@@ -1,0 +1,77 @@
+"""Repair: what keeps a tree from being a valid program (`check`), and the change that makes it one.
+
+One traversal serves both. It goes through a copy of the tree in the order in which Luau's compiler
+reads a program, knows at each message what is in scope there, and where a rule is broken it notes a
+`Problem` and repairs the copy at once, so that what follows is judged in the repaired tree. `check`
+returns the problems, `repair` the copy. So a tree without problems comes back equal, a repaired one
+has none, and nothing else is changed.
+
+Repair keeps as much as it can: a `return` in the middle of a block becomes `do return end`,
+a variable that is not in scope becomes one that is, always the same for the same tree. Where two
+trees print alike, one form is canonical, and the other counts as a problem (rules `group`, `minus`,
+`interpolation`, `string`), so that the text of a repaired tree reads back as that tree.
+
+The rules stand in `luau.validation`, each beside the code that applies it; what is in scope is
+known by `luau.scope`. Depth costs memory, never a RecursionError, and time is linear. A tree no
+deeper than protobuf's limit stays within it (rule `depth`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final, TypeVar
+
+from scriptschema.base import Message
+from scriptschema.luau.names import DEFAULT, Names
+from scriptschema.luau.validation import (
+    expressions,
+    functions,
+    limits,
+    modules,
+    references,
+    statements,
+    text,
+    traversal,
+    type_annotations,
+)
+from scriptschema.luau.validation.traversal import DEEPEST, MAX_DEPTH, Problem, Traversal
+
+__all__ = ["DEEPEST", "MAX_DEPTH", "RULES", "Problem", "check", "repair"]
+
+RULES: Final[Mapping[str, str]] = MappingProxyType(
+    traversal.RULES
+    | statements.RULES
+    | references.RULES
+    | expressions.RULES
+    | text.RULES
+    | functions.RULES
+    | type_annotations.RULES
+    | modules.RULES
+    | limits.RULES
+)
+"""The rules by name, and what each demands; the rule of each problem is one of these."""
+
+MessageT = TypeVar("MessageT", bound=Message)
+
+
+def check(tree: Message, *, names: Names = DEFAULT) -> list[Problem]:
+    """Return what keeps a tree from being a valid program, in the order of the program.
+
+    `tree` may be a message of any kind: a ModuleSet is a program with its module, and anything else
+    is judged as it would stand at the top of a program. `names` tells which indexes are one name.
+    """
+    run = Traversal(tree, names)
+    run.run()
+    return run.problems
+
+
+def repair(tree: MessageT, *, names: Names = DEFAULT) -> MessageT:
+    """Return a new tree that is `tree` without what `check` finds; `tree` stays as it is.
+
+    The arguments are as in `check`. A ModuleSet, or a StatBlock, that comes back compiles.
+    """
+    run = Traversal(tree, names)
+    run.run()
+    repaired: MessageT = run.tree
+    return repaired

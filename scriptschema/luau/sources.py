@@ -1,0 +1,91 @@
+"""Luau sources in files: what they are called, and how one or two of them are a program.
+
+A program that requires a module is two sources: a folder that holds `program.luau` and
+`module0.luau`, the name by which the program requires it.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, Final
+
+from scriptschema import files
+from scriptschema.luau.render import render_module_set
+from scriptschema.messages import ModuleSet
+
+PROGRAM: Final = "program.luau"
+MODULE: Final = "module0.luau"
+ENDINGS: Final = (".luau", ".lua")
+
+
+def source_files(inputs: Iterable[Path]) -> list[files.Input]:
+    """The sources to read, each with the name of its tree.
+
+    In a folder these are the files with a source's ending. A module beside a program is read with
+    it, and a folder that holds nothing else gives its name to the tree.
+    """
+    named = set(inputs)
+    found: dict[Path, files.Input] = {}
+    for item in files.expand(inputs):
+        relative = item.relative
+        if item.path not in named:
+            if relative.suffix not in ENDINGS:
+                continue
+            if relative.name == MODULE and item.path.with_name(PROGRAM).is_file():
+                continue
+            if relative.name == PROGRAM and relative.parent.name:
+                beside = {path.name for path in item.path.parent.iterdir()}
+                relative = relative.parent if beside == {PROGRAM, MODULE} else relative
+        if relative.suffix in ENDINGS:
+            relative = relative.with_suffix("")
+        found[item.path] = files.Input(item.path, relative)
+    return list(found.values())
+
+
+def module_of(path: Path) -> Path | None:
+    """The module beside a source that is no module itself, if there is one."""
+    module = path.with_name(MODULE)
+    return module if path.name != MODULE and module.is_file() else None
+
+
+def read_sources(path: Path) -> tuple[bytes, bytes | None]:
+    """The source in a file, and that of the module if it names it. Raises FileError."""
+    try:
+        if path == files.STANDARD:
+            return sys.stdin.buffer.read(), None
+        source = path.read_bytes()
+        module = module_of(path) if b"./module0" in source else None
+        return source, module.read_bytes() if module else None
+    except OSError as error:
+        raise files.FileError(f"{path}: {files.reason_of(error)}") from None
+
+
+def source_files_of(tree: ModuleSet, name: str, **options: Any) -> dict[str, bytes]:
+    """The sources of a tree by file: `name` with an ending, or two files in a folder `name`.
+
+    `options` are those of `render`. The program comes last: where it is, all is there.
+    """
+    sources = render_module_set(tree, **options)
+    if sources.module is None:
+        return {f"{name}.luau": encode(sources.program)}
+    return {
+        f"{name}/{MODULE}": encode(sources.module),
+        f"{name}/{PROGRAM}": encode(sources.program),
+    }
+
+
+def write_sources(target: Path, tree: ModuleSet, **options: Any) -> None:
+    """Write a tree's source to the file `target`, or its two to a folder of that name, less ending.
+
+    `options` are those of `render`. Raises FileError.
+    """
+    sources = source_files_of(tree, target.stem, **options)
+    for name, data in sources.items():
+        files.write(target if len(sources) == 1 else target.parent / name, data)
+
+
+def encode(source: str) -> bytes:
+    """The bytes of a source."""
+    return source.encode("utf-8", "surrogateescape")

@@ -1,0 +1,336 @@
+"""Expressions, and the registers they need.
+
+`registers` is how many are taken where the expression's value goes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from scriptschema.base import Path
+from scriptschema.luau.operators import BINARY, UNARY_PRIORITY, needs_parentheses
+from scriptschema.luau.registers import MAX_REGISTERS
+from scriptschema.luau.validation.functions import visit_function
+from scriptschema.luau.validation.limits import concatenated, may_hold_closure, shorten
+from scriptschema.luau.validation.references import visit_global, visit_local, visit_name
+from scriptschema.luau.validation.text import visit_string
+from scriptschema.luau.validation.traversal import HANDLERS, Task, Traversal, Visit, filler
+from scriptschema.messages import (
+    Expr,
+    ExprBinary,
+    ExprCall,
+    ExprConstantNumber,
+    ExprConstantString,
+    ExprFunction,
+    ExprGlobal,
+    ExprGroup,
+    ExprIfElse,
+    ExprIndexExpr,
+    ExprIndexName,
+    ExprInterpString,
+    ExprLocal,
+    ExprPrefix,
+    ExprTable,
+    ExprUnary,
+    ExprVarargs,
+    Local,
+    LValue,
+    Name,
+    TableItem,
+)
+
+RULES: Final = {
+    "vararg": "... stands in a vararg function",
+    "else": "an if-expression has an else",
+    "group": "parentheses that the structure needs are not in the tree",
+    "minus": "a number constant holds its sign itself",
+    "interpolation": "text in an interpolated string is one part, and not an empty one",
+}
+
+
+def visit_expr(
+    v: Traversal,
+    node: Expr,
+    path: Path,
+    depth: int,
+    registers: int | None = None,
+    limit: int = 0,
+    after: int = 0,
+    *chain: int,
+) -> None:
+    """An Expr, between the operators that `limit` and `after` tell of: see `needs_parentheses`.
+
+    `chain` is set for the right operand of a concatenation: how many operands that has.
+    """
+    if registers is None:
+        registers = v.scope.function.registers
+    while True:
+        inner: Any = node.alternative
+        if inner is None:
+            v.note(path, "unset", "no expression is set")
+            node.number = filler()
+            return
+        if inner.__class__ is ExprGroup and (limit or after):
+            content = inner.expr.alternative
+            if content is not None and needs_parentheses(content, limit, after):
+                path = Path(path, "group")
+                v.note(path, "group", "these parentheses are there without the group")
+                path = Path(path, "expr")
+                setattr(node, inner.expr.which or "", content)
+                continue
+        elif inner.__class__ is ExprUnary and inner.op == ExprUnary.Op.Minus:
+            content = inner.expr.alternative
+            if content.__class__ is ExprConstantNumber and content.val > 0:
+                v.note(path, "minus", f"-{content.val} is a constant of its own")
+                node.number = ExprConstantNumber(val=-content.val)
+                return
+        break
+    handler = _EXPRESSIONS.get(inner.__class__)
+    if handler is None:
+        return
+    if registers > MAX_REGISTERS:
+        v.note(path, "registers", f"more than {MAX_REGISTERS} registers are needed")
+        node.number = filler()
+    elif handler in _IN_HOLDER:
+        handler(v, node, Path(path, node.which or ""))
+    elif inner.__class__ is ExprFunction and not may_hold_closure(v, path):
+        node.number = filler()
+    else:
+        path = Path(path, node.which or "")
+        if chain and not (inner.__class__ is ExprBinary and inner.op == ExprBinary.Op.Concat):
+            chain = ()
+        v.push((handler, inner, path, depth + 1, registers, limit, after, *chain))
+
+
+def visit_prefix(
+    v: Traversal, node: Any, path: Path, depth: int, registers: int | None = None
+) -> None:
+    """An ExprPrefix or an LValue."""
+    if registers is None:
+        registers = v.scope.function.registers
+    inner = node.alternative
+    if inner is None:
+        v.note(path, "unset", "no expression is set")
+        other = v.scope.pick_local(0)
+        if other is not None:
+            node.local = ExprLocal(var=Local(name=other.index))
+        else:
+            node.global_ = ExprGlobal(name=v.scope.free_global(0, builtin=True))
+        return
+    handler = _EXPRESSIONS[inner.__class__]
+    path = Path(path, node.which)
+    if handler in _IN_HOLDER:
+        handler(v, node, path)
+    elif registers > MAX_REGISTERS:
+        v.note(path, "registers", f"more than {MAX_REGISTERS} registers are needed")
+        v.simplify(node)
+    else:
+        v.push((handler, inner, path, depth + 1, registers))
+
+
+def expressions(items: list[Expr], path: Path, name: str, depth: int, registers: int) -> list[Task]:
+    """Tasks for expressions whose values go side by side: their registers are taken first."""
+    registers += len(items)
+    return [
+        (visit_expr, item, Path(path, name, index), depth, registers)
+        for index, item in enumerate(items)
+    ]
+
+
+def _visit_varargs(v: Traversal, node: Expr, path: Path, *_: int) -> None:
+    if not v.scope.function.vararg:
+        v.note(path, "vararg", "the function around has no ...")
+        node.number = filler()
+
+
+def _visit_group(
+    v: Traversal, node: ExprGroup, path: Path, depth: int, registers: int = 0, *_: int
+) -> None:
+    v.push((visit_expr, node.expr, Path(path, "expr"), depth + 1, registers))
+
+
+def visit_call(
+    v: Traversal, node: ExprCall, path: Path, depth: int, registers: int = 0, *_: int
+) -> None:
+    """An ExprCall."""
+    if node.self_ and node.func.which != "index_name":
+        v.note(path, "self", "a call with self calls a field by name")
+        node.self_ = False
+    first = registers + 1 + node.self_
+    shorten(v, node, "args", MAX_REGISTERS - first, path, "registers")
+    v.push(
+        (visit_prefix, node.func, Path(path, "func"), depth + 1, registers + 1),
+        *expressions(node.args, path, "args", depth + 1, first),
+    )
+
+
+def _visit_index_name(
+    v: Traversal, node: ExprIndexName, path: Path, depth: int, registers: int = 0, *_: int
+) -> None:
+    visit_name(v, node.index, Path(path, "index"))
+    v.push((visit_prefix, node.expr, Path(path, "expr"), depth + 1, registers + 1))
+
+
+def _visit_index_expr(
+    v: Traversal, node: ExprIndexExpr, path: Path, depth: int, registers: int = 0, *_: int
+) -> None:
+    v.push(
+        (visit_prefix, node.expr, Path(path, "expr"), depth + 1, registers + 1),
+        (visit_expr, node.index, Path(path, "index"), depth + 1, registers + 2),
+    )
+
+
+def _visit_table(
+    v: Traversal, node: ExprTable, path: Path, depth: int, registers: int = 0, *_: int
+) -> None:
+    # Luau moves the items without a key into the table 16 at a time
+    without_key = sum(item.which is None for item in node.items)
+    registers += 1 + min(without_key, 16)
+    v.push(
+        *(
+            (_visit_table_item, item, Path(path, "items", index), depth + 1, registers)
+            for index, item in enumerate(node.items)
+        )
+    )
+
+
+def _visit_table_item(
+    v: Traversal, node: TableItem, path: Path, depth: int, registers: int = 0
+) -> None:
+    if node.which == "key_name":
+        visit_name(v, node.alternative, Path(path, "key_name"))
+    elif node.which == "key_expr":
+        key = Path(path, "key_expr")
+        v.push((visit_expr, node.alternative, key, depth + 1, registers + 1))
+        registers += 1
+    v.push((visit_expr, node.value, Path(path, "value"), depth + 1, registers + 1))
+
+
+def _visit_unary(
+    v: Traversal,
+    node: ExprUnary,
+    path: Path,
+    depth: int,
+    registers: int = 0,
+    _: int = 0,
+    after: int = 0,
+) -> None:
+    inside = Path(path, "expr")
+    v.push((visit_expr, node.expr, inside, depth + 1, registers + 1, UNARY_PRIORITY, after))
+
+
+def _visit_binary(
+    v: Traversal,
+    node: ExprBinary,
+    path: Path,
+    depth: int,
+    registers: int = 0,
+    _: int = 0,
+    after: int = 0,
+    chain: int = 0,
+) -> None:
+    left, right = BINARY[node.op][1:]
+    for_left, for_right = registers + 1, registers + 2
+    if node.op in (ExprBinary.Op.And, ExprBinary.Op.Or):
+        for_right = registers  # the result goes where the right operand's value goes
+    if node.op == ExprBinary.Op.Concat:
+        # `a .. b .. c` is one operation, which takes the registers of its operands first
+        if not chain:
+            chain = concatenated(v, node, path, registers)
+            registers += chain
+        for_left = for_right = registers
+    v.push(
+        (visit_expr, node.left, Path(path, "left"), depth + 1, for_left, 0, left),
+        (visit_expr, node.right, Path(path, "right"), depth + 1, for_right, right, after)
+        + ((chain,) if chain else ()),
+    )
+
+
+def _visit_if_else(
+    v: Traversal, node: ExprIfElse, path: Path, depth: int, registers: int = 0, *_: int
+) -> None:
+    if node.which is None:
+        v.note(path, "else", "the if-expression has no else")
+        node.else_ = Expr(number=filler())
+    handler = visit_expr if node.which == "else_" else _visit_if_else
+    other = Path(path, node.which or "")
+    v.push(
+        (visit_expr, node.cond, Path(path, "cond"), depth + 1, registers + 1),
+        (visit_expr, node.then, Path(path, "then"), depth + 1, registers),
+        (handler, node.alternative, other, depth + 1, registers),
+    )
+
+
+def _visit_interpolation(
+    v: Traversal, node: ExprInterpString, path: Path, depth: int, registers: int = 0, *_: int
+) -> None:
+    parts: list[Expr] = []
+    tasks: list[Task] = []
+    first = registers + 3
+    texts: list[str] = []
+
+    def end_text() -> None:
+        if len(texts) > 1:
+            text: Any = parts[-1].alternative
+            text.val = "".join(texts)
+            visit_string(v, text, path)
+        texts.clear()
+
+    for index, part in enumerate(node.parts):
+        here = Path(path, "parts", index)
+        if part.which == "string":
+            text: Any = part.alternative
+            visit_string(v, text, here)
+            if not text.val or texts:
+                what = "comes right after text" if texts else "is empty"
+                v.note(here, "interpolation", f"the text {what}")
+            else:
+                parts.append(part)
+            texts += [text.val] if text.val else []
+        elif first + len(tasks) >= MAX_REGISTERS:
+            v.note(here, "registers", "the string has more values than registers are left")
+        else:
+            end_text()
+            parts.append(part)
+            tasks.append((visit_expr, part, here, depth + 1))
+    end_text()
+    if len(parts) < len(node.parts):
+        node.parts = parts
+    registers = first + len(tasks)
+    v.push(*((*task, registers) for task in tasks))
+
+
+_IN_HOLDER: Final = (visit_local, visit_global, _visit_varargs)
+"""What is judged in the message that holds it, for it may have to become something else."""
+
+_EXPRESSIONS: Final[Mapping[type, Visit]] = {
+    ExprLocal: visit_local,
+    ExprGlobal: visit_global,
+    ExprVarargs: _visit_varargs,
+    ExprConstantString: visit_string,
+    ExprGroup: _visit_group,
+    ExprCall: visit_call,
+    ExprIndexName: _visit_index_name,
+    ExprIndexExpr: _visit_index_expr,
+    ExprFunction: visit_function,
+    ExprTable: _visit_table,
+    ExprUnary: _visit_unary,
+    ExprBinary: _visit_binary,
+    ExprIfElse: _visit_if_else,
+    ExprInterpString: _visit_interpolation,
+}
+"""By what an Expr holds: how that is visited; the other kinds hold nothing that could be wrong."""
+
+HANDLERS.update(
+    {cls: handler for cls, handler in _EXPRESSIONS.items() if handler not in _IN_HOLDER}
+)
+HANDLERS.update(
+    {
+        Expr: visit_expr,
+        ExprPrefix: visit_prefix,
+        LValue: visit_prefix,
+        TableItem: _visit_table_item,
+        Name: visit_name,
+    }
+)

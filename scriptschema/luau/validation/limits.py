@@ -1,0 +1,55 @@
+"""The limits of Luau's compiler, applied: what a function has no room for is left out.
+
+How much a function has taken is counted in `Function`; that is `registers.Usage`.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from scriptschema.base import Message, Path
+from scriptschema.luau.registers import MAX_CLOSURES, MAX_REGISTERS
+from scriptschema.luau.validation.traversal import Traversal
+from scriptschema.messages import (
+    ExprBinary,
+)
+
+RULES: Final = {
+    "locals": "a function has at most 200 local variables at a time",
+    "registers": "a function needs at most 245 registers",
+    "closures": "a function makes at most 32,767 functions",
+    "size": "a function holds at most 2,000,000 messages",
+}
+
+
+def shorten(v: Traversal, node: Message, name: str, room: int, path: Path, rule: str) -> None:
+    """Leave no more items in a list than there is room for."""
+    items = getattr(node, name)
+    room = max(room, 0)
+    if len(items) > room:
+        v.note(path, rule, f"{name} has {len(items)} items, but there is room for {room}")
+        setattr(node, name, items[:room])
+
+
+def may_hold_closure(v: Traversal, path: Path) -> bool:
+    """Count one more function; note it if that is one too many, and return whether it is not."""
+    if v.scope.function.takes_another_closure():
+        return True
+    v.note(path, "closures", f"the function makes more than {MAX_CLOSURES} functions")
+    return False
+
+
+def concatenated(v: Traversal, node: ExprBinary, path: Path, registers: int) -> int:
+    """How many operands a chain of concatenations has, of which no more are left than fit."""
+    room = MAX_REGISTERS - registers
+    count = 2
+    while True:
+        inner: Any = node.right.alternative
+        if inner.__class__ is not ExprBinary or inner.op != ExprBinary.Op.Concat:
+            return count
+        if count >= room:
+            v.note(path, "registers", f"the {count + 1}th operand has no register left")
+            v.simplify(node.right)
+            return count
+        node = inner
+        count += 1

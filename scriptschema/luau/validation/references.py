@@ -1,0 +1,65 @@
+"""Variables and names: what they mean where they stand."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from scriptschema.base import Path
+from scriptschema.luau.validation.traversal import Traversal
+from scriptschema.messages import (
+    ExprGlobal,
+    ExprLocal,
+    Local,
+    LValue,
+    Name,
+)
+
+RULES: Final = {
+    "local": "a local variable is used where one of that name is in scope",
+    "until": "until does not use a local that a continue jumps over",
+    "hidden": "a global is not hidden by a local of the same name",
+    "upvalues": "a function uses at most 200 variables of the functions around it",
+}
+
+
+def visit_local(v: Traversal, node: Any, path: Path, *_: int) -> None:
+    """An ExprLocal in what holds it: an Expr, ExprPrefix or LValue."""
+    variable = node.alternative.var
+    name = v.names.local(variable.name)
+    binding = v.scope.locals.get(name)
+    if v.scope.usable(binding):
+        return
+    if binding is None:
+        v.note(path, "local", f"no local {name} is in scope")
+    elif binding.jumped_over:
+        v.note(path, "until", f"a continue jumps over the declaration of {name}")
+    else:
+        v.note(path, "upvalues", f"{name} would be the function's upvalue 201")
+    other = v.scope.pick_local(variable.name)
+    if other is not None:
+        variable.name = other.index
+    else:
+        builtin = node.__class__ is not LValue
+        node.global_ = ExprGlobal(name=v.scope.free_global(variable.name, builtin=builtin))
+
+
+def visit_global(v: Traversal, node: Any, path: Path, *_: int) -> None:
+    """An ExprGlobal in what holds it."""
+    inner = node.alternative
+    visit_name(v, inner.name, Path(path, "name"))
+    name = v.names.global_(inner.name)
+    binding = v.scope.locals.get(name)
+    if binding is None:
+        return
+    v.note(path, "hidden", f"the global {name} is hidden by a local")
+    if v.scope.usable(binding):
+        node.local = ExprLocal(var=Local(name=binding.index))
+    else:
+        inner.name = v.scope.free_global(inner.name.alternative, builtin=False)
+
+
+def visit_name(v: Traversal, node: Name, path: Path, *_: int) -> None:
+    """A Name."""
+    if node.which is None:
+        v.note(path, "unset", "no name is set")
+        node.custom = 0

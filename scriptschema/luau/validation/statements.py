@@ -1,0 +1,369 @@
+"""Statements and blocks: what stands where, and what a statement declares."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from scriptschema.base import Message, Path
+from scriptschema.luau.registers import MAX_REGISTERS, MAX_SIZE
+from scriptschema.luau.scope import Loop
+from scriptschema.luau.validation.expressions import (
+    expressions,
+    visit_call,
+    visit_expr,
+    visit_prefix,
+)
+from scriptschema.luau.validation.functions import visit_function_body
+from scriptschema.luau.validation.limits import may_hold_closure, shorten
+from scriptschema.luau.validation.modules import one_value, visit_require
+from scriptschema.luau.validation.traversal import HANDLERS, HEIGHTS, Task, Traversal, Visit, filler
+from scriptschema.luau.validation.type_annotations import generics, types_of, visit_type
+from scriptschema.messages import (
+    Expr,
+    ExprCall,
+    ExprGlobal,
+    ExprIndexExpr,
+    ExprIndexName,
+    ExprTable,
+    Local,
+    LValue,
+    Name,
+    Stat,
+    StatAssign,
+    StatBlock,
+    StatCall,
+    StatCompoundAssign,
+    StatFor,
+    StatForIn,
+    StatFunction,
+    StatIf,
+    StatLocal,
+    StatLocalFunction,
+    StatRepeat,
+    StatReturn,
+    StatTypeAlias,
+    StatWhile,
+)
+
+RULES: Final = {
+    "unset": "one of the alternatives must be set",
+    "empty": "the list must not be empty",
+    "last": "return, break and continue end their block",
+    "loop": "break and continue stand in a loop",
+    "self": "only a method has a self",
+    "function-name": "a function statement's name is a variable and its fields",
+}
+
+_JUMPS: Final = frozenset(["break_", "continue_", "return_"])
+"""The statements that end their block."""
+
+_DECLARE: Final = {
+    "local": 1, "local_function": 1, "require_into_local": 1, "for_": 1, "for_in": 1,
+}  # fmt: skip
+"""The statements that declare local variables, and how many at least."""
+
+
+def _visit_block(
+    v: Traversal, node: StatBlock, path: Path, depth: int, loop: Loop | None = None, *after: Task
+) -> None:
+    """Visit the statements in a scope of their own, and then what `after` says, in it too.
+
+    `loop` is the repeat whose body the block is.
+    """
+    v.scope.open(loop)
+    body = node.body
+    v.scope.declare_aliases(node)
+    last = len(body) - 1
+    v.push(
+        *(
+            (_visit_stat, statement, Path(path, "body", index), depth + 1, index == last)
+            for index, statement in enumerate(body)
+        ),
+        *after,
+        (v.scope.close,),
+    )
+
+
+def _visit_stat(v: Traversal, node: Stat, path: Path, depth: int, last: bool = True) -> None:
+    """A Stat; `last` says whether it ends its block."""
+    function = v.scope.function
+    which = node.which
+    if which is None:
+        v.note(path, "unset", "no statement is set")
+        node.block = StatBlock()
+        return
+    if function.is_too_large():
+        v.note(path, "size", f"the function holds more than {MAX_SIZE} messages")
+        node.block = StatBlock()
+        return
+    if which in _JUMPS:
+        _visit_jump(v, node, path, depth, last)
+        return
+    if which in _DECLARE and function.room_for_locals() < _DECLARE[which]:
+        _do_without_locals(v, node, path)
+        if node.which == "block" and which not in ("for_", "for_in"):
+            return
+    if which == "require_into_local":
+        visit_require(v, node, path, depth)
+        return
+    inner: Any = node.alternative
+    handler = _STATEMENTS[inner.__class__]
+    if handler in (_visit_function_statement, _visit_local_function) and (
+        not may_hold_closure(v, path)
+    ):
+        node.block = StatBlock()
+        return
+    v.push((handler, inner, Path(path, node.which or ""), depth + 1))
+
+
+def _visit_jump(v: Traversal, node: Stat, path: Path, depth: int, last: bool) -> None:
+    """A break, a continue or a return in its Stat."""
+    function = v.scope.function
+    which = node.which or ""
+    inner: Any = node.alternative
+    depth += 1
+    if which != "return_" and function.loop is None:
+        v.note(path, "loop", f"no loop is around this {which[:-1]}")
+        node.block = StatBlock()
+        return
+    if which == "continue_":
+        function.loop.continued = True
+    if not last:
+        v.note(path, "last", f"statements follow this {which[:-1]}")
+        if depth + 1 + HEIGHTS[inner.__class__] > v.deepest:
+            node.block = StatBlock()
+            return
+        node.block = StatBlock(body=[Stat(**{which: inner})])
+        depth += 2
+    if which != "return_":
+        return
+    if function.module and depth + 2 > v.deepest:
+        v.note(path, "depth", "no value fits into this return, and a module needs one")
+        node.block = StatBlock()
+        return
+    v.push((_visit_return, inner, Path(path, which), depth))
+
+
+def _do_without_locals(v: Traversal, node: Stat, path: Path) -> None:
+    """Turn a declaration into what needs no local, where the function can hold no more of them."""
+    v.note(path, "locals", "the function has as many local variables as it can have")
+    inner: Any = node.alternative
+    match inner:
+        case StatFor() | StatForIn():
+            node.block = inner.body
+        case StatLocal() if inner.vars and inner.values:
+            node.assign = StatAssign(
+                vars=[
+                    LValue(global_=ExprGlobal(name=Name(custom=variable.name)))
+                    for variable in inner.vars
+                ],
+                values=inner.values,
+            )
+        case StatLocalFunction():
+            name = Name(custom=inner.var.name)
+            node.function = StatFunction(
+                var=LValue(global_=ExprGlobal(name=name)), func=inner.func, self_=False
+            )
+        case _:
+            node.block = StatBlock()
+
+
+def _not_empty(v: Traversal, items: list[Any], filler: Message, path: Path, name: str) -> None:
+    if not items:
+        v.note(path, "empty", f"{name} is empty")
+        items.append(filler)
+
+
+def _in_loop(v: Traversal, node: StatBlock, path: Path, depth: int) -> tuple[Task, ...]:
+    return (
+        (v.scope.enter_loop,),
+        (_visit_block, node, Path(path, "body"), depth + 1),
+        (v.scope.leave_loop,),
+    )
+
+
+def _loop_over(
+    v: Traversal, variables: list[Local], body: StatBlock, path: Path, depth: int
+) -> tuple[Task, ...]:
+    return (
+        (v.scope.open,),
+        (v.scope.take_registers, 3),  # Luau's own: the bounds, or the iterator and its state
+        (v.scope.declare_locals, variables),
+        *_in_loop(v, body, path, depth),
+        (v.scope.close,),
+    )
+
+
+def _visit_if(v: Traversal, node: StatIf, path: Path, depth: int) -> None:
+    tasks: list[Task] = [
+        (visit_expr, node.cond, Path(path, "cond"), depth + 1),
+        (_visit_block, node.then, Path(path, "then"), depth + 1),
+    ]
+    if node.which is not None:
+        handler = _visit_block if node.which == "else_" else _visit_if
+        tasks.append((handler, node.alternative, Path(path, node.which), depth + 1))
+    v.push(*tasks)
+
+
+def _visit_while(v: Traversal, node: StatWhile, path: Path, depth: int) -> None:
+    v.push(
+        (visit_expr, node.cond, Path(path, "cond"), depth + 1),
+        *_in_loop(v, node.body, path, depth),
+    )
+
+
+def _visit_repeat(v: Traversal, node: StatRepeat, path: Path, depth: int) -> None:
+    v.scope.enter_loop()
+    end: list[Task] = [
+        (v.scope.end_repeat_body,),
+        (visit_expr, node.cond, Path(path, "cond"), depth + 1),
+    ]
+    body = Path(path, "body")
+    v.push((_visit_block, node.body, body, depth + 1, v.scope.function.loop, *end))
+
+
+def _visit_return(v: Traversal, node: StatReturn, path: Path, depth: int) -> None:
+    if v.scope.function.module:
+        one_value(v, node, path)
+    registers = v.scope.function.registers
+    shorten(v, node, "list", MAX_REGISTERS - registers, path, "registers")
+    v.push(*expressions(node.list, path, "list", depth + 1, registers))
+
+
+def _visit_call_statement(v: Traversal, node: StatCall, path: Path, depth: int) -> None:
+    registers = v.scope.function.registers
+    v.push((visit_call, node.expr, Path(path, "expr"), depth + 1, registers))
+
+
+def _visit_local_statement(v: Traversal, node: StatLocal, path: Path, depth: int) -> None:
+    _not_empty(v, node.vars, Local(name=0), path, "vars")
+    shorten(v, node, "vars", v.scope.function.room_for_locals(), path, "locals")
+    shorten(v, node, "types", len(node.vars), path, "types")
+    registers = v.scope.function.registers
+    room = max(MAX_REGISTERS - registers - len(node.vars), len(node.vars))
+    shorten(v, node, "values", room, path, "registers")
+    v.push(
+        *types_of(node.types, path, "types", depth + 1),
+        *expressions(node.values, path, "values", depth + 1, registers + len(node.vars)),
+        (v.scope.declare_locals, node.vars),
+    )
+
+
+def _visit_for(v: Traversal, node: StatFor, path: Path, depth: int) -> None:
+    bounds = [(node.from_, "from_"), (node.to, "to")]
+    bounds += [] if node.step is None else [(node.step, "step")]
+    registers = v.scope.function.registers
+    v.push(
+        *(
+            (visit_expr, bound, Path(path, name), depth + 1, registers + index)
+            for index, (bound, name) in enumerate(bounds)
+        ),
+        *_loop_over(v, [node.var], node.body, path, depth),
+    )
+
+
+def _visit_for_in(v: Traversal, node: StatForIn, path: Path, depth: int) -> None:
+    _not_empty(v, node.vars, Local(name=0), path, "vars")
+    _not_empty(v, node.values, Expr(table=ExprTable()), path, "values")
+    shorten(v, node, "vars", v.scope.function.room_for_locals(), path, "locals")
+    registers = v.scope.function.registers
+    shorten(v, node, "values", MAX_REGISTERS - registers, path, "registers")
+    v.push(
+        *expressions(node.values, path, "values", depth + 1, registers),
+        *_loop_over(v, node.vars, node.body, path, depth),
+    )
+
+
+def _visit_assign(v: Traversal, node: StatAssign, path: Path, depth: int) -> None:
+    _not_empty(v, node.vars, LValue(), path, "vars")
+    _not_empty(v, node.values, Expr(number=filler()), path, "values")
+    room = MAX_REGISTERS - v.scope.function.registers
+    shorten(v, node, "vars", room // 3, path, "registers")
+    shorten(v, node, "values", max(room - 3 * len(node.vars), 1), path, "registers")
+    registers = v.scope.function.registers
+    v.push(
+        *(
+            (visit_prefix, var, Path(path, "vars", index), depth + 1, registers + 3 * index)
+            for index, var in enumerate(node.vars)
+        ),
+        *expressions(node.values, path, "values", depth + 1, registers + 3 * len(node.vars)),
+    )
+
+
+def _visit_compound_assign(v: Traversal, node: StatCompoundAssign, path: Path, depth: int) -> None:
+    registers = v.scope.function.registers
+    v.push(
+        (visit_prefix, node.var, Path(path, "var"), depth + 1, registers),
+        (visit_expr, node.value, Path(path, "value"), depth + 1, registers + 3),
+    )
+
+
+def _visit_function_statement(v: Traversal, node: StatFunction, path: Path, depth: int) -> None:
+    _function_name(v, node.var, Path(path, "var"))
+    if node.self_ and node.var.which != "index_name":
+        v.note(path, "self", "a method's name is a field")
+        node.self_ = False
+    v.push(
+        (visit_prefix, node.var, Path(path, "var"), depth + 1),
+        (visit_function_body, node.func, Path(path, "func"), depth + 1, node.self_),
+    )
+
+
+def _function_name(v: Traversal, node: Any, path: Path) -> None:
+    """Leave variables and fields in the name of a function statement."""
+    while node.which is not None and node.which not in ("local", "global_"):
+        inner: Any = node.alternative
+        match inner:
+            case ExprIndexName():
+                path = Path(Path(path, "index_name"), "expr")
+                node = inner.expr
+                continue
+            case ExprIndexExpr():
+                node.index_name = ExprIndexName(expr=inner.expr, index=Name(custom=0))
+            case ExprCall():
+                _replace(node, inner.func)
+            case _:
+                _replace(node, inner.expr)
+        v.note(path, "function-name", "a function's name is a variable and its fields")
+
+
+def _replace(node: Any, other: Any) -> None:
+    """Let `node` hold what `other` holds, nothing if it cannot hold that."""
+    if other.which in node.FIELDS:
+        setattr(node, other.which, other.alternative)
+    else:
+        setattr(node, node.which, None)
+
+
+def _visit_local_function(v: Traversal, node: StatLocalFunction, path: Path, depth: int) -> None:
+    v.scope.declare_locals([node.var])
+    v.push((visit_function_body, node.func, Path(path, "func"), depth + 1))
+
+
+def _visit_type_alias(v: Traversal, node: StatTypeAlias, path: Path, depth: int) -> None:
+    v.scope.open()
+    generics(v, node, path)
+    v.push((visit_type, node.type, Path(path, "type"), depth + 1), (v.scope.close,))
+
+
+_STATEMENTS: Final[Mapping[type, Visit]] = {
+    StatBlock: _visit_block,
+    StatIf: _visit_if,
+    StatWhile: _visit_while,
+    StatRepeat: _visit_repeat,
+    StatReturn: _visit_return,
+    StatCall: _visit_call_statement,
+    StatLocal: _visit_local_statement,
+    StatFor: _visit_for,
+    StatForIn: _visit_for_in,
+    StatAssign: _visit_assign,
+    StatCompoundAssign: _visit_compound_assign,
+    StatFunction: _visit_function_statement,
+    StatLocalFunction: _visit_local_function,
+    StatTypeAlias: _visit_type_alias,
+}
+"""By what a Stat holds: how that is visited."""
+
+HANDLERS.update(_STATEMENTS)
+HANDLERS[Stat] = _visit_stat

@@ -1,0 +1,22 @@
+"""Strings, and the text in interpolated strings."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from scriptschema.base import Path
+from scriptschema.luau.quoting import string_bytes
+from scriptschema.luau.validation.traversal import Traversal
+
+RULES: Final = {
+    "string": "a string is decoded as far as it is UTF-8, and a string type has no zero",
+}
+
+
+def visit_string(v: Traversal, node: Any, path: Path, *_: int) -> None:
+    """An ExprConstantString, or a TypeString."""
+    if not node.val.isascii():
+        decoded = string_bytes(node.val).decode("utf-8", "surrogateescape")
+        if decoded != node.val:
+            v.note(path, "string", "some bytes of the string are UTF-8, but not decoded")
+            node.val = decoded

@@ -1,0 +1,92 @@
+"""`repr` of a message, on one line or by a pretty printer: the expression that makes it."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import Any, Final
+
+from pure_protobuf.message import BaseMessage
+
+
+def one_line(message: BaseMessage) -> str:
+    """Return the message's `repr`."""
+    printer = _PlainPrinter()
+    _Writer(printer).write(message, 0)
+    return "".join(printer.parts)
+
+
+def write(message: BaseMessage, printer: Any) -> None:
+    """Print the `repr` on several lines by a printer as IPython and Hypothesis have it."""
+    _Writer(printer).write(message, 0)
+
+
+class _PlainPrinter:
+    """What a pretty printer offers, on one line."""
+
+    def __init__(self) -> None:
+        self.parts: list[str] = []
+        self.text = self.parts.append
+
+    def begin_group(self, _indent: int, opening: str) -> None:
+        self.text(opening)
+
+    def breakable(self, separator: str = " ") -> None:
+        self.text(separator)
+
+    def end_group(self, _dedent: int, closing: str) -> None:
+        self.text(closing)
+
+
+class _Writer:
+    """Writes a message as the expression that makes it, as far as the limits reach.
+
+    What is left out is shown as `...`; a test's small example is never cut.
+    """
+
+    depth: Final = 40
+    messages: Final = 100
+    items: Final = 20
+
+    def __init__(self, printer: Any) -> None:
+        self.printer = printer
+        self.left = self.messages
+
+    def write(self, value: object, depth: int) -> None:
+        text = self.printer.text
+        if isinstance(value, BaseMessage):
+            name = type(value).__name__
+            self.left -= 1
+            if self.left < 0 or depth >= self.depth:
+                text(f"{name}(...)")
+                return
+            self.printer.begin_group(4, f"{name}(")
+            position = 0
+            fields = value.FIELDS  # type: ignore[attr-defined]  # it is a `base.Message`
+            for name, field in fields.items():
+                part = getattr(value, name, None)
+                if field.rule != "required" and (part is None or part == []):
+                    continue
+                self._separate(position)
+                position += 1
+                text(f"{name}=")
+                self.write(part, depth + 1)
+            self.printer.end_group(4, ")")
+        elif isinstance(value, list):
+            self.printer.begin_group(4, "[")
+            for position, item in enumerate(value):
+                self._separate(position)
+                if position == self.items or self.left <= 0:
+                    text(f"... {len(value) - position} more")
+                    break
+                self.write(item, depth)
+            self.printer.end_group(4, "]")
+        elif isinstance(value, IntEnum):
+            text(f"{type(value).__qualname__}.{value.name}")
+        else:
+            short = repr(value)
+            text(short if len(short) <= 200 else f"{short[:150]}...{short[-20:]}")
+
+    def _separate(self, position: int) -> None:
+        if position:
+            self.printer.text(",")
+        self.printer.breakable(" " if position else "")

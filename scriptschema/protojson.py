@@ -1,0 +1,235 @@
+"""JSON in protobuf's mapping: read and written over the messages' fields, strictly.
+
+A message is an object, a repeated field an array, an enum its value's name, and what is not set is
+left out. Read is what the mapping lets a writer choose: names in lowerCamelCase, `null` for what is
+not set, an int32 as `1.0` or `"1"`, an enum as a number. All else is an error with the path of
+fields: protobuf's Python library takes `[]` for an empty message and cuts 1.5 to an enum's value.
+
+Source: the Protocol Buffers manual, "ProtoJSON Format"; RFC 8259.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from enum import IntEnum
+from functools import cache
+from typing import Any, Final, Literal, NoReturn, TypeVar
+
+from scriptschema import wire
+from scriptschema.base import INT32_MAX, INT32_MIN, FieldInfo, Message, Path, short, walk
+from scriptschema.codec.errors import FormatError, clipped
+
+Unknown = Literal["drop", "error"]
+MessageT = TypeVar("MessageT", bound=Message)
+
+_SURROGATE: Final = re.compile("[\ud800-\udfff]")
+
+
+def to_json(message: Message) -> str:
+    """Return the message as JSON in protobuf's mapping, with the schema's field names.
+
+    Raises FormatError for a string that is not UTF-8, which JSON cannot hold; wire.EncodeError for
+    a tree that cannot be encoded.
+    """
+    wire.encode(message)  # says what is wrong with the tree, and that it is not too deep for this
+    for node, path in walk(message):
+        for name, field in node.FIELDS.items():
+            if field.type is str and _SURROGATE.search(getattr(node, name)):
+                raise FormatError(
+                    f"{Path(path, name)}: the string is not UTF-8, which JSON cannot hold: "
+                    "use text or binary"
+                )
+    return json.dumps(_plain(message), indent=2, ensure_ascii=False) + "\n"
+
+
+def _plain(value: Any) -> Any:
+    """The value as `json` takes it."""
+    if isinstance(value, Message):
+        found = {}
+        for name, field in value.FIELDS.items():
+            part = getattr(value, name)
+            if part is not None and part != []:
+                found[field.schema_name] = _plain(part)
+        return found
+    if isinstance(value, list):
+        return [_plain(item) for item in value]
+    return value.name if isinstance(value, IntEnum) else value
+
+
+def from_json(cls: type[MessageT], text: str | bytes, *, unknown: Unknown = "error") -> MessageT:
+    """Return the message of class `cls` that `text` describes in protobuf's JSON mapping.
+
+    Fields and enum values that the schema does not know are an error, or dropped with
+    `unknown="drop"`.
+
+    Raises FormatError for anything else than a complete message that nests at most 100 deep: with
+    the line for what is no JSON, with the path of fields for what is no such message.
+    """
+    too_deep = FormatError(f"messages nest more than {wire.MAX_DEPTH} deep")
+    try:
+        data = json.loads(
+            text.decode("utf-8") if isinstance(text, bytes) else text,
+            object_pairs_hook=_Object,
+            parse_constant=_no_number,
+            parse_int=_integer,
+        )
+        message = _Reader(drop=unknown == "drop").message(cls, data, Path(), 0)
+    except _Refused as error:
+        raise FormatError(clipped(str(error))) from None
+    except json.JSONDecodeError as error:
+        raise FormatError(f"line {error.lineno}, column {error.colno}: {error.msg}") from None
+    except UnicodeDecodeError as error:
+        raise FormatError(f"byte {error.start}: not UTF-8") from None
+    except RecursionError:
+        raise too_deep from None
+    return message
+
+
+class _Refused(Exception):  # noqa: N818  # becomes a FormatError
+    """What the reader refuses, with the path of fields."""
+
+
+class _Object(list[tuple[str, Any]]):
+    """A JSON object as its pairs, so that a name that stands twice is seen."""
+
+
+def _no_number(text: str) -> NoReturn:
+    raise _Refused(f"{text} is no number of JSON")
+
+
+def _integer(text: str) -> int | float:
+    # Python refuses to read very long ones; no int32 is longer than this.
+    return int(text) if len(text) < 100 else float(text)
+
+
+@cache
+def _names(cls: type[Message]) -> dict[str, FieldInfo]:
+    """The fields by the names that JSON may have for them."""
+    names = {}
+    for field in cls.FIELDS.values():
+        name = field.schema_name
+        camel = re.sub("_(.)", lambda match: match[1].upper(), name)
+        names[camel] = names[name] = field
+    return names
+
+
+class _Reader:
+    """Makes messages of what `json` has read; `drop` says what is done with unknown fields."""
+
+    def __init__(self, *, drop: bool) -> None:
+        self.drop = drop
+
+    def message(self, cls: type[MessageT], data: Any, path: Path, depth: int) -> MessageT:
+        """The message that a JSON object describes."""
+        if depth > wire.MAX_DEPTH:
+            _refuse(path, f"messages nest more than {wire.MAX_DEPTH} deep")
+        if not isinstance(data, _Object):
+            _refuse(path, f"{cls.__name__} must be an object, not {_shown(data)}")
+        names = _names(cls)
+        arguments: dict[str, Any] = {}
+        seen = set()
+        for key, value in data:
+            field = names.get(key)
+            if field is None:
+                if not self.drop:
+                    known = ", ".join(field.schema_name for field in cls.FIELDS.values())
+                    _refuse(path, f"{cls.__name__} has no field {short.repr(key)}; it has {known}")
+                continue
+            if field.name in seen:
+                _refuse(path, f"{cls.__name__}.{field.schema_name} stands twice")
+            seen.add(field.name)
+            if value is None:
+                continue
+            read = self.field(field, value, path, depth)
+            if read is not None:
+                arguments[field.name] = read
+        try:
+            return cls(**arguments)
+        except ValueError as error:  # a required field is missing, or two alternatives are set
+            _refuse(path, str(error))
+
+    def field(self, field: FieldInfo, data: Any, path: Path, depth: int) -> Any:
+        """The field's value; None for an unknown value of an enum that is dropped."""
+        if field.rule != "repeated":
+            return self.value(field, data, Path(path, field.schema_name), depth)
+        if data.__class__ is not list:
+            _refuse(
+                Path(path, field.schema_name),
+                f"{field.message}.{field.schema_name} must be an array, not {_shown(data)}",
+            )
+        values = [
+            self.value(field, item, Path(path, field.schema_name, index), depth)
+            for index, item in enumerate(data)
+        ]
+        return [value for value in values if value is not None]
+
+    def value(self, field: FieldInfo, data: Any, path: Path, depth: int) -> Any:
+        """One value of the field, for which `data` stands."""
+        if field.is_message:
+            return self.message(field.type, data, path, depth + 1)
+        if issubclass(field.type, IntEnum):
+            return self.enum(field, data, path)
+        return _SCALARS[field.type](field, data, path)
+
+    def enum(self, field: FieldInfo, data: Any, path: Path) -> IntEnum | None:
+        """The value of an enum, by name or number; None if it is unknown and dropped."""
+        enum: type[IntEnum] = field.type
+        if isinstance(data, str):
+            found = enum.__members__.get(data)
+        else:
+            number = _int32(field, data, path)
+            found = next((member for member in enum if member == number), None)
+        if found is None and not self.drop:
+            _refuse(path, f"{field.type_name} has no value {_shown(data)}")
+        return found
+
+
+def _int32(field: FieldInfo, data: Any, path: Path) -> int:
+    value = data
+    if isinstance(data, str) and re.fullmatch(
+        r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?", data
+    ):
+        value = float(data) if len(data) > 15 or not data.lstrip("-").isdigit() else int(data)
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if not isinstance(value, int) or isinstance(value, bool):
+        _refuse(path, f"must be {field.type_name}, not {_shown(data)}")
+    if not INT32_MIN <= value <= INT32_MAX:
+        _refuse(path, f"must be in int32's range {INT32_MIN}..{INT32_MAX}, not {_shown(data)}")
+    return value
+
+
+def _bool(_field: FieldInfo, data: Any, path: Path) -> bool:
+    if not isinstance(data, bool):
+        _refuse(path, f"must be true or false, not {_shown(data)}")
+    return data
+
+
+def _string(_field: FieldInfo, data: Any, path: Path) -> str:
+    if not isinstance(data, str):
+        _refuse(path, f"must be a string, not {_shown(data)}")
+    if _SURROGATE.search(data):
+        _refuse(path, "half a surrogate pair, which stands for no character")
+    return data
+
+
+_SCALARS: Final[dict[type, Callable[[FieldInfo, Any, Path], Any]]] = {
+    int: _int32,
+    bool: _bool,
+    str: _string,
+}
+
+
+def _shown(data: Any) -> str:
+    """What stood there, in JSON's words."""
+    if isinstance(data, _Object):
+        return "an object"
+    if isinstance(data, list):
+        return "an array"
+    return json.dumps(data) if data is None or isinstance(data, bool) else short.repr(data)
+
+
+def _refuse(path: Path, reason: str) -> NoReturn:
+    raise _Refused(f"{path}: {reason}" if path else reason)

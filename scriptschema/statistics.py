@@ -1,0 +1,168 @@
+"""What a corpus holds: how large and deep its trees are, and how often what is in them.
+
+`CorpusStats.add` counts a tree, `add_scan` what `wire.scan` found in its bytes, which takes a
+quarter of the time; the rest reads the counts. Counted are messages, alternatives of oneofs (and
+oneofs left unset), optional and repeated fields that are there, and values of enums. Required
+fields, which every message has, would tell nothing.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from enum import IntEnum
+from functools import cache
+from typing import Any, Final, Literal
+
+import attrs
+
+from scriptschema import wire
+from scriptschema.base import UNSET, Message
+from scriptschema.codec.scanning import parts
+from scriptschema.messages import MESSAGES
+
+PERCENTILES: Final = (0, 10, 50, 90, 99, 100)
+
+
+@attrs.define
+class CorpusStats:
+    """Counts of a corpus, by the schema's names."""
+
+    trees: int = 0
+    nodes: Counter[int] = attrs.field(factory=Counter)
+    """How many trees have so many nodes (messages)."""
+    depths: Counter[int] = attrs.field(factory=Counter)
+    """How many trees are so deep: levels below the outermost message."""
+    sizes: Counter[int] = attrs.field(factory=Counter)
+    """How many trees take so many bytes in the binary format."""
+    parts: Counter[int] = attrs.field(factory=Counter)
+    """How often each of `codec.scanning.parts()` occurs, by its number."""
+
+    def add(self, tree: Message) -> None:
+        """Count a tree. Raises wire.EncodeError, and then counts nothing."""
+        self.add_scan(wire.scan(tree.__class__, wire.encode(tree)))
+
+    def add_scan(self, scan: wire.Scan) -> None:
+        """Count a tree by what `wire.scan` found."""
+        self.trees += 1
+        self.nodes[sum(map(_node_counts().__getitem__, scan.parts))] += 1
+        self.depths[scan.depth] += 1
+        self.sizes[scan.size] += 1
+        self.parts.update(scan.parts)
+
+    @property
+    def messages(self) -> Counter[str]:
+        """How often each message occurs: `Expr`."""
+        return self._count("messages")
+
+    @property
+    def alternatives(self) -> Counter[str]:
+        """How often each alternative of a oneof is set: `Expr.nil`; or none: `StatIf.unset`."""
+        return self._count("alternatives")
+
+    @property
+    def fields(self) -> Counter[str]:
+        """How often an optional field is set, or a repeated one not empty: `StatBlock.body`."""
+        return self._count("fields")
+
+    @property
+    def values(self) -> Counter[str]:
+        """How often each value of an enum occurs: `ExprBinary.Op.Pow`."""
+        return self._count("values")
+
+    def _count(self, kind: Literal["messages", "alternatives", "fields", "values"]) -> Counter[str]:
+        known = parts()
+        counts: Counter[str] = Counter()
+        for number, count in self.parts.items():
+            for name in getattr(known[number], kind):
+                counts[name] += count
+        return counts
+
+    def never(self) -> dict[str, list[str]]:
+        """What does not occur: names under `messages`, `alternatives`, `fields` and `values`.
+
+        A message that does not occur stands for its parts.
+        """
+        messages = self.messages
+        return {
+            kind: [
+                name
+                for name in known
+                if not counts[name] and (kind == "messages" or messages[name.partition(".")[0]])
+            ]
+            for kind, known, counts in (
+                ("messages", MESSAGES, messages),
+                ("alternatives", ALTERNATIVES, self.alternatives),
+                ("fields", FIELDS, self.fields),
+                ("values", VALUES, self.values),
+            )
+        }
+
+    def as_json(self) -> dict[str, Any]:
+        """Everything as JSON's types; counts of all names, 0 included, in the schema's order."""
+        counts = {
+            "messages": (MESSAGES, self.messages),
+            "alternatives": ([*ALTERNATIVES, *UNSETS], self.alternatives),
+            "fields": (FIELDS, self.fields),
+            "values": (VALUES, self.values),
+        }
+        return {
+            "trees": self.trees,
+            "nodes": total(self.nodes),
+            "bytes": total(self.sizes),
+            "percentiles": {
+                name: {str(p): percentile(counts, p) for p in PERCENTILES}
+                for name, counts in self.distributions()
+                if self.trees
+            },
+            **{
+                kind: {name: found[name] for name in names}
+                for kind, (names, found) in counts.items()
+            },
+            "never": self.never(),
+        }
+
+    def distributions(self) -> Iterator[tuple[str, Counter[int]]]:
+        """What is known of each tree: name, and how many trees have each value."""
+        yield "nodes", self.nodes
+        yield "depth", self.depths
+        yield "bytes", self.sizes
+
+
+def total(counts: Counter[int]) -> int:
+    """The sum over all trees."""
+    return sum(value * count for value, count in counts.items())
+
+
+def percentile(counts: Counter[int], percent: float) -> int:
+    """The least value that at least so many percent of the trees do not exceed (nearest rank)."""
+    left = counts.total() * percent / 100
+    for value in sorted(counts):
+        left -= counts[value]
+        if left <= 0:
+            return value
+    raise ValueError("there are no trees")
+
+
+_ALL: Final = [field for cls in MESSAGES.values() for field in cls.FIELDS.values()]
+
+ALTERNATIVES: Final = [f"{f.message}.{f.schema_name}" for f in _ALL if f.oneof]
+"""The alternatives of all oneofs."""
+
+UNSETS: Final = [f"{name}.{UNSET}" for name, cls in MESSAGES.items() if cls.ONEOF]
+
+FIELDS: Final = [
+    f"{f.message}.{f.schema_name}" for f in _ALL if not f.oneof and f.rule != "required"
+]
+"""The optional and the repeated fields."""
+
+VALUES: Final = [
+    f"{f.type_name}.{member.name}" for f in _ALL if issubclass(f.type, IntEnum) for member in f.type
+]
+"""The values of all enums."""
+
+
+@cache
+def _node_counts() -> list[int]:
+    """How many messages each part of a scan is."""
+    return [len(part.messages) for part in parts()]

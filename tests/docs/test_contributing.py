@@ -1,0 +1,34 @@
+"""What CONTRIBUTING.md says of the house is what the contracts hold."""
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+CONTRACTS = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"][
+    "contracts"
+]
+
+
+@pytest.mark.parametrize("package", ["scriptschema", "orgrest"])
+def test_contributing_shows_the_floors_that_the_contracts_hold(package: str) -> None:
+    [contract] = [c for c in CONTRACTS if c.get("containers") == [package]]
+    text = (ROOT / "CONTRIBUTING.md").read_text()
+    table = re.search(rf"^{package}:[^|]*((?:\|.*\n)+)", text, re.MULTILINE)
+    assert table
+    rows = [line.split("|") for line in table[1].splitlines()[2:]]
+    shown = [re.findall(r"`(\w+)`", modules) for _, _, modules, *_ in rows]
+    held = [re.findall(r"\w+", line) for line in contract["layers"]]
+    assert shown == held
+    floors = [int(floor) for _, floor, *_ in rows]
+    assert floors == sorted(floors, reverse=True)
+    assert contract["exhaustive"]
+
+
+def test_the_classifiers_name_the_pythons_that_tox_tests() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    named = re.findall(r"Python :: (3\.\d+)", " ".join(project["classifiers"]))
+    [tested] = re.findall(r"^\[testenv:py3\{([\d,]+)\}\]", (ROOT / "tox.ini").read_text(), re.M)
+    assert named == [f"3.{minor}" for minor in tested.split(",")]

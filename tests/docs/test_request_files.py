@@ -1,0 +1,37 @@
+"""What docs/request-files.md lists is what there is."""
+
+from pathlib import Path
+
+from orgrest.http.assertions import OPERATORS
+from orgrest.http.directives import DIRECTIVES
+from orgrest.http.dynamic import DYNAMICS
+
+PAGE = (Path(__file__).parents[2] / "docs/request-files.md").read_text("utf-8")
+ROWS = [
+    tuple(cell.strip() for cell in line.replace("\\|", "\0").strip("|").split("|"))
+    for line in PAGE.splitlines()
+    if line.startswith("| `")
+]
+WRITTEN = {first.strip("`").replace("\0", "|"): second for first, second in ROWS}
+
+
+def test_the_page_has_every_dynamic_value_and_directive_and_no_other() -> None:
+    dynamics = {f"{{{{{one.usage}}}}}": one.description for one in DYNAMICS}
+    directives = {
+        f"# @{rule.name} {rule.value}".strip(): rule.description for rule in DIRECTIVES.values()
+    }
+    assert set(WRITTEN) == {*dynamics, *directives}
+    for written, description in {**dynamics, **directives}.items():
+        assert WRITTEN[written].startswith(description)
+
+
+def test_the_page_says_what_is_refused_and_why() -> None:
+    for rule in DIRECTIVES.values():
+        row = WRITTEN[f"# @{rule.name} {rule.value}".strip()]
+        assert (f"An error here: {rule.refused}." in row) == bool(rule.refused)
+        assert ("For other tools" in row) == rule.informs
+
+
+def test_the_page_lists_the_operators_of_assertions() -> None:
+    for operator in (*OPERATORS, "matches"):
+        assert f"`{operator}`" in PAGE

@@ -1,0 +1,94 @@
+"""The demo works with nothing set up: `orgrest.commands.demo`."""
+
+from __future__ import annotations
+
+import os
+import re
+import urllib.error
+import urllib.request
+from typing import TYPE_CHECKING
+
+import pytest
+
+from orgrest.commands import demo, demo_server
+from orgrest.commands.main import main
+from orgrest.files import FileError
+from orgrest.org.document import Document
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture(autouse=True)
+def _no_proxies(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in list(os.environ):
+        if name.lower().endswith("_proxy"):
+            monkeypatch.delenv(name)
+
+
+def test_the_tour_is_evaluated_and_printed(tmp_path: Path, capsys) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["demo", str(tmp_path / "tour.org")])
+    out = capsys.readouterr().out
+    assert ended.value.code == 0
+    text = (tmp_path / "tour.org").read_text()
+    assert text in out
+    assert out.endswith(f"8 requests answered, 0 failed. The document is {tmp_path / 'tour.org'}\n")
+    assert text.count("#+RESULTS") == 8
+    assert '"name": "you"' in text
+    assert "HTTP/1.1 404 Not Found" in text
+    assert re.search(r"^\| id \| title +\| done +\|$", text, re.MULTILINE)
+
+
+def test_nothing_but_results_differs_from_the_tour(tmp_path: Path) -> None:
+    demo.run(tmp_path / "tour.org", lambda _: None)
+    text = (tmp_path / "tour.org").read_text()
+    port = int(re.findall(r"127\.0\.0\.1:([0-9]+)", text)[0])
+    kept = [line for line in demo.tour(port).splitlines() if line]
+    lines = iter(text.splitlines())
+    assert all(any(line == found for found in lines) for line in kept)
+    assert len(Document(text).blocks) >= 9
+
+
+def test_without_a_path_it_is_a_temporary_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    said: list[str] = []
+    assert demo.run(None, said.append)
+    (path,) = tmp_path.iterdir()
+    assert said[-1].endswith(f"The document is {path}")
+
+
+def test_a_file_that_is_there_is_not_replaced(tmp_path: Path, capsys) -> None:
+    path = tmp_path / "mine.org"
+    path.write_text("mine\n")
+    with pytest.raises(FileError):
+        demo.run(path, lambda _: None)
+    with pytest.raises(SystemExit) as ended:
+        main(["demo", str(path)])
+    assert ended.value.code == 2
+    assert "exists: the tour does not replace it" in capsys.readouterr().err
+    assert path.read_text() == "mine\n"
+
+
+def test_the_server_listens_on_this_machine_only_and_ends() -> None:
+    with demo_server.serve() as port:
+        url = f"http://127.0.0.1:{port}"
+        with urllib.request.urlopen(f"{url}/tasks?done=true") as answer:
+            assert answer.read().startswith(b'[{"id": 1')
+        with pytest.raises(urllib.error.HTTPError, match="401"):
+            urllib.request.urlopen(f"{url}/me")
+        with pytest.raises(urllib.error.HTTPError, match="400"):
+            urllib.request.urlopen(f"{url}/tasks", data=b"no json")
+    with pytest.raises(OSError, match="refused"):
+        urllib.request.urlopen(f"{url}/tasks")
+
+
+def test_a_failed_tour_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    broken = "#+begin_src restclient\nGET http://127.0.0.1:1/\n#+end_src\n"
+    monkeypatch.setattr(demo, "tour", lambda _: broken)
+    said: list[str] = []
+    assert not demo.run(tmp_path / "tour.org", said.append)
+    assert "refused" in said[1]
+    assert said[2].startswith("0 requests answered, 1 failed.")

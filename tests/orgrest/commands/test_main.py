@@ -1,0 +1,630 @@
+"""The command line, as its users call it: `orgrest.commands.main`."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import signal
+import stat
+import subprocess
+import sys
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+from servers import RawServer, by_path, echo, response
+
+from orgrest.commands.main import main
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+JSON = "Content-Type: application/json"
+TEXT = "Content-Type: text/plain"
+BLOCK = "#+begin_src restclient :noheaders\nGET HOST/json\n#+end_src\n"
+RESULT = '\n#+RESULTS:\n#+BEGIN_SRC js\n{\n  "a": 1\n}\n#+END_SRC\n'
+
+
+@pytest.fixture(autouse=True)
+def _no_proxies(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name in list(os.environ):
+        if name.lower().endswith("_proxy"):
+            monkeypatch.delenv(name)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path))
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[RawServer]:
+    count = iter(range(10**6))
+
+    def number(connection, _: bytes) -> None:
+        connection.sendall(response(b"%d" % next(count), TEXT, f"X-Number: {next(count)}"))
+
+    def date(connection, _: bytes) -> None:
+        connection.sendall(response(b"ok", TEXT, f"Date: {next(count)}", f"X-Id: {next(count)}"))
+
+    answers = {
+        "/json": response(b'{"a":1}', JSON),
+        "/404": response(b"no", TEXT, status="404 Not Found"),
+        "/png": response(b"\x89PNG\r\n\x1a\n\0", "Content-Type: image/png"),
+        "/snow": response("☃😀".encode(), TEXT),
+        "/number": number,
+        "/date": date,
+        "/echo": echo,
+    }
+    with RawServer(by_path(answers)) as running:
+        yield running
+
+
+class Called:
+    """What a call of the command line gave."""
+
+    def __init__(self, status: int, out: str, err: str) -> None:
+        self.status, self.out, self.err = status, out, err
+
+
+@pytest.fixture
+def orgrest(capsys: pytest.CaptureFixture[str]) -> Callable[..., Called]:
+    def call(*arguments: str) -> Called:
+        with pytest.raises(SystemExit) as ended:
+            main(arguments)
+        printed = capsys.readouterr()
+        return Called(int(ended.value.code or 0), printed.out, printed.err)
+
+    return call
+
+
+@pytest.fixture
+def notes(tmp_path: Path, server: RawServer) -> Callable[[str], Path]:
+    def write(text: str, name: str = "notes.org") -> Path:
+        server.requests.clear()
+        path = tmp_path / name
+        path.write_bytes(text.replace("HOST", server.url).encode())
+        return path
+
+    return write
+
+
+class TestOrgFiles:
+    def test_the_answer_stands_below_the_block(self, orgrest, notes, server) -> None:
+        path = notes(BLOCK)
+        called = orgrest("notes.org")
+        assert path.read_text() == BLOCK.replace("HOST", server.url) + RESULT
+        assert (called.status, called.out) == (0, "")
+        assert called.err.startswith(f"GET {server.url}/json  200  0.")
+
+    def test_quiet_says_nothing_when_all_is_well(self, orgrest, notes) -> None:
+        notes(BLOCK)
+        assert orgrest("notes.org", "--quiet").err == ""
+
+    @pytest.mark.parametrize("option", ["--stdout", "--diff", "--check", "--dry-run"])
+    def test_options_that_only_look_write_nothing(self, orgrest, notes, option: str) -> None:
+        path = notes(BLOCK)
+        before = path.read_bytes()
+        orgrest("notes.org", option)
+        assert path.read_bytes() == before
+
+    def test_stdout_prints_the_whole_document_in_its_encoding(
+        self, notes, server, capfdbinary
+    ) -> None:
+        path = notes(BLOCK)
+        path.write_bytes(b"caf\xe9\r\n" + path.read_bytes().replace(b"\n", b"\r\n"))
+        with pytest.raises(SystemExit):
+            main(["notes.org", "--stdout", "-q"])
+        out = capfdbinary.readouterr().out
+        text = BLOCK.replace("HOST", server.url) + RESULT
+        assert out == b"caf\xe9\r\n" + text.encode().replace(b"\n", b"\r\n")
+
+    def test_diff_shows_the_lines_that_would_change(self, orgrest, notes) -> None:
+        notes(BLOCK)
+        out = orgrest("notes.org", "--diff").out
+        assert "+#+RESULTS:\n+#+BEGIN_SRC js\n" in out
+        assert out.startswith("--- notes.org\n+++ notes.org\n")
+
+    def test_a_dry_run_shows_requests_without_sending_or_secrets(
+        self, orgrest, notes, server, monkeypatch
+    ) -> None:
+        monkeypatch.setenv("TOKEN", "s3cret-value")
+        notes(
+            '#+begin_src restclient\n:t := env("TOKEN")\nPOST HOST/json\nX-A: :t\n\nbody :t\n'
+            "#+end_src\n"
+        )
+        out = orgrest("notes.org", "--dry-run").out
+        assert out.startswith(f"POST {server.url}/json\n")
+        assert "X-A: ***\n" in out
+        assert out.endswith("\n\nbody ***\n\n")
+        assert server.requests == []
+
+    def test_a_json_dry_run_has_the_parts(self, orgrest, notes, server) -> None:
+        notes("#+begin_src restclient\nPOST HOST/json\nX-A: 1\n\nb\n#+end_src\n")
+        found = json.loads(orgrest("notes.org", "--dry-run", "--json").out)
+        assert (found["method"], found["url"], found["body"]) == (
+            "POST",
+            f"{server.url}/json",
+            "b",
+        )
+        assert ["X-A", "1"] in found["headers"]
+
+    def test_json_gives_a_line_for_each_request(self, orgrest, notes, server) -> None:
+        notes("#+NAME: n\n" + BLOCK + BLOCK.replace("HOST", "http://127.0.0.1:1"))
+        called = orgrest("notes.org", "--json", "-q")
+        first, second = (json.loads(line) for line in called.out.splitlines())
+        assert first.pop("duration") > 0
+        assert first == {
+            "file": "notes.org",
+            "line": 2,
+            "name": "n",
+            "state": "done",
+            "method": "GET",
+            "url": f"{server.url}/json",
+            "status": 200,
+            "reason": "OK",
+            "bytes": 7,
+            "changed": True,
+        }
+        assert (second["state"], second["line"]) == ("failed", 5)
+        assert "refused" in second["error"]
+        assert called.status == 1
+
+    def test_name_line_and_lang_choose(self, orgrest, notes, server) -> None:
+        notes("#+NAME: n\n" + BLOCK + BLOCK + BLOCK.replace("restclient", "rest"))
+        for arguments, count in (
+            (["--name", "n"], 1),
+            (["--line", "6"], 1),
+            (["--lang", "rest"], 1),
+            (["--lang", "rest", "--lang", "restclient"], 3),
+        ):
+            server.requests.clear()
+            assert orgrest("notes.org", "--stdout", *arguments).status == 0
+            assert len(server.requests) == count
+
+    def test_variables_come_from_the_command_line_and_env_files(
+        self, orgrest, notes, server, tmp_path: Path
+    ) -> None:
+        (tmp_path / "env").write_text("TOKEN=s3cret-value\n")
+        path = notes(
+            '#+begin_src restclient\n:t := env("TOKEN")\n'
+            "GET HOST/echo\nX-A: :t\nX-B: :b\n#+end_src\n"
+        )
+        orgrest("notes.org", "--env-file", "env", "--var", "b=from here")
+        assert b"X-A: s3cret-value\r\nX-B: from here\r\n" in server.requests[0]
+        assert "X-A: ***\nX-B: from here\n" in path.read_text()
+
+    def test_files_elsewhere_are_read_when_allowed(
+        self, orgrest, notes, server, tmp_path: Path
+    ) -> None:
+        (tmp_path / "else").mkdir()
+        (tmp_path / "else" / "body.txt").write_text("from a file")
+        (tmp_path / "here").mkdir()
+        notes(
+            "#+begin_src restclient\nPOST HOST/echo\n\n< ../else/body.txt\n#+end_src\n",
+            "here/n.org",
+        )
+        assert orgrest("here/n.org").status == 1
+        assert server.requests == []
+        assert orgrest("here/n.org", "--allow-read", "else").status == 0
+        assert server.requests[0].endswith(b"\r\n\r\nfrom a file")
+
+    def test_fail_counts_a_status_of_400(self, orgrest, notes) -> None:
+        path = notes(BLOCK.replace("/json", "/404"))
+        assert orgrest("notes.org").status == 0
+        assert orgrest("notes.org", "--fail").status == 1
+        assert "no\n" in path.read_text()
+
+    def test_a_failed_request_names_file_line_and_reason(self, orgrest, notes) -> None:
+        path = notes(
+            BLOCK.replace("HOST", "http://127.0.0.1:1") + "\n#+RESULTS:\n: OLD\n\n" + BLOCK
+        )
+        called = orgrest("notes.org")
+        assert called.status == 1
+        assert called.err.startswith("orgrest: notes.org:2:1: ")
+        assert "refused" in called.err.splitlines()[0]
+        assert ": OLD\n" in path.read_text()
+        assert RESULT in path.read_text()
+
+    def test_several_files_and_jobs(self, orgrest, notes, server) -> None:
+        one, two = notes(BLOCK * 3, "1.org"), notes(BLOCK * 3, "2.org")
+        assert orgrest("1.org", "2.org", "-j", "3").status == 0
+        assert one.read_text().count("#+RESULTS") == two.read_text().count("#+RESULTS") == 3
+
+    def test_an_image_is_written_beside_the_document(self, orgrest, notes, tmp_path: Path) -> None:
+        path = notes("#+NAME: logo\n#+begin_src restclient\nGET HOST/png\n#+end_src\n")
+        orgrest("notes.org", "--check")
+        assert not (tmp_path / "logo.png").exists()
+        orgrest("notes.org")
+        assert (tmp_path / "logo.png").read_bytes() == b"\x89PNG\r\n\x1a\n\0"
+        assert "[[file:logo.png]]" in path.read_text()
+
+    def test_characters_that_the_files_encoding_lacks_are_told(
+        self, orgrest, notes, server
+    ) -> None:
+        path = notes(BLOCK.replace("/json", "/snow"))
+        path.write_bytes(b"caf\xe9\n" + path.read_bytes())
+        err = orgrest("notes.org").err
+        assert "orgrest: notes.org:2: the file is in latin-1, which lacks some characters" in err
+        assert b"caf\xe9\n#+begin" in path.read_bytes()
+        assert b"\\u2603\\ud83d\\ude00\n" in path.read_bytes()
+
+
+class TestSecrets:
+    @pytest.mark.parametrize(
+        "request_",
+        [
+            "GET http://:k.invalid/",
+            "GET http://u::k@ab[c/",
+            "GET HOST/json\n\n< ../{{k}}/x",
+            "GET HOST/json\n:k",
+            "GET HOST/json\n(: y",
+            "GET :k",
+            "GET HOST/{{k}} x/\nA{{k}}é: y",
+        ],
+    )
+    def test_no_message_shows_a_secret(self, orgrest, notes, monkeypatch, request_: str) -> None:
+        monkeypatch.setenv("SEC", "hunter2secret")
+        text = f'#+begin_src restclient\n:k := env("SEC")\n{request_}\n#+end_src\n'
+        for options in ([], ["--json"], ["--dry-run"], ["--dry-run", "--json"]):
+            done = orgrest(str(notes(text)), *options)
+            assert "hunter2" not in done.out + done.err
+            assert done.status == 1 or "***" in done.out
+
+
+class TestBeforeAnythingIsSent:
+    def test_a_read_only_document_is_told(self, orgrest, notes, server, monkeypatch) -> None:
+        path = notes(BLOCK)
+        monkeypatch.setattr("os.access", lambda *_: False)
+        server.requests.clear()
+        done = orgrest(str(path))
+        assert (done.status, server.requests) == (1, [])
+        assert done.err == (
+            f"orgrest: {path}: is read-only: nothing is sent (--stdout prints the results)\n"
+        )
+
+    @pytest.mark.parametrize(
+        ("text", "notice"),
+        [
+            ("#+begin_src restclient\nGET x\n* H\n", "line 1: this block has no #+end_src"),
+            (BLOCK.replace("\n", "\r\n") + "x\n", "the file's line ends are mixed, LF and CRLF"),
+            (BLOCK.replace("#+end", "\n#\nGET HOST/2\n#+end"), "the other request of this block"),
+            (BLOCK.replace("GET", "@a = 1\nGET"), "restclient's language writes :a = 1"),
+        ],
+    )
+    def test_what_is_not_sent_is_told(self, orgrest, notes, text: str, notice: str) -> None:
+        assert notice in orgrest(str(notes(text))).err
+
+    def test_a_url_without_a_method_in_a_request_file_is_told(
+        self, orgrest, notes, tmp_path: Path
+    ) -> None:
+        path = tmp_path / "a.http"
+        path.write_text(":a = 1\nhttps://example.org/\n")
+        done = orgrest(str(path), "--dry-run")
+        assert "line 2: this line is skipped; restclient's language writes GET https" in done.err
+
+    def test_a_url_alone_in_a_request_file_is_sent_with_get(self, orgrest, tmp_path: Path) -> None:
+        path = tmp_path / "a.http"
+        path.write_text("https://example.org/\n")
+        done = orgrest(str(path), "--dry-run")
+        assert (done.status, done.out.split("\n")[0]) == (0, "GET https://example.org/")
+
+    def test_environments_are_listed_and_chosen(self, orgrest, tmp_path: Path) -> None:
+        (tmp_path / "http-client.env.json").write_text('{"dev": {"h": "a"}, "prod": {"h": "b"}}')
+        path = tmp_path / "a.http"
+        path.write_text("GET http://{{h}}/{{$uuid}}\n")
+        assert orgrest(str(path), "--list-envs").out == "dev\nprod\n"
+        call = (str(path), "--dry-run", "--env", "prod", "--seed", "3")
+        first = orgrest(*call).out
+        assert first.startswith("GET http://b/")
+        assert orgrest(*call).out == first
+        done = orgrest(str(path), "--dry-run", "--env", "nope")
+        assert done.status == 1
+        assert "there is no environment nope; there are dev, prod" in done.err
+
+    def test_a_dry_run_explains_where_values_come_from(self, orgrest, tmp_path: Path) -> None:
+        (tmp_path / "http-client.env.json").write_text('{"dev": {"host": "http://h"}}')
+        (tmp_path / "http-client.private.env.json").write_text('{"dev": {"key": "hunter2"}}')
+        path = tmp_path / "a.http"
+        path.write_text(
+            "@base = {{host}}/v1\n# @name one\nGET {{base}}/{{id}}?k={{key}}\n###\n"
+            "GET {{base}}/{{one.response.body.id}}/{{$timestamp}}\n"
+        )
+        call = ("a.http", "--dry-run", "--env", "dev", "--var", "id=5", "--seed", "1")
+        done = orgrest(*call, "--explain")
+        assert [line for line in done.out.split("\n") if line.startswith("#")] == [
+            "# host = http://h  (http-client.env.json)",
+            "# base = http://h/v1  (a.http:1)",
+            "# id = 5  (--var)",
+            "# key = ***  (http-client.private.env.json)",
+            "# host = http://h  (http-client.env.json)",
+            "# base = http://h/v1  (a.http:1)",
+            "# one.response.body.id = <one.response.body.id>  (the response of one)",
+            "# $timestamp = 946684800  (a dynamic value)",
+        ]
+        found = json.loads(orgrest(*call, "--explain", "--json").out.split("\n")[0])
+        assert found["variables"][2] == {"name": "id", "value": "5", "origin": "--var"}
+        assert "variables" not in json.loads(orgrest(*call, "--json").out.split("\n")[0])
+        assert "--explain tells about a --dry-run" in orgrest("a.http", "--explain").err
+
+
+class TestCheck:
+    def test_a_file_that_would_change_is_a_change(self, orgrest, notes, tmp_path: Path) -> None:
+        path = notes(BLOCK.replace(":noheaders", ":results file :file out.json"))
+        orgrest(str(path))
+        assert orgrest("--check", str(path)).status == 0
+        (tmp_path / "out.json").write_text("old")
+        done = orgrest("--check", str(path))
+        assert done.status == 1
+        assert f"the file {tmp_path / 'out.json'} would change" in done.err
+
+    def test_a_response_of_blanks_is_compared_at_once(self, orgrest, notes, server) -> None:
+        from orgrest.commands.report import without_volatile
+
+        assert without_volatile(" " * 200_000 + "x", ()) == " " * 200_000 + "x"
+
+    def test_a_result_that_would_change_is_told(self, orgrest, notes) -> None:
+        notes(BLOCK.replace("/json", "/number"))
+        orgrest("notes.org")
+        called = orgrest("notes.org", "--check")
+        assert called.status == 1
+        assert "orgrest: notes.org:1: the result would change\n" in called.err
+
+    def test_a_result_that_is_missing_is_a_change(self, orgrest, notes) -> None:
+        notes(BLOCK)
+        assert orgrest("notes.org", "--check").status == 1
+
+    def test_dates_and_durations_do_not_count(self, orgrest, notes) -> None:
+        notes("#+begin_src restclient\nGET HOST/json\n#+end_src\n")
+        orgrest("notes.org")
+        assert orgrest("notes.org", "--check").status == 0
+
+    def test_headers_can_be_named_as_volatile(self, orgrest, notes) -> None:
+        notes("#+begin_src restclient\nGET HOST/date\n#+end_src\n")
+        orgrest("notes.org")
+        assert orgrest("notes.org", "--check").status == 1
+        assert orgrest("notes.org", "--check", "--volatile", "x-id").status == 0
+
+
+class TestRequestFiles:
+    TEXT = "### one\nGET HOST/json\n\n###\nGET HOST/404\n"
+
+    def test_responses_are_printed(self, orgrest, notes) -> None:
+        notes(self.TEXT, "a.http")
+        out = orgrest("a.http").out
+        assert out.startswith('{\n  "a": 1\n}\n// GET ')
+        assert "HTTP/1.1 404 Not Found\n" in out
+
+    def test_one_is_chosen_by_its_line(self, orgrest, notes) -> None:
+        notes(self.TEXT, "a.rest")
+        out = orgrest("a.rest", "--line", "2").out
+        assert '"a": 1' in out
+        assert "Not Found" not in out
+
+    def test_standard_input_is_a_file_of_requests(
+        self, orgrest, notes, server, monkeypatch
+    ) -> None:
+        for arguments in (["-"], []):
+            text = io.BytesIO(b"GET " + server.url.encode() + b"/json\n")
+            monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(text))
+            assert '"a": 1' in orgrest(*arguments).out
+
+    def test_binary_bodies_are_told_of(self, orgrest, notes) -> None:
+        notes("GET HOST/png\n", "a.http")
+        assert orgrest("a.http").out.startswith("[9 bytes of binary data]\n")
+
+    def test_of_a_long_body_the_beginning_is_printed(self, orgrest, notes) -> None:
+        notes("GET HOST/json\n", "a.http")
+        done = orgrest("--limit", "3", "a.http")
+        assert done.out.startswith("[the beginning of ")
+        assert "--limit shows more]" in done.out
+        refused = orgrest("--limit", "lots", "a.http")
+        assert refused.status == 2
+        assert "not lots" in refused.err
+
+    @pytest.mark.parametrize("option", ["--check", "--diff", "--stdout"])
+    def test_what_is_for_documents_is_refused(self, orgrest, notes, option: str) -> None:
+        notes(self.TEXT, "a.http")
+        called = orgrest("a.http", option)
+        assert called.status == 2
+        assert "is for Org files" in called.err
+
+
+class TestUsage:
+    @pytest.mark.parametrize(
+        ("arguments", "message"),
+        [
+            (["nowhere.org"], "orgrest: nowhere.org: cannot be read: No such file or directory"),
+            (["."], "orgrest: .: cannot be read: Is a directory"),
+            (["a", "b", "--line", "1"], "--line and --name need a single FILE"),
+            (["a", "--check", "--diff"], "exclude each other"),
+            (["a", "--dry-run", "--diff"], "exclude each other"),
+            (["a", "--stdout", "--json"], "both want standard output"),
+            (["a", "--var", "x"], "'x' is not NAME=VALUE"),
+            (["a", "--env-file", "nowhere"], "nowhere"),
+            (["a", "--ca", "nowhere"], "nowhere"),
+            (["a", "--nonsense"], "No such option"),
+            (["notes.org", "--name", "x"], "orgrest: notes.org: no request block is named x"),
+            (["notes.org", "--line", "99"], "orgrest: notes.org:99: no request block here"),
+        ],
+    )
+    def test_mistakes_end_with_status_2_and_say_what_is_wrong(
+        self, orgrest, notes, arguments: list[str], message: str
+    ) -> None:
+        notes(BLOCK)
+        called = orgrest(*arguments)
+        assert called.status == 2
+        assert message in called.err
+
+    def test_no_file_on_a_terminal_is_a_mistake(self, orgrest, monkeypatch) -> None:
+        monkeypatch.setattr(sys.stdin, "isatty", lambda: True)
+        assert "which FILE?" in orgrest().err
+
+    def test_insecure_warns(self, orgrest, notes) -> None:
+        notes(BLOCK)
+        assert (
+            "warning: TLS certificates are not verified" in orgrest("notes.org", "--insecure").err
+        )
+
+    def test_help_names_the_other_commands(self, orgrest) -> None:
+        out = orgrest("--help").out
+        assert "demo" in out
+        assert "curl" in out
+
+    @pytest.mark.parametrize("flag", ["-h", "--help"])
+    @pytest.mark.parametrize("name", ["demo", "curl", "complete", "lsp", "emacs", "babel"])
+    def test_each_command_tells_what_it_does(self, orgrest, name: str, flag: str) -> None:
+        done = orgrest(name, flag)
+        assert done.status == 0
+        assert done.out.startswith(f"Usage: orgrest {name} [OPTIONS]")
+        told = orgrest(flag).out.partition("Commands:")[2]
+        assert any(line.split()[0] == name for line in told.splitlines() if line.strip())
+
+    def test_eval_query_asks(self, orgrest, notes, server, monkeypatch) -> None:
+        notes(BLOCK.replace(":noheaders", ":eval query"))
+        monkeypatch.setattr(sys.stdin, "isatty", lambda: True)
+        monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+        monkeypatch.setattr("click.confirm", lambda question, err: "notes.org:1" not in question)
+        assert "skipped: notes.org:1: not evaluated, as you said" in orgrest("notes.org").err
+
+
+class TestTerminal:
+    def test_many_requests_have_a_progress_bar(self, orgrest, notes, monkeypatch) -> None:
+        path = notes(BLOCK * 20)
+        monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+        assert orgrest("notes.org").status == 0
+        assert path.read_text().count("#+RESULTS") == 20
+
+
+class TestCurl:
+    def test_a_request_becomes_a_command_that_sends_the_same(
+        self, orgrest, notes, server, monkeypatch
+    ) -> None:
+        monkeypatch.setenv("TOKEN", "s3cret value")
+        notes(
+            '#+begin_src restclient\n:t := env("TOKEN")\nPOST HOST/echo\nX-A: :t\n\nb\n#+end_src\n'
+        )
+        out = orgrest("curl", "notes.org", "--line", "1").out
+        assert "-H 'X-A: s3cret value'" in out
+        assert out.startswith("curl")
+        assert server.requests == []
+
+    def test_a_request_that_needs_another_ones_answer_is_no_command(self, orgrest, notes) -> None:
+        login = "#+NAME: login\n#+begin_src restclient\nGET HOST/json\n#+end_src\n\n"
+        use = "#+begin_src restclient :var t=login\nGET HOST/json?:t\n#+end_src\n"
+        path = str(notes(login + use))
+        done = orgrest("curl", path, "--line", "6")
+        assert (done.status, done.out) == (2, "")
+        assert "this needs the answer to login, which is not sent here" in done.err
+        assert "/json?given" in orgrest("curl", path, "--line", "6", "--var", "t=given").out
+
+    def test_a_command_becomes_a_block(self, orgrest, monkeypatch) -> None:
+        block = "#+begin_src restclient\nGET http://x/\n#+end_src\n"
+        assert orgrest("curl", "--from-curl", "curl -s http://x/").out == block
+        monkeypatch.setattr(sys, "stdin", io.StringIO("curl http://x/"))
+        assert orgrest("curl", "--from-curl", "-").out == block
+
+    def test_request_files_and_env_files_work(self, orgrest, notes, tmp_path: Path) -> None:
+        (tmp_path / "env").write_text("A=b\n")
+        notes('### n\n:a := env("A")\nGET HOST/:a\n', "a.http")
+        out = orgrest("curl", "a.http", "--name", "n", "--env-file", "env").out
+        assert out.endswith("/b\n")
+
+    @pytest.mark.parametrize(
+        ("arguments", "message"),
+        [
+            (["curl"], "give a FILE, or a command"),
+            (["curl", "--from-curl", "wget x"], "begins with curl"),
+            (["curl", "nowhere.org"], "nowhere.org: cannot be read"),
+            (["curl", "bad.org"], "bad.org:2:5"),
+        ],
+    )
+    def test_mistakes_are_told(self, orgrest, notes, arguments: list[str], message: str) -> None:
+        notes("#+begin_src restclient\nGET {{x}}\n#+end_src\n", "bad.org")
+        called = orgrest(*arguments)
+        assert called.status == 2
+        assert message in called.err
+
+
+def start(*arguments: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "orgrest", *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+class TestProcess:
+    @pytest.mark.parametrize("jobs", ["1", "4"])
+    def test_ctrl_c_keeps_what_is_done(self, notes, tmp_path: Path, jobs: str) -> None:
+        with RawServer(lambda *_: time.sleep(30)) as silent:
+            path = notes(BLOCK + "\n" + BLOCK.replace("HOST", silent.url))
+            process = start("notes.org", "-j", jobs)
+            deadline = time.monotonic() + 20
+            while not silent.requests and time.monotonic() < deadline:
+                time.sleep(0.01)
+            time.sleep(0.5)  # for the other answer, under way at the same time
+            process.send_signal(signal.SIGINT)
+            _, err = process.communicate(timeout=20)
+        assert process.returncode == 130
+        assert "interrupted; what was done is kept" in err
+        assert "Traceback" not in err
+        assert path.read_text().count("#+RESULTS") == 1
+
+    def test_a_closed_pipe_is_no_traceback(self, notes, tmp_path: Path) -> None:
+        notes(BLOCK + "x\n" * 200_000)
+        process = start("notes.org", "--stdout")
+        assert process.stdout is not None
+        process.stdout.close()
+        assert process.stderr is not None
+        err = process.stderr.read()
+        process.wait(timeout=20)
+        process.stderr.close()
+        assert "Traceback" not in err
+
+    @pytest.mark.parametrize(
+        ("arguments", "streams", "status", "results"),
+        [
+            ("", "2>&1 | head -1", 0, 1),
+            ("--json", "| head -1", 0, 1),
+            ("", "2>/dev/full", 1, 1),
+            ("--json", ">/dev/full", 1, 1),
+            ("--stdout", ">/dev/full", 1, 0),
+            ("--dry-run", ">/dev/full", 1, 0),
+            ("", "<&-", 0, 3),
+            ("", "2>&-", 0, 3),
+            ("--stdout", ">&-", 0, 0),
+            ("--json", "<&- >&- 2>&-", 0, 3),
+        ],
+    )
+    def test_streams_that_fail_cost_no_answer_and_give_no_traceback(
+        self, notes, arguments: str, streams: str, status: int, results: int
+    ) -> None:
+        path = notes((BLOCK + "\n") * 3)
+        command = f'"{sys.executable}" -m orgrest {arguments} notes.org {streams}'
+        done = subprocess.run(
+            ["sh", "-c", command], cwd=path.parent, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == status, done.stderr
+        assert "Traceback" not in done.stderr
+        assert path.read_text().count("#+RESULTS") >= results
+
+    def test_what_only_some_runs_need_is_not_imported(self, notes) -> None:
+        code = (
+            "import sys; from orgrest.commands import main as cli\n"
+            "try: cli.main(['notes.org', '-q'])\n"
+            "except SystemExit: pass\n"
+            "print(sorted({'rich', 'scriptschema', 'hypothesis', 'pure_protobuf', 'asyncio',"
+            " 'concurrent.futures'} & set(sys.modules)))"
+        )
+        notes(BLOCK)
+        done = subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True
+        )
+        assert done.stdout == "[]\n"
+
+    def test_the_mode_of_a_document_stays(self, orgrest, notes) -> None:
+        path = notes(BLOCK)
+        path.chmod(0o640)
+        orgrest("notes.org")
+        assert stat.S_IMODE(path.stat().st_mode) == 0o640

@@ -1,0 +1,1 @@
+client.log("from a file");

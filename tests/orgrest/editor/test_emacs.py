@@ -1,0 +1,474 @@
+"""Emacs reads what orgrest wrote: the real Org finds the same blocks and results there.
+
+Emacs runs without any configuration and without a network. Where Babel itself is asked to place
+results, ob-restclient is replaced by a function that returns a fixed text.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import re
+import shutil
+import subprocess
+from typing import TYPE_CHECKING
+
+import attrs
+import pytest
+from servers import RawServer, response
+
+from orgrest.answers.pretty import xml_text
+from orgrest.evaluation.draft import Draft
+from orgrest.evaluation.evaluate import Evaluation
+from orgrest.evaluation.outcomes import Options
+from orgrest.evaluation.reading import BlockReader
+from orgrest.evaluation.sending import Sender
+from orgrest.http.transport import Client
+from orgrest.http.variables import Scope
+from orgrest.org.document import Document
+from orgrest.org.placing import closes, place
+from orgrest.org.results import result_of
+from orgrest.org.text import escape
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+pytestmark = pytest.mark.skipif(
+    shutil.which("emacs") is None, reason="Emacs is not installed: apt install emacs-nox"
+)
+
+RESULT = '#+BEGIN_SRC js\n{\n  "a": 1\n}\n#+END_SRC\n'
+
+LOOK = r"""
+(require 'org) (require 'ob) (require 'json)
+(setq org-inhibit-startup t make-backup-files nil)
+(defun look ()
+  (let (blocks results headings)
+    (org-element-map (org-element-parse-buffer) '(src-block headline)
+      (lambda (e)
+        (if (eq (org-element-type e) 'headline)
+            (push (org-element-property :raw-value e) headings)
+          (push (vector (line-number-at-pos (org-element-property :post-affiliated e))
+                        (org-element-property :language e)
+                        (if (plist-member (cadr e) :results) t :json-false)
+                        (org-element-property :value e))
+                blocks)
+          (when (equal (org-element-property :language e) "restclient")
+            (save-excursion
+              (goto-char (org-element-property :post-affiliated e))
+              (let ((at (org-babel-where-is-src-block-result)))
+                (push (if at (line-number-at-pos at) nil) results))))))
+      nil nil nil t)
+    (list (cons 'blocks (vconcat (nreverse blocks)))
+          (cons 'results (vconcat (nreverse results)))
+          (cons 'headings (vconcat (nreverse headings))))))
+(dolist (file command-line-args-left)
+  (with-temp-buffer
+    (let ((coding-system-for-read 'utf-8-unix)) (insert-file-contents file))
+    (org-mode)
+    (princ (encode-coding-string (json-encode (look)) 'utf-8)) (princ "\n")))
+"""
+
+PLACE = r"""
+(require 'org) (require 'ob)
+(setq org-confirm-babel-evaluate nil make-backup-files nil org-inhibit-startup t
+      auto-mode-alist '(("" . org-mode)))
+(defvar org-babel-default-header-args:restclient '((:results . "raw")))
+(defun org-babel-execute:restclient (body params) TEXT)
+(defun org-babel-variable-assignments:restclient (params)
+  (mapcar (lambda (v) (format ":%s = %s" (car v) (cdr v))) (org-babel--get-vars params)))
+(dolist (file command-line-args-left)
+  (with-current-buffer (find-file-noselect file)
+    (org-babel-map-executables nil
+      (cond ((eq (org-element-type (org-element-context)) 'babel-call)
+             (org-babel-lob-execute-maybe))
+            ((equal (car (org-babel-get-src-block-info 'light)) "restclient")
+             (org-babel-execute-src-block))))
+    (save-buffer)))
+"""
+
+HASH = r"""
+(require 'org) (require 'ob)
+(defvar org-babel-default-header-args:restclient '((:results . "raw")))
+(defun org-babel-variable-assignments:restclient (params)
+  (mapcar (lambda (v) (format ":%s = %s" (car v) (cdr v))) (org-babel--get-vars params)))
+(find-file (car command-line-args-left))
+(org-mode)
+(org-babel-map-src-blocks nil
+  (princ (org-babel-sha1-hash (org-babel-get-src-block-info))) (princ "\n"))
+"""
+
+
+def emacs(folder: Path, script: str, *files: Path) -> str:
+    path = folder / "script.el"
+    path.write_text(script)
+    command = ["emacs", "--batch", "-Q", "-l", str(path), *map(str, files)]
+    environment = {**os.environ, "LC_ALL": "C.UTF-8"}
+    done = subprocess.run(
+        command, capture_output=True, text=True, timeout=300, env=environment, check=False
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    return done.stdout
+
+
+@attrs.frozen
+class Seen:
+    """What Org sees in a document."""
+
+    blocks: list[tuple[int, str, bool, str]]
+    results: list[int | None]
+    headings: list[str]
+
+    @property
+    def own(self) -> list[tuple[str, str]]:
+        """The blocks that are no results."""
+        return [(language, value) for _, language, result, value in self.blocks if not result]
+
+
+def look(folder: Path, *texts: str) -> list[Seen]:
+    files = []
+    for number, text in enumerate(texts):
+        files.append(folder / f"{number}.org")
+        files[-1].write_bytes(text.encode())
+    found = []
+    for line in emacs(folder, LOOK, *files).splitlines():
+        seen = json.loads(line)
+        blocks = [tuple(one) for one in seen["blocks"]]
+        found.append(Seen(blocks, list(seen["results"]), list(seen["headings"])))
+    assert len(found) == len(texts)
+    return found
+
+
+BLOCK = "#+begin_src restclient{}\nGET http://127.0.0.1:1/\n#+end_src\n"
+WORDS = ["", "", "", " :results silent", " :results append", " :results prepend", " :wrap foo"]
+WORDS += [" :results drawer", " :results html", " :results org", " :results pp", " :cache yes"]
+OLD = [
+    ": OLD\n",
+    "#+begin_example\nOLD\n#+end_example\n",
+    "#+BEGIN_SRC js\nOLD\n#+END_SRC\n",
+    ":results:\nOLD\n:end:\n",
+    "| a | b |\n",
+    "| a |\n#+TBLFM: $1=2\n",
+    "- a\n- b\n  - c\n\n  d\n",
+    "a paragraph\nof two lines\n",
+    "#+begin_quote\nq\n#+end_quote\n",
+    "[[file:x.png]]\n",
+    "[[file:x.png]] text\n",
+    "\\begin{a}\nx\n\\end{a}\n",
+    "\n: behind a blank line\n",
+    "#+begin_foo\nz\n#+end_foo\n",
+    "",
+    "#+CAPTION: c\n: OLD\n",
+    "-----\n",
+    "# comment\n",
+    "#+begin_verse\nz\n#+end_verse\n",
+    "* heading\n",
+]
+OTHER = ["text\n", "\n", "* H\n", "** H\n", "- i\n", ": f\n", "| t |\n", "#+begin_src restclient\n"]
+OTHER += ["#+begin_example\n" + BLOCK.format("") + "#+end_example\n", "#+begin_quote\n", ":d:\n"]
+CONTAINERS = [
+    ("#+begin_quote\n", "#+end_quote\n"),
+    (":D:\n", ":END:\n"),
+    ("#+BEGIN: d\n", "#+END:\n"),
+]
+
+
+class Writer:
+    """Writes documents of all that may stand around a block, the same ones for the same seed."""
+
+    def __init__(self, seed: int) -> None:
+        self.random = random.Random(seed)
+
+    def document(self) -> str:
+        return "".join(self.piece(0) for _ in range(self.random.randint(1, 4))).rstrip("\n") + "\n"
+
+    def piece(self, depth: int) -> str:
+        pick = self.random
+        kind = pick.random()
+        if kind < 0.5 or depth > 2:
+            return self.block()
+        if kind < 0.6:
+            return pick.choice(OTHER)
+        body = "".join(self.piece(depth + 1) for _ in range(pick.randint(1, 2)))
+        if kind < 0.8:
+            inner = self.indented(body, pick.choice(["  ", "   ", "    "]))
+            return (
+                pick.choice(["- i\n", "  - i\n", "1. i\n", " * i\n"])
+                + inner
+                + pick.choice(["", "\n"])
+            )
+        if kind < 0.9:
+            opening, closing = pick.choice(CONTAINERS)
+            return opening + body + closing
+        return self.indented(body, pick.choice(["  ", "\t", "        "]))
+
+    def indented(self, text: str, by: str) -> str:
+        return "".join(by + line if line.strip() else line for line in text.splitlines(True))
+
+    def block(self) -> str:
+        pick = self.random
+        name = pick.choice([None, None, None, "a", "b"])
+        text = f"#+NAME: {name}\n" if name else ""
+        if pick.random() < 0.1:
+            text += "#+HEADER: :results drawer\n"
+        text += BLOCK.format(pick.choice(WORDS)) + pick.choice(["", "\n", "\n", "\n\n", "\n\n\n"])
+        if pick.random() < 0.6:
+            keyword = pick.choice(["#+RESULTS:", "#+results:", "#+RESULTS[0123abcd]:"])
+            whose = pick.choice([name, name, None, "zz"])
+            text += pick.choice(["", "", "#+CAPTION: x\n", "# c\n"]) + keyword
+            text += (f" {whose}" if whose else "") + "\n" + pick.choice(OLD)
+        if pick.random() < 0.5:
+            text += pick.choice(["\n", "text\n", "\n\ntext\n"])
+        return text
+
+
+def place_all(
+    text: str, folder: Path, monkeypatch: pytest.MonkeyPatch, result: str = RESULT
+) -> str:
+    """Evaluate `text` with orgrest, where every response is shown as `result`."""
+
+    class Fixed:
+        body, head, language, data, extension, notes = result, (), "js", None, "", ()
+        value = text = result
+
+        def block(self) -> str:
+            return result
+
+        def uncut(self) -> str:
+            return result
+
+    monkeypatch.setattr("orgrest.answers.results.render", lambda *_, **__: Fixed())
+    monkeypatch.setattr(Sender, "send", lambda *_: response_of_nothing())
+    scope = Scope(file="x.org", directory=folder)
+    evaluation = Evaluation(text, file="x.org", scope=scope, client=None, options=Options())
+    evaluation.plan()
+    assert [str(one.reason) for one in evaluation.run() if one.reason] == []
+    return evaluation.text
+
+
+def response_of_nothing() -> object:
+    from orgrest.model import Response
+
+    return Response(200, "OK", "HTTP/1.1", (), b"", 0.1, "http://127.0.0.1:1/")
+
+
+def differs_on_purpose(text: str) -> bool:
+    """Tell whether Emacs does something to `text` that orgrest does not, knowingly.
+
+    A block below a results keyword, or in a list that runs on from one, is deleted; what was never
+    closed gets closed by a result.
+    Blocks of one name share a result: Emacs rereads parts of the document from a stale cache then.
+    A text below a keyword without a hash is deleted when the block is cached.
+    """
+    document = Document(text)
+    names = [block.name for block in document.blocks if block.name]
+    results = [result_of(document, block) for block in document.blocks]
+    return (
+        len(set(names)) < len(names)
+        or any(
+            result.start <= block.start < result.end
+            for result in results
+            for block in document.blocks
+            if result is not None and block.language == "restclient"
+        )
+        or any(
+            result.hash is None and not result.kind and ":cache yes" in block.arguments
+            for block, result in zip(document.blocks, results, strict=True)
+            if result is not None
+        )
+        or any(
+            closes(document, place(document, block, RESULT + ":end:\n"), block)
+            for block in document.blocks
+        )
+    )
+
+
+def test_org_finds_the_same_blocks(tmp_path: Path) -> None:
+    texts = [Writer(seed).document() for seed in range(60)]
+    for text, seen in zip(texts, look(tmp_path, *texts), strict=True):
+        ours = [(block.line + 1, block.language) for block in Document(text).blocks]
+        assert ours == [(line, language or "") for line, language, _, _ in seen.blocks], text
+
+
+def test_org_finds_results_where_orgrest_does(tmp_path: Path) -> None:
+    texts = [Writer(seed).document() for seed in range(60)]
+    for text, seen in zip(texts, look(tmp_path, *texts), strict=True):
+        document = Document(text)
+        ours = [block for block in document.blocks if block.language == "restclient"]
+        for block, theirs in zip(ours, seen.results, strict=True):
+            found = result_of(document, block)
+            if not block.name or len(document.namesakes(block.name)) == 1:
+                assert (found and found.keyword + 1) == theirs, text
+
+
+def test_babel_places_results_as_orgrest_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    texts = [text for seed in range(60) if not differs_on_purpose(text := Writer(seed).document())]
+    assert len(texts) > 30
+    files = [tmp_path / f"{number}" for number in range(len(texts))]
+    for file, text in zip(files, texts, strict=True):
+        file.write_text(text)
+    emacs(tmp_path, PLACE.replace("TEXT", json.dumps(RESULT)), *files)
+    for file, text in zip(files, texts, strict=True):
+        assert place_all(text, tmp_path, monkeypatch) == file.read_text(), text
+
+
+def test_babel_writes_inline_results_as_orgrest_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    result = "a, b \\\\, c"
+    # (With ob-restclient's own raw, Emacs piles the results up and escapes nothing.)
+    kinds = ["pp", "html", "latex", "org", "drawer"]
+    wraps = ["", " foo bar", " example", " export html", " export", " src", " src a", " src a b c"]
+    kinds += [f"pp :wrap{wrap}" for wrap in wraps]
+    given = (f":results value {kind}" for kind in kinds)
+    text = "".join(f"- see src_restclient[{words}]{{GET http://h/}}, then\n" for words in given)
+    file = tmp_path / "inline"
+    file.write_text(text)
+    emacs(tmp_path, PLACE.replace("TEXT", json.dumps(result)), file)
+    ours = place_all(text, tmp_path, monkeypatch, result)
+    assert ours == file.read_text()
+    assert place_all(ours, tmp_path, monkeypatch, result) == ours
+
+
+HOSTILE = [
+    b"* heading\n** TODO another\n",
+    b"#+end_src\n* h\n",
+    b"#+END_SRC\n#+begin_src emacs-lisp\n(kill-emacs)\n#+end_src\n",
+    b"#+RESULTS:\n: x\n",
+    b":end:\n* h\n:PROPERTIES:\n",
+    b"#+end_example\n* h\n",
+    b",* a\n,,#+b\n",
+    b"- a\n\n\n* h\n",
+    b"| a |\n#+TBLFM: $1='(kill-emacs)\n",
+    b"#+begin_src restclient\nGET http://127.0.0.1:1/\n#+end_src\n",
+    b"\r* h\r\n\x0c* h\n\x85* h\n\xe2\x80\xa8* h\n",
+    b"[fn:1] x\n\n* h\n",
+    b"\\begin{a}\n\n* h\n",
+    b'{"a": "* h\\n#+end_src\\n* i"}',
+    b"<a>\n* h\n<b/>\n</a>",
+    b"",
+]
+KINDS = ["text/plain", "application/json", "text/html", "application/xml"]
+LINES = ["", ":noheaders", ":results value", ":results value drawer", ":results value list"]
+LINES += [":results table", ":results value pp", ":results value org", ":results code"]
+LINES += [":results value html", ":wrap quote", ":results value :wrap src text", ":results drawer"]
+
+
+def test_no_response_changes_what_org_sees_outside_its_result(tmp_path: Path) -> None:
+    wanted: list[tuple[bytes, str]] = []
+
+    def answer(connection, _: bytes) -> None:
+        body, kind = wanted[-1]
+        head = [f"Content-Type: {kind}", b"X-A: * h", b"X-B: #+end_src\x0b* h"]
+        connection.sendall(response(body, *head, status=b"200 * h"))
+
+    before: list[str] = []
+    after: list[str] = []
+    with RawServer(answer) as server, Client() as client:
+        block = "#+begin_src restclient {}\nGET " + server.url + "/\n#+end_src\n"
+        for number, body in enumerate(HOSTILE):
+            for line in LINES[number % 3 :: 3]:
+                wanted.append((body, KINDS[number % len(KINDS)]))
+                # (What a result would close is not where it can stand: that is refused.)
+                drawers = "drawer" in line or b":end:" in body
+                opening, closing = CONTAINERS[2] if drawers else CONTAINERS[1]
+                text = (
+                    f"* One\n#+NAME: n\n{block.format(line)}\ntext\n** Two\n- item\n"
+                    + "".join(f"  {row}\n" for row in block.format(line).splitlines())
+                    + f"- next\n* Three\n{opening}{block.format(line)}{closing}end\n"
+                )
+                scope = Scope(file="x.org", directory=tmp_path)
+                evaluation = Evaluation(
+                    text, file="x.org", scope=scope, client=client, options=Options()
+                )
+                evaluation.plan()
+                list(evaluation.run())
+                before.append(text)
+                after.append(evaluation.text)
+    seen = look(tmp_path, *before, *after)
+    for old, new, text in zip(seen[: len(before)], seen[len(before) :], after, strict=True):
+        assert new.headings == old.headings == ["One", "Two", "Three"], text
+        ours = [value for language, value in new.own if language == "restclient"]
+        assert ours == [value for _, value in old.own], text
+        assert None not in new.results[: len(old.results)], text
+
+
+# What restclient does to an XML response, on each line of a file.
+INDENT = r"""
+(require 'nxml-mode)
+(dolist (line (with-temp-buffer
+                (insert-file-contents (car command-line-args-left))
+                (split-string (buffer-string) "\n" t)))
+  (with-temp-buffer
+    (insert line)
+    (nxml-mode)
+    (setq indent-tabs-mode nil)
+    (goto-char (point-min))
+    (while (search-forward-regexp ">[ \\t]*<" nil t) (backward-char) (insert "\n"))
+    (indent-region (point-min) (point-max))
+    (princ (concat (buffer-string) "\0"))))
+"""
+
+
+def test_xml_stands_as_restclient_and_nxml_mode_lay_it_out(tmp_path: Path) -> None:
+    chance = random.Random(7)
+
+    def element(depth: int) -> str:
+        name = chance.choice("abc")
+        if depth == 6 or chance.random() < 0.2:
+            return chance.choice([f"<{name}/>", f"<{name}></{name}>"])
+        texts = ["t", "x", "foo bar", " y", "1 ", "<!-- c -->"]
+        inner = [
+            element(depth + 1) if chance.random() < 0.7 else chance.choice(texts)
+            for _ in range(chance.randrange(5))
+        ]
+        return f"<{name}>{''.join(inner)}</{name}>"
+
+    documents = [f"<r><s/>{element(0)}{element(0)}</r>" for _ in range(100)]
+    (tmp_path / "in.xml").write_text("\n".join(documents))
+    (tmp_path / "indent.el").write_text(INDENT)
+    done = subprocess.run(
+        ["emacs", "-Q", "--batch", "-l", tmp_path / "indent.el", tmp_path / "in.xml"],
+        env={**os.environ, "HOME": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    theirs = done.stdout.split("\0")[:-1]
+    for document, laid_out in zip(documents, theirs, strict=True):
+        assert xml_text(document) == re.sub(" +$", "", laid_out, flags=re.MULTILINE)
+
+
+def test_a_cached_block_has_the_hash_that_org_gives_it(tmp_path: Path) -> None:
+    lines = [
+        ":cache yes",
+        ":cache yes :results value drawer :noheaders",
+        ':cache yes :var b="x y" :var a=1 c=2.50 :jq .a',
+        ':cache yes :results append list value :prologue "# x" :epilogue "y" :wrap src json',
+        ':cache yes :file "a b.json" :file-desc :timeout 5 :var q="é\\"\\\\"',
+        ":cache yes :eval yes :exports both :headers only :results silent html",
+    ]
+    text = "".join(
+        f"#+begin_src restclient {line}\n  GET http://x/\n\n  ,* body\n#+end_src\n\n"
+        for line in lines
+    )
+    path = tmp_path / "hash.org"
+    path.write_text(text)
+    theirs = emacs(tmp_path, HASH, path).split()
+    scope = Scope(file="hash.org", directory=tmp_path)
+    draft = Draft(text)
+    reader = BlockReader(draft, scope, "hash.org", lambda *_: "")
+    for block, theirs_now in zip(draft.document.blocks, theirs, strict=True):
+        task = reader.read(block, draft.arguments(block))
+        assert task.digest == theirs_now, block.arguments
+
+
+def test_org_reads_escaped_text_as_it_was(tmp_path: Path) -> None:
+    bodies = ["* a\n,* b\n#+c\n ,#+d\n", ",,* a\n", "plain\n"]
+    texts = [f"#+begin_src text\n{escape(body)}#+end_src\n" for body in bodies]
+    for body, text, seen in zip(bodies, texts, look(tmp_path, *texts), strict=True):
+        document = Document(text)
+        assert seen.blocks[0][3] == body == document.body(document.blocks[0]).text + "\n"

@@ -1,0 +1,235 @@
+"""What an editor knows of request files of VS Code, JetBrains and httpyac."""
+
+from __future__ import annotations
+
+import re
+from functools import partial
+from pathlib import Path
+from typing import get_args
+
+import pytest
+
+from orgrest.editor import outline
+from orgrest.editor.analysis import Analysis
+from orgrest.editor.completion import Candidate, complete
+from orgrest.editor.completion.model import Kind
+from orgrest.editor.diagnostics.report import Report
+from orgrest.editor.hover import hover
+from orgrest.editor.names import Names, RenameError
+from orgrest.editor.request_files import API
+from orgrest.editor.server import features
+from orgrest.http import scripts
+from orgrest.http.variables import Scope
+from orgrest.org.text import apply
+
+TEXT = """\
+@host = http://example.org
+@token = {{login.response.body.$.token}}
+
+### Login
+# @name login
+POST {{host}}/login/{{$guid}}
+Content-Type: application/json
+
+{"user": "{{user}}", "n": {{$randomInt 1 5}}}
+
+> {%
+client.global.set("sid", response.body.id);
+%}
+
+###
+# @name second
+# @ref login
+# @no-redirect
+get {{base}}/x/{{login.token}}?a={{sid}}
+Authorization: Bearer {{token}}
+"""
+ENVIRONMENTS = """\
+{"dev": {"user": "ann", "base": "http://dev"}, "prod": {"user": "bob", "base": "http://prod"}}
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "http-client.env.json").write_text(ENVIRONMENTS)
+    return tmp_path
+
+
+def analysed(folder: Path, text: str = TEXT, *chosen: str) -> Analysis:
+    scope = partial(Scope, file="a.http", directory=folder, environments=chosen)
+    return Analysis(text, "http", scope)
+
+
+def told(analysis: Analysis, word: str) -> str:
+    """What hover says of the first character of a word."""
+    found = hover(analysis, Names(analysis), analysis.text.index(word))
+    return found[0] if found else ""
+
+
+def offered(marked: str) -> list[Candidate]:
+    at = marked.index("|")
+    return complete(
+        marked[:at] + marked[at + 1 :],
+        at,
+        document="http",
+        settings=lambda: {"user": ("ann", "dev, http-client.env.json")},
+    )
+
+
+def test_nothing_is_wrong_with_what_other_requests_scripts_and_the_environment_give(
+    folder: Path,
+) -> None:
+    assert Report(analysed(folder, TEXT, "dev")).diagnostics == ()
+
+
+def test_what_the_chosen_environment_lacks_is_told_with_the_ones_that_have_it(folder: Path) -> None:
+    found = Report(analysed(folder)).diagnostics
+    assert [one.code for one in found] == ["undefined-variable"] * 2
+    assert "the environment dev or prod has it" in found[0].message
+
+
+def test_problems_are_looked_for_again_when_another_environment_is_chosen(folder: Path) -> None:
+    before = Report(analysed(folder))
+    assert Report(analysed(folder, TEXT, "dev"), before).diagnostics == ()
+
+
+def test_what_an_imported_file_may_define_is_no_problem(folder: Path) -> None:
+    text = "# @import ./other.http\nGET http://x/{{there}}\nAccept: {{nowhere.response.body}}\n"
+    assert Report(analysed(folder, text)).diagnostics == ()
+
+
+@pytest.mark.parametrize(
+    ("word", "expected"),
+    [
+        ("user}}", ["ann", "of dev, in http-client.env.json"]),
+        ("host}}", ["http://example.org", "set in line 1"]),
+        ("sid}}", ["gets its value when requests are sent"]),
+        ("$guid", ["The same as $uuid."]),
+        ("$randomInt", ["$randomInt [MIN MAX]"]),
+        ("no-redirect", ["A redirect is not followed."]),
+        ("login.response", ["POST {{host}}/login/{{$guid}}", "named in line 5"]),
+        ("response.body.$", ["of `POST", "sent first"]),
+        ("login\n# @no", ["named in line 5"]),
+        ("client.global", ["sets a variable for the rest of the run"]),
+    ],
+)
+def test_hover_tells_values_and_meanings(folder: Path, word: str, expected: list[str]) -> None:
+    said = told(analysed(folder, TEXT, "dev"), word)
+    assert all(part in said for part in expected), said
+
+
+def test_hover_does_not_show_a_private_value(folder: Path) -> None:
+    (folder / "http-client.private.env.json").write_text('{"dev": {"user": "sesame"}}')
+    said = told(analysed(folder, TEXT, "dev"), "user}}")
+    assert "sesame" not in said
+    assert "http-client.private.env.json" in said
+
+
+def test_hover_names_the_file_that_cannot_be_read(folder: Path) -> None:
+    (folder / "http-client.env.json").write_text("{")
+    assert "http-client.env.json" in told(analysed(folder, TEXT), "user}}")
+
+
+def test_a_request_is_renamed_wherever_it_is_referred_to(folder: Path) -> None:
+    names = Names(analysed(folder))
+    one = names.at(TEXT.index("login.response"))
+    assert one is not None
+    after = apply(TEXT, names.rename(one, "enter"))
+    assert after == (
+        TEXT.replace("login.", "enter.")
+        .replace("@name login", "@name enter")
+        .replace("@ref login", "@ref enter")
+    )
+    with pytest.raises(RenameError, match="there is a second already"):
+        names.rename(one, "second")
+
+
+def test_a_variable_is_renamed_wherever_it_is_used(folder: Path) -> None:
+    names = Names(analysed(folder))
+    one = names.at(TEXT.index("{{token}}") + 3)
+    assert one is not None
+    assert [TEXT.count("\n", 0, x.span.start) + 1 for x in names.definitions(one)] == [2]
+    after = apply(TEXT, names.rename(one, "key"))
+    assert after == TEXT.replace("@token", "@key").replace("{{token}}", "{{key}}")
+
+
+def test_a_variable_and_a_request_of_one_name_are_two_names(folder: Path) -> None:
+    text = "@a = 1\n# @name a\nGET http://x/{{a}}\n\n###\nGET http://x/{{a.response.body}}\n"
+    names = Names(analysed(folder, text))
+    one = names.at(text.index("{{a}}") + 2)
+    assert one is not None
+    assert apply(text, names.rename(one, "b")) == text.replace("@a", "@b").replace("{{a}}", "{{b}}")
+
+
+def test_colours_tell_directives_and_values_with_blanks(folder: Path) -> None:
+    found = {
+        (TEXT[one.start : one.end], one.type) for one in outline.tokens(analysed(folder, TEXT))
+    }
+    assert {
+        ("@no-redirect", "keyword"),
+        ("{{$randomInt 1 5}}", "variable"),
+        ("@host", "variable"),
+    } <= found
+
+
+def test_the_outline_writes_definitions_as_the_file_does(folder: Path) -> None:
+    assert [one.name for one in outline.symbols(analysed(folder))] == [
+        "@host",
+        "@token",
+        "login",
+        "second",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("marked", "label", "insert", "documentation"),
+    [
+        ("GET http://x/{{us|", "user", "user}}", "ann"),
+        ("@host = a\nGET {{ho|}}", "host", "host}}", "line 1"),
+        ("GET {{ho|}}\n\n###\n@host = a\n", "host", "host}}", "line 4"),
+        ("# @name a\nGET http://x/\n\n###\nGET {{a.resp|", "a.response.body", None, "line 1"),
+        ("@b = {{$gu|", "$guid", "$guid}}", "The same as $uuid."),
+        ("GET http://x/{{$random|", "$randomInt", None, "MIN MAX"),
+        ("# @no-r|\nGET http://x/", "no-redirect", None, "not followed"),
+        ("// @tim|", "timeout", "timeout ", "@timeout TIME"),
+        ("# @name a\nGET http://x/\n\n###\n# @ref |", "a", None, "line 1"),
+        ("GET http://x/\n\n> {%\n  client.gl|", "client.global.set", "client.global.set(", "run"),
+        ("< {% request.var|", "request.variables.set", "request.variables.set(", "request"),
+        (
+            'GET http://x/\n\n> {% client.global.set("sid", 1) %}\n\n###\nGET http://x/{{si|',
+            "sid",
+            "sid}}",
+            "script",
+        ),
+    ],
+)
+def test_what_request_files_have_is_offered(
+    marked: str, label: str, insert: str | None, documentation: str
+) -> None:
+    (found,) = (one for one in offered(marked) if one.label == label)
+    assert found.insert == (insert or label)
+    assert documentation in found.documentation
+
+
+@pytest.mark.parametrize(
+    "marked",
+    [
+        ":a = 1\n# @no|\nGET http://x/:a",
+        ":a = 1\nGET http://x/{{$gu|",
+        "GET http://x/\n\n> {% a() %}\n\nclient.|",
+        "# a remark on client.|",
+    ],
+)
+def test_restclient_and_plain_text_are_offered_none_of_it(marked: str) -> None:
+    assert [one.label for one in offered(marked)] == []
+
+
+def test_all_kinds_of_candidates_have_a_kind_in_the_protocol() -> None:
+    assert set(features._COMPLETIONS) == set(get_args(Kind))
+
+
+def test_the_names_that_are_explained_are_those_that_scripts_see() -> None:
+    here = Path(scripts.__file__)
+    known = here.read_text() + here.with_name("sandbox.js").read_text()
+    words = {word for name in API for word in name.split(".")}
+    assert {word for word in words if not re.search(rf"\b{word}\b", known)} == set()

@@ -1,0 +1,192 @@
+"""Cookies kept in a file between runs: what curl reads and writes, and nothing lost or leaked."""
+
+from __future__ import annotations
+
+import http.cookiejar
+import json
+import shutil
+import stat
+import subprocess
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from servers import RawServer, response
+
+from orgrest.commands.main import main
+from orgrest.http.transport import Client, Cookies
+from orgrest.model import OrgrestError, Request
+
+if TYPE_CHECKING:
+    import socket
+    from collections.abc import Iterator
+    from pathlib import Path
+
+LATER = int(time.time()) + 10_000
+
+
+@pytest.fixture
+def server() -> Iterator[RawServer]:
+    def answer(connection: socket.socket, request: bytes) -> None:
+        cookie = next((x for x in request.split(b"\r\n") if x.startswith(b"Cookie: ")), b"none")
+        lines = ["Content-Type: text/plain"]
+        if b"GET /set" in request:
+            lines += [
+                "Set-Cookie: session=s3cret-session; HttpOnly",
+                f"Set-Cookie: kept=k; Path=/; Max-Age={10_000}",
+                "Set-Cookie: gone=g; Max-Age=0",
+                "Set-Cookie: safe=s; Secure",
+            ]
+        connection.sendall(response(cookie, *lines))
+
+    with RawServer(answer) as running:
+        yield running
+
+
+def run(*arguments: object) -> int:
+    with pytest.raises(SystemExit) as caught:
+        main([str(one) for one in arguments])
+    return int(caught.value.code or 0)
+
+
+def document(folder: Path, *lines: str) -> Path:
+    path = folder / "a.http"
+    path.write_text("\n".join(lines))
+    return path
+
+
+def cookies_sent(server: RawServer) -> list[str]:
+    lines = server.requests[-1].decode().split("\r\n")
+    found = next((line for line in lines if line.startswith("Cookie: ")), "Cookie: ")
+    return sorted(found.removeprefix("Cookie: ").split("; "))
+
+
+def test_a_session_goes_on_in_the_next_run_and_its_value_is_masked(
+    server: RawServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "jar"
+    assert run(document(tmp_path, f"GET {server.url}/set"), "--cookies", file) == 0
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    capsys.readouterr()
+    assert run(document(tmp_path, f"GET {server.url}/echo"), "--cookies", file, "--json") == 0
+    assert cookies_sent(server) == ["kept=k", "session=s3cret-session"]
+    text = json.loads(capsys.readouterr().out)["text"]
+    assert "s3cret" not in text
+    assert "session=***" in text
+
+
+def test_without_the_option_a_run_starts_without_cookies(server: RawServer, tmp_path: Path) -> None:
+    assert run(document(tmp_path, f"GET {server.url}/set", "###", f"GET {server.url}/")) == 0
+    assert cookies_sent(server) == ["kept=k", "session=s3cret-session"]
+    assert run(document(tmp_path, f"GET {server.url}/echo")) == 0
+    assert cookies_sent(server) == [""]
+
+
+def test_a_request_without_the_jar_neither_sends_nor_keeps(
+    server: RawServer, tmp_path: Path
+) -> None:
+    file = tmp_path / "jar"
+    file.write_text(f"127.0.0.1\tFALSE\t/\tFALSE\t{LATER}\ta\tb\n")
+    text = ("# @no-cookie-jar", f"GET {server.url}/set")
+    assert run(document(tmp_path, *text), "--cookies", file) == 0
+    assert cookies_sent(server) == [""]
+    assert "kept" not in file.read_text()
+    assert "\ta\tb\n" in file.read_text()
+
+
+def test_a_dry_run_leaves_the_file_as_it_is(server: RawServer, tmp_path: Path) -> None:
+    file = tmp_path / "jar"
+    assert run(document(tmp_path, f"GET {server.url}/set"), "--cookies", file, "--dry-run") == 0
+    assert not file.exists()
+
+
+def test_a_file_that_others_could_read_is_private_afterwards(
+    server: RawServer, tmp_path: Path
+) -> None:
+    file = tmp_path / "jar"
+    file.write_text("")
+    file.chmod(0o644)
+    assert run(document(tmp_path, f"GET {server.url}/set"), "--cookies", file) == 0
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+
+
+def test_a_file_that_cannot_be_written_or_read_is_told(
+    server: RawServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    where = document(tmp_path, f"GET {server.url}/set")
+    assert run(where, "--cookies", tmp_path / "none" / "jar") == 1
+    assert "cannot be written" in capsys.readouterr().err
+    sent = len(server.requests)
+    assert run(where, "--cookies", where) == 2
+    assert "a.http:1: no cookie: there are seven fields" in capsys.readouterr().err
+    assert len(server.requests) == sent
+
+
+@pytest.mark.skipif(shutil.which("curl") is None, reason="curl is not installed")
+def test_curl_goes_on_with_our_cookies_and_we_with_curls(server: RawServer, tmp_path: Path) -> None:
+    ours, curls = tmp_path / "ours", tmp_path / "curls"
+    assert run(document(tmp_path, f"GET {server.url}/set"), "--cookies", ours) == 0
+    command = ["curl", "-s", "--noproxy", "*"]
+    subprocess.run([*command, "-b", ours, f"{server.url}/echo"], check=True, capture_output=True)
+    # curl takes loopback for safe enough for a cookie that needs TLS
+    assert set(cookies_sent(server)) - {"safe=s"} == {"kept=k", "session=s3cret-session"}
+    subprocess.run([*command, "-c", curls, f"{server.url}/set"], check=True, capture_output=True)
+    assert run(document(tmp_path, f"GET {server.url}/echo"), "--cookies", curls) == 0
+    assert cookies_sent(server) == ["kept=k", "session=s3cret-session"]
+
+
+def test_pythons_reader_of_such_files_reads_ours(server: RawServer, tmp_path: Path) -> None:
+    file = tmp_path / "jar"
+    with Client() as client:
+        cookies = client.new_cookies()
+        client.send(Request("GET", f"{server.url}/set"), cookies=cookies)
+    file.write_bytes(cookies.written())
+    jar = http.cookiejar.MozillaCookieJar()
+    jar.load(str(file), ignore_discard=True, ignore_expires=True)  # it takes 0 for a time
+    assert {cookie.name: cookie.value for cookie in jar} == {
+        "session": "s3cret-session",
+        "kept": "k",
+        "safe": "s",
+    }
+
+
+def test_cookies_keep_their_scope_in_the_file() -> None:
+    data = (
+        "# Netscape HTTP Cookie File\n\n"
+        f"#HttpOnly_.example.org\tTRUE\t/a\tTRUE\t{LATER}\tn\tv\r\n"
+        "localhost\tFALSE\t/\tFALSE\t0\tl\tx\n"
+        "example.org\tTRUE\t/\tFALSE\t0\twide\ty\n"
+        f"old.org\tFALSE\t/\tFALSE\t{LATER - 20_000}\tgone\tz\n"
+    ).encode()
+    cookies = Cookies.read(data, "jar")
+    assert cookies.header("https://sub.example.org/a/b") == "n=v; wide=y"
+    assert cookies.header("http://example.org/a") == "wide=y"
+    assert cookies.header("http://localhost:8080/") == "l=x"
+    assert cookies.header("http://example.com/") is None
+    written = cookies.written().decode()
+    assert f"#HttpOnly_.example.org\tTRUE\t/a\tTRUE\t{LATER}\tn\tv\n" in written
+    assert "\nlocalhost\tFALSE\t/\tFALSE\t0\tl\tx\n" in written
+    assert "gone" not in written
+    assert Cookies.read(written.encode(), "jar").written().decode() == written
+
+
+@pytest.mark.parametrize("line", ["a\tb", "a\tFALSE\t/\tFALSE\tsoon\tn\tv", "<html>"])
+def test_a_line_that_is_no_cookie_is_an_error_with_its_number(line: str) -> None:
+    with pytest.raises(OrgrestError, match="no cookie") as caught:
+        Cookies.read(f"# x\n{line}\n".encode(), "jar")
+    assert (caught.value.file, caught.value.line) == ("jar", 2)
+
+
+@given(st.text(max_size=20))
+def test_no_value_of_a_server_makes_another_cookie_in_the_file(value: str) -> None:
+    given = "".join(c for c in value if c not in "\r\n\0").encode("utf-8", "ignore")
+    header = b"Set-Cookie: a=" + given + b"\tx"
+    with RawServer(response(b"", header)) as server, Client() as client:
+        cookies = client.new_cookies()
+        client.send(Request("GET", server.url), cookies=cookies)
+    lines = [x for x in cookies.written().decode("latin-1").split("\n") if x and x[0] != "#"]
+    assert all(len(line.split("\t")) == 7 and line.split("\t")[5] == "a" for line in lines)
+    assert len(lines) <= 1
+    Cookies.read(cookies.written(), "jar")

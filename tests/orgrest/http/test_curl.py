@@ -1,0 +1,418 @@
+"""Requests as curl commands, and back: `orgrest.http.curl`."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from servers import RawServer, closing, httpbin, response
+
+from orgrest.http.authentication.sigv4 import sign
+from orgrest.http.curl import CurlError, shell, to_block, to_command, to_request
+from orgrest.http.requests import parse
+from orgrest.http.transport import Client, wire_headers
+from orgrest.http.variables import Scope, expand
+from orgrest.model import (
+    AwsCredentials,
+    ClientCertificate,
+    DigestCredentials,
+    OrgrestError,
+    Request,
+    Source,
+)
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def completed(text: str) -> Request:
+    (parsed,) = parse(Source(text)).requests
+    return expand(parsed, Scope())
+
+
+needs_curl = pytest.mark.skipif(
+    not shutil.which("curl"), reason="curl is not installed: apt install curl"
+)
+
+
+def run_curl(command: str, **options: object) -> None:
+    """Run a command as it would be pasted, but without the user's settings."""
+    assert command.startswith("curl ")
+    command = command.replace("curl", "curl -q -sS --max-time 5 --noproxy '*'", 1)
+    subprocess.run(["bash", "-c", command], check=True, capture_output=True, **options)  # type: ignore[call-overload]  # as given
+
+
+def told(sent: bytes) -> tuple[bytes, set[bytes], bytes]:
+    """Return the request line, the header lines that are not each tool's own, and the body."""
+    head, _, body = sent.partition(b"\r\n\r\n")
+    line, *lines = head.split(b"\r\n")
+    own = (b"user-agent:", b"accept-encoding:")
+    return line, {one.rstrip() for one in lines if not one.lower().startswith(own)}, body
+
+
+def without_boundary(sent: bytes) -> tuple[bytes, bytes]:
+    head, _, body = sent.partition(b"\r\n\r\n")
+    (kind,) = re.findall(rb"\r\nContent-Type: ([^\r]*); boundary=([^\r]*)", head)
+    return kind[0], body.replace(kind[1], b"BOUNDARY")
+
+
+class TestToCommand:
+    def test_a_plain_request_is_one_line(self) -> None:
+        assert to_command(Request("GET", "http://x/?a=b&c")) == "curl 'http://x/?a=b&c'"
+
+    def test_everything_is_quoted_for_the_shell(self) -> None:
+        request = Request(
+            "PUT", "http://x/", (("X-A", "it's $HOME"), ("X-Empty", "")), b'{"a": "`b`"}\n'
+        )
+        assert to_command(request) == (
+            "curl \\\n  -X PUT \\\n  -H 'X-A: it'\"'\"'s $HOME' \\\n  -H 'X-Empty;' \\\n"
+            '  -H Content-Type: \\\n  --data-raw \'{"a": "`b`"}\n\' \\\n  http://x/'
+        )
+
+    def test_a_head_request_does_not_wait_for_a_body(self) -> None:
+        assert to_command(Request("HEAD", "http://x/")) == "curl \\\n  --head \\\n  http://x/"
+
+    @pytest.mark.parametrize("body", [b"\xff", b"a\0b"])
+    def test_a_body_that_is_no_text_is_refused(self, body: bytes) -> None:
+        with pytest.raises(CurlError, match="the body is no text"):
+            to_command(Request("POST", "http://x/", body=body))
+
+    @needs_curl
+    def test_curl_sends_what_the_command_says(self) -> None:
+        with RawServer(response(b"ok")) as server:
+            request = Request(
+                "POST", f"{server.url}/a?b=c", (("X-A", "it's"), ("X-B", "")), "é\nb".encode()
+            )
+            command = to_command(request).replace("curl", "curl -s --noproxy '*'", 1)
+            subprocess.run(["sh", "-c", command], check=True, capture_output=True)
+            head, _, body = server.requests[0].partition(b"\r\n\r\n")
+        assert head.startswith(b"POST /a?b=c HTTP/1.1\r\n")
+        assert b"\r\nX-A: it's\r\n" in head
+        assert b"\r\nX-B:\r\n" in head
+        assert b"content-type" not in head.lower()
+        assert body == "é\nb".encode()
+
+    @pytest.mark.parametrize(
+        ("url", "words"),
+        [
+            ("http://x/?a=[1-3]&b={x,y}", "'http://x/?a=%5B1-3%5D&b=%7Bx,y%7D'"),
+            ("http://x/a b/é#f", "http://x/a%20b/%C3%A9"),
+            ("http://x/a/../b?..", "--path-as-is \\\n  'http://x/a/../b?..'"),
+            ("http://x/%2E./b", "--path-as-is \\\n  http://x/%2E./b"),
+            ("http://x/a?/../b", "'http://x/a?/../b'"),
+            ("http://me:p@s s@x:80/", "http://me:p%40s%20s@x/"),
+            ("http://Bücher.example", "http://xn--bcher-kva.example/"),
+        ],
+    )
+    def test_the_url_is_the_one_that_is_sent(self, url: str, words: str) -> None:
+        command = to_command(Request("GET", url))
+        assert command.removeprefix("curl").lstrip(" \\\n") == words
+
+    @pytest.mark.parametrize(
+        ("request_", "message"),
+        [
+            (Request("GET", "ftp://x/"), "not an absolute http or https URL"),
+            (Request("GET", "http://x/", (("X-A", "b\nX-B: c"),)), "X-A holds a line break"),
+        ],
+    )
+    def test_what_cannot_be_sent_is_no_command(self, request_: Request, message: str) -> None:
+        with pytest.raises(OrgrestError, match=message):
+            to_command(request_)
+
+    @needs_curl
+    @settings(deadline=None, max_examples=40)
+    @example("POST", "/", None, "")
+    @example("GET", "/{a,b}/[1-3]?x={1..2}&y=[a]", None, "me:p@s s%41{}")
+    @given(
+        method=st.sampled_from(["GET", "POST", "PUT", "DELETE", "PATCH"]),
+        path=st.text("ab/.%2eE é[]{}?&=#\\-,;'\"$`!~^|<>*", max_size=12).map("/".__add__),
+        body=st.none() | st.text("ab@{}:<\n'\"$ é!\\", max_size=9),
+        user=st.text("ab:@ %é[]{}$!", max_size=5),
+    )
+    def test_curl_sends_what_orgrest_sends(
+        self, method: str, path: str, body: str | None, user: str
+    ) -> None:
+        with RawServer(response(b"")) as server, Client() as client:
+            host = f"{user}@{server.host}" if user else server.host
+            headers = (("X-A", "it's"), ("X-Empty", ""))
+            data = None if body is None else body.encode()
+            request = Request(method, f"http://{host}{path}", headers, data)
+            client.send(request)
+            run_curl(to_command(request))
+            ours, curls = server.requests
+        assert told(curls) == told(ours)
+
+    @needs_curl
+    def test_a_head_request_with_a_body_keeps_it(self) -> None:
+        close = closing(b"HTTP/1.1 200 OK\r\n\r\n")
+        with RawServer(close) as server:
+            run_curl(to_command(Request("HEAD", server.url, body=b"x")))
+        assert told(server.requests[0])[::2] == (b"HEAD / HTTP/1.1", b"x")
+
+
+class TestCredentials:
+    @needs_curl
+    def test_curl_answers_digest_challenges_as_we_do(self) -> None:
+        with httpbin() as url:
+            request = Request(
+                "GET",
+                f"{url}/digest-auth/auth/me/pa=ss",
+                credentials=DigestCredentials("me", "pa=ss"),
+            )
+            command = to_command(request).replace("curl", "curl --fail", 1)
+            run_curl(command)
+            with pytest.raises(subprocess.CalledProcessError):
+                run_curl(command.replace("me:pa=ss", "me:other"))
+
+    @needs_curl
+    def test_curl_signs_for_aws_as_we_do(self) -> None:
+        keys = AwsCredentials("AKID", "se cret", "T0K", "eu-west-1", "execute-api")
+        with RawServer(closing(response(b""))) as server:
+            request = Request("GET", f"{server.url}/a?b=c", credentials=keys)
+            run_curl(to_command(request))
+        lines = server.requests[0].decode().split("\r\n")[1:]
+        sent = {n.lower(): v for n, _, v in (line.partition(": ") for line in lines)}
+        moment = (("X-Amz-Date", sent["x-amz-date"]),)
+        again = dict(sign(keys, "GET", sent["host"], "/a?b=c", moment, b""))
+        assert sent["authorization"].split("=")[-1] == again["Authorization"].split("=")[-1]
+
+    def test_a_client_certificate_and_a_websocket_are_told_to_curl_or_refused(self) -> None:
+        certificate = ClientCertificate("a.pem", "b.pem", "pass")
+        command = to_command(Request("GET", "https://a/", certificate=certificate))
+        assert command.split(" \\\n  ")[1:4] == ["--cert a.pem", "--key b.pem", "--pass pass"]
+        with pytest.raises(CurlError, match="WebSockets"):
+            to_command(Request("WEBSOCKET", "ws://a/"))
+
+
+class TestFromCurl:
+    @pytest.mark.parametrize(
+        ("command", "text"),
+        [
+            ("curl http://x/", "GET http://x/"),
+            ("$ curl -sSL -k --compressed x.org/a", "GET http://x.org/a"),
+            ("curl -I http://x/", "HEAD http://x/"),
+            ("/usr/bin/curl -XDELETE http://x/", "DELETE http://x/"),
+            ("curl --url http://x/ -o file -m 3", "GET http://x/"),
+            ("curl http://x/ -H 'A: b' -H'C:d' -H 'E;' -H 'F:'", "GET http://x/\nA: b\nC: d\nE: "),
+            ("curl http://x/ -A me -e r", "GET http://x/\nUser-Agent: me\nReferer: r"),
+            ("curl http://x/ -b c=1", "GET http://x/\nCookie: c=1"),
+            ("curl http://x/ -b c=1 --cookie d=2 -b '' -A ''", "GET http://x/\nCookie: c=1; d=2"),
+            ("curl -g --path-as-is http://x/a/../b", "GET http://x/a/../b"),
+            ("curl http://x/?a=1#f --url-query 'b=c d' --url-query +e=f", "GET http://x/?a=1&b=c%20d&e=f"),
+            ("curl http://x/#f -G -d a=1 --url-query b&c", "GET http://x/?b%26c&a=1"),
+            ("curl http://x/ --json @a.json", ("POST http://x/\nContent-Type: application/json\n"
+             "Accept: application/json\n\n< a.json")),
+            ("curl http://x/ -H $'A: it\\'s \\u00e9\\x21'", "GET http://x/\nA: it's é!"),
+            ("curl 'http://x/'\"a\\\n\\$b\"\\ \\\r\n -H 'A: \\\\'", "GET http://x/a$b \nA: \\\\"),
+            ("curl -u 'me:p@ss' http://x/", "GET http://me:p%40ss@x/"),
+            ("curl -G http://x/?a=1 -d b=2 --data-urlencode 'c=d e'", "GET http://x/?a=1&b=2&c=d%20e"),
+            (
+                "curl http://x/ -d a=1 -d b=2",
+                "POST http://x/\nContent-Type: application/x-www-form-urlencoded\n\na=1&b=2",
+            ),
+            (
+                "curl http://x/ -H 'content-type: a/b' --data-binary @body.bin",
+                "POST http://x/\ncontent-type: a/b\n\n< body.bin",
+            ),
+            (
+                "curl http://x/ --json '{\"a\":' --json ' 1}'",
+                ("POST http://x/\nContent-Type: application/json\nAccept: application/json\n\n"
+                '{"a": 1}'),
+            ),
+            (
+                "curl http://x/ \\\n  -X PUT \\\n  --data-raw '@x'",
+                "PUT http://x/\nContent-Type: application/x-www-form-urlencoded\n\n@x",
+            ),
+        ],
+    )  # fmt: skip
+    def test_what_is_sent_is_kept(self, command: str, text: str) -> None:
+        assert to_request(command) == text
+
+    @pytest.mark.parametrize("option", ["-d", "--data", "--data-ascii"])
+    def test_that_curl_strips_the_line_ends_of_a_file_is_told(self, option: str) -> None:
+        text = to_request(f"curl http://x/ {option} @dir/a.txt")
+        assert text.splitlines()[0] == (
+            "# curl -d sends dir/a.txt without its line ends; here it goes as it is"
+        )
+        (request,) = parse(text).requests
+        assert request.problems == ()
+        assert request.body is not None
+        assert request.body.file is not None
+        assert request.body.file.text == "dir/a.txt"
+        for other in ("--data-binary", "--json"):
+            assert not to_request(f"curl http://x/ {other} @dir/a.txt").startswith("#")
+
+    def test_a_form_becomes_a_multipart_body(self) -> None:
+        text = to_request("curl http://x/ -F a=1 -F 'f=@dir/b.png;type=image/png'")
+        assert text.splitlines()[1:] == [
+            "Content-Type: multipart/form-data; boundary=orgrest-form-boundary",
+            "",
+            "--orgrest-form-boundary",
+            'Content-Disposition: form-data; name="a"',
+            "",
+            "1",
+            "--orgrest-form-boundary",
+            'Content-Disposition: form-data; name="f"; filename="b.png"',
+            "Content-Type: image/png",
+            "",
+            "< dir/b.png",
+            "--orgrest-form-boundary--",
+        ]
+
+    @needs_curl
+    @pytest.mark.parametrize(
+        "options",
+        [
+            "-F 'a=b;type=text/plain'",
+            "-F 'a=b; type=text/x; charset=utf-8' -F ' b = c '",
+            """-F 'a="b;c\\"d";type=x/y' -F 'e=f;filename=g'""",
+            "-F a=@q.txt -F b=@q.bin -F c=@q.json",
+            "-F 'a=@q.txt;filename=z.png' -F 'b=<q.txt;type=x/y' -F 'c=@\"q.txt\"'",
+            "-F 'a\"b=1' --form-string 'c=d;type=x/y' --form-string e=@f",
+            "-F a=orgrest-form-boundary",
+            "-F 'a=# x' -F b=@q.txt -F 'c=:d '",
+            "-H 'Content-Type: multipart/form-data' -F a=b",
+        ],
+    )
+    def test_a_form_is_sent_as_curl_sends_it(self, tmp_path: Path, options: str) -> None:
+        for name in ("q.txt", "q.bin", "q.json"):
+            (tmp_path / name).write_text(name)
+        with RawServer(response(b"")) as server, Client() as client:
+            command = f"curl {server.url} {options}"
+            run_curl(command, cwd=tmp_path)
+            (parsed,) = parse(Source(to_request(command))).requests
+            client.send(expand(parsed, Scope(directory=tmp_path)))
+            plain = [without_boundary(sent) for sent in server.requests]
+        assert plain[0] == plain[1]
+
+    @settings(deadline=None, max_examples=40)
+    @given(
+        st.lists(
+            st.sampled_from(
+                [
+                    *("a", "b", " ", "é", "!", "$", '"', "\n", "\\", r"\n", r"\t", r"\'", r"\""),
+                    *(r"\x41", r"\x4", r"\101", r"\u00e9", r"\cA", r"\xc3\xa9", r"\U0001F600"),
+                    *(r"\?", r"\e", r"\z", r"\v", r"\\"),
+                ]
+            ),
+            max_size=6,
+        ).map("".join)
+    )
+    def test_bash_quotes_mean_what_bash_says(self, text: str) -> None:
+        word = f"x$'{text}'."
+        bash = subprocess.run(
+            ["bash", "-c", f"printf %s {word}"], capture_output=True, env={"LC_ALL": "C.UTF-8"}
+        )
+        printed = bash.stdout.decode(errors="replace")
+        if bash.returncode or "\N{REPLACEMENT CHARACTER}" in printed:
+            with pytest.raises(CurlError, match=r"ends inside a quote|bytes that are no text"):
+                shell.split(word)
+        else:
+            assert shell.split(word) == [printed]
+
+    def test_a_body_that_chrome_copied_is_the_one_it_sent(self) -> None:
+        text = r"""curl 'http://x/' --data-raw $'{"a":"it\'s \u0021 \ud83d\ude00\\n"}'"""
+        assert completed(to_request(text)).body == """{"a":"it's ! 😀\\n"}""".encode()
+
+    @pytest.mark.parametrize(
+        "command",
+        [
+            '''curl ^"http://x/?a=1^&b=^%^2F^" ^
+  -H ^"A: b^" ^
+  --data-raw ^"^{^\\^"c^\\^":^\\^"d^\\^"^}^"''',
+            '''curl.exe "http://x/?a=1&b=%2F" ^
+  -H "A: b" ^
+  --data-raw "{\\"c\\":\\"d\\"}"''',
+        ],
+    )
+    @pytest.mark.parametrize("newline", ["\n", "\r\n"])
+    def test_a_command_copied_for_windows_is_read(self, command: str, newline: str) -> None:
+        request = completed(to_request(command.replace("\n", newline)))
+        assert (request.method, request.url) == ("POST", "http://x/?a=1&b=%2F")
+        assert request.header("A") == "b"
+        assert request.body == b'{"c":"d"}'
+
+    def test_a_block_is_escaped_where_org_needs_it(self) -> None:
+        block = to_block("curl http://x/ -H 'Content-Type: a/b' -d '* a'")
+        assert block == (
+            "#+begin_src restclient\nPOST http://x/\nContent-Type: a/b\n\n,* a\n#+end_src\n"
+        )
+
+    @pytest.mark.parametrize(
+        ("command", "message"),
+        [
+            ("", "begins with curl"),
+            ("curl", "has no URL"),
+            ("curl a b", "two URLs: a and b"),
+            ("curl http://x/ -H", "-H has no value"),
+            ("curl http://x/ --ntlm x", "--ntlm is not understood"),
+            ("curl 'http://x/", "no shell command: it ends inside a quote"),
+            ("curl http://x/ \\", "it ends inside a quote or after a backslash"),
+            ("curl http://x/ -d @a -d b", "@a stands beside other data"),
+            ("curl http://x/ -d @-", "-d @- cannot read the standard input: write the text"),
+            ("curl http://x/ -F a=@-", "-F a=@- cannot read the standard input"),
+            ("curl http://x/ -F a=@b,c", "holds several files: give each a -F of its own"),
+            (
+                "curl http://x/ -F 'a=b;c'",
+                "what stands behind ; is not understood: quote the value",
+            ),
+            ("curl http://x/ -F 'a=b;headers=@h'", "what stands behind ; is not understood"),
+            ("curl http://x/ -F a", "-F a is no form field: write NAME=VALUE"),
+            ("curl http://x/ -F a=b -d c", "a form and other data"),
+            ("curl http://x/ -F $'a=b;type=c\\nd'", "the type of a holds a line break"),
+            ("curl http://x/ -F $'a=@b\\nc'", "the name of the file holds a line break"),
+            ("curl http://x/ -H @h.txt", "-H @h.txt reads headers from a file: write them as -H"),
+            ("curl http://x/ -b c.txt", "-b c.txt reads cookies from a file: write NAME=VALUE"),
+            ("curl http://x/ --data-urlencode n@f", "n@f reads a file, encoded: write its text"),
+            ("curl http://x/ --url-query n@f", "n@f reads a file, encoded: write its text"),
+            ("curl http://x/ -H $'A: b\\nC: d'", "the value of A holds a line break: take it out"),
+            ("curl http://x/ -H $'A\\nB: d'", "not a header name"),
+            ("curl http://x/ -A 'a\nX: b'", "the value of User-Agent holds a line break"),
+            ("curl 'http://x/\nX: b'", "the URL holds a line break"),
+            ("curl http://x/ -X 'GET y'", "not a method: 'GET y'"),
+            ("curl http://x/ -d $'\\xff'", "bytes that are no text: put them into a file"),
+            ("curl http://x/ -d $'a\\0'", "bytes that are no text: put them into a file"),
+            ("curl http://x/ -d $'\\U110000'", "U110000 is no character"),
+            ("curl http://x/ --form-string 'a=< b'", "a line of a that begins with <"),
+        ],
+    )
+    def test_what_is_not_understood_is_told(self, command: str, message: str) -> None:
+        with pytest.raises(CurlError, match=message):
+            to_request(command)
+
+
+@pytest.mark.parametrize("data", ["< /etc/hostname", "a\n< /etc/hostname", "<<X"])
+def test_data_that_looks_like_a_file_is_sent_as_it_is(data: str) -> None:
+    request = completed(to_request(f"curl http://x/ --data-raw '{data}'"))
+    assert request.body == data.encode()
+
+
+names = st.sampled_from(["X-A", "x-b", "Content-Type"])
+values = st.text(
+    st.characters(codec="utf-8", exclude_categories=["C", "Z"]), min_size=1, max_size=9
+)
+
+
+@given(
+    method=st.sampled_from(["GET", "POST", "PUT", "HEAD", "REPORT"]),
+    query=st.text("abc=&", max_size=5),
+    headers=st.lists(st.tuples(names, values), max_size=3),
+    body=st.none() | st.text("ab#{}:<\n'\"$ é", min_size=1, max_size=20),
+)  # fmt: skip
+def test_a_request_survives_the_way_to_curl_and_back(
+    method: str, query: str, headers: list[tuple[str, str]], body: str | None
+) -> None:
+    headers = [(name, value.replace("{{", "").replace(":", "") or "v") for name, value in headers]
+    if body is not None and not any(name == "Content-Type" for name, _ in headers):
+        headers.append(("Content-Type", "text/plain"))
+    data = None if body is None or method == "HEAD" else body.replace("{{", "").encode()
+    request = Request(method, f"http://x.org/?{query}", tuple(headers), data or None)
+    again = completed(to_request(to_command(request)))
+    assert (again.method, again.url) == (method, request.url)
+    assert wire_headers(again) == wire_headers(request)
+    assert (again.body or b"").rstrip() == (request.body or b"").rstrip()

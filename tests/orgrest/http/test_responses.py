@@ -1,0 +1,120 @@
+"""What one request's exchange gives to others: `{{login.response.body.$.token}}`."""
+
+from __future__ import annotations
+
+import pytest
+
+from orgrest.http.responses import Reference, read, read_short, text_of, value
+from orgrest.model import OrgrestError, Request, Response
+
+REQUEST = Request("POST", "http://a/", (("Content-Type", "application/json"),), b'{"user": "me"}')
+
+
+def response(body: bytes, kind: str = "application/json") -> Response:
+    return Response(
+        200, "OK", "1.1", (("Content-Type", kind), ("X-Id", "7")), body, 0.1, "http://a/"
+    )
+
+
+JSON = response(
+    b'{"token": "t", "n": null, "data": [{"id": 7}, {"id": 8}], "a.b": {"c d": "\xc3\xa9"}}'
+)
+XML = response(
+    b'<a xmlns:n="u"><reply id="4">x<b>y</b></reply><n:reply>z</n:reply></a>', "text/xml"
+)
+
+
+def given(text: str, answer: Response = JSON) -> str:
+    reference = read(text)
+    assert reference is not None
+    return value(reference, REQUEST, answer)
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("login.response.body.$.token", "t"),
+        ("login.response.body.token", "t"),
+        ("login.response.body.$.data[1].id", "8"),
+        ("login.response.body.data[0]", '{"id": 7}'),
+        ("login.response.body.$..id", "7"),
+        ("login.response.body.$.n", "null"),
+        ("login.response.body.$['a.b']['c d']", "é"),
+        ("login.response.body.asJson.token", "t"),
+        ("login.response.headers.x-id", "7"),
+        ("login.response.status", "200"),
+        ("login.request.body.$.user", "me"),
+        ("login.request.headers.content-type", "application/json"),
+    ],
+)
+def test_a_path_leads_to_a_value(path: str, expected: str) -> None:
+    assert given(path) == expected
+
+
+@pytest.mark.parametrize("path", ["login.response.body", "login.response.body.*"])
+def test_the_whole_body_can_be_taken(path: str) -> None:
+    assert given(path) == JSON.body.decode()
+
+
+def test_an_index_may_follow_the_body_at_once() -> None:
+    assert given("l.response.body[1].id", response(b'[{"id": 1}, {"id": 2}]')) == "2"
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("l.response.body.//reply[1]/@id", "4"),
+        ("l.response.body./a/reply", "xy"),
+        ("l.response.body.//n:reply", "z"),
+        ("l.response.body.//n:reply/text()", "z"),
+        ("l.response.body.asXml.//reply/b", "y"),
+        ("l.response.body.count(//reply)", "1"),
+        ("l.response.body.//reply/@id = '4'", "true"),
+    ],
+)
+def test_xpath_finds_its_way_in_xml(path: str, expected: str) -> None:
+    assert given(path, XML) == expected
+
+
+@pytest.mark.parametrize(
+    ("path", "answer", "reason"),
+    [
+        ("l.response.body.nope", JSON, "l's response: there is nothing at $.nope"),
+        ("l.response.body.$[", JSON, "l's response: $[ is no JSONPath: unexpected end of query"),
+        ("l.response.body.a", response(b"<x>", "text/html"), "l's response: the body is no JSON"),
+        ("l.response.body.a", response(b"[" * 99999), "l's response: the body is no JSON"),
+        ("l.response.body.//z", XML, "l's response: there is nothing at //z"),
+        ("l.response.body.//[", XML, "l's response: //[ is no XPath"),
+        ("l.response.body.//a", JSON, "l's response: the body is no XML"),
+        ("l.response.headers.nope", JSON, "l's response has no header nope"),
+    ],
+)
+def test_what_is_not_there_is_an_error_that_says_so(
+    path: str, answer: Response, reason: str
+) -> None:
+    with pytest.raises(OrgrestError) as caught:
+        given(path, answer)
+    assert caught.value.reason.startswith(reason)
+
+
+def test_entities_of_hostile_xml_are_bounded() -> None:
+    laughs = "".join(f'<!ENTITY l{n} "{f"&l{n - 1};" * 10}">' for n in range(1, 10))
+    body = f'<!DOCTYPE a [<!ENTITY l0 "ha">{laughs}]><a>&l9;</a>'.encode()
+    with pytest.raises(OrgrestError, match="the body is no XML"):
+        given("l.response.body.//a", response(body, "text/xml"))
+
+
+def test_a_reference_is_told_from_a_variable() -> None:
+    assert read("login.response.body.$.a") == Reference("login", "response", "body", "$.a")
+    assert read("login.response") is None
+    assert read("token") is None
+    assert read_short("login.token") == Reference("login", "response", "body", "token")
+    assert read_short("login[0].a") == Reference("login", "response", "body", "[0].a")
+    assert read_short("token") is None
+
+
+def test_a_body_is_read_in_its_charset() -> None:
+    assert text_of(b"\xe9", (("Content-Type", "text/plain; charset=latin-1"),)) == "é"
+    assert text_of("é".encode(), ()) == "é"
+    assert text_of(b"a", (("Content-Type", "text/plain; charset=nosuch"),)) == "a"
+    assert text_of(b"a", (("Content-Type", "text/plain; charset=rot13"),)) == "a"

@@ -1,0 +1,232 @@
+"""Scripts of request files can do what JetBrains' HTTP Client and httpyac document, no more."""
+
+from __future__ import annotations
+
+import hmac
+import json
+import sys
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+import pytest
+
+from orgrest.http import scripts
+from orgrest.http.scripts import Context, Engine, ScriptError
+from orgrest.http.scripts import Test as Outcome
+from orgrest.model import Request, Response
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+pytestmark = pytest.mark.skipif(
+    find_spec("quickjs") is None, reason="pip install quickjs: the engine for scripts is missing"
+)
+
+REQUEST = Request("POST", "http://a/login", (("Content-Type", "text/plain"),), b"sent")
+RESPONSE = Response(
+    status=200,
+    reason="OK",
+    version="1.1",
+    headers=(("Content-Type", "application/json; charset=utf-8"), ("X-Id", "7"), ("x-id", "8")),
+    body=b'{"token": "t", "data": [{"id": 7}, {"id": 8}]}',
+    duration=0.1,
+    url="http://a/login",
+)
+
+
+@pytest.fixture(scope="module")
+def engine() -> Iterator[Engine]:
+    with Engine() as running:
+        yield running
+
+
+def jetbrains(engine: Engine, code: str, **context: object) -> scripts.Result:
+    return engine.run(code, "jetbrains", Context(**context), REQUEST, RESPONSE)  # type: ignore[arg-type]
+
+
+def httpyac(engine: Engine, code: str, **context: object) -> scripts.Result:
+    return engine.run(code, "httpyac", Context(**context), REQUEST, RESPONSE)  # type: ignore[arg-type]
+
+
+def test_tests_of_a_handler_are_reported_with_their_reasons(engine: Engine) -> None:
+    result = jetbrains(
+        engine,
+        """
+        client.test("holds", function () { client.assert(response.status === 200, "no"); });
+        client.test("fails", () => client.assert(response.status === 201, "not created"));
+        client.test("silent", () => client.assert(false));
+        client.test("breaks", () => { nothing.there; });
+        """,
+    )
+    assert result.tests == (
+        Outcome("holds", True, ""),
+        Outcome("fails", False, "not created"),
+        Outcome("silent", False, "Assertion failed"),
+        Outcome("breaks", False, "'nothing' is not defined"),
+    )
+
+
+def test_a_handler_sees_the_response_and_sets_globals(engine: Engine) -> None:
+    result = jetbrains(
+        engine,
+        """
+        client.global.set("token", response.body.token);
+        client.global.clear("old");
+        client.log(response.headers.valueOf("x-ID"), response.headers.valuesOf("X-Id"));
+        client.log(response.contentType.mimeType, response.contentType.charset);
+        client.log(jsonPath(response.body, "$.data[0].id"), jsonPath(response.body, "$..id"));
+        client.log(client.global.get("nope"), client.global.isEmpty());
+        """,
+        globals_={"old": "1", "kept": "2"},
+    )
+    assert result.globals_ == {"kept": "2", "token": "t"}
+    assert result.log == ('7 ["7","8"]', "application/json utf-8", "7 [7,8]", "null false")
+
+
+def test_a_script_above_a_request_sets_its_variables(engine: Engine) -> None:
+    result = engine.run(
+        """
+        request.variables.set("now", request.environment.get("host") + request.variables.get("a"));
+        client.log(request.method, request.url.getRaw(), request.body.getRaw());
+        client.log(request.headers.findByName("content-type").getRawValue());
+        """,
+        "jetbrains",
+        Context(variables={"a": "b"}, environment={"host": "h"}),
+        REQUEST,
+    )
+    assert result.variables == {"a": "b", "now": "hb"}
+    assert result.log == ("POST http://a/login sent", "text/plain")
+
+
+def test_exit_ends_a_script_without_an_error(engine: Engine) -> None:
+    assert jetbrains(engine, "client.log(1); client.exit(); client.log(2)").log == ("1",)
+
+
+@pytest.mark.parametrize(
+    ("code", "shown"),
+    [
+        ('crypto.sha256().updateWithText("abc").digest().toHex()',
+         "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"),
+        ('crypto.md5().updateWithHex("616263").digest().toBase64()', "kAFQmDzST7DWlj99KOF/cg=="),
+        ('crypto.sha1().updateWithBase64("YWJj").digest().toHex()',
+         "a9993e364706816aba3e25717850c26c9cd0d89d"),
+        ('crypto.hmac.sha256().withTextSecret("key").updateWithText("a lazy dog").digest().toHex()',
+         hmac.new(b"key", b"a lazy dog", "sha256").hexdigest()),
+        ('btoa("a:b")', "YTpi"),
+        ('atob("YTpi")', "a:b"),
+    ],
+)  # fmt: skip
+def test_digests_are_those_of_the_standards(engine: Engine, code: str, shown: str) -> None:
+    assert jetbrains(engine, f"client.log({code})").log == (shown,)
+
+
+def test_httpyacs_scripts_export_variables_and_may_wait(engine: Engine) -> None:
+    result = httpyac(
+        engine,
+        """
+        exports.token = response.parsedBody.token + await Promise.resolve(base);
+        test("status", () => { if (response.statusCode !== 200) throw new Error("no"); });
+        test("later", async () => { await null; throw new Error("late"); });
+        console.log(login.id, request.method, response.headers["x-id"]);
+        """,
+        variables={"base": "!"},
+        named={"login": {"id": 3}},
+    )
+    assert result.variables == {"base": "!", "token": "t!"}
+    assert result.tests == (Outcome("status", True, ""), Outcome("later", False, "late"))
+    assert result.log == ('3 POST ["7","8"]',)
+    assert not result.cancelled
+
+
+def test_httpyacs_scripts_can_cancel_a_request(engine: Engine) -> None:
+    assert httpyac(engine, "exports.$cancel = true").cancelled
+
+
+@pytest.mark.parametrize("host", ["jetbrains", "httpyac"])
+@pytest.mark.parametrize(
+    ("code", "reason", "line"),
+    [
+        ("let a = 1;\nnothing();", "script: ReferenceError: 'nothing' is not defined", 2),
+        ("let a = ;", "script: SyntaxError: unexpected token in expression: ';'", 1),
+        ("\n\nrequire('fs')", 'script: Error: require("fs") is not there', 3),
+    ],
+)
+def test_an_error_says_what_and_where(
+    engine: Engine, host: str, code: str, reason: str, line: int
+) -> None:
+    with pytest.raises(ScriptError) as caught:
+        engine.run(code, host, Context(), REQUEST)
+    assert caught.value.reason.startswith(reason)
+    assert caught.value.line == line
+
+
+@pytest.mark.parametrize(
+    ("code", "reason"),
+    [
+        ("while (true);", "the script did not come to an end within 0.5 s"),
+        ("const a = []; while (true) a.push(new Array(1000).fill(a.length))", "memory"),
+        ("let a = 'x'; while (true) a += a", "memory"),
+        ("(function f() { return f() + 1; })()", "stack overflow"),
+        ("/(a+)+$/.test('a'.repeat(40) + 'b')", "the script did not come to an end within 0.5 s"),
+    ],
+)
+def test_a_script_without_end_or_bounds_is_stopped(code: str, reason: str) -> None:
+    with Engine(timeout=0.5 if "0.5" in reason else 20) as engine:
+        with pytest.raises(ScriptError, match=reason):
+            engine.run(code, "jetbrains", Context(), REQUEST)
+        engine._timeout = 20
+        assert engine.run("client.log(1)", "jetbrains", Context(), REQUEST).log == ("1",)
+
+
+def test_too_much_output_is_refused(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scripts, "MAX_OUTPUT", 1000)
+    with pytest.raises(ScriptError, match="the script returned more than"):
+        engine.run("client.log('x'.repeat(5000))", "jetbrains", Context(), REQUEST)
+
+
+def test_a_script_sees_nothing_of_the_machine(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ORGREST_SECRET", "hidden")
+    code = """
+    const names = [];
+    for (let object = globalThis; object; object = Object.getPrototypeOf(object))
+        names.push(...Object.getOwnPropertyNames(object));
+    client.log(JSON.stringify(names));
+    """
+    names = json.loads(jetbrains(engine, code).log[0])
+    assert not {"process", "std", "os", "fetch", "XMLHttpRequest", "scriptArgs"} & set(names)
+    assert not [name for name in names if name.startswith("__host")]
+    for escape in ("import('fs')", "new Function('return process')()", "globalThis.constructor"):
+        try:
+            shown = jetbrains(engine, f"client.log(String({escape}))").log
+        except ScriptError:
+            continue
+        assert "hidden" not in "".join(shown)
+
+
+def test_contexts_do_not_share_what_scripts_define(engine: Engine) -> None:
+    jetbrains(engine, "globalThis.left = 1; Object.prototype.left = 2; JSON.parse = () => 3")
+    result = jetbrains(engine, "client.log(typeof left, ({}).left === undefined, JSON.parse('4'))")
+    assert result.log == ("undefined true 4",)
+
+
+def test_without_the_engine_the_error_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scripts, "find_spec", lambda _: None)
+    with (
+        Engine() as engine,
+        pytest.raises(ScriptError, match=r"pip install 'scriptschema\[scripts"),
+    ):
+        engine.run("1", "jetbrains", Context(), REQUEST)
+
+
+def test_an_engine_that_died_is_told_of_and_started_again() -> None:
+    with Engine() as engine:
+        engine._started().kill()
+        with pytest.raises(ScriptError, match="the script ended its engine"):
+            engine.run("1", "jetbrains", Context(), REQUEST)
+        assert engine.run("client.log(1)", "jetbrains", Context(), REQUEST).log == ("1",)
+
+
+def test_starting_scripts_costs_nothing_where_there_are_none() -> None:
+    assert "quickjs" not in sys.modules

@@ -1,0 +1,380 @@
+"""WebSockets and server-sent events from real servers: what is heard, and what ends that."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import ssl
+import threading
+import time
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import trustme
+from hypothesis import given
+from hypothesis import strategies as st
+from servers import RawServer, response
+from websockets.sync.server import ServerConnection, serve
+
+from orgrest.evaluation.evaluate import Evaluation
+from orgrest.evaluation.outcomes import Options, Outcome
+from orgrest.http import requestfile
+from orgrest.http.transport import Client, websocket
+from orgrest.http.variables import Scope, expand
+from orgrest.model import ExpansionError, Request, TransportError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+
+@pytest.fixture(autouse=True)
+def _no_proxies(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("http_proxy", "https_proxy", "all_proxy"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.upper(), raising=False)
+
+
+class Talker:
+    """A WebSocket server; `log` is what came, as (message, how many were sent before)."""
+
+    def __init__(self, handler: Callable[[ServerConnection], None], **options: Any) -> None:
+        self._server = serve(handler, "127.0.0.1", 0, **options)
+        self.port = self._server.socket.getsockname()[1]
+        self.scheme = "wss" if "ssl" in options else "ws"
+        self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
+
+    @property
+    def url(self) -> str:
+        return f"{self.scheme}://127.0.0.1:{self.port}"
+
+    def __enter__(self) -> Talker:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._server.shutdown()
+        self._thread.join(5)
+
+
+def echo(connection: ServerConnection) -> None:
+    for message in connection:
+        connection.send(message)
+
+
+@pytest.fixture
+def talker() -> Iterator[Talker]:
+    with Talker(echo) as running:
+        yield running
+
+
+def run(text: str, folder: Path, **options: Any) -> Outcome:
+    with Client() as client:
+        evaluation = Evaluation(
+            text,
+            file="a.http",
+            scope=Scope(file="a.http", directory=folder),
+            client=client,
+            options=Options(**options),
+            plain=True,
+        )
+        evaluation.plan()
+        [outcome] = evaluation.run()
+    return outcome
+
+
+def body(outcome: Outcome) -> bytes:
+    assert outcome.state == "done", outcome.reason
+    answer = outcome.exchanges[0].response
+    assert answer is not None
+    return answer.body
+
+
+# -------------------------------------------------------------------------------------- WebSockets
+
+
+@pytest.mark.parametrize("method", ["WEBSOCKET ", "WS ", "WSS ", ""])
+def test_messages_are_sent_and_what_comes_back_is_shown_as_it_comes(
+    method: str, talker: Talker, tmp_path: Path
+) -> None:
+    told: list[str] = []
+    text = f'# @messages 2\n{method}{talker.url}/chat\n\n{{"a": 1}}\n===\nzwei ✓\n'
+    outcome = run(text, tmp_path, hear=told.append)
+    assert body(outcome) == '{"a": 1}\nzwei ✓\n'.encode()
+    assert told == ['{"a": 1}', "zwei ✓"]
+    assert any("after 2 messages" in note for note in outcome.notes)
+    answer = outcome.exchanges[0].response
+    assert answer is not None
+    assert answer.status == 101
+
+
+def test_a_message_waits_for_the_servers_as_often_as_it_says(tmp_path: Path) -> None:
+    log: list[object] = []
+
+    def handler(connection: ServerConnection) -> None:
+        log.append(connection.recv())
+        for answer in ("one", "two"):
+            time.sleep(0.1)
+            log.append(answer)
+            connection.send(answer)
+        log.append(connection.recv())
+        connection.send(b"\x00\xff")
+
+    with Talker(handler) as talker:
+        wait = "=== wait-for-server"
+        text = f"WEBSOCKET {talker.url}\n\nfirst\n{wait}\n{wait} // and one more\nlast\n"
+        outcome = run(text, tmp_path)
+    assert log == ["first", "one", "two", "last"]
+    assert body(outcome) == b"one\ntwo\nbinary, 2 bytes: AP8=\n"
+    assert outcome.notes == ()
+
+
+def test_a_server_that_says_nothing_is_left_after_the_time_that_is_given(
+    talker: Talker, tmp_path: Path
+) -> None:
+    outcome = run(f"# @timeout 0.3 s\nWEBSOCKET {talker.url}\n", tmp_path)
+    assert body(outcome) == b""
+    assert any("no message came in time" in note for note in outcome.notes)
+
+
+def test_messages_that_could_not_be_sent_are_told(tmp_path: Path) -> None:
+    text = "# @timeout 0.3 s\nWS {}\n\na\n=== wait-for-server\nb\n===\nc\n"
+    with Talker(lambda connection: connection.recv() and time.sleep(1)) as talker:
+        outcome = run(text.format(talker.url), tmp_path)
+        assert any("messages that were not sent: 2" in note for note in outcome.notes)
+    with Talker(lambda connection: connection.close(1011, "no")) as talker:
+        outcome = run(text.format(talker.url), tmp_path)
+        assert any("1011 no; messages that were not sent" in note for note in outcome.notes)
+    with Talker(lambda connection: connection.recv() and None) as talker:
+        outcome = run(text.format(talker.url), tmp_path)
+        assert any("closed the WebSocket; messages that" in note for note in outcome.notes)
+
+
+def test_headers_credentials_and_the_protocol_go_along(tmp_path: Path) -> None:
+    seen: dict[str, str] = {}
+
+    def handler(connection: ServerConnection) -> None:
+        assert connection.request is not None
+        seen.update({name.lower(): value for name, value in connection.request.headers.raw_items()})
+        connection.send(str(connection.subprotocol))
+
+    with Talker(handler, subprotocols=["v2"]) as talker:
+        text = (
+            f"WEBSOCKET {talker.url}\nAuthorization: Basic me secret\nUser-Agent: x\n"
+            "Sec-WebSocket-Protocol: v1, v2\nConnection: Upgrade\nUpgrade: websocket\n"
+        )
+        assert body(run(text, tmp_path)) == b"v2\n"
+    assert seen["authorization"] == "Basic bWU6c2VjcmV0"
+    assert (seen["user-agent"], seen["connection"]) == ("x", "Upgrade")
+    assert "accept-encoding" not in seen
+
+
+def test_a_server_that_refuses_gives_its_response(tmp_path: Path) -> None:
+    with RawServer(response(b"who?", "X-A: b", status="401 Unauthorized")) as server:
+        url = server.url.replace("http", "ws")
+        outcome = run(f"WEBSOCKET {url}\n", tmp_path)
+    assert body(outcome) == b"who?"
+    answer = outcome.exchanges[0].response
+    assert answer is not None
+    assert (answer.status, answer.header("X-A")) == (401, "b")
+
+
+def test_a_redirect_is_not_followed_with_what_belongs_to_the_first_server(tmp_path: Path) -> None:
+    with RawServer(b"") as other:
+        moved = response(b"", f"Location: ws://{other.host}/", status="302 Found")
+        with RawServer(moved) as server:
+            text = f"WEBSOCKET ws://{server.host}\nAuthorization: Bearer t\n"
+            outcome = run(text, tmp_path)
+    assert outcome.state == "failed" or outcome.exchanges[0].response.status == 302  # type: ignore[union-attr]
+    assert other.requests == []
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        (b"hello\r\n\r\n", "no WebSocket opened"),
+        (response(b"", "Upgrade: websocket", status="101 Switching Protocols"), "no WebSocket"),
+    ],
+)
+def test_what_is_no_websocket_server_is_an_error(
+    answer: bytes, expected: str, tmp_path: Path
+) -> None:
+    with RawServer(answer) as server:
+        outcome = run(f"WEBSOCKET ws://{server.host}/\n", tmp_path)
+    assert expected in str(outcome.reason)
+
+
+def test_a_connection_that_breaks_off_is_an_error(tmp_path: Path) -> None:
+    with Talker(lambda connection: connection.socket.shutdown(socket.SHUT_RDWR)) as talker:
+        outcome = run(f"WEBSOCKET {talker.url}\n", tmp_path)
+    assert "broke off" in str(outcome.reason)
+
+
+def test_messages_without_end_or_measure_do_not_fill_the_memory() -> None:
+    def flood(connection: ServerConnection) -> None:
+        with contextlib.suppress(Exception):
+            while True:
+                connection.send("x" * 10_000)
+
+    with Talker(flood) as talker, Client(limit=25_000) as client:
+        got = client.send(Request("WEBSOCKET", talker.url))
+        assert (len(got.body), got.truncated) == (25_000, True)
+    with (
+        Talker(lambda connection: connection.send("x" * 30_000)) as talker,
+        Client(limit=25_000) as client,
+    ):
+        got = client.send(Request("WEBSOCKET", talker.url))
+        assert "longer than 25000 bytes" in got.warnings[0]
+
+
+def test_a_websocket_over_tls_verifies_the_server(tmp_path: Path) -> None:
+    authority = trustme.CA()
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    authority.issue_cert("127.0.0.1").configure_cert(context)
+    authority.cert_pem.write_to_path(str(tmp_path / "ca.pem"))
+    with Talker(echo, ssl=context) as talker:
+        request = Request("WEBSOCKET", talker.url, body=b"safe")
+        with Client(ca=tmp_path / "ca.pem") as client:
+            assert client.send(request, messages=1).body == b"safe\n"
+        with Client() as client, pytest.raises(TransportError, match="certificate is not valid"):
+            client.send(request)
+
+
+@pytest.mark.parametrize("scheme", ["ws", "wss"])
+def test_cancelling_ends_the_listening_at_once(scheme: str) -> None:
+    options: dict[str, Any] = {}
+    if scheme == "wss":
+        options["ssl"] = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        trustme.CA().issue_cert("127.0.0.1").configure_cert(options["ssl"])
+    with Talker(echo, **options) as talker, Client(insecure=True) as client:
+        threading.Timer(0.3, client.abort).start()
+        start = time.monotonic()
+        with pytest.raises(TransportError, match="cancelled"):
+            client.send(Request("WEBSOCKET", talker.url), timeout=20)
+        assert time.monotonic() - start < 10
+
+
+def test_what_a_websocket_cannot_do_is_an_error(
+    talker: Talker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Client() as client:
+        with pytest.raises(TransportError, match="is not asked for with POST"):
+            client.send(Request("POST", talker.url))
+        with pytest.raises(TransportError, match="Host of a WebSocket"):
+            client.send(Request("WEBSOCKET", talker.url, (("Host", "other"),)))
+    monkeypatch.setenv("HTTP_PROXY", "http://me:pw@127.0.0.1:9")
+    with Client() as client, pytest.raises(TransportError, match="proxy http://127") as caught:
+        client.send(Request("WEBSOCKET", talker.url))
+    assert "pw" not in caught.value.reason
+
+
+@given(st.lists(st.sampled_from(["a", "b c", "", "===x"]), min_size=1, max_size=5), st.data())
+def test_messages_are_parted_at_the_marks_only(texts: list[str], data: st.DataObject) -> None:
+    waits = [data.draw(st.booleans()) for _ in texts[1:]]
+    parts = [texts[0]]
+    for wait, text in zip(waits, texts[1:], strict=True):
+        parts += ["=== wait-for-server" if wait else "===", text]
+    expected = list(zip([False, *waits], (text.encode() for text in texts), strict=True))
+    assert websocket.messages("\n".join(parts).encode()) == expected
+    assert websocket.messages("\r\n".join(parts).encode()) == expected
+
+
+def test_urls_of_websockets_are_those_of_the_tools() -> None:
+    def completed(text: str) -> Request:
+        return expand(requestfile.parse(text).requests[0], Scope())
+
+    assert completed("WS localhost:1/a\n").url == "ws://localhost:1/a"
+    assert completed("WEBSOCKET https://a.org\n").url == "wss://a.org"
+    assert completed("wss://a.org\n").method == "WEBSOCKET"
+    request = completed("SSE http://a.org\n")
+    assert (request.method, request.headers) == ("GET", (("Accept", "text/event-stream"),))
+    request = completed("EVENTSOURCE http://a.org\nAccept: text/event-stream, */*\n")
+    assert request.headers == (("Accept", "text/event-stream, */*"),)
+    with pytest.raises(ExpansionError, match="not an absolute http or https URL"):
+        completed("GET ftp://a.org\n")
+
+
+@pytest.mark.parametrize("value", ["0", "x", "99999999999", "-1", ""])
+def test_a_number_of_messages_that_is_none_is_an_error(value: str, tmp_path: Path) -> None:
+    outcome = run(f"# @messages {value}\nWEBSOCKET ws://127.0.0.1:9\n", tmp_path)
+    assert "@messages is a number" in str(outcome.reason)
+
+
+# ---------------------------------------------------------------------------------- server events
+
+HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
+
+
+def chunk(data: bytes) -> bytes:
+    return b"%x\r\n%s\r\n" % (len(data), data)
+
+
+def events(*pieces: bytes, end: bool = True) -> Callable[[socket.socket, bytes], None]:
+    def answer(connection: socket.socket, _: bytes) -> None:
+        connection.sendall(HEAD)
+        for piece in pieces:
+            connection.sendall(chunk(piece))
+        if end:
+            connection.sendall(b"0\r\n\r\n")
+
+    return answer
+
+
+def test_events_are_shown_as_they_come(tmp_path: Path) -> None:
+    pieces = (
+        b": hello\n\ndata: o",
+        b"ne\ndata:1\nid: 4\n",
+        b"\nevent: x\r\ndata: two\r\n\r",
+        b"\n",
+    )
+    told: list[str] = []
+    with RawServer(events(*pieces)) as server:
+        outcome = run(f"SSE {server.url}\n", tmp_path, hear=told.append)
+        assert b"Accept: text/event-stream" in server.requests[0]
+    assert told == ["one\n1", "two"]
+    assert body(outcome) == b"".join(pieces)
+    assert outcome.notes == ()
+
+
+@pytest.mark.parametrize(
+    "pieces", [(b"data: 1\n\ndata: 2\n\ndata: 3\n\n",), (b"data: 1\n\n", b"data: 2\n\ndata")]
+)
+def test_listening_ends_after_so_many_events(pieces: tuple[bytes, ...], tmp_path: Path) -> None:
+    with RawServer(events(*pieces, end=False)) as server:
+        text = f"# @messages 2\nGET {server.url}\nAccept: text/event-stream\n"
+        outcome = run(text, tmp_path)
+    assert body(outcome) == b"data: 1\n\ndata: 2\n\n"
+    assert any("after 2 messages" in note for note in outcome.notes)
+
+
+def test_listening_ends_when_nothing_comes_and_keeps_what_came(tmp_path: Path) -> None:
+    with RawServer(events(b"data: 1\n\n", end=False)) as server:
+        outcome = run(f"# @timeout 300 ms\nSSE {server.url}\n", tmp_path)
+    assert body(outcome) == b"data: 1\n\n"
+    assert any("no event came in time" in note for note in outcome.notes)
+
+
+def test_events_without_end_do_not_fill_the_memory() -> None:
+    def flood(connection: socket.socket, _: bytes) -> None:
+        connection.sendall(HEAD)
+        with contextlib.suppress(OSError):
+            while True:
+                connection.sendall(chunk(b"data: " + b"x" * 10_000))
+
+    accept = (("Accept", "text/event-stream"),)
+    with RawServer(flood) as server, Client(limit=50_000) as client:
+        got = client.send(Request("GET", server.url, accept))
+    assert (len(got.body), got.truncated) == (50_000, True)
+
+
+def test_a_stream_that_breaks_is_an_error_and_another_answer_is_read_as_ever(
+    tmp_path: Path,
+) -> None:
+    def broken(connection: socket.socket, _: bytes) -> None:
+        connection.sendall(HEAD + chunk(b"data: 1\n\n")[:-4])
+        connection.close()
+
+    with RawServer(broken) as server:
+        assert run(f"SSE {server.url}\n", tmp_path).state == "failed"
+    with RawServer(response(b"{}", "Content-Type: application/json")) as server:
+        assert body(run(f"SSE {server.url}\n", tmp_path)) == b"{}"

@@ -1,0 +1,542 @@
+"""`corpus import`, `export`, `distill`, `merge` and `diff` as a person or a script uses them."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from command import ok_here
+from command import run_here as run
+
+from scriptschema import files, wire
+from scriptschema.fuzzing.corpora import features
+from scriptschema.generation.trees import generate
+from scriptschema.luau.parse import parse
+from scriptschema.luau.render import render
+from scriptschema.messages import ModuleSet
+
+
+def said(*arguments: object, status: int = 0, stdin: bytes = b"") -> str:
+    """What a command says on standard error; it prints nothing else."""
+    done = run("corpus", *arguments, stdin=stdin)
+    assert (done.returncode, done.stdout) == (status, b"")
+    return done.stderr.decode()
+
+
+def content(folder: Path) -> dict[str, bytes]:
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file() and not path.name.startswith(".")
+    }
+
+
+def trees_in(folder: Path) -> set[bytes]:
+    return set(content(folder).values())
+
+
+def make(folder: Path, seeds: range, size: int = 30) -> Path:
+    """A folder of trees, which remembers nothing of how it was made."""
+    for seed in seeds:
+        files.write(folder / f"{seed}.pb", wire.encode(generate(seed=seed, size=size)))
+    return folder
+
+
+def features_in(folder: Path) -> int:
+    mask = 0
+    for data in trees_in(folder):
+        mask |= features.features_of(wire.scan(ModuleSet, data))
+    return mask
+
+
+@pytest.fixture
+def mixed(tmp_path: Path) -> Path:
+    """A fuzzer's folder: trees in all formats without endings, sources, a stream."""
+    folder = tmp_path / "mixed"
+    for seed in range(9):
+        form = files.FORMATS[seed % 2]
+        files.write(folder / f"a{seed}", files.serialize(generate(seed=seed, size=20), form))
+    files.write(folder / "json" / "b.json", files.serialize(generate(seed=9, size=20), "json"))
+    files.write(folder / "c.luau", b"return 1")
+    stream = b"".join(files.delimited(wire.encode(generate(seed=n, size=20))) for n in (0, 10))
+    files.write(folder / "d.pbstream", stream)
+    return folder
+
+
+# Import
+
+
+def test_import_takes_every_format_and_no_tree_twice(mixed: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    before = content(mixed)
+    assert said("import", mixed, "-o", out) == "12 new trees, 1 there already\n"
+    wanted = {wire.encode(generate(seed=seed, size=20)) for seed in range(11)}
+    assert trees_in(out) == wanted | {wire.encode(parse("return 1").tree)}
+    assert content(mixed) == before
+
+
+def test_import_again_reads_only_what_is_new_or_changed(mixed: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    said("import", mixed, "-o", out)
+    made = {path: path.stat().st_mtime_ns for path in out.glob("*.pb")}
+    assert (
+        said("import", mixed, "-o", out)
+        == "0 new trees, 0 there already; 12 files imported before\n"
+    )
+    (mixed / "new.luau").write_text("return {}")
+    (mixed / "c.luau").write_text("return 1, nil")
+    assert said("import", mixed, "-o", out).startswith("2 new trees, 0 there already; 11 files")
+    assert {path: path.stat().st_mtime_ns for path in made} == made
+
+
+def test_import_tells_what_cannot_be_read_goes_on_and_tells_it_again(
+    mixed: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    (mixed / "broken.pb").write_bytes(b"\x12\x05ab")
+    for _ in range(2):
+        told = said("import", mixed, "-o", out, status=1).splitlines()
+        assert told[0].startswith(f"error: {mixed}/broken.pb: byte 1")
+        assert len(told) == 2
+    assert len(trees_in(out)) == 12
+
+
+def test_import_reads_standard_input_and_what_a_message_is(tmp_path: Path) -> None:
+    data = ok_here("generate", "-n", 5, "--message", "Expr")
+    out = tmp_path / "out"
+    options = ("--message", "Expr", "--delimited", "-", "-o", out)
+    assert said("import", *options, stdin=data).startswith("5 new trees")
+    assert said("import", *options, stdin=data) == "0 new trees, 5 there already\n"
+    told = said("import", "--message", "Expr", "--from", "luau", "-", "-o", out, status=1)
+    assert told.startswith("error: standard input: a source is a ModuleSet, not Expr\n")
+
+
+def test_import_drops_unknown_fields_when_asked(tmp_path: Path) -> None:
+    data = wire.encode(generate(seed=1))
+    (tmp_path / "a.pb").write_bytes(data + b"\x98\x06\x01")
+    told = said("import", tmp_path / "a.pb", "-o", tmp_path / "out", status=1)
+    assert "field 99 is unknown" in told
+    said("import", "--drop-unknown", tmp_path / "a.pb", "-o", tmp_path / "out")
+    assert trees_in(tmp_path / "out") == {data}
+
+
+@pytest.mark.parametrize("command", ["import", "export", "distill", "merge"])
+def test_no_command_writes_into_what_it_reads(command: str, tmp_path: Path) -> None:
+    make(tmp_path / "corpus", range(2))
+    for out in ("corpus", "corpus/inside", "corpus/../corpus/inside"):
+        done = run("corpus", command, tmp_path / "corpus", "-o", tmp_path / out)
+        assert done.returncode == 2
+        assert b"which is read: name a folder elsewhere" in done.stderr
+    assert sorted(content(tmp_path / "corpus")) == ["0.pb", "1.pb"]
+
+
+@pytest.mark.parametrize("command", ["import", "export", "distill", "merge"])
+@pytest.mark.parametrize("out", ["out", "out.pbstream"])
+def test_what_cannot_be_read_is_told_and_the_rest_is_done(
+    command: str, out: str, tmp_path: Path
+) -> None:
+    corpus = make(tmp_path / "corpus", range(2))
+    (corpus / "broken.pb").write_bytes(b"\x12")
+    (corpus / "round").symlink_to(corpus)
+    told = said(command, corpus, "-o", tmp_path / out, status=1).splitlines()
+    assert told[:2] == [
+        f"error: {corpus}/broken.pb: byte 1, program: the value is cut off",
+        f"error: {corpus}/round: a link to a folder is not followed",
+    ]
+    assert len(told) == 3
+    assert "2 trees" in told[2] or "2 new trees" in told[2]
+
+
+@pytest.mark.parametrize("command", ["import", "export", "distill", "merge"])
+def test_a_folder_that_cannot_be_written_is_told(command: str, tmp_path: Path) -> None:
+    make(tmp_path / "corpus", range(2))
+    (tmp_path / "file").write_bytes(b"")
+    for out, reason in (("file", "Not a directory"), ("lost/out", "there is no folder")):
+        done = run("corpus", command, tmp_path / "corpus", "-o", tmp_path / out)
+        assert done.returncode == 2
+        assert reason in " ".join(done.stderr.decode().split())
+    assert not (tmp_path / "lost").exists()
+
+
+def interrupted(*arguments: object, until: Path, files_there: int = 0) -> subprocess.Popen[bytes]:
+    """Start a command, and send it Ctrl-C when a file is there, or so many are in a folder."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "scriptschema", "corpus", *map(str, arguments)],
+        stderr=subprocess.PIPE,
+    )
+    while process.poll() is None:
+        there = sum(1 for _ in until.iterdir()) if until.is_dir() else until.is_file()
+        if there > files_there:
+            process.send_signal(signal.SIGINT)
+            break
+        time.sleep(0.005)
+    return process
+
+
+def test_an_interrupted_import_goes_on_where_it_was(tmp_path: Path) -> None:
+    source = tmp_path / "source"
+    source.mkdir()
+    for seed in range(1500):
+        text = files.serialize(generate(seed=seed, size=10), "text")
+        (source / f"{seed}").write_bytes(text)
+    before = sorted(source.iterdir())
+    out = tmp_path / "out"
+    process = interrupted("import", source, "-o", out, until=out, files_there=300)
+    _, told = process.communicate()
+    assert process.returncode == 130
+    assert told == b"interrupted: the same command goes on where it stopped\n"
+    assert not [path.name for path in out.glob(".*") if path.name != ".imported"]
+    text = said("import", source, "-o", out)
+    again = int(text.partition("; ")[2].partition(" ")[0].replace(",", ""))
+    assert again >= 250  # all that was done then was not done again
+    said("import", source, "-o", tmp_path / "whole")
+    assert content(out) == content(tmp_path / "whole")
+    assert sorted(source.iterdir()) == before
+
+
+# Export
+
+
+@pytest.mark.parametrize("form", files.FORMATS)
+def test_export_writes_each_tree_in_another_format(form: files.Format, tmp_path: Path) -> None:
+    corpus = make(tmp_path / "corpus", range(5))
+    out = tmp_path / "out"
+    if form == "json":  # which holds no strings that are not UTF-8
+        corpus = make(tmp_path / "other", range(5), size=3)
+    assert said("export", corpus, "--to", form, "-o", out) == "5 trees, 0 there already\n"
+    [ending] = (ending for ending, name in files.ENDINGS.items() if name == form)
+    assert sorted(content(out)) == [f"{n}{ending}" for n in range(5)]
+    said("import", out, "-o", tmp_path / "back")
+    assert trees_in(tmp_path / "back") == trees_in(corpus)
+
+
+def test_export_to_sources_writes_programs_with_their_modules(tmp_path: Path) -> None:
+    corpus = tmp_path / "corpus"
+    trees = {
+        "a": parse("return 1").tree,
+        "b": parse("return require('./module0')", module="return 2").tree,
+    }
+    for name, tree in trees.items():
+        files.write(corpus / f"{name}.pb", wire.encode(tree))
+    out = tmp_path / "out"
+    assert said("export", corpus, "--to", "luau", "-o", out).startswith("2 trees")
+    assert sorted(content(out)) == ["a.luau", "b/module0.luau", "b/program.luau"]
+    assert (out / "a.luau").read_text() == render(trees["a"])
+    assert said("export", corpus, "--to", "luau", "-o", out) == "0 trees, 2 there already\n"
+    said("import", out, "-o", tmp_path / "back")
+    back = [wire.decode(ModuleSet, data) for data in trees_in(tmp_path / "back")]
+    assert {render(tree) for tree in back} == {render(tree) for tree in trees.values()}
+
+
+def test_export_writes_what_is_missing_and_keeps_the_rest(tmp_path: Path) -> None:
+    corpus = make(tmp_path / "corpus", range(5))
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / "3.textproto").write_text("mine")
+    assert said("export", corpus, "--to", "text", "-o", out) == "4 trees, 1 there already\n"
+    assert (out / "3.textproto").read_text() == "mine"
+
+
+def test_export_makes_streams_and_numbers_what_comes_from_them(tmp_path: Path) -> None:
+    corpus = make(tmp_path / "corpus", range(3))
+    stream = tmp_path / "all.pbstream"
+    said("export", corpus, "-o", stream)
+    with stream.open("rb") as file:
+        assert {data for _, data in files.read_delimited(file)} == trees_in(corpus)
+    said("export", stream, "-o", tmp_path / "out")
+    assert sorted(content(tmp_path / "out")) == ["all-0.pb", "all-1.pb", "all-2.pb"]
+    assert said("export", stream, "-o", tmp_path / "out") == "0 trees, 3 there already\n"
+
+
+def test_export_tells_what_a_format_cannot_hold_and_names_that_meet(tmp_path: Path) -> None:
+    corpus = tmp_path / "corpus"
+    files.write(corpus / "a.pb", wire.encode(parse('return "\\xff"').tree))
+    files.write(corpus / "b.pb", wire.encode(parse("return 1").tree))
+    files.write(corpus / "b.luau", b"return 2")
+    files.write(corpus / "c.pb", b"\x12")
+    told = said("export", corpus, "--to", "json", "-o", tmp_path / "out", status=1).splitlines()
+    assert [line.partition(" ")[2].partition(": ")[0] for line in told[:3]] == [
+        f"{corpus}/a.pb",
+        f"{corpus}/b.pb and {corpus}/b.luau would both be written to {tmp_path}/out/b.json",
+        f"{corpus}/c.pb",
+    ]
+    assert told[3:] == ["1 tree, 0 there already"]
+    told = said("export", corpus, "-o", tmp_path / "a.pbstream", status=1)
+    assert told.endswith("3 trees, 0 there already\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        (["--to", "luau", "--message", "Expr", "-o", "out"], b"sources are made of ModuleSets"),
+        (["--to", "text", "-o", "a.pbstream"], b"a stream holds binary trees"),
+    ],
+)
+def test_export_refuses_what_cannot_be(
+    arguments: list[str], reason: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = run("corpus", "export", "-", *arguments)
+    assert done.returncode == 2
+    assert reason in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+# Distill and merge
+
+
+def test_distill_keeps_all_features_with_few_trees_in_whatever_order(tmp_path: Path) -> None:
+    corpus = make(tmp_path / "corpus", range(120))
+    told = said("distill", corpus, "-o", tmp_path / "a")
+    assert told.startswith("120 trees, ")
+    kept = trees_in(tmp_path / "a")
+    assert len(kept) < 80
+    assert kept < trees_in(corpus)
+    assert features_in(tmp_path / "a") == features_in(corpus)
+    for left_out in kept:
+        mask = 0
+        for data in kept - {left_out}:
+            mask |= features.features_of(wire.scan(ModuleSet, data))
+        assert mask != features_in(corpus)
+    shuffled = tmp_path / "shuffled"
+    for number, data in enumerate(reversed(content(corpus).values())):
+        files.write(shuffled / f"{number:03}.pb", data)
+    said("distill", shuffled, "-o", tmp_path / "b")
+    assert content(tmp_path / "b") == content(tmp_path / "a")
+    assert len(content(corpus)) == 120
+
+
+def test_distill_keeps_the_smallest_of_trees_equal_up_to_names_and_constants(
+    tmp_path: Path,
+) -> None:
+    corpus = tmp_path / "corpus"
+    for number, source in enumerate(("return 1000, 'long'", "return 1, ''", "return 7, 'x'")):
+        files.write(corpus / f"{number}.luau", source.encode())
+    told = said("distill", corpus, "-o", tmp_path / "out")
+    assert told.startswith("3 trees, 1 shape, ")
+    assert told.endswith(" -> 1 tree\n")
+    assert trees_in(tmp_path / "out") == {wire.encode(parse("return 1, ''").tree)}
+
+
+def test_distill_tells_what_is_in_the_folder_beside(tmp_path: Path) -> None:
+    corpus = make(tmp_path / "corpus", range(3))
+    out = make(tmp_path / "out", range(90, 92))
+    told = said("distill", corpus, "-o", out)
+    assert told.endswith(f"{out} holds 2 more, which were there before\n")
+    assert {"90.pb", "91.pb"} < set(content(out))
+    assert said("distill", corpus, "-o", out) == told  # and goes on, or ends, the same
+
+
+def test_merge_adds_what_a_corpus_lacks_and_nothing_else(tmp_path: Path) -> None:
+    first, second = make(tmp_path / "a", range(40)), make(tmp_path / "b", range(40, 80))
+    out = tmp_path / "out"
+    shutil.copytree(first, out)
+    said("merge", second, "-o", out)
+    assert features_in(out) == features_in(first) | features_in(second)
+    added = trees_in(out) - trees_in(first)
+    assert added < trees_in(second)
+    assert 0 < len(added) < 40
+    assert trees_in(first) <= trees_in(out)
+    assert said("merge", second, "-o", out).endswith(" -> 0 trees\n")
+    assert len(content(second)) == 40
+
+
+COVERAGE = """
+import re, sys
+source = open(sys.argv[1]).read() if len(sys.argv) > 1 else sys.stdin.read()
+open({log!r}, "a").write("run\\n")
+if {fault!r} and {fault!r} in source:
+    raise SystemExit
+for word in re.findall(r"[a-z]+", source):
+    print("edge", word)
+sys.exit(3)
+"""
+
+
+def command_that_covers(tmp_path: Path, fault: str = "") -> tuple[str, Path]:
+    """A command that reports each word of a source, and a file that counts its runs."""
+    log = tmp_path / "log"
+    script = tmp_path / "cover.py"
+    script.write_text(COVERAGE.format(log=str(log), fault=fault))
+    return f"{sys.executable} {script}", log
+
+
+@pytest.mark.parametrize("argument", ["", " {}"])
+def test_distill_keeps_all_that_a_command_reports(argument: str, tmp_path: Path) -> None:
+    corpus = tmp_path / "corpus"
+    both = "while type do end while print do end"
+    for name, source in {
+        "a": "while print do end",
+        "b": "while type do end",
+        "c": "repeat until print",
+        "d": both,
+    }.items():
+        files.write(corpus / f"{name}.luau", source.encode())
+    command, log = command_that_covers(tmp_path)
+    out = tmp_path / "out"
+    told = said("distill", corpus, "-o", out, "--coverage", command + argument)
+    # while print do end type repeat until
+    assert told == "4 trees, 4 shapes, 7 features -> 2 trees\n"
+    assert {render(wire.decode(ModuleSet, data)) for data in trees_in(out)} == {
+        render(parse(source).tree) for source in (both, "repeat until print")
+    }
+    assert log.read_text() == "run\n" * 4
+    assert [path.suffix for path in out.iterdir()] == [".pb", ".pb"]
+
+
+def test_what_a_command_has_reported_is_not_asked_again(tmp_path: Path) -> None:
+    corpus = tmp_path / "corpus"
+    for name, source in {
+        "a": "return type",
+        "b": "return print, nil",
+        "c": "while x do end",
+    }.items():
+        files.write(corpus / f"{name}.luau", source.encode())
+    command, log = command_that_covers(tmp_path, fault="while")
+    out = tmp_path / "out"
+    told = said("distill", corpus, "-o", out, "--coverage", command, status=1)
+    assert f": {sys.executable} printed nothing\n" in told
+    assert log.read_text() == "run\n" * 3
+    before = trees_in(out)
+    said("distill", corpus, "-o", out, "--coverage", command, status=1)
+    assert log.read_text() == "run\n" * 4  # the one that had no answer
+    assert trees_in(out) == before
+    said("distill", corpus, "-o", out, "--coverage", f"{command} {{}}", status=1)
+    assert log.read_text() == "run\n" * 7  # another command
+
+
+@pytest.mark.parametrize(
+    ("command", "reason"),
+    [
+        ("", "the command is empty"),
+        ("'open", "cannot be split"),
+        ("no-such-command", "No such file or directory"),
+        ("cat {.png}", "there is no file {.png}"),
+    ],
+)
+def test_a_command_that_cannot_be_run_is_wrong_use(
+    command: str, reason: str, tmp_path: Path
+) -> None:
+    corpus = make(tmp_path / "corpus", range(1))
+    done = run("corpus", "distill", corpus, "-o", tmp_path / "out", "--coverage", command)
+    assert done.returncode == 2
+    assert reason in " ".join(done.stderr.decode().split())
+
+
+def test_a_command_that_takes_too_long_is_told_and_ended(tmp_path: Path) -> None:
+    corpus = make(tmp_path / "corpus", range(1))
+    options = ("--coverage", "sleep 60", "--timeout", "0.2")
+    told = said("distill", corpus, "-o", tmp_path / "out", *options, status=1)
+    assert "sleep took too long" in told
+
+
+def test_ctrl_c_ends_the_command_and_keeps_what_it_has_reported(tmp_path: Path) -> None:
+    corpus = tmp_path / "corpus"
+    files.write(corpus / "a.luau", b"return 1")
+    files.write(corpus / "b.luau", b"while x do end")
+    script, pid = tmp_path / "cover.py", tmp_path / "pid"
+    script.write_text(
+        "import os, sys, time\n"
+        "print('edge')\n"
+        "if 'while' in sys.stdin.read():\n"
+        f"    open({str(script)!r}, 'w').write(str(os.getpid()))\n"
+        f"    os.rename({str(script)!r}, {str(pid)!r})\n"
+        "    time.sleep(600)\n"
+    )
+    out = tmp_path / "out"
+    options = ("--coverage", f"{sys.executable} {script}", "--timeout", 600)
+    process = interrupted("distill", corpus, "-o", out, *options, until=pid)
+    _, told = process.communicate()
+    assert process.returncode == 130
+    assert told == b"interrupted: the same command goes on where it stopped\n"
+    assert len((out / ".covered").read_bytes().splitlines()) == 1
+    for _ in range(500):
+        try:
+            os.kill(int(pid.read_text()), 0)
+        except ProcessLookupError:
+            return
+        time.sleep(0.02)
+    raise AssertionError("the command still runs")
+
+
+@pytest.mark.skipif(not shutil.which("afl-showmap"), reason="apt install afl++")
+@pytest.mark.skipif(not shutil.which("afl-clang-fast"), reason="apt install afl++")
+def test_distill_keeps_the_edges_of_afl_showmap(tmp_path: Path) -> None:
+    (tmp_path / "target.c").write_text(
+        "#include <stdio.h>\\n#include <string.h>\\nint main(void) { char text[999] = {0};"
+        'fread(text, 1, 998, stdin); if (strstr(text, "while")) puts("a");'
+        'if (strstr(text, "repeat")) puts("b"); return 0; }'.replace("\\n", "\n")
+    )
+    subprocess.run(
+        ["afl-clang-fast", "-o", tmp_path / "target", tmp_path / "target.c"],
+        check=True,
+        capture_output=True,
+    )
+    corpus = tmp_path / "corpus"
+    for name, source in {
+        "a": "while x do end",
+        "b": "repeat until x",
+        "c": "while x do end repeat until x",
+        "d": "return 1",
+    }.items():
+        files.write(corpus / f"{name}.luau", source.encode())
+    command = f"afl-showmap -q -e -o /dev/stdout -- {tmp_path / 'target'}"
+    said("distill", corpus, "-o", tmp_path / "out", "--coverage", command)
+    kept = {render(wire.decode(ModuleSet, data)) for data in trees_in(tmp_path / "out")}
+    assert any("while" in source for source in kept)
+    assert any("repeat" in source for source in kept)
+    assert len(kept) < 4
+
+
+# Diff
+
+
+def test_diff_shows_what_each_corpus_has_alone(tmp_path: Path) -> None:
+    one, two = tmp_path / "one", tmp_path / "two"
+    files.write(one / "a.luau", b"while math.floor(1) do end")
+    files.write(one / "b.luau", b"while print do end")
+    files.write(two / "a.luau", b"repeat until print")
+    found = json.loads(ok_here("corpus", "diff", one, two, "--json"))
+    alone = found["one"]["alone"]
+    assert alone["StatBlock.body: StatWhile"] == 2
+    assert alone["math.floor"] == 1
+    assert "StatBlock.body: StatRepeat" in found["two"]["alone"]
+    assert not alone.keys() & found["two"]["alone"].keys()
+    assert "print" not in alone
+    assert found["both"] > 0
+    assert (found["one"]["sizes"]["trees"], found["two"]["sizes"]["trees"]) == (2, 1)
+    shown = ok_here("corpus", "diff", one, two).decode()
+    assert f"Only in {one}, not in {two}: {len(alone)} features" in shown
+    assert "math.floor" in shown
+    assert "median" in shown
+    same = ok_here("corpus", "diff", one, one).decode()
+    assert same.count(": 0 features") == 2
+
+
+def test_diff_draws_both(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib", reason="pip install 'scriptschema[plot]'")
+    one, two = make(tmp_path / "one", range(5)), make(tmp_path / "two", range(5, 20), size=200)
+    (tmp_path / "none").mkdir()
+    for other in (two, tmp_path / "none"):
+        for name in ("a.svg", "b.svg"):
+            ok_here("corpus", "diff", one, other, "--plot", tmp_path / name)
+        drawing = (tmp_path / "a.svg").read_bytes()
+        assert b"</svg>" in drawing
+        assert len(drawing) == len((tmp_path / "b.svg").read_bytes())
+
+
+def test_diff_tells_what_cannot_be_read(tmp_path: Path) -> None:
+    one = make(tmp_path / "one", range(2))
+    files.write(one / "broken.pb", b"\x12")
+    done = run("corpus", "diff", one, tmp_path / "nothing")
+    assert done.returncode == 1
+    assert done.stderr.decode().splitlines() == [
+        f"error: {one}/broken.pb: byte 1, program: the value is cut off",
+        f"error: {tmp_path}/nothing: No such file or directory",
+    ]
+    assert b"2 trees" in done.stdout

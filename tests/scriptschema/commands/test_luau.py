@@ -1,0 +1,316 @@
+"""The commands render, check, repair and parse, as a user calls them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from scriptschema import interop, wire
+from scriptschema.commands.main import main
+from scriptschema.generation.programs import IDIOMS
+from scriptschema.generation.trees import generate
+from scriptschema.luau.names import Names
+from scriptschema.luau.parse import parse
+from scriptschema.luau.repair import check
+from scriptschema.messages import ModuleSet
+
+EXAMPLES = Path(__file__).parents[3] / "examples" / "luau"
+
+
+@pytest.fixture(autouse=True)
+def in_its_own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def run(name: str, *args: object, stdin: bytes = b"", status: int = 0) -> Result:
+    result = CliRunner().invoke(main, [name, *map(str, args)], input=stdin)
+    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
+    assert result.exit_code == status, result.output
+    return result
+
+
+def tree(source: str, **options: str) -> ModuleSet:
+    return parse(source, **options).tree  # type: ignore[arg-type]
+
+
+def write(path: str, data: bytes | str) -> Path:
+    target = Path(path)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_bytes(data.encode() if isinstance(data, str) else data)
+    return target
+
+
+def written(folder: str) -> list[str]:
+    return sorted(str(p.relative_to(folder)) for p in Path(folder).rglob("*") if p.is_file())
+
+
+# render
+
+
+def test_render_prints_a_tree_of_any_format() -> None:
+    program = tree("f(1)")
+    text, data = interop.to_text(program), wire.encode(program)
+    source = run("render", write("a.pb", data)).stdout
+    assert source == "x0(1)\n"
+    assert run("render", write("a.textproto", text)).stdout == source
+    assert run("render", write("a.json", interop.to_json(program))).stdout == source
+    assert run("render", "-", "--from", "binary", stdin=data).stdout == source
+
+
+def test_render_writes_a_folder_of_trees_and_two_files_where_there_is_a_module() -> None:
+    write("trees/a.pb", wire.encode(tree("f()")))
+    both = tree('local m = require("./module0")', module="return 1")
+    write("trees/below/b.json", interop.to_json(both))
+    run("render", "trees", "-o", "sources")
+    assert written("sources") == ["a.luau", "below/b/module0.luau", "below/b/program.luau"]
+    assert Path("sources/below/b/module0.luau").read_text() == "return 1\n"
+    assert "require" in Path("sources/below/b/program.luau").read_text()
+
+
+def test_render_takes_names_and_leaves_types_out() -> None:
+    result = parse("local mine: number = 1 do f() end")
+    write("a.pb", wire.encode(result.tree))
+    write("names.json", json.dumps(result.names.to_dict()))
+    shown = run("render", "a.pb", "--names", "names.json", "--no-types", "--indent", "1").stdout
+    assert shown == "local mine = 1\ndo\n f()\nend\n"
+
+
+def test_render_writes_the_bytes_of_strings_as_they_are() -> None:
+    write("a.pb", wire.encode(parse(b"print('\xff', 'e')").tree))
+    run("render", "a.pb", "-o", "a.luau")
+    assert parse(Path("a.luau").read_bytes()).tree == parse(b"print('\xff', 'e')").tree
+
+
+# check and repair
+
+
+def test_check_says_where_and_why_a_tree_does_not_compile() -> None:
+    write("bad.pb", wire.encode(tree("break")))
+    write("good.pb", wire.encode(tree("print(1)")))
+    result = run("check", "bad.pb", "good.pb", status=1)
+    lines = result.stdout.splitlines()
+    assert lines
+    assert all(line.startswith("bad.pb: program.body[0]") for line in lines)
+    assert run("check", "good.pb").stdout == ""
+
+
+def test_repair_makes_trees_that_check_accepts_in_the_format_they_had() -> None:
+    for seed in range(5):
+        data = interop.to_text(generate(ModuleSet, seed=seed, size=60))
+        write(f"corpus/{seed}.textproto", data)
+    run("check", "corpus", status=1)
+    run("repair", "corpus", "-o", "repaired")
+    assert written("repaired") == [f"{seed}.textproto" for seed in range(5)]
+    assert run("check", "repaired").stdout == ""
+    repaired = interop.from_text(ModuleSet, Path("repaired/0.textproto").read_text())
+    assert check(repaired) == []
+
+
+def test_repair_writes_the_format_that_is_asked_for() -> None:
+    write("a.pb", wire.encode(tree("break")))
+    assert json.loads(run("repair", "a.pb", "--to", "json").stdout)
+    run("repair", "a.pb", "-o", "b.pb")
+    assert check(wire.decode(ModuleSet, Path("b.pb").read_bytes())) == []
+    data = wire.encode(tree("f()"))
+    assert run("repair", "-", "--from", "binary", stdin=data).stdout_bytes == data
+
+
+def test_repair_of_several_formats_needs_a_choice() -> None:
+    write("in/a.pb", wire.encode(tree("f()")))
+    write("in/b.json", interop.to_json(tree("f()")))
+    result = run("repair", "in", "-o", "out", status=2)
+    assert "the files are in binary and json: choose with --to" in result.stderr
+    run("repair", "in", "-o", "out", "--to", "text")
+    assert written("out") == ["a.textproto", "b.textproto"]
+
+
+# parse
+
+
+def test_parse_and_render_go_through_a_folder_and_back() -> None:
+    run("parse", EXAMPLES, "-o", "trees", "--save-names", "names.json")
+    names = Names.load(Path("names.json"))
+    assert "shapes" in names.locals
+    assert "program.pb" in written("trees")
+    assert "module0.pb" not in written("trees")
+    run("render", "trees", "-o", "sources", "--names", "names.json")
+    assert "program/module0.luau" in written("sources")
+    run("parse", "sources", "-o", "again", "--names", "names.json")
+    assert written("again") == written("trees")
+    for name in written("trees"):
+        assert (Path("trees") / name).read_bytes() == (Path("again") / name).read_bytes()
+
+
+def test_parse_takes_the_module_beside_a_program_that_names_it() -> None:
+    write("module0.luau", "return 1")
+    write("with.luau", 'local m = require("./module0")')
+    write("without.luau", "f()")
+
+    def has_module(name: str) -> bool:
+        data = run("parse", name).stdout_bytes
+        return wire.decode(ModuleSet, data).module is not None
+
+    assert has_module("with.luau")
+    assert not has_module("without.luau")
+    assert not has_module("module0.luau")
+    run("parse", ".", "-o", "out")
+    assert written("out") == ["module0.pb", "with.pb", "without.pb"]
+
+
+def test_parse_reads_only_sources_in_a_folder_and_anything_that_is_named() -> None:
+    write("in/a.luau", "f()")
+    write("in/b.lua", "f()")
+    write("in/readme.md", "# no source")
+    write("in/c.txt", "f()")
+    run("parse", "in", "in/c.txt", "-o", "out", "--to", "json")
+    assert written("out") == ["a.json", "b.json", "c.txt.json"]
+    assert run("parse", "-", "--to", "text", stdin=b"f()").stdout.startswith("program {")
+
+
+def test_parse_says_what_is_lost_and_that_names_are() -> None:
+    write("a.luau", "mine = 0.5 -- comment")
+    result = run("parse", "a.luau", "-o", "a.pb")
+    assert result.stderr.splitlines() == [
+        "2 things that the schema lacks were left out or rewritten: --losses lists them",
+        "the sources' own names are not in the trees: --save-names keeps them",
+    ]
+    result = run("parse", "a.luau", "-o", "a.pb", "--losses", "--save-names", "names.json")
+    assert result.stderr.splitlines() == [
+        "a.luau:1:8: number 0.5: `1 / 2`, which has the same value",
+        "a.luau:1:12: comment: left out",
+    ]
+    write("known.luau", "print(x0)")
+    assert run("parse", "known.luau", "-o", "a.pb").stderr == ""
+
+
+# generate --programs and --repaired
+
+KINDS = pytest.mark.parametrize("kind", ["--programs", "--repaired"])
+
+
+@KINDS
+def test_generate_writes_sources_of_programs_one_or_two_for_each(kind: str) -> None:
+    run("generate", kind, "-n", 8, "--size", 80, "--format", "luau", "-o", "sources")
+    names = written("sources")
+    assert {name.split("/")[0].removesuffix(".luau") for name in names} == set("01234567")
+    assert {name.split("/")[1] for name in names if "/" in name} == {"program.luau", "module0.luau"}
+    for name in names:
+        parse((Path("sources") / name).read_bytes())
+    # In processes as in one, and as the trees of the same seeds.
+    run("generate", kind, "-n", 8, "--size", 80, "-o", "trees", "--jobs", 2)
+    run("render", "trees", "-o", "again")
+    assert written("again") == names
+    for name in names:
+        assert (Path("again") / name).read_bytes() == (Path("sources") / name).read_bytes()
+    assert run("check", "trees").stdout == ""
+
+
+@KINDS
+def test_generate_goes_on_with_sources_where_it_stopped(kind: str) -> None:
+    options = ("generate", kind, "--format", "luau", "--size", 80, "-o", "out", "-n")
+    run(*options, 8)
+    before = {name: (Path("out") / name).read_bytes() for name in written("out")}
+    folder = next(name for name in before if name.endswith("/program.luau"))
+    (Path("out") / folder).unlink()  # interrupted between a program's two files
+    assert "7 of 8 trees are there already" in run(*options, 8).stderr
+    assert before == {name: (Path("out") / name).read_bytes() for name in written("out")}
+    assert "is not what these options make" in run(*options, 9, "--swarm", status=1).stderr
+
+
+@KINDS
+def test_generate_writes_one_source_to_a_file_or_to_standard_output(kind: str) -> None:
+    for seed in range(4):
+        args = ("generate", kind, "--seed", seed, "--size", 80)
+        run(*args, "-o", f"{seed}.luau")
+        shown = run(*args, "--format", "luau").stdout
+        if Path(f"{seed}.luau").exists():
+            assert Path(f"{seed}.luau").read_text() == shown
+        else:
+            assert written(f"{seed}") == ["module0.luau", "program.luau"]
+            assert shown.endswith((Path(f"{seed}") / "program.luau").read_text())
+        program = wire.decode(ModuleSet, run(*args).stdout_bytes)
+        assert check(program) == []
+        assert json.loads(run(*args, "--format", "json").stdout)
+
+
+def test_generated_programs_follow_their_options() -> None:
+    args = ("generate", "--programs", "--format", "luau", "--seed", 3)
+    assert run(*args).stdout == run(*args, "--types", "random", "--wrong", 0.05).stdout
+    for other in (("--types", "none"), ("--wrong", 1), ("--swarm",)):
+        assert run(*args).stdout != run(*args, *other).stdout
+    write("weights.toml", "[idioms]\n" + "".join(f'"{name}" = 0\n' for name in IDIOMS))
+    lines = run(*args, "--types", "none", "--weights", "weights.toml").stdout.splitlines()
+    assert all(line.startswith(("print(", "local", "return")) for line in lines)
+
+
+# Mistakes
+
+
+def test_one_bad_file_among_many_is_reported_and_the_rest_is_done() -> None:
+    for name in "acd":
+        write(f"in/{name}.luau", "f()")
+    write("in/b.luau", "f(\n1 2)")
+    result = run("parse", "in", "-o", "out", status=1)
+    assert "error: in/b.luau:2:3: expected `)` to close the `(` at 1:2, found `2`" in result.stderr
+    assert written("out") == ["a.pb", "c.pb", "d.pb"]
+    write("out/b.pb", b"\xff")
+    result = run("render", "out", "-o", "sources", status=1)
+    assert "error: out/b.pb: " in result.stderr
+    assert written("sources") == ["a.luau", "c.luau", "d.luau"]
+    assert "error: out/b.pb: " in run("repair", "out", "-o", "repaired", status=1).stderr
+    assert "error: out/b.pb: " in run("check", "out", status=1).stderr
+
+
+def test_an_error_in_the_module_names_the_module() -> None:
+    write("module0.luau", "return return")
+    write("a.luau", 'local m = require("./module0")')
+    assert "error: module0.luau:1:8: " in run("parse", "a.luau", status=1).stderr
+
+
+def test_a_tree_too_deep_to_write_is_an_error_and_leaves_no_file() -> None:
+    write("deep.luau", "x = " + "{" * 200 + "}" * 200)
+    result = run("parse", "deep.luau", "-o", "deep.pb", status=1)
+    assert "error: deep.luau: " in result.stderr
+    assert "100" in result.stderr
+    assert not Path("deep.pb").exists()
+
+
+def test_a_missing_file_is_an_error_and_not_a_traceback() -> None:
+    for name in ("render", "check", "repair"):
+        assert "error: none.pb: " in run(name, "none.pb", status=1).stderr
+    assert "error: none.luau: " in run("parse", "none.luau", status=1).stderr
+    write("a.luau", "mine()")
+    write("file", "")
+    result = run("parse", "a.luau", "-o", "a.pb", "--save-names", "file/n.json", status=1)
+    assert "error: file/n.json: " in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("args", "error"),
+    [
+        (["render"], "Missing argument"),
+        (["render", "a.pb", "b.pb"], "several inputs need a folder"),
+        (["render", "a.pb", "--names", "none.json"], "does not exist"),
+        (["render", "a.pb", "--names", "wrong.json"], "names has no table 'no'"),
+        (["render", "a.pb", "--from", "xml"], "is not one of"),
+        (["repair", "a.pb", "--to", "luau"], "is not one of"),
+        (["parse", "a.luau", "--save-names", "names.toml"], "call it names.json"),
+        (["generate", "--format", "luau"], "add --programs"),
+        (["generate", "--programs", "--message", "Expr"], "makes ModuleSets, not Expr"),
+        (["generate", "--repaired", "--message", "Expr"], "makes ModuleSets, not Expr"),
+        (["generate", "--programs", "--repaired"], "give one of them"),
+        (["generate", "--repaired", "--types", "none"], "are for --programs"),
+        (["generate", "--programs", "--wrong", "2"], "range"),
+        (["generate", "--programs", "--types", "good"], "'none', 'random', 'sound'"),
+        (["generate", "--programs", "--weights", "wrong.toml"], "did you mean 'counter'"),
+        (["generate", "--programs", "--format", "luau", "-n", "3"], "need a folder"),
+    ],
+)
+def test_wrong_usage_exits_with_2_and_says_what_is_wrong(args: list[str], error: str) -> None:
+    write("wrong.json", '{"no": []}')
+    write("wrong.toml", "[idioms]\ncountr = 1")
+    assert error in run(*args, status=2).stderr

@@ -1,0 +1,168 @@
+"""The command `reduce`: what it reads and writes, and what a user is told."""
+
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from command import on_a_terminal, run, run_here
+
+from scriptschema import files
+from scriptschema.fuzzing.command_test import CommandError, CommandTest
+from scriptschema.luau.parse import parse
+from scriptschema.messages import ModuleSet
+
+SOURCE = """
+local total = 0
+for number = 1, 10 do
+  if number % 2 == 0 then
+    total += number
+    print("found " .. tostring(total), #function(a) return a end)
+  end
+end
+return total
+"""
+
+
+@pytest.fixture(autouse=True)
+def _in_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("program.luau").write_text(SOURCE)
+
+
+def test_a_source_is_reduced_to_the_shortest_text_for_which_the_command_succeeds() -> None:
+    done = run_here(
+        "reduce", "program.luau", "--test", "grep -q '#function' {}", "-o", "small.luau"
+    )
+    assert done.returncode == 0, done.stderr
+    assert Path("small.luau").read_text() == "local a=#function()end\n"
+    assert b" nodes -> 10, " in done.stderr
+    assert Path("program.luau").read_text() == SOURCE
+
+
+def test_without_a_placeholder_the_command_reads_standard_input() -> None:
+    done = run_here("reduce", "program.luau", "--test", "grep -q total")
+    assert done.returncode == 0
+    assert b"total" in done.stdout
+    assert len(done.stdout) < 20
+
+
+def test_standard_input_is_reduced_in_the_format_that_is_named() -> None:
+    done = run("reduce", "-", "--from", "luau", "--test", "grep -q print {}", stdin=SOURCE.encode())
+    assert done.returncode == 0, done.stderr
+    assert b"print" in done.stdout
+
+
+@pytest.mark.parametrize("ending", [".pb", ".textproto", ".json"])
+def test_trees_are_handed_over_and_written_in_the_format_of_the_placeholder(ending: str) -> None:
+    pytest.importorskip("google.protobuf")
+    tree = parse(SOURCE).tree
+    Path(f"tree{ending}").write_bytes(files.serialize(tree, files.ENDINGS[ending]))
+    Path("test.py").write_text(
+        "import sys; from pathlib import Path\n"
+        "from scriptschema import files, messages\n"
+        "tree = files.read(messages.ModuleSet, Path(sys.argv[1]))\n"
+        "source = open(sys.argv[2]).read()\n"
+        "sys.exit(not (tree.program.body and 'return' in source))\n"
+    )
+    command = f"{sys.executable} test.py {{{ending}}} {{}}"
+    done = run("reduce", f"tree{ending}", "--test", command, "-o", f"small{ending}")
+    assert done.returncode == 0, done.stderr
+    reduced = files.read(ModuleSet, Path(f"small{ending}"))
+    assert [stat.which for stat in reduced.program.body] == ["return_"]
+
+
+def test_a_program_with_a_module_stays_two_files() -> None:
+    Path("module0.luau").write_text("local t = {}\nt.area = 12\nreturn t\n")
+    Path("program.luau").write_text('local m = require("./module0")\nprint(m.area)\n' + SOURCE)
+    Path("test.sh").write_text(
+        'grep -q require "$1" && grep -q area "$(dirname "$1")/module0.luau"'
+    )
+    done = run_here("reduce", "program.luau", "--test", "sh test.sh {}", "-o", "small.luau")
+    assert done.returncode == 0, done.stderr
+    assert "require" in Path("small/program.luau").read_text()
+    assert "area" in Path("small/module0.luau").read_text()
+
+
+def test_a_test_that_fails_for_the_file_as_it_is_is_an_error() -> None:
+    done = run_here("reduce", "program.luau", "--test", "false", "-o", "small.luau")
+    assert done.returncode == 1
+    assert b"the test does not hold for the tree as it is" in done.stderr
+    assert not Path("small.luau").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("program.luau", "--test", "no-such-command {}"), b"no-such-command: No such file"),
+        (("absent.luau", "--test", "true"), b"absent.luau: No such file"),
+        (("broken.luau", "--test", "true"), b"broken.luau:1:"),
+        (("program.luau", "--test", ""), b"the command is empty"),
+        (("program.luau", "--test", "sh -c 'x"), b"cannot be split"),
+        (("program.luau", "--test", "x {.exe}"), b"there is no file {.exe}"),
+        (("program.luau", "--test", "true", "-o", "small.txt"), b"the ending does not tell"),
+    ],
+)
+def test_what_cannot_be_done_is_said(arguments: tuple[str, ...], words: bytes) -> None:
+    Path("broken.luau").write_text("local = 3")
+    done = run_here("reduce", *arguments)
+    assert done.returncode in (1, 2)
+    assert words in done.stderr
+    assert b"Traceback" not in done.stderr
+
+
+def test_a_test_that_wavers_is_said_and_ends_with_status_1() -> None:
+    Path("test.sh").write_text("test -e mark && rm mark || { touch mark; false; }")
+    Path("mark").touch()
+    done = run_here("reduce", "program.luau", "--test", "sh test.sh", "-o", "small.luau")
+    assert done.returncode == 1
+    assert b"two answers for one tree" in done.stderr
+
+
+def test_after_control_c_the_smallest_so_far_is_in_the_file_and_nothing_runs_on() -> None:
+    Path("test.sh").write_text("grep -q print $1 || exit 1\necho >>count\nsleep 0.2\n")
+    process = subprocess.Popen(
+        [
+            *(sys.executable, "-m", "scriptschema", "reduce", "program.luau", "--jobs", "2"),
+            *("--test", "sh test.sh {}", "-o", "small.luau"),
+        ],
+        stderr=subprocess.PIPE,
+    )
+    while not Path("small.luau").exists():
+        assert process.poll() is None
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert b"stopped: the smallest so far, " in errors
+    assert "print" in Path("small.luau").read_text()
+    assert len(Path("small.luau").read_text()) < len(SOURCE)
+
+
+def test_a_terminal_shows_how_far_it_is() -> None:
+    status, shown = on_a_terminal(
+        "reduce", "program.luau", "--test", "grep -q total {}", "-o", "small.luau", stream="stderr"
+    )
+    assert status == 0
+    assert b" nodes, " in shown
+    assert b" tests, " in shown
+
+
+def test_a_candidate_for_which_the_command_hangs_is_given_up_with_all_it_started() -> None:
+    Path("test.sh").write_text(
+        "grep -q print $1 && exit 0\n(while true; do echo >>alive; sleep 0.1; done) &\nwait\n"
+    )
+    test = CommandTest("sh test.sh {}")
+    assert test(parse("print(1)").tree)
+    assert test.limit < 60
+    assert not test(parse("local a = 1").tree)
+    size = Path("alive").stat().st_size
+    time.sleep(1)
+    assert Path("alive").stat().st_size == size
+
+
+def test_an_empty_command_is_refused() -> None:
+    with pytest.raises(CommandError, match="empty"):
+        CommandTest("  ")

@@ -1,0 +1,232 @@
+"""Reduction: still interesting, valid, a fixed point, the same with many jobs, and few tests."""
+
+import threading
+import warnings
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from scriptschema import Path, strategies, walk, wire
+from scriptschema.fuzzing.editing import insert
+from scriptschema.fuzzing.index import Index
+from scriptschema.fuzzing.passes import PHASES
+from scriptschema.fuzzing.reduce import (
+    NotInterestingError,
+    Reducer,
+    UnreliableTestWarning,
+    reduce,
+)
+from scriptschema.generation.trees import generate
+from scriptschema.luau.parse import parse
+from scriptschema.luau.render import render
+from scriptschema.luau.repair import check, repair
+from scriptschema.messages import (
+    Expr,
+    ExprBinary,
+    ExprConstantNumber,
+    ExprConstantString,
+    ExprFunction,
+    ModuleSet,
+    Stat,
+    StatBlock,
+    StatCall,
+    StatReturn,
+    StatWhile,
+)
+
+
+def has(*classes: type) -> Callable[[ModuleSet], bool]:
+    """Whether a message of the last class is in one of the class before it, and so on."""
+
+    def interesting(tree: ModuleSet) -> bool:
+        index = Index(tree)
+        for number in index.of(classes[-1]):
+            wanted = [*classes[:-1]]
+            above = index.parents[number]
+            while wanted and above >= 0:
+                if isinstance(index.nodes[above], wanted[-1]):
+                    wanted.pop()
+                above = index.parents[above]
+            if not wanted:
+                return True
+        return False
+
+    return interesting
+
+
+CALL_IN_WHILE = has(ExprFunction, StatWhile, StatCall)
+
+
+def subject(size: int, seed: int = 1) -> ModuleSet:
+    """A program of about `size` nodes with a call in a while in a function somewhere within it."""
+    tree = repair(generate(seed=seed, size=size))
+    index = Index(tree)
+    deepest = max(index.of(StatBlock), key=index.depth)
+    call = parse("local f = function(a, b) if a then while b do print(a, 2) end end end").tree
+    path = Path(index.path(deepest), "body", 0)
+    tree = repair(insert(tree, path, call.program.body[0]))
+    assert CALL_IN_WHILE(tree)
+    return tree
+
+
+CLASSES = [ExprBinary, StatCall, StatWhile, ExprFunction, StatReturn, ExprConstantString]
+
+
+@settings(max_examples=50)
+@given(strategies.programs(), st.sampled_from(CLASSES), st.sampled_from(CLASSES))
+def test_what_is_left_is_interesting_valid_and_cannot_be_made_smaller(
+    tree: ModuleSet, outer: type, inner: type
+) -> None:
+    interesting = has(outer, inner)
+    before = wire.encode(tree)
+    if not interesting(tree):
+        with pytest.raises(NotInterestingError):
+            reduce(tree, interesting)
+        return
+    reduced = reduce(tree, interesting)
+    assert wire.encode(tree) == before
+    assert interesting(reduced)
+    assert check(reduced) == []
+    assert len(Index(reduced)) <= 20
+    size = len(Index(reduced)), len(render(reduced)), render(reduced)
+    for phase in PHASES:
+        for each in phase:
+            for _, make in each.edits(Index(reduced)):
+                edited = repair(make())
+                smaller = (len(Index(edited)), len(render(edited)), render(edited)) < size
+                assert not (smaller and interesting(edited)), each.name
+    assert reduce(reduced, interesting) == reduced
+
+
+def test_a_call_in_a_while_in_a_function_is_found_in_few_tests() -> None:
+    for tree in (subject(600, seed) for seed in range(3)):
+        reducer = Reducer(tree, CALL_IN_WHILE)
+        assert len(Index(reducer.run())) == 18
+        assert reducer.tests <= 80
+
+
+@pytest.mark.parametrize("jobs", [2, 5])
+def test_many_jobs_give_the_same_tree_as_one(jobs: int) -> None:
+    for tree in (subject(200, seed) for seed in range(3)):
+        assert reduce(tree, CALL_IN_WHILE, jobs=jobs) == reduce(tree, CALL_IN_WHILE)
+
+
+def test_jobs_test_at_the_same_time() -> None:
+    tree = subject(200)
+    together = threading.Barrier(2)
+    met = False
+
+    def interesting(candidate: ModuleSet) -> bool:
+        nonlocal met
+        try:
+            together.wait(0.05)
+            met = True
+        except threading.BrokenBarrierError:
+            together.reset()
+        return CALL_IN_WHILE(candidate)
+
+    assert reduce(tree, interesting, jobs=2) == reduce(tree, CALL_IN_WHILE)
+    assert met
+
+
+def test_no_source_is_tested_twice_but_to_see_whether_the_test_wavers() -> None:
+    tree = subject(600)
+    tested = []
+
+    def interesting(candidate: ModuleSet) -> bool:
+        tested.append(render(candidate))
+        return CALL_IN_WHILE(candidate)
+
+    reduce(tree, interesting)
+    assert len(tested) - len(set(tested)) <= 4
+
+
+def test_every_candidate_of_a_valid_tree_is_valid() -> None:
+    tree = subject(300)
+
+    def interesting(candidate: ModuleSet) -> bool:
+        assert check(candidate) == []
+        return CALL_IN_WHILE(candidate)
+
+    reduce(tree, interesting)
+
+
+def test_a_tree_that_is_no_program_is_reduced_as_it_is() -> None:
+    tree = generate(Stat, seed=3, size=300)
+    assert check(tree)
+    reduced = reduce(tree, lambda stat: len(Index(stat).of(ExprBinary)) >= 2)
+    assert len(Index(reduced).of(ExprBinary)) == 2
+
+
+@pytest.mark.parametrize(
+    ("value", "holds", "left"),
+    [
+        (-70_123, lambda value: value < -70_000, -70_001),
+        (123_456, lambda value: value > 1_000, 1_001),
+        (-5, lambda value: value, 1),
+        (-(2**31), lambda value: value < 0, -1),
+        ("hello world, hello", lambda value: value.count("o") > 1, "oo"),
+    ],
+)
+def test_numbers_and_strings_shrink_to_the_least(
+    value: object, holds: Callable[[object], bool], left: object
+) -> None:
+    constant = (
+        Expr(string=ExprConstantString(val=value))
+        if isinstance(value, str)
+        else Expr(number=ExprConstantNumber(val=value))
+    )
+    tree = ModuleSet(program=StatBlock(body=[Stat(return_=StatReturn(list=[constant]))]))
+
+    def values(candidate: ModuleSet) -> list[object]:
+        return [
+            node.val
+            for node, _ in walk(candidate)
+            if isinstance(node, (ExprConstantNumber, ExprConstantString))
+        ]
+
+    reduced = reduce(
+        tree, lambda candidate: any(holds(v) for v in values(candidate) if type(v) is type(value))
+    )
+    assert values(reduced) == [left]
+
+
+def test_a_test_that_wavers_is_noticed_and_said() -> None:
+    tree = subject(200)
+    calls = 0
+
+    def interesting(candidate: ModuleSet) -> bool:
+        nonlocal calls
+        calls += 1
+        return CALL_IN_WHILE(candidate) and calls % 2 == 1
+
+    with pytest.warns(UnreliableTestWarning, match="two answers for one tree"):
+        reduce(tree, interesting)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        reduce(tree, CALL_IN_WHILE)
+
+
+def test_what_the_test_raises_comes_out_and_the_best_so_far_is_there() -> None:
+    tree = subject(600)
+    calls = 0
+
+    def interesting(candidate: ModuleSet) -> bool:
+        nonlocal calls
+        calls += 1
+        if calls == 15:
+            raise KeyboardInterrupt
+        return CALL_IN_WHILE(candidate)
+
+    reducer = Reducer(tree, interesting)
+    with pytest.raises(KeyboardInterrupt):
+        reducer.run()
+    assert reducer.size < 300
+    assert CALL_IN_WHILE(reducer.best)
+
+
+def test_jobs_below_one_are_refused() -> None:
+    with pytest.raises(ValueError, match="jobs must be at least 1, not 0"):
+        reduce(StatBlock(), bool, jobs=0)

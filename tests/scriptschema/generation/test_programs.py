@@ -1,0 +1,229 @@
+"""Programs that run: valid by construction from any choices, of the size and depth asked for."""
+
+from __future__ import annotations
+
+import hashlib
+import random
+from collections import Counter
+from enum import IntEnum
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scriptschema import wire
+from scriptschema.base import Message, walk
+from scriptschema.generation.choices import BytesChoices, RandomChoices
+from scriptschema.generation.programs import (
+    IDIOMS,
+    LIBRARIES,
+    Scope,
+    expression,
+    program,
+    statements,
+    templates,
+)
+from scriptschema.generation.programs.expressions import VARIABLES
+from scriptschema.generation.programs.grammar import DECLARATIONS, idiom_of
+from scriptschema.generation.trees import WeightsError
+from scriptschema.luau.repair import check
+from scriptschema.messages import MESSAGES, Local, ModuleSet, Stat, StatBlock, StatLocal
+
+
+def depth(tree: Message) -> int:
+    return max(len(path) for _, path in walk(tree))
+
+
+def size(tree: Message) -> int:
+    return sum(1 for _ in walk(tree))
+
+
+OPTIONS = {
+    "defaults": {},
+    "all wrong": {"wrong": 1.0},
+    "nothing wrong": {"wrong": 0.0},
+    "no types": {"types": "none"},
+    "sound types": {"types": "sound"},
+    "not deterministic": {"deterministic": False},
+    "swarm": {"swarm": True},
+}
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+def test_a_program_of_any_seed_is_valid_without_repair(name: str) -> None:
+    for seed in range(150):
+        tree = program(
+            seed=seed, size=random.Random(seed).choice((1, 20, 200, 900)), **OPTIONS[name]
+        )
+        assert check(tree) == [], seed
+
+
+@given(st.binary(max_size=400), st.integers(1, 1000), st.integers(1, 120))
+def test_a_program_of_any_bytes_is_valid_without_repair(
+    data: bytes, size: int, max_depth: int
+) -> None:
+    tree = program(choices=BytesChoices(data), size=size, max_depth=max_depth)
+    assert check(tree) == []
+    assert depth(tree) <= max_depth
+
+
+@pytest.mark.parametrize("max_depth", [1, 5, 10, 15, 18, 20, 25, 30, 40, 60, 100])
+def test_no_program_is_deeper_than_asked_for(max_depth: int) -> None:
+    for seed in range(40):
+        tree = program(seed=seed, size=600, max_depth=max_depth)
+        assert depth(tree) <= max_depth
+        assert check(tree) == []
+
+
+@pytest.mark.parametrize("aim", [50, 200, 1000, 10_000])
+def test_programs_have_the_size_asked_for_on_the_average(aim: int) -> None:
+    count = max(5, 20_000 // aim)
+    mean = sum(size(program(seed=seed, size=aim)) for seed in range(count)) / count
+    assert 0.85 * aim <= mean <= 1.2 * aim
+
+
+def test_no_choices_at_all_make_the_smallest_program() -> None:
+    assert program(choices=BytesChoices(b"")) == ModuleSet(program=StatBlock())
+
+
+def test_the_same_seed_makes_the_same_program() -> None:
+    assert program(seed=5, size=500) == program(seed=5, size=500)
+    assert program(seed=5, size=500) != program(seed=6, size=500)
+
+
+@pytest.mark.parametrize("source", [RandomChoices(3), BytesChoices(bytes(range(256)))])
+def test_an_expression_of_each_kind_fits_a_place_in_another_program(source: object) -> None:
+    variables = [(3, "number"), (5, None), (9, "array")]
+    for kind in (*VARIABLES, "any", "nil", "value", "scalar", "callable"):
+        for size in (1, 5, 20, 60):
+            made = expression(kind, Scope.of(variables), source, size=size)
+            assert depth(made) <= 20
+            names = [Local(name=name) for name, _ in variables]
+            declared = Stat(local=StatLocal(vars=names))
+            used = Stat(local=StatLocal(vars=[Local(name=1)], values=[made]))
+            assert check(StatBlock(body=[declared, used])) == []
+
+
+@pytest.mark.parametrize("loop", [False, True])
+def test_statements_fit_a_place_in_another_program(loop: bool) -> None:
+    found = set()
+    for seed in range(400):
+        scope = Scope.of([(3, "number"), (5, None), (9, "array")], loop=loop, vararg=False)
+        made = statements(scope, RandomChoices(seed), max_depth=30)
+        assert made
+        assert all(depth(statement) <= 30 for statement in made)
+        found |= {node.__class__.__name__ for statement in made for node, _ in walk(statement)}
+    assert ("StatBreak" in found) == loop or loop is False
+
+
+def test_options_that_make_no_sense_are_named_with_what_they_take() -> None:
+    with pytest.raises(ValueError, match="size must be at least 1, not 0"):
+        program(size=0)
+    with pytest.raises(ValueError, match="max_depth cannot be 0"):
+        program(max_depth=0)
+    with pytest.raises(ValueError, match=r"wrong must be a share from 0 to 1, not 1\.5"):
+        program(wrong=1.5)
+    with pytest.raises(ValueError, match="types must be one of none, random, sound, not 'some'"):
+        program(types="some")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="a seed or choices"):
+        program(seed=1, choices=RandomChoices(1))
+    with pytest.raises(ValueError, match="no kind 'numbr'; did you mean 'number'"):
+        expression("numbr", Scope(), RandomChoices(1))
+    with pytest.raises(ValueError, match="max_depth must be at least"):
+        statements(Scope(), RandomChoices(1), max_depth=3)
+
+
+def test_unknown_names_in_weights_are_answered_with_the_nearest() -> None:
+    with pytest.raises(WeightsError, match="idioms has no 'countr'; did you mean 'counter'"):
+        program(weights={"idioms": {"countr": 1}})
+    with pytest.raises(WeightsError, match="libraries has no 'strng'; did you mean 'string'"):
+        program(weights={"libraries": {"strng": 1}})
+    with pytest.raises(WeightsError, match="no table 'library'; it has idioms, libraries"):
+        program(weights={"library": {}})
+    with pytest.raises(WeightsError, match=r"idioms\.counter: a weight is 0 or a number"):
+        program(weights={"idioms": {"counter": -1}})
+    with pytest.raises(WeightsError, match="libraries must be a table"):
+        program(weights={"libraries": 3})  # type: ignore[dict-item]
+
+
+def test_weights_turn_idioms_and_libraries_off() -> None:
+    only = {"idioms": {name: float(name == "library") for name in IDIOMS}}
+    libraries = {"libraries": {name: float(name == "bit32") for name in LIBRARIES}}
+    tree = program(seed=1, weights={**only, **libraries}, types="none", wrong=0)
+    assert {node.which for node, _ in walk(tree) if isinstance(node, Stat)} <= {
+        "call",
+        "require_into_local",
+    }
+
+
+def occurring(tree: ModuleSet) -> set[tuple[str, str]]:
+    """The messages, alternatives, operators and flags that a program has."""
+    found = set()
+    for node, _ in walk(tree):
+        cls = type(node)
+        found.add((cls.__name__, node.which or ""))
+        found.add((cls.__name__, ""))
+        for name, field in cls.FIELDS.items():
+            if issubclass(field.type, (IntEnum, bool)):
+                found.add((f"{cls.__name__}.{name}", str(getattr(node, name))))
+    return found
+
+
+def test_every_message_alternative_and_operator_is_in_one_of_a_hundred_programs() -> None:
+    programs = 1000
+    counts = Counter(item for seed in range(programs) for item in occurring(program(seed=seed)))
+    wanted = {(name, "") for name in MESSAGES}
+    for name, cls in MESSAGES.items():
+        for field in cls.FIELDS.values():
+            if field.oneof:
+                wanted.add((name, field.name))
+            elif issubclass(field.type, IntEnum):
+                wanted |= {(f"{name}.{field.name}", str(value)) for value in field.type}
+            elif field.type is bool:
+                wanted |= {(f"{name}.{field.name}", str(value)) for value in (True, False)}
+    assert {item for item in wanted if counts[item] < programs / 100} == set()
+
+
+def test_a_program_of_a_hundred_thousand_nodes_is_valid_and_not_deep() -> None:
+    tree = program(seed=2, size=100_000)
+    assert check(tree) == []
+    assert 85_000 <= size(tree) <= 120_000
+    assert depth(tree) <= 100
+
+
+# Made once; a change here changes what every seed means, and belongs into the changelog.
+DIGESTS = {
+    "default": "28aeaacd5d3c3335",
+    "no types": "d793ec68fc14b2f2",
+    "sound": "a732f737981f653e",
+    "swarm": "78e2aa555a277ba6",
+    "large": "5136dd7783ccd3aa",
+}
+
+
+@pytest.mark.parametrize("name", DIGESTS)
+def test_seeds_mean_the_same_on_every_machine_and_version(name: str) -> None:
+    options: dict[str, Any] = {
+        "default": {},
+        "no types": {"types": "none", "wrong": 0},
+        "sound": {"types": "sound", "wrong": 0.5, "deterministic": False},
+        "swarm": {"swarm": True},
+        "large": {"size": 3000},
+    }[name]
+    digest = hashlib.sha256()
+    for seed in range(40):
+        digest.update(wire.encode(program(seed=seed, **options)))
+    assert digest.hexdigest()[:16] == DIGESTS[name]
+
+
+def test_a_kind_that_is_declared_by_an_idiom_of_its_name_is() -> None:
+    for kind in DECLARATIONS:
+        template = idiom_of(kind)
+        assert template.declares == 1
+        assert not template.needs
+
+
+def test_what_is_no_template_is_refused() -> None:
+    with pytest.raises(ValueError, match="types are kinds"):
+        templates.statements("local a: number | string = 1")
