@@ -269,6 +269,31 @@ class Response:
         return next(find_headers(self.headers, name), None)
 
 
+@attrs.frozen
+class Verdict:
+    """What came of an assertion about a response, or of a test in a script.
+
+    `name` is the assertion as it is written, or the test's name; `reason` says why it does not
+    hold, in a sentence. An assertion also has its parts, and a place in `file`: `subject` and
+    `operator`, what was `expected` (with variables replaced) and what is the case (`actual`), both
+    as texts that may be cut; None where there is no such value. `difference` has the lines of a
+    unified diff from the expected value to the actual one, where both are texts of several lines or
+    JSON. Nothing of this is masked: secrets are hidden by who shows it.
+    """
+
+    name: str
+    held: bool
+    reason: str = ""
+    subject: str = ""
+    operator: str = ""
+    expected: str | None = None
+    actual: str | None = None
+    difference: tuple[str, ...] = ()
+    file: str | None = None
+    line: int | None = None
+    column: int | None = None
+
+
 def find_headers(headers: Headers, name: str) -> Iterator[str]:
     """Return the values of the headers called `name`, whatever its case, in order."""
     wanted = name.lower()

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from orgrest.evaluation.outcomes import Exchange, Outcome
-    from orgrest.http.scripts import Test
+    from orgrest.model import Verdict
 
 
 def line(exchange: Exchange) -> str:
@@ -28,7 +28,7 @@ def line(exchange: Exchange) -> str:
     return f"{text}  {status}  {response.duration:.3f} s"
 
 
-def test(one: Test) -> str:
+def test(one: Verdict) -> str:
     """Tell in a line whether a test of a script held, and why not."""
     return f"ok  {one.name}" if one.held else f"FAILED  {one.name}: {one.reason}"
 

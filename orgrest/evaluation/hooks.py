@@ -16,12 +16,12 @@ import attrs
 from orgrest.evaluation.outcomes import EvaluationError
 from orgrest.files import resolved
 from orgrest.http.variables import Values
-from orgrest.model import OrgrestError, Request
+from orgrest.model import OrgrestError, Request, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from orgrest.http.scripts import Engine, Result, Test
+    from orgrest.http.scripts import Engine, Result
     from orgrest.http.syntax import ParsedRequest, Saving, Script
     from orgrest.http.variables import Scope
     from orgrest.model import Response
@@ -35,7 +35,7 @@ class Around:
     """What the scripts of one request left behind: lines to show, and tests."""
 
     notes: list[str] = attrs.field(factory=list)
-    tests: list[Test] = attrs.field(factory=list)
+    tests: list[Verdict] = attrs.field(factory=list)
     cancelled: bool = False
 
 
@@ -76,10 +76,10 @@ class Hooks:
 
     def _asserted(
         self, parsed: ParsedRequest, scope: Scope, exchange: tuple[Request, Response]
-    ) -> Iterator[Test]:
+    ) -> Iterator[Verdict]:
         """Tell of each assertion whether it holds."""
         from orgrest.http.assertions import judge
-        from orgrest.http.scripts import Context, Test
+        from orgrest.http.scripts import Context
 
         def matches(text: str, pattern: str) -> bool:
             code = f"client.log(new RegExp({json.dumps(pattern)}, 'u').test({json.dumps(text)}))"
@@ -88,13 +88,23 @@ class Hooks:
 
         values = Values(parsed, scope)
         for assertion in parsed.assertions:
+            place = parsed.source.position(assertion.span.start)
+            verdict = Verdict(
+                assertion.text.text,
+                False,
+                subject=" ".join(filter(None, (assertion.subject, assertion.path))),
+                operator=assertion.operator,
+                file=parsed.source.file,
+                line=place.line,
+                column=place.column,
+            )
             try:
                 expected = values.text(assertion.expected)
             except OrgrestError as error:
-                yield Test(assertion.text.text, False, error.reason)
+                yield attrs.evolve(verdict, reason=error.reason)
                 continue
             held, reason = judge(assertion, expected, exchange[1], matches)
-            yield Test(assertion.text.text, held, reason)
+            yield attrs.evolve(verdict, held=held, reason=reason, expected=expected)
 
     @staticmethod
     def _of(parsed: ParsedRequest, when: str) -> Iterator[Script]:

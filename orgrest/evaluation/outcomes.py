@@ -21,10 +21,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from orgrest.answers.results import Rendered
-    from orgrest.http.scripts import Test
     from orgrest.http.syntax import ParsedRequest
     from orgrest.http.variables import Origin, Scope
-    from orgrest.model import Request, Response
+    from orgrest.model import Request, Response, Verdict
     from orgrest.org.blocks import Block
     from orgrest.org.document import Document
     from orgrest.org.text import Edit
@@ -72,13 +71,15 @@ class Options:
 class Exchange:
     """A request, and (unless nothing was sent) its response and how that is shown.
 
-    In a dry run, `variables` are those that it uses.
+    In a dry run, `variables` are those that it uses. `tests` are what came of its assertions and of
+    the tests in its scripts.
     """
 
     request: Request
     response: Response | None = None
     rendered: Rendered | None = None
     variables: tuple[Origin, ...] = ()
+    tests: tuple[Verdict, ...] = ()
 
 
 @attrs.frozen(eq=False)
@@ -115,7 +116,7 @@ class Outcome:
 
     `reason` says why it failed or was skipped. `files` are the result's: (path, content). `change`
     is the text that the result replaced, and the result, and `placing` how that was done; None
-    where nothing was placed. `tests` are those of the scripts. `secrets` must not be shown, in
+    where nothing was placed. `tests` are those of all exchanges. `secrets` must not be shown, in
     whatever of this is told.
     """
 
@@ -128,7 +129,7 @@ class Outcome:
     files: tuple[tuple[Path, bytes], ...] = ()
     change: tuple[str, str] | None = None
     placing: Placing | None = None
-    tests: tuple[Test, ...] = ()
+    tests: tuple[Verdict, ...] = ()
     secrets: frozenset[str] = attrs.field(default=frozenset(), repr=False)
 
 

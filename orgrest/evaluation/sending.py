@@ -60,6 +60,7 @@ class Sender:
         for need in task.needed:
             need()
         for parsed in task.parsed:
+            tested = len(around.tests)
             if not (parsed.restclient or self._options.dry_run):
                 self.hooks.before(parsed, task.scope, around)
                 if around.cancelled or not self._is_wanted(parsed):
@@ -80,7 +81,8 @@ class Sender:
                     files += self._answered(task.scope, parsed, request, response, around)
                 rendered = _render(task, request, response, self._options.limit)
                 notes += rendered.notes
-                exchanges.append(Exchange(request, response, rendered))
+                tests = tuple(around.tests[tested:])
+                exchanges.append(Exchange(request, response, rendered, tests=tests))
             task.request = None
         return Outcome(
             task.line,

@@ -22,7 +22,7 @@ from typing import IO, Any, Final, Self, cast
 import attrs
 
 from orgrest.http.responses import text_of
-from orgrest.model import OrgrestError, Request, Response
+from orgrest.model import OrgrestError, Request, Response, Verdict
 
 TIMEOUT: Final = 2.0
 """How many seconds a script may take."""
@@ -34,15 +34,6 @@ _NEEDED = ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "SYSTEMROOT")
 
 class ScriptError(OrgrestError):
     """A script that cannot be run, fails, or does not come to an end; `line` is its own line."""
-
-
-@attrs.frozen
-class Test:
-    """A `client.test` or `test` of a script: its name, whether it held, and why not."""
-
-    name: str
-    held: bool
-    reason: str
 
 
 @attrs.frozen
@@ -71,7 +62,7 @@ class Result:
     """
 
     log: tuple[str, ...]
-    tests: tuple[Test, ...]
+    tests: tuple[Verdict, ...]
     variables: dict[str, Any]
     globals_: dict[str, Any]
     cancelled: bool = False
@@ -119,7 +110,7 @@ class Engine:
             raise ScriptError(f"script: {answer['error']['message']}", line=answer["error"]["line"])
         return Result(
             log=tuple(answer["log"]),
-            tests=tuple(Test(one["name"], one["ok"], one["message"]) for one in answer["tests"]),
+            tests=tuple(Verdict(one["name"], one["ok"], one["message"]) for one in answer["tests"]),
             variables=answer["variables"],
             globals_=answer["globals"],
             cancelled=answer["cancelled"],

@@ -331,6 +331,14 @@ def test_assertions_are_reported_with_what_was_the_case(run) -> None:
     ]
 
 
+def test_a_failed_assertion_says_where_it_stands_and_what_it_compared(run) -> None:
+    done = run("@wanted = 404\nGET HOST/a\n\n?? status == {{wanted}}\n")
+    (verdict,) = done.outcomes[0].exchanges[0].tests
+    assert done.outcomes[0].tests == (verdict,)
+    assert (verdict.subject, verdict.operator, verdict.expected) == ("status", "==", "404")
+    assert (verdict.line, verdict.column) == (4, 1)
+
+
 def test_an_assertion_that_is_not_understood_sends_nothing(run) -> None:
     done = run("GET HOST/a\n\n?? stats == 200\n###\nGET HOST/b\n")
     assert done.sent == ["/b"]

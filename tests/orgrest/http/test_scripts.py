@@ -12,8 +12,7 @@ import pytest
 
 from orgrest.http import scripts
 from orgrest.http.scripts import Context, Engine, ScriptError
-from orgrest.http.scripts import Test as Outcome
-from orgrest.model import Request, Response
+from orgrest.model import Request, Response, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -59,10 +58,10 @@ def test_tests_of_a_handler_are_reported_with_their_reasons(engine: Engine) -> N
         """,
     )
     assert result.tests == (
-        Outcome("holds", True, ""),
-        Outcome("fails", False, "not created"),
-        Outcome("silent", False, "Assertion failed"),
-        Outcome("breaks", False, "'nothing' is not defined"),
+        Verdict("holds", True, ""),
+        Verdict("fails", False, "not created"),
+        Verdict("silent", False, "Assertion failed"),
+        Verdict("breaks", False, "'nothing' is not defined"),
     )
 
 
@@ -133,7 +132,7 @@ def test_httpyacs_scripts_export_variables_and_may_wait(engine: Engine) -> None:
         named={"login": {"id": 3}},
     )
     assert result.variables == {"base": "!", "token": "t!"}
-    assert result.tests == (Outcome("status", True, ""), Outcome("later", False, "late"))
+    assert result.tests == (Verdict("status", True, ""), Verdict("later", False, "late"))
     assert result.log == ('3 POST ["7","8"]',)
     assert not result.cancelled
 
