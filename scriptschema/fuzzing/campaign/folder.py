@@ -1,0 +1,122 @@
+"""The folder of a campaign: made, held by one process at a time, and read."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import shutil
+from datetime import UTC, datetime
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Final, Self
+
+from scriptschema import files
+from scriptschema.files import FileError
+from scriptschema.fuzzing.campaign import config, finds, statistics
+from scriptschema.fuzzing.campaign.config import Config
+
+CORPUS: Final = "corpus"
+LOG: Final = "log.txt"
+LOCK: Final = ".lock"
+
+
+class Campaign:
+    """The folder of a campaign, as its one owner: a context that holds the lock.
+
+    `wanted` is the configuration of a new campaign; one that is there must have the same, or None
+    is given to go on with what it has. Raises FileError, also where another process holds it.
+    """
+
+    def __init__(self, path: Path, wanted: Config | None) -> None:
+        self.path = path
+        self._wanted = wanted
+        self._lock: IO[bytes]
+        self.config: Config
+
+    def __enter__(self) -> Self:
+        if self._wanted is None:
+            config.load(self.path)
+        else:
+            files.require_parent(self.path)
+        try:
+            self.path.mkdir(exist_ok=True)
+            self._require_own()
+            self._lock = (self.path / LOCK).open("ab+")
+        except OSError as error:
+            raise FileError(f"{self.path}: {files.reason_of(error)}") from None
+        try:
+            self._hold()
+            self.config = self._configure()
+            self._prepare()
+        except BaseException:
+            self._lock.close()
+            raise
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._lock.close()  # which lets it go
+
+    def log(self, text: str) -> None:
+        """Write a line to the log. Raises FileError."""
+        statistics.append_line(self.path / LOG, f"{now()} {' '.join(text.split())}")
+
+    def _require_own(self) -> None:
+        there = [entry.name for entry in self.path.iterdir() if entry.name != LOCK]
+        if there and config.FILE not in there and any(name[0] != "." for name in there):
+            raise FileError(f"{self.path} is no campaign, and not empty: name another folder")
+
+    def _hold(self) -> None:
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            self._lock.seek(0)
+            owner = self._lock.read().decode("ascii", "replace").strip() or "unknown"
+            raise FileError(
+                f"{self.path}: another run is at it, process {owner}: "
+                "wait for its end, or name another folder"
+            ) from None
+        self._lock.truncate(0)
+        self._lock.write(f"{os.getpid()}\n".encode())
+        self._lock.flush()
+
+    def _configure(self) -> Config:
+        if not (self.path / config.FILE).exists():
+            if self._wanted is None:
+                raise FileError(f"{self.path} is no campaign: there is no {config.FILE} in it")
+            config.save(self.path, self._wanted)
+            return self._wanted
+        there = config.load(self.path)
+        if self._wanted is not None and there != self._wanted:
+            mine, theirs = there.as_json(), self._wanted.as_json()
+            names = ", ".join(name for name in mine if mine[name] != theirs[name])
+            raise FileError(
+                f"{self.path} is a campaign with other options ({names}): go on with it by naming "
+                "nothing but the folder, or name another"
+            )
+        return there
+
+    def _prepare(self) -> None:
+        """Make the folders, and take away what a killed process left of a find."""
+        try:
+            for name in (CORPUS, finds.FOLDER):
+                (self.path / name).mkdir(exist_ok=True)
+            for left in (self.path / finds.FOLDER).glob(".*"):
+                with contextlib.suppress(OSError):
+                    shutil.rmtree(left)
+            for inside in (self.path / finds.FOLDER, *(self.path / finds.FOLDER).iterdir()):
+                for left in inside.glob(".*"):
+                    if left.is_file():
+                        left.unlink()
+        except OSError as error:
+            raise FileError(f"{self.path}: {files.reason_of(error)}") from None
+
+
+def now() -> str:
+    """The time as the campaign's files have it: ISO 8601, UTC, seconds."""
+    return datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")

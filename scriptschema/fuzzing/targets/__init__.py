@@ -1,0 +1,1 @@
+"""Targets: implementations of Luau, how a program is run by one, and what became of it."""

@@ -1,0 +1,114 @@
+"""The description of a target: an object here, a table in TOML, a word on the command line.
+
+    luau-web                                   the npm package, in this folder or installed globally
+    luau-web:tools                             the one in tools/node_modules
+    pluau                                      the PyPI package
+    command:luau {variant} {file}              a command that gets a file's name
+    command:luau -                             one that reads standard input
+    persistent:node service.mjs                one that takes program after program
+
+In TOML, with what there is to say beside it:
+
+    [[targets]]
+    kind = "command"
+    command = "luau {variant} {file}"
+    variants = ["-O0", "-O2"]
+    seconds = 2.0                              for a run; then it hangs
+    megabytes = 512
+    output = 1_000_000                         bytes that it may print
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import attrs
+
+KINDS: Final = ("command", "persistent", "luau-web", "pluau")
+
+LEVELS: Final = ("-O0", "-O1", "-O2")
+"""The variants of the targets that are the real Luau: its optimization levels."""
+
+WITH_COMMAND: Final = frozenset(["command", "persistent"])
+
+
+class TargetError(Exception):
+    """A target that cannot be used as it is described; the text says what to do."""
+
+
+@attrs.frozen
+class Description:
+    """How programs are run: see the module.
+
+    `variants` are words put in for `{variant}` in the command, or sent with each program; each
+    program runs with all of them. `folder` is where the npm package luau-web is installed.
+    """
+
+    kind: str
+    command: str = ""
+    variants: tuple[str, ...] = attrs.field(default=(), converter=tuple)
+    seconds: float = 5.0
+    megabytes: int = 1024
+    output: int = 1_000_000
+    folder: str = ""
+
+    def __attrs_post_init__(self) -> None:
+        """Raise TargetError for what no target has."""
+        if self.kind not in KINDS:
+            raise TargetError(f"there is no target {self.kind!r}; there are {', '.join(KINDS)}")
+        if bool(self.command.strip()) != (self.kind in WITH_COMMAND):
+            what = "needs a command" if self.kind in WITH_COMMAND else "takes no command"
+            raise TargetError(f"a target {self.kind} {what}")
+        for name in ("seconds", "megabytes", "output"):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int | float) or not value > 0:
+                raise TargetError(f"{name} of a target must be a number above 0, not {value!r}")
+        if not all(isinstance(variant, str) for variant in self.variants):
+            raise TargetError("variants of a target must be a list of strings")
+        if not self.variants:
+            levels = LEVELS if self.kind not in WITH_COMMAND else ("",)
+            object.__setattr__(self, "variants", levels)
+
+    @property
+    def name(self) -> str:
+        """What runs on it are called, before the variant."""
+        return self.command if self.command else self.kind
+
+    def run_name(self, variant: str) -> str:
+        """What a run with a variant is called."""
+        if "{variant}" in self.command:
+            return self.command.replace("{variant}", variant)
+        return f"{self.name} {variant}".strip()
+
+    def as_json(self) -> dict[str, Any]:
+        """Everything as JSON's types."""
+        return {**attrs.asdict(self), "variants": [*self.variants]}
+
+
+def from_table(table: Mapping[str, Any]) -> Description:
+    """A target by a table, from TOML or JSON. Raises TargetError."""
+    known = [field.name for field in attrs.fields(Description)]
+    for name, value in table.items():
+        if name not in known:
+            raise TargetError(f"a target has no {name!r}; it has {', '.join(known)}")
+        if name in ("kind", "command", "folder") and not isinstance(value, str):
+            raise TargetError(f"{name} of a target must be a string, not {value!r}")
+        if name == "variants" and not isinstance(value, list | tuple):
+            raise TargetError(f"variants of a target must be a list, not {value!r}")
+    if "kind" not in table:
+        raise TargetError(f"a target needs a kind: {', '.join(KINDS)}")
+    return Description(**table)
+
+
+def from_word(word: str, **others: Any) -> Description:
+    """A target by its short form; `others` are what else a table has. Raises TargetError."""
+    kind, colon, rest = word.partition(":")
+    if kind in WITH_COMMAND:
+        return Description(kind, rest, **others)
+    if kind not in KINDS:
+        known = "luau-web, luau-web:FOLDER, pluau, command:COMMAND, persistent:COMMAND"
+        raise TargetError(f"{word!r} is no target; a target is one of {known}")
+    if colon and kind != "luau-web":
+        raise TargetError(f"{kind} takes nothing after it, but {rest!r} stands there")
+    return Description(kind, folder=rest, **others)

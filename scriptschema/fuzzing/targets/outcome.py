@@ -1,0 +1,74 @@
+"""What became of a program that a target ran."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import attrs
+
+OK: Final = "ok"
+"""It ran to its end."""
+ERROR: Final = "error"
+"""It ended with an error of its own, which Luau reported."""
+REJECTED: Final = "rejected"
+"""It was not compiled."""
+FLOOD: Final = "flood"
+"""It printed more than it may."""
+HANG: Final = "hang"
+MEMORY: Final = "memory"
+CRASH: Final = "crash"
+SANITIZER: Final = "sanitizer"
+ASSERTION: Final = "assertion"
+INTERNAL: Final = "internal error"
+
+ORDINARY: Final = frozenset([OK, ERROR, REJECTED, FLOOD])
+"""Outcomes that no implementation needs to be ashamed of."""
+
+BROKEN: Final = frozenset([CRASH, SANITIZER, ASSERTION, INTERNAL])
+"""Outcomes that no program may have."""
+
+KINDS: Final = (OK, ERROR, REJECTED, FLOOD, HANG, MEMORY, CRASH, SANITIZER, ASSERTION, INTERNAL)
+
+
+@attrs.frozen
+class Outcome:
+    r"""How a run ended.
+
+    `kind` is one of `KINDS`, `output` what the program printed, with bytes that are not UTF-8 as
+    `\xNN`, `error` the error message or the report of whoever noticed what is wrong, `status` the
+    exit status, negative for a signal, and `frames` the functions of the stack, the innermost
+    first, where a report has them.
+    """
+
+    kind: str
+    output: str = ""
+    error: str = ""
+    status: int | None = None
+    frames: tuple[str, ...] = attrs.field(default=(), converter=tuple)
+    seconds: float = attrs.field(default=0.0, eq=False)
+
+    def as_json(self) -> dict[str, Any]:
+        """Everything as JSON's types."""
+        return {**attrs.asdict(self), "frames": [*self.frames]}
+
+    @classmethod
+    def from_json(cls, value: dict[str, Any]) -> Outcome:
+        """The inverse of `as_json`. Raises TypeError for other fields."""
+        return cls(**value)
+
+
+@attrs.frozen
+class Run:
+    """A run on a target: its name and variant, such as `luau-web -O2`, and the outcome."""
+
+    target: str
+    outcome: Outcome
+
+    def as_json(self) -> dict[str, Any]:
+        """Everything as JSON's types."""
+        return {"target": self.target, "outcome": self.outcome.as_json()}
+
+    @classmethod
+    def from_json(cls, value: dict[str, Any]) -> Run:
+        """The inverse of `as_json`. Raises KeyError and TypeError for anything else."""
+        return cls(value["target"], Outcome.from_json(value["outcome"]))

@@ -1,0 +1,157 @@
+"""The campaign's folder: what is written is read again, whatever was cut off or is in the way."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from scriptschema.files import FileError
+from scriptschema.fuzzing.campaign import config, finds, statistics
+from scriptschema.fuzzing.campaign.config import Config
+from scriptschema.fuzzing.campaign.folder import Campaign
+from scriptschema.fuzzing.oracles.verdict import Difference, Signature, Verdict
+from scriptschema.fuzzing.targets.description import Description, TargetError, from_table, from_word
+from scriptschema.fuzzing.targets.outcome import Outcome, Run
+from scriptschema.generation.programs import program
+from scriptschema.messages import ModuleSet
+
+CONFIG = Config(targets=(Description("luau-web"),), seed=7)
+
+
+def a_find(name: str = "crash-1", seconds: float = 1.0) -> finds.Find:
+    runs = [Run("luau-web -O0", Outcome("crash", "a\n", "boom", -11, ["f", "g"], 0.5))]
+    difference = Difference(3, "luau-web -O0", "luau-web -O2", "1", None)
+    verdict = Verdict(Signature("crash", "f < g", "pcall"), "it crashed", difference)
+    return finds.Find(name, verdict, finds.Shown(20, runs), seconds=seconds, count=3)
+
+
+def test_a_find_is_read_as_it_was_written(tmp_path: Path) -> None:
+    tree, reduced = program(seed=1), ModuleSet(program=program(seed=2, size=20).program)
+    find = a_find()
+    folder = finds.add(tmp_path, find, tree)
+    assert finds.load(folder) == find
+    assert finds.tree_of(folder) == tree
+    find.reduced = finds.Shown(4, find.program.runs)
+    finds.add_reduced(tmp_path, find, reduced)
+    assert finds.load(folder) == find
+    assert finds.tree_of(folder, finds.REDUCED) == reduced
+    assert finds.source_of(folder, finds.REDUCED)
+    with pytest.raises(FileError, match="finds/crash-1"):
+        finds.add(tmp_path, find, tree)
+    assert [path.name for path in folder.parent.iterdir()] == ["crash-1"]
+
+
+def test_finds_come_in_the_order_in_which_they_were_found(tmp_path: Path) -> None:
+    assert [*finds.load_all(tmp_path)] == []
+    for name, seconds in [("b", 2.0), ("a", 3.0), ("c", 1.0)]:
+        finds.add(tmp_path, a_find(name, seconds), program(seed=1), program(seed=1, size=20))
+    assert [find.name for _, find in finds.load_all(tmp_path)] == ["c", "b", "a"]
+
+
+@pytest.mark.parametrize("text", ["", "{}", "[]", "3", '{"verdict": 3}', '{"format": 1}'])
+def test_files_that_are_none_of_a_campaign_are_told(text: str, tmp_path: Path) -> None:
+    (tmp_path / "find.json").write_text(text)
+    (tmp_path / "campaign.json").write_text(text)
+    with pytest.raises(FileError, match=r"find\.json"):
+        finds.load(tmp_path)
+    with pytest.raises(FileError, match=r"campaign\.json"):
+        config.load(tmp_path)
+
+
+def test_a_folder_without_the_files_is_told(tmp_path: Path) -> None:
+    with pytest.raises(FileError, match="is no find"):
+        finds.load(tmp_path)
+    with pytest.raises(FileError, match=r"program\.luau"):
+        finds.source_of(tmp_path)
+    with pytest.raises(FileError, match="is no campaign"), Campaign(tmp_path, None):
+        pass
+
+
+def test_statistics_add_up_and_survive_a_line_that_was_cut_off(tmp_path: Path) -> None:
+    assert statistics.read(tmp_path) == []
+    one = statistics.Interval(
+        seconds=10, programs=3, runs=6, outcomes={"ok": 2}, operators={"wrap": [1, 1, 0]}
+    )
+    two = statistics.Interval(
+        seconds=20, programs=4, runs=8, corpus=5, outcomes={"ok": 1, "error": 1}
+    )
+    two.operators = {"wrap": [2, 1, 1], "splice": [1, 0, 0]}
+    statistics.append(tmp_path, one)
+    with (tmp_path / statistics.FILE).open("a") as file:
+        file.write('{"seconds": 12, "prog')
+    statistics.append(tmp_path, two)
+    assert statistics.read(tmp_path) == [one, two]
+    whole = statistics.total([one, two])
+    assert (whole.seconds, whole.programs, whole.runs, whole.corpus) == (20, 7, 14, 5)
+    assert whole.outcomes == {"ok": 3, "error": 1}
+    assert whole.operators == {"wrap": [3, 2, 1], "splice": [1, 0, 0]}
+
+
+def test_a_campaign_goes_on_with_what_it_was_asked_to_do(tmp_path: Path) -> None:
+    folder = tmp_path / "campaign"
+    with Campaign(folder, CONFIG) as campaign:
+        campaign.log("two\nlines")
+        with pytest.raises(FileError, match=r"another run is at it, process \d+"):
+            Campaign(folder, CONFIG).__enter__()
+        # what a killed process leaves
+        (folder / "finds" / ".crash-1.123").mkdir()
+        (folder / "finds" / "crash-2").mkdir()
+        (folder / "finds" / "crash-2" / ".find.json.x").touch()
+    with Campaign(folder, None) as campaign:
+        assert campaign.config == CONFIG
+    assert [path.name for path in (folder / "finds").rglob("*")] == ["crash-2"]
+    assert (folder / "log.txt").read_text().endswith("Z two lines\n")
+    with pytest.raises(FileError, match=r"other options \(seed\)"):
+        Campaign(folder, Config(targets=CONFIG.targets, seed=8)).__enter__()
+
+
+def test_no_folder_of_somebody_else_is_taken_for_a_campaign(tmp_path: Path) -> None:
+    (tmp_path / "thesis.txt").touch()
+    with pytest.raises(FileError, match="is no campaign, and not empty"):
+        Campaign(tmp_path, CONFIG).__enter__()
+    assert [path.name for path in tmp_path.iterdir()] == ["thesis.txt"]
+    with pytest.raises(FileError, match="no folder"):
+        Campaign(tmp_path / "a" / "b", CONFIG).__enter__()
+
+
+def test_signatures_name_folders() -> None:
+    name = Signature("crash", "f < g", "coroutine.close, pcall").name
+    assert name.startswith("crash-coroutine-close-pcall-")
+    assert name != Signature("crash", "f < h", "coroutine.close, pcall").name
+    assert str(Signature("hang")) == "hang"
+    assert str(Signature("crash", "f", "g")) == "crash: f (g)"
+
+
+def test_targets_have_short_forms_and_tables() -> None:
+    web = from_word("luau-web:tools")
+    assert (web.kind, web.folder, web.variants) == ("luau-web", "tools", ("-O0", "-O1", "-O2"))
+    command = from_word("command:luau {variant} {file}", variants=("-O0", "-O2"), seconds=2.0)
+    assert command.run_name("-O2") == "luau -O2 {file}"
+    assert from_table(json.loads(json.dumps(command.as_json()))) == command
+    assert from_word("persistent:node a.mjs").run_name("") == "node a.mjs"
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        {},
+        {"kind": "lua"},
+        {"kind": "command"},
+        {"kind": "luau-web", "command": "x"},
+        {"kind": "command", "command": 3},
+        {"kind": "command", "command": "x", "seconds": 0},
+        {"kind": "command", "command": "x", "seconds": "2"},
+        {"kind": "command", "command": "x", "variants": "-O2"},
+        {"kind": "command", "command": "x", "variants": [2]},
+        {"kind": "command", "command": "x", "colour": 2},
+    ],
+)
+def test_a_table_that_describes_no_target_is_told(table: dict[str, object]) -> None:
+    with pytest.raises(TargetError):
+        from_table(table)
+
+
+@pytest.mark.parametrize("word", ["luau", "pluau:x", "command:", ""])
+def test_a_word_that_is_no_target_is_told(word: str) -> None:
+    with pytest.raises(TargetError):
+        from_word(word)
