@@ -235,6 +235,36 @@ class Request:
 
 
 @attrs.frozen
+class Timing:
+    """How the time of an exchange was spent, in seconds.
+
+    `resolve` is for the address of the host, `connect` for TCP (with a SOCKS proxy also its part),
+    `tls` for the handshake; None where there was no such phase, as on a connection that was kept.
+    `wait` is from the request's first byte to the response's first one, `download` for the rest.
+    """
+
+    resolve: float | None = None
+    connect: float | None = None
+    tls: float | None = None
+    wait: float = 0.0
+    download: float = 0.0
+
+    def __add__(self, other: Timing) -> Timing:
+        """Return the times of two exchanges, one after the other, as on the way of a redirect."""
+        return Timing(
+            _sum(self.resolve, other.resolve),
+            _sum(self.connect, other.connect),
+            _sum(self.tls, other.tls),
+            self.wait + other.wait,
+            self.download + other.download,
+        )
+
+
+def _sum(one: float | None, other: float | None) -> float | None:
+    return other if one is None else one + (other or 0.0)
+
+
+@attrs.frozen
 class Redirect:
     """One step on the way to a response: the status that sent us on, and to which URL."""
 
@@ -249,7 +279,8 @@ class Response:
 
     `truncated` says that the body was longer than the limit and `body` is only its beginning.
     `duration` is in seconds, all redirects included. `redirects` are the steps followed, in order.
-    `url` is the URL that answered. `warnings` are for the user to read (a body shorter than
+    `url` is the URL that answered. `timing` says how the duration was spent, None for WebSockets.
+    `warnings` are for the user to read (a body shorter than
     announced is an error, not a warning).
     """
 
@@ -263,6 +294,7 @@ class Response:
     truncated: bool = False
     redirects: tuple[Redirect, ...] = ()
     warnings: tuple[str, ...] = ()
+    timing: Timing | None = attrs.field(default=None, eq=False)
 
     def header(self, name: str) -> str | None:
         """Return the value of the first header called `name` (any case), or None."""

@@ -38,6 +38,7 @@ from orgrest.model import (
     Redirect,
     Request,
     Response,
+    Timing,
     TransportError,
     find_headers,
 )
@@ -162,8 +163,10 @@ class Client:
         start = time.monotonic()
         redirects: list[Redirect] = []
         warnings: list[str] = []
+        timing = Timing()
         while True:
             response = self._authenticated(request, cookies, limits, listener, start + limits.total)
+            timing += response.timing or Timing()
             location = response.header("Location")
             if not follow or response.status not in STATUSES or location is None:
                 break
@@ -179,6 +182,7 @@ class Client:
             response,
             duration=time.monotonic() - start,
             redirects=tuple(redirects),
+            timing=timing,
             warnings=(*warnings, *response.warnings),
         )
 
@@ -204,7 +208,9 @@ class Client:
             return attrs.evolve(response, warnings=(*response.warnings, warning))
         headers = (*request.headers, ("Authorization", answer))
         request = attrs.evolve(request, headers=headers)
-        return self._exchange(request, cookies, limits, listener, deadline)
+        answered = self._exchange(request, cookies, limits, listener, deadline)
+        timing = (response.timing or Timing()) + (answered.timing or Timing())
+        return attrs.evolve(answered, timing=timing)
 
     def _exchange(
         self,
@@ -249,11 +255,13 @@ class Client:
                 if wire.reused and is_closed(error) and request.method.upper() in _SAFE:
                     continue
                 raise
-            return _read(raw, url, cookies, listener if wants_events(request) else None, limits)
+            listens = listener if wants_events(request) else None
+            return _read(raw, wire, url, cookies, listens, limits)
 
 
 def _read(
     raw: urllib3.BaseHTTPResponse,
+    wire: Wire,
     url: Url,
     cookies: Cookies,
     listener: Listener | None,
@@ -288,6 +296,7 @@ def _read(
         url=url.text,
         truncated=truncated,
         warnings=(*oddities(original), *(() if why is None else (why,))),
+        timing=wire.timing(),
     )
 
 

@@ -11,15 +11,17 @@ import contextlib
 import http.client
 import io
 import socket
+import ssl
 import threading
 import time
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self, cast
 from weakref import WeakSet
 
+import attrs
 import urllib3
 
-from orgrest.model import Headers, TransportError, to_bytes
+from orgrest.model import Headers, Timing, TransportError, to_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -42,10 +44,18 @@ class Wire:
         self.budget = budget
         self.last = last
         self.reused = False
+        self.opened = Opening()
+        self.sent = self.answered = time.monotonic()
 
     def items(self) -> Headers:
         """Return the lines, as a connection sends them."""
         return tuple(self._lines)
+
+    def timing(self) -> Timing:
+        """Return how the time was spent, when the response has been read until now."""
+        opened, end = self.opened, time.monotonic()
+        wait = max(0.0, self.answered - self.sent)
+        return Timing(opened.resolve, opened.connect, opened.tls, wait, end - self.answered)
 
     def __iter__(self) -> Iterator[str]:
         return (name for name, _ in self._lines)
@@ -58,6 +68,15 @@ class Wire:
         """Take a proxy's headers; urllib3 offers them when it forwards a plain request."""
         given = {name.lower() for name in self}
         self._lines += [(n, v) for n, v in headers.items() if n.lower() not in given]
+
+
+@attrs.define
+class Opening:
+    """How long the parts of making a connection took, in seconds; None where it was kept."""
+
+    resolve: float | None = None
+    connect: float | None = None
+    tls: float | None = None
 
 
 # ------------------------------------------------------------------------------------ connections
@@ -86,6 +105,8 @@ class _LimitedReader(io.RawIOBase):
             if silence == left:
                 raise OverdueError from error
             raise
+        if not self._received:
+            self._wire.answered = time.monotonic()
         self._received += count or 0
         if self._received > self._wire.budget:
             raise FloodError
@@ -127,21 +148,35 @@ class _Exact:
 
     _wire: Wire
     _used = False
+    _opened = Opening()
     _sockets: Sockets
     response_class: Any
     sock: Any
 
     def connect(self) -> None:
-        with self._sockets.connecting():
+        start = time.monotonic()
+        with self._sockets.connecting() as opening:
             super().connect()  # type: ignore[misc]  # a mixin's super
             self._sockets.add(self.sock)
+        rest = time.monotonic() - start - (opening.resolve or 0.0)
+        if isinstance(self.sock, ssl.SSLSocket) and opening.connect is not None:
+            opening.tls = max(0.0, rest - opening.connect)
+        else:
+            opening.connect = rest
+        self._opened = opening
 
     def request(self, method: str, url: str, body: bytes | None, headers: Wire, **k: Any) -> None:
         self._wire = headers
         headers.reused = self._used
         self.response_class = partial(_HttpResponse, wire=headers)
         self._used = True
+        headers.sent = headers.answered = time.monotonic()
         super().request(method, url, body, headers, **k)  # type: ignore[misc]  # a mixin's super
+        headers.opened, self._opened = self._opened, Opening()
+        opened = headers.opened
+        if self.sock is not None and not isinstance(self.sock, ssl.SSLSocket):
+            # It was connected meanwhile; TLS is by urllib3's pool beforehand.
+            headers.sent += (opened.resolve or 0.0) + (opened.connect or 0.0)
 
     def putrequest(self, method: str, _url: str, *args: Any, **options: Any) -> None:
         super().putrequest(method, self._wire.target, *args, **options)  # type: ignore[misc]  # as above
@@ -202,14 +237,16 @@ class Sockets:
             raise TransportError(CANCELLED)
 
     @contextlib.contextmanager
-    def connecting(self) -> Iterator[None]:
+    def connecting(self) -> Iterator[Opening]:
         """Keep handles to the sockets that this thread connects until it has done so.
 
-        A handle shares the connection and outlives what TLS does to a socket.
+        A handle shares the connection and outlives what TLS does to a socket. What is given takes
+        in how long it took.
         """
         with contextlib.ExitStack() as stack:
             self._thread.handles = stack
-            yield
+            self._thread.opening = opening = Opening()
+            yield opening
 
     def connect(
         self, address: tuple[str, int], timeout: float | None, options: Iterable[Any]
@@ -221,9 +258,11 @@ class Sockets:
         host, port = address
         family = urllib3.util.connection.allowed_gai_family()
         failed: OSError = OSError("the host has no address")
-        for kind, stream, protocol, _, place in socket.getaddrinfo(
-            host, port, family, socket.SOCK_STREAM
-        ):
+        opening, start = self._thread.opening, time.monotonic()
+        found = socket.getaddrinfo(host, port, family, socket.SOCK_STREAM)
+        resolved = time.monotonic()
+        opening.resolve = resolved - start
+        for kind, stream, protocol, _, place in found:
             sock = socket.socket(kind, stream, protocol)
             try:
                 for option in options:
@@ -238,6 +277,7 @@ class Sockets:
                 sock.close()
                 raise
             else:
+                opening.connect = time.monotonic() - resolved
                 return sock
         try:
             raise failed
