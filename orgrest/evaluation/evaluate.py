@@ -27,9 +27,10 @@ from orgrest.evaluation.request_file import RequestFile
 from orgrest.evaluation.sending import Sender, is_independent
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
+    from orgrest.evaluation.items import Item
     from orgrest.evaluation.outcomes import Options, Outcome
     from orgrest.http.transport import Client, Cookies
     from orgrest.http.variables import Scope
@@ -42,8 +43,11 @@ class _File(Protocol):
     def text(self) -> str: ...
     @property
     def notices(self) -> tuple[str, ...]: ...
+    @property
+    def items(self) -> list[Item]: ...
     def plan(self) -> int: ...
-    def tasks(self) -> Iterator[Task | Outcome]: ...
+    def problems(self) -> Iterator[Outcome]: ...
+    def tasks(self, items: Sequence[Item]) -> Iterator[Task | Outcome]: ...
     def place(self, task: Task, outcome: Outcome, /) -> Outcome: ...
 
 
@@ -122,10 +126,38 @@ class Evaluation:
             for outcome in self._together() if several else self._in_turn():
                 yield attrs.evolve(outcome, secrets=self._scope.secrets)
         finally:
-            self._sender.hooks.close()
+            self.close()
+
+    def problems(self) -> Iterator[Outcome]:
+        """Give the failures that concern the whole document, after `plan`."""
+        for outcome in self._file.problems():
+            yield attrs.evolve(outcome, secrets=self._scope.secrets)
+
+    @property
+    def items(self) -> list[Item]:
+        """What `plan` chose, in order, for who evaluates one after the other himself."""
+        return self._file.items
+
+    def evaluate(self, item: Item, *, client: Client | None = None) -> Iterator[Outcome]:
+        """Evaluate one of the items; several outcomes come where it is sent in a loop.
+
+        From now on `client` sends, where one is given. Call `close` in the end.
+        """
+        if client is not None:
+            self._sender.client = client
+        for step in self._file.tasks((item,)):
+            yield attrs.evolve(self._finish(step), secrets=self._scope.secrets)
+
+    def close(self) -> None:
+        """End the engine of the scripts, if one was started."""
+        self._sender.hooks.close()
+
+    def _steps(self) -> Iterator[Task | Outcome]:
+        yield from self._file.problems()
+        yield from self._file.tasks(self._file.items)
 
     def _in_turn(self) -> Iterator[Outcome]:
-        for step in self._file.tasks():
+        for step in self._steps():
             yield self._finish(step)
 
     def _together(self) -> Iterator[Outcome]:
@@ -135,7 +167,7 @@ class Evaluation:
         waiting, jobs = self._waiting, self._options.jobs
         pool = ThreadPoolExecutor(jobs)
         try:
-            for step in self._file.tasks():
+            for step in self._steps():
                 free = isinstance(step, Task) and self._is_free(step)
                 if isinstance(step, Task):
                     if free:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from orgrest.evaluation.draft import Draft
 from orgrest.evaluation.file_results import FileResults
+from orgrest.evaluation.items import Item, split_tags
 from orgrest.evaluation.outcomes import FAILURES, EvaluationError, Outcome, failed
 from orgrest.evaluation.placing import Placer
 from orgrest.evaluation.reading import BlockReader
@@ -17,7 +19,7 @@ from orgrest.org.blocks import VERB
 from orgrest.org.results import result_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from orgrest.evaluation.answers import Answers
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
     from orgrest.http.variables import Scope
     from orgrest.org.arguments import Arguments
     from orgrest.org.blocks import Block
+
+_TAG = re.compile(r"^[ \t]*(?:#|//)[ \t]*@tag[ \t]+(.*)$", re.MULTILINE)
 
 
 class OrgFile:
@@ -54,7 +58,7 @@ class OrgFile:
         self.reader = BlockReader(self.draft, scope, file, self._references.resolve)
         files = FileResults(self.draft, scope.directory, file, self._selection.languages)
         self.placer = Placer(self.draft, files, self._references, self._evaluate)
-        self._chosen: list[Block] = []
+        self.items: list[Item] = []
 
     @property
     def text(self) -> str:
@@ -68,18 +72,39 @@ class OrgFile:
 
     def plan(self) -> int:
         """Choose what is evaluated, and tell how many blocks that are. Raises EvaluationError."""
-        self._chosen = self._selection.blocks()
+        chosen = self._selection.blocks()
         if stores := self.reader.verb.stores:
             self._scope.name_requests(stores, self._fetch)
-        self.draft.follow(self._chosen)
-        return len(self._chosen)
+        self.draft.follow(chosen)
+        everywhere = {
+            tag
+            for key, text in self.draft.document.keywords
+            if key == "filetags"
+            for tag in text.split(":")
+        }
+        self.items = [
+            Item(block.line + 1, block.name, self._tags(block, everywhere), block)
+            for block in chosen
+        ]
+        return len(chosen)
 
-    def tasks(self) -> Iterator[Task | Outcome]:
-        """Read the chosen blocks, one after the other; outcomes are of blocks not to be sent."""
-        for block in self._chosen:
-            now = self.draft.now(block)
+    def problems(self) -> Iterator[Outcome]:
+        """Give the failures of the whole document: each is of one block, and told there."""
+        yield from ()
+
+    def tasks(self, items: Sequence[Item]) -> Iterator[Task | Outcome]:
+        """Read the blocks of items, one after the other; outcomes are of blocks not to be sent."""
+        for item in items:
+            now = self.draft.now(item.what)
             if now is not None:
-                yield self._prepare(block, now)
+                yield self._prepare(item.what, now)
+
+    def _tags(self, block: Block, everywhere: set[str]) -> frozenset[str]:
+        tags = block.heading.tags | everywhere
+        text = self.draft.document.text[block.start : block.end]
+        for found in _TAG.finditer(text) if "@tag" in text else ():
+            tags |= set(split_tags(found[1]))
+        return tags - {""}
 
     def place(self, task: Task, outcome: Outcome) -> Outcome:
         """Put what came of a task into the document. Raises one of FAILURES."""

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 
+from orgrest.evaluation.items import Item, split_tags
 from orgrest.evaluation.outcomes import FAILURES, EvaluationError, Outcome, Task, failed
 from orgrest.evaluation.selection import check_names
 from orgrest.http.reading import read
@@ -20,7 +21,7 @@ from orgrest.http.syntax import Definition, Import, ParsedRequest
 from orgrest.model import OrgrestError, Source
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from orgrest.evaluation.answers import Answers
     from orgrest.evaluation.outcomes import Options
@@ -58,27 +59,30 @@ class RequestFile:
         self._answers = answers
         self._send = send
         self._source = Source(text, file=file)
-        self._chosen: list[ParsedRequest | Import] = []
+        self.items: list[Item] = []
         self._problems: list[OrgrestError] = []
         self._named: dict[str, ParsedRequest] = {}
         self._files: dict[str, Document] = {}
 
     def plan(self) -> int:
         """Choose what is sent, and tell how many requests that are. Raises EvaluationError."""
-        self._chosen = self._choose()
-        return len(self._chosen)
+        self.items = [self._item(one) for one in self._choose()]
+        return len(self.items)
 
-    def tasks(self) -> Iterator[Task | Outcome]:
-        """Give the chosen requests, one after the other, after the failures of the whole file."""
+    def problems(self) -> Iterator[Outcome]:
+        """Give the failures of the whole file."""
         for problem in self._problems:
             yield Outcome(problem.line or 1, None, "failed", reason=problem)
-        for item in self._chosen:
-            if isinstance(item, ParsedRequest):
-                yield from self._of_request(item)
+
+    def tasks(self, items: Sequence[Item]) -> Iterator[Task | Outcome]:
+        """Give the requests of items, one after the other."""
+        for item in items:
+            what, line = item.what, item.line
+            if isinstance(what, ParsedRequest):
+                yield from self._of_request(what)
                 continue
-            line = self._source.position(item.span.start).line
             try:
-                found = self._run(item)
+                found = self._run(what)
             except FAILURES as error:
                 yield failed(line, None, error, self._file)
                 continue
@@ -91,6 +95,13 @@ class RequestFile:
     def place(self, _task: Task, outcome: Outcome) -> Outcome:
         """Give the outcome as it is: responses do not stand in such a file."""
         return outcome
+
+    def _item(self, one: ParsedRequest | Import) -> Item:
+        line = self._source.position(one.span.start).line
+        if isinstance(one, Import):
+            return Item(line, one.request, frozenset(), one)
+        tags = (tag for d in one.directives if d.name == "tag" for tag in split_tags(d.value.text))
+        return Item(line, one.name, frozenset(tags), one)
 
     def _of_request(self, parsed: ParsedRequest) -> Iterator[Task | Outcome]:
         line = parsed.source.position(parsed.span.start).line

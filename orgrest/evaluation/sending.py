@@ -34,7 +34,7 @@ class Sender:
         """Send with `client`; `cookies` are those of earlier runs, to go on with."""
         if cookies is None and client is not None:
             cookies = client.new_cookies()
-        self._client = client
+        self.client = client
         self._cookies = cookies
         self._options = options
         self.hooks = Hooks()
@@ -143,9 +143,9 @@ class Sender:
             options["connect_timeout"] = seconds(limit.value.text, "connection-timeout")
         if (count := parsed.directive("messages")) is not None:
             options["messages"] = _count(count.value.text)
-        if self._client is None or task.request is None:
+        if self.client is None or task.request is None:
             raise EvaluationError("nothing can be sent here")
-        return self._client.send(
+        return self.client.send(
             task.request,
             tell=_shown(self._options.hear, task.request.secrets),
             **options,
