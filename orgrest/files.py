@@ -44,7 +44,7 @@ def resolved(path: Path) -> Path:
     From 3.13 on, `Path.resolve` leaves a loop in the path.
     """
     target = path.resolve()
-    if any(part.is_symlink() for part in (target, *target.parents)):
+    if any(os.path.islink(part) for part in (target, *target.parents)):  # noqa: PTH114 (never raises)
         raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
     return target
 
