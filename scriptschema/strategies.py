@@ -25,7 +25,7 @@ import threading
 from collections.abc import Sequence
 from functools import cache
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypedDict, TypeVar, Unpack
 
 import attrs
 from hypothesis import strategies as st
@@ -192,6 +192,15 @@ def _check_size(size: int) -> None:
         )
 
 
+class TreeOptions(TypedDict, total=False):
+    """The options of `messages`, and of all that make trees like it."""
+
+    size: int
+    max_depth: int
+    weights: Weights | str | PathLike[str] | None
+    swarm: bool
+
+
 def messages(
     cls: type[MessageT],
     *,
@@ -212,27 +221,27 @@ def messages(
     return _trees(cls, grammar, size, max_depth, swarm)
 
 
-def module_sets(**options: Any) -> SearchStrategy[ModuleSet]:
+def module_sets(**options: Unpack[TreeOptions]) -> SearchStrategy[ModuleSet]:
     """Whole programs, with or without a module; options as for `messages`."""
     return messages(ModuleSet, **options)
 
 
-def exprs(**options: Any) -> SearchStrategy[Expr]:
+def exprs(**options: Unpack[TreeOptions]) -> SearchStrategy[Expr]:
     """Expressions; options as for `messages`."""
     return messages(Expr, **options)
 
 
-def stats(**options: Any) -> SearchStrategy[Stat]:
+def stats(**options: Unpack[TreeOptions]) -> SearchStrategy[Stat]:
     """Statements; options as for `messages`."""
     return messages(Stat, **options)
 
 
-def blocks(**options: Any) -> SearchStrategy[StatBlock]:
+def blocks(**options: Unpack[TreeOptions]) -> SearchStrategy[StatBlock]:
     """Blocks of statements; options as for `messages`."""
     return messages(StatBlock, **options)
 
 
-def types(**options: Any) -> SearchStrategy[Type]:
+def types(**options: Unpack[TreeOptions]) -> SearchStrategy[Type]:
     """Types; options as for `messages`."""
     return messages(Type, **options)
 
@@ -317,7 +326,17 @@ def programs(
     return _programs(grammar, types, swarm, size, max_depth, with_module)
 
 
-def sources(*, names: Names | None = None, **options: Any) -> SearchStrategy[str]:
+class ProgramOptions(TreeOptions, total=False):
+    """The options of `programs`, but for `with_module`."""
+
+    wrong: float
+    deterministic: bool
+    types: Types
+
+
+def sources(
+    *, names: Names | None = None, **options: Unpack[ProgramOptions]
+) -> SearchStrategy[str]:
     """Luau sources that run: programs without a module, rendered.
 
     `names` are those of `luau.render.render`, the other options those of `programs`.
@@ -355,7 +374,7 @@ def mutated(
     return mutants()
 
 
-def encoded(cls: type[Message], **options: Any) -> SearchStrategy[bytes]:
+def encoded(cls: type[Message], **options: Unpack[TreeOptions]) -> SearchStrategy[bytes]:
     """The encodings of trees of class `cls`; options as for `messages`."""
     return messages(cls, **options).map(wire.encode)
 
@@ -370,7 +389,7 @@ class Damaged:
 
 
 @st.composite
-def _damaged(draw: DrawFn, cls: type[Message], options: dict[str, Any]) -> Damaged:
+def _damaged(draw: DrawFn, cls: type[Message], options: TreeOptions) -> Damaged:
     original = data = draw(encoded(cls, **options))
     faults = []
     for _ in range(draw(st.integers(1, 4))):
@@ -379,7 +398,7 @@ def _damaged(draw: DrawFn, cls: type[Message], options: dict[str, Any]) -> Damag
     return Damaged(data, original, tuple(faults))
 
 
-def damaged(cls: type[Message], **options: Any) -> SearchStrategy[Damaged]:
+def damaged(cls: type[Message], **options: Unpack[TreeOptions]) -> SearchStrategy[Damaged]:
     """Encodings with one to four faults, for tests of decoders; options as for `messages`.
 
     Faults are truncation, changed bits and bytes, pieces removed, doubled or moved, foreign fields

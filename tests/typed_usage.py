@@ -7,6 +7,7 @@ from hypothesis.strategies import SearchStrategy
 
 from scriptschema import Message, Path, interop, messages, strategies, walk, wire
 from scriptschema.generation.trees import generate
+from scriptschema.luau.repair import repair
 from scriptschema.messages import Expr, ExprBinary, ExprConstantNumber, ModuleSet, Name, StatBlock
 
 one = Expr(number=ExprConstantNumber(val=1))
@@ -27,6 +28,8 @@ assert_type(interop.from_text(Expr, "nil {}"), Expr)
 assert_type(generate(seed=1), ModuleSet)
 assert_type(generate(Expr, seed=1, size=10), Expr)
 assert_type(strategies.messages(Expr), SearchStrategy[Expr])
+assert_type(strategies.sources(types="sound", size=50, names=None), SearchStrategy[str])
+assert_type(repair(ModuleSet(program=StatBlock())), ModuleSet)
 
 for node, path in walk(total):
     assert_type(node, Message)
@@ -44,6 +47,10 @@ try:
     ExprBinary(op=ExprBinary.Op.Add, left=one)  # type: ignore[call-arg]  # right is required
     ExprBinary(op=3, left=one, right=one)  # type: ignore[arg-type]  # no member of the enum
     Expr(one)  # type: ignore[call-arg, arg-type]  # keywords only
+    strategies.module_sets(sise=3)  # type: ignore[call-arg]  # no such option
+    strategies.damaged(Expr, size="3")  # type: ignore[arg-type]
+    strategies.sources(types="sond")  # type: ignore[arg-type]  # no such annotations
+    strategies.exprs(wrong=0.5)  # type: ignore[call-arg]  # an option of programs
     if one.which == "numbr":  # type: ignore[comparison-overlap]  # no alternative
         pass
 except ValueError:

@@ -25,6 +25,8 @@ from scriptschema.commands.console import (
 
 if TYPE_CHECKING:
     from scriptschema.generation.bulk import Kind, Maker, Recipe
+    from scriptschema.generation.programs import ProgramOptions
+    from scriptschema.generation.programs.annotations import Types
 
 T = TypeVar("T")
 
@@ -96,7 +98,7 @@ def generate(
     programs: bool,
     repaired: bool,
     wrong: float | None,
-    types: str | None,
+    types: Types | None,
     varying: bool,
     to_format: Any,
     jobs: int,
@@ -124,8 +126,13 @@ def generate(
     cls = message_class(message_name)
     if programs and repaired:
         raise click.UsageError("--programs and --repaired are two kinds: give one of them")
-    given = {"wrong": wrong, "types": types, "deterministic": False if varying else None}
-    options = {name: value for name, value in given.items() if value is not None}
+    options: ProgramOptions = {}
+    if wrong is not None:
+        options["wrong"] = wrong
+    if types is not None:
+        options["types"] = types
+    if varying:
+        options["deterministic"] = False
     if options and not programs:
         raise click.UsageError("--wrong, --types and --varying are for --programs")
     try:

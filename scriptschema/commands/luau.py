@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -67,12 +67,12 @@ def render_command(
     python -m scriptschema render trees/ -o sources/
     """
     from scriptschema import files
-    from scriptschema.luau.render import render
+    from scriptschema.luau.render import RenderOptions, render
     from scriptschema.luau.sources import encode, write_sources
     from scriptschema.messages import ModuleSet
 
     names = load_names(names_path)
-    options: dict[str, Any] = {"names": names, "types": types, "indent": " " * indent}
+    options: RenderOptions = {"names": names, "types": types, "indent": " " * indent}
 
     def run(item: Input, target: Path) -> None:
         tree = files.read(ModuleSet, item.path, form_of(from_format))

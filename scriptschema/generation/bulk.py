@@ -13,10 +13,10 @@ import os
 import signal
 import threading
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from itertools import islice
-from typing import Any, Final, Literal, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Final, Literal, Protocol, TypeVar, cast
 
 import attrs
 
@@ -24,6 +24,9 @@ from scriptschema import files
 from scriptschema.base import Message, walk
 from scriptschema.generation.trees import Weights, generate
 from scriptschema.messages import MESSAGES, ModuleSet
+
+if TYPE_CHECKING:
+    from scriptschema.generation.programs import ProgramOptions
 
 MadeT = TypeVar("MadeT", covariant=True)
 
@@ -45,7 +48,7 @@ class Recipe:
     swarm: bool
     form: files.Format | Literal["luau"]
     kind: Kind = "tree"
-    options: Mapping[str, Any] = attrs.field(factory=dict)
+    options: ProgramOptions | None = None
 
     def tree(self, seed: int) -> Message:
         """Return the random tree for `seed` as it was generated."""
@@ -73,7 +76,7 @@ class Recipe:
             size=self.size,
             weights=self.weights,
             swarm=self.swarm,
-            **self.options,
+            **(self.options or {}),
         )
         if self.form == "json":
             _make_unicode(tree)

@@ -12,7 +12,7 @@ How a message of each kind is printed stands in `luau.printing`.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
+from typing import Final, TypedDict
 
 import attrs
 
@@ -36,6 +36,14 @@ class Sources:
 
     module: str | None
     program: str
+
+
+class RenderOptions(TypedDict, total=False):
+    """The options of `render`."""
+
+    names: Names
+    types: bool
+    indent: str
 
 
 def render(tree: Message, *, names: Names = DEFAULT, types: bool = True, indent: str = "  ") -> str:

@@ -9,10 +9,10 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, Final
+from typing import Final, Unpack
 
 from scriptschema import files
-from scriptschema.luau.render import render_module_set
+from scriptschema.luau.render import RenderOptions, render_module_set
 from scriptschema.messages import ModuleSet
 
 PROGRAM: Final = "program.luau"
@@ -62,7 +62,9 @@ def read_sources(path: Path) -> tuple[bytes, bytes | None]:
         raise files.FileError(f"{path}: {files.reason_of(error)}") from None
 
 
-def source_files_of(tree: ModuleSet, name: str, **options: Any) -> dict[str, bytes]:
+def source_files_of(
+    tree: ModuleSet, name: str, **options: Unpack[RenderOptions]
+) -> dict[str, bytes]:
     """The sources of a tree by file: `name` with an ending, or two files in a folder `name`.
 
     `options` are those of `render`. The program comes last: where it is, all is there.
@@ -76,7 +78,7 @@ def source_files_of(tree: ModuleSet, name: str, **options: Any) -> dict[str, byt
     }
 
 
-def write_sources(target: Path, tree: ModuleSet, **options: Any) -> None:
+def write_sources(target: Path, tree: ModuleSet, **options: Unpack[RenderOptions]) -> None:
     """Write a tree's source to the file `target`, or its two to a folder of that name, less ending.
 
     `options` are those of `render`. Raises FileError.

@@ -19,7 +19,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from os import PathLike
 from pathlib import Path
-from typing import Final, TypeVar, cast
+from typing import Final, TypedDict, TypeVar, cast
 
 from scriptschema.generation.choices import Choices, RandomChoices
 from scriptschema.generation.programs import nodes
@@ -58,6 +58,14 @@ _MODULE_SIZE: Final = 60
 
 _MODULE_COST: Final = 50
 """What a call of the module's function counts as."""
+
+
+class ProgramOptions(TypedDict, total=False):
+    """The options of `program` that random trees do not have."""
+
+    wrong: float
+    deterministic: bool
+    types: Types
 
 
 def program(
