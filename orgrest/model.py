@@ -133,6 +133,10 @@ class ExpansionError(OrgrestError):
     """A request cannot be completed: an undefined `{{name}}`, a file that cannot be read ..."""
 
 
+UNREACHED = "unreached"
+"""The code of a `TransportError` before which nothing was sent: no connection came about."""
+
+
 class TransportError(OrgrestError):
     """No (whole) response came: refused, timeout, TLS, bad URL, broken protocol ..."""
 

@@ -22,7 +22,7 @@ import attrs
 
 from orgrest.evaluation.answers import Answers
 from orgrest.evaluation.org_file import OrgFile
-from orgrest.evaluation.outcomes import FAILURES, Task, failed
+from orgrest.evaluation.outcomes import FAILURES, Exchange, Task, failed
 from orgrest.evaluation.request_file import RequestFile
 from orgrest.evaluation.sending import Sender, is_independent
 
@@ -214,4 +214,11 @@ class Evaluation:
             self._answers.keep(step.key, outcome)
             return self._file.place(step, outcome)
         except FAILURES as error:
-            return failed(step.line, step.name, error, self._name)
+            return self._broken_off(step, error)
+
+    def _broken_off(self, task: Task, error: Exception) -> Outcome:
+        outcome = failed(task.line, task.name, error, self._name)
+        if task.request is None:
+            return outcome
+        broken = Exchange(task.request, task.answer, attempts=max(1, task.attempts))
+        return attrs.evolve(outcome, broken=broken)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import attrs
 
 from orgrest.answers.results import SHOWN
+from orgrest.evaluation.patience import Patience
 from orgrest.model import OrgrestError
 from orgrest.org.arguments import Arguments
 from orgrest.org.lisp import ArgumentError
@@ -42,6 +43,7 @@ class Options:
 
     With `until`, only those that start at that line or above it are. In a dry run a name in angle
     brackets stands for an answer that another block would get; with `complete` that is an error.
+    `patience` says when requests are sent again, and when the run ends.
 
     `limit` is how many bytes of a body are shown; the rest goes into a file.
 
@@ -58,6 +60,7 @@ class Options:
     timeout: float | None = None
     limit: int = SHOWN
     until: int | None = None
+    patience: Patience = attrs.field(factory=Patience)
     tell: Callable[[str], None] | None = None
     hear: Callable[[str], None] | None = None
     ask: Callable[[str], bool] | None = None
@@ -72,7 +75,7 @@ class Exchange:
     """A request, and (unless nothing was sent) its response and how that is shown.
 
     In a dry run, `variables` are those that it uses. `tests` are what came of its assertions and of
-    the tests in its scripts.
+    the tests in its scripts. `attempts` tells how often it was sent.
     """
 
     request: Request
@@ -80,6 +83,7 @@ class Exchange:
     rendered: Rendered | None = None
     variables: tuple[Origin, ...] = ()
     tests: tuple[Verdict, ...] = ()
+    attempts: int = 1
 
 
 @attrs.frozen(eq=False)
@@ -116,8 +120,8 @@ class Outcome:
 
     `reason` says why it failed or was skipped. `files` are the result's: (path, content). `change`
     is the text that the result replaced, and the result, and `placing` how that was done; None
-    where nothing was placed. `tests` are those of all exchanges. `secrets` must not be shown, in
-    whatever of this is told.
+    where nothing was placed. `tests` are those of all exchanges. `broken` is the exchange that a
+    failure ended, where one had begun. `secrets` must not be shown, in whatever of this is told.
     """
 
     line: int
@@ -130,6 +134,7 @@ class Outcome:
     change: tuple[str, str] | None = None
     placing: Placing | None = None
     tests: tuple[Verdict, ...] = ()
+    broken: Exchange | None = None
     secrets: frozenset[str] = attrs.field(default=frozenset(), repr=False)
 
 
@@ -139,8 +144,8 @@ class Task:
 
     `key` is the name under which others refer to it, None where they cannot. A `block` is the one
     of the text that was to be evaluated. `request` is the request that is being sent, `response`
-    what comes of it when it is sent beside others. `needed` are requests that are sent before,
-    each a function that does so.
+    what comes of it when it is sent beside others; `answer` came after so many `attempts`. `needed`
+    are requests that are sent before, each a function that does so.
     """
 
     line: int
@@ -155,6 +160,8 @@ class Task:
     notes: tuple[str, ...] = ()
     request: Request | None = None
     response: Future[Response] | None = None
+    answer: Response | None = None
+    attempts: int = 0
     needed: tuple[Callable[[], None], ...] = ()
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +11,7 @@ from orgrest.answers.sanitize import visible
 from orgrest.evaluation.hooks import Around, Hooks, saved, seconds
 from orgrest.evaluation.outcomes import EvaluationError, Exchange, Outcome
 from orgrest.http import variables, verb
-from orgrest.model import OrgrestError
+from orgrest.model import OrgrestError, TransportError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -74,7 +73,7 @@ class Sender:
                 wire_headers(request)
                 exchanges.append(Exchange(request, variables=tuple(values.origins())))
             else:
-                response = task.response.result() if task.response else self.send(task, parsed)
+                response = task.answer = self._sent(task, parsed)
                 for name, value in results.captures(request, response):
                     task.scope.capture(parsed, name, value)
                 if not parsed.restclient:
@@ -82,8 +81,9 @@ class Sender:
                 rendered = _render(task, request, response, self._options.limit)
                 notes += rendered.notes
                 tests = tuple(around.tests[tested:])
-                exchanges.append(Exchange(request, response, rendered, tests=tests))
-            task.request = None
+                one = Exchange(request, response, rendered, (), tests, task.attempts)
+                exchanges.append(one)
+            task.request = task.answer = None
         return Outcome(
             task.line,
             task.name,
@@ -103,7 +103,7 @@ class Sender:
             if not self._options.ask(question):
                 return False
         if (sleep := parsed.directive("sleep")) is not None:
-            time.sleep(seconds(sleep.value.text, "sleep"))
+            self._options.patience.wait(seconds(sleep.value.text, "sleep"))
         return True
 
     def _answered(
@@ -123,6 +123,26 @@ class Sender:
             (saved(saving, values.text(saving.path), scope), response.body)
             for saving in parsed.savings
         ]
+
+    def _sent(self, task: Task, parsed: ParsedRequest) -> Response:
+        """Give the response of a task's request, which is sent again where that may help."""
+        task.attempts = 1
+        if task.response is not None or task.request is None:
+            return task.response.result() if task.response else self.send(task, parsed)
+        patience, request = self._options.patience, task.request
+        while True:
+            try:
+                response = self.send(task, parsed)
+                delay = patience.after_answer(request, response, task.attempts)
+            except TransportError as error:
+                delay = patience.after_error(request, error, task.attempts)
+                if delay is None:
+                    raise
+            else:
+                if delay is None:
+                    return response
+            patience.wait(delay)
+            task.attempts += 1
 
     def send(self, task: Task, parsed: ParsedRequest) -> Response:
         """Send the request that a task has completed for `parsed`. Raises one of FAILURES."""
@@ -153,6 +173,7 @@ class Sender:
             follow=("follow" not in arguments or arguments.flag("follow"))
             and parsed.directive("no-redirect") is None,
             timeout=timeout,
+            left=self._options.patience.left(),
         )
 
 

@@ -13,7 +13,7 @@ import urllib3
 from orgrest.http.transport.codings import is_cut_short, oddities
 from orgrest.http.transport.connections import CANCELLED, Sockets, Wire
 from orgrest.http.transport.cookies import Cookies
-from orgrest.http.transport.errors import DAMAGED_CHUNKS, explain, is_closed
+from orgrest.http.transport.errors import DAMAGED_CHUNKS, code_of, explain, is_closed
 from orgrest.http.transport.headers import headers_for
 from orgrest.http.transport.limits import (
     BODY_LIMIT,
@@ -110,18 +110,20 @@ class Client:
         follow: bool = True,
         timeout: float | None = None,
         connect_timeout: float | None = None,
+        left: float | None = None,
         messages: int = MOST,
         tell: Callable[[str], None] | None = None,
     ) -> Response:
         """Send a request, follow its redirects, and read the response.
 
-        `timeout` in seconds limits the whole exchange, `connect_timeout` connecting. A stream (a
+        `timeout` in seconds limits the whole exchange, `connect_timeout` connecting; no time is
+        longer than what is `left` of a run. A stream (a
         WebSocket, server-sent events) is listened to for that time or for a number of `messages`,
         which `tell` gets as they come.
         Raises `TransportError`.
         """
         try:
-            limits = self._limits.within(timeout, connect_timeout)
+            limits = self._limits.within(timeout, connect_timeout, left)
             url = parse_url(request.url)
             if timeout is None and (url.is_websocket or wants_events(request)):
                 limits = attrs.evolve(limits, silence=min(limits.silence, SILENCE))
@@ -133,11 +135,10 @@ class Client:
                 return self._follow(request, jar, limits, listener, follow=follow)
             except (urllib3.exceptions.HTTPError, http.client.HTTPException, OSError) as error:
                 reason = CANCELLED if self._sockets.aborted else explain(error, limits)
-                raise TransportError(reason) from error
+                raise TransportError(reason, code=code_of(error)) from error
         except TransportError as error:
-            raise TransportError(
-                error.reason, file=request.file, line=request.line, column=request.column
-            ) from error
+            place = {"file": request.file, "line": request.line, "column": request.column}
+            raise TransportError(error.reason, code=error.code, **place) from error  # type: ignore[arg-type]  # as above
 
     def _websocket(
         self, request: Request, url: Url, cookies: Cookies, limits: Limits, listener: Listener

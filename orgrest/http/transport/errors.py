@@ -11,6 +11,7 @@ import urllib3
 
 from orgrest.http.transport.connections import FloodError, OverdueError
 from orgrest.http.transport.urls import show
+from orgrest.model import UNREACHED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -39,6 +40,12 @@ def is_closed(error: BaseException) -> bool:
     """Tell whether an error says that the other side closed the connection."""
     closed = (http.client.RemoteDisconnected, ConnectionResetError, BrokenPipeError)
     return any(isinstance(cause, closed) for cause in _causes(error))
+
+
+def code_of(error: BaseException) -> str:
+    """Return UNREACHED where no connection came about, else nothing."""
+    unmade = (_ERRORS.NewConnectionError, _ERRORS.ConnectTimeoutError)
+    return UNREACHED if any(isinstance(cause, unmade) for cause in _causes(error)) else ""
 
 
 def _explain_one(error: BaseException, limits: Limits) -> str | None:

@@ -27,10 +27,12 @@ class Limits:
     total: float = TOTAL_TIMEOUT
     body: int = BODY_LIMIT
 
-    def within(self, timeout: float | None, connect: float | None = None) -> Limits:
+    def within(
+        self, timeout: float | None, connect: float | None = None, left: float | None = None
+    ) -> Limits:
         """Return these limits, or those of an exchange that may take `timeout` seconds in all.
 
-        `connect` seconds are for connecting.
+        `connect` seconds are for connecting; after the seconds that are `left`, nothing is awaited.
 
         Raises `TransportError` for a time that is none.
         """
@@ -43,6 +45,9 @@ class Limits:
             raise TransportError(f"a timeout is between 0 and {MAX_TIMEOUT:g} seconds")
         if not (0 < limits.silence <= MAX_TIMEOUT and 0 < limits.total <= MAX_TIMEOUT):
             raise TransportError(f"a timeout is between 0 and {MAX_TIMEOUT:g} seconds")
+        if left is not None:
+            total = min(limits.total, left)
+            limits = attrs.evolve(limits, silence=min(limits.silence, total), total=total)
         return attrs.evolve(limits, connect=min(limits.connect, limits.silence))
 
     @property

@@ -1,0 +1,108 @@
+"""How long a run waits, and when it sends a request once more.
+
+Only what is safe is repeated (RFC 9110, section 9.2.2): a request with an idempotent method that
+failed or was answered with a status that says so, and any request that never reached the server. A
+server's `Retry-After` (section 10.2.3) is honoured up to `MOST_DELAY`.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+import attrs
+
+from orgrest.model import UNREACHED, OrgrestError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from orgrest.model import Request, Response, TransportError
+
+
+class BrokenOffError(OrgrestError):
+    """The run has to end before a request was answered."""
+
+
+STATUSES = frozenset({408, 425, 429, 502, 503, 504})
+"""What says that the same request may be answered later: RFC 9110, RFC 6585 and RFC 8470."""
+MOST_DELAY = 60.0
+"""The most seconds that a server may make a run wait for one answer."""
+
+
+def _sleep(seconds: float) -> bool:
+    time.sleep(seconds)
+    return True
+
+
+@attrs.frozen
+class Patience:
+    """When a request is sent again, and when a run has to end.
+
+    A request is repeated `retries` times, `delay` seconds after the failure. At `deadline`, a time
+    of `time.monotonic`, nothing is sent any more. `sleep` waits, and tells whether the run goes on.
+    """
+
+    retries: int = 0
+    delay: float = 1.0
+    deadline: float | None = None
+    sleep: Callable[[float], bool] = _sleep
+
+    def left(self) -> float | None:
+        """Return how many seconds the run still has, None for no end. Raises BrokenOffError."""
+        if self.deadline is None:
+            return None
+        left = self.deadline - time.monotonic()
+        if left <= 0:
+            raise BrokenOffError("not sent: the time for the whole run is over (--max-time)")
+        return left
+
+    def wait(self, seconds: float) -> None:
+        """Wait. Raises BrokenOffError where the run ends meanwhile."""
+        left = self.left()
+        if left is not None and seconds > left:
+            reason = f"waiting {seconds:g} s is longer than the run has time (--max-time)"
+            raise BrokenOffError(reason)
+        if not self.sleep(seconds):
+            raise BrokenOffError("the run was broken off while this waited")
+
+    def after_error(self, request: Request, error: TransportError, attempt: int) -> float | None:
+        """Return in how many seconds to send again what got no answer n times, or None."""
+        if attempt > self.retries:
+            return None
+        return self.delay if error.code == UNREACHED or _is_idempotent(request) else None
+
+    def after_answer(self, request: Request, response: Response, attempt: int) -> float | None:
+        """Return in how many seconds a request is sent again after its n-th answer, or None."""
+        if attempt > self.retries or response.status not in STATUSES:
+            return None
+        if not _is_idempotent(request):
+            return None
+        wanted = retry_after(response)
+        if wanted is None:
+            return self.delay
+        return wanted if wanted <= MOST_DELAY else None
+
+
+def _is_idempotent(request: Request) -> bool:
+    from orgrest.http import registry
+
+    method = registry.method(request.method.upper())
+    return method is not None and method.idempotent
+
+
+def retry_after(response: Response) -> float | None:
+    """Return the seconds that `Retry-After` asks for, None where there is no such header."""
+    given = (response.header("Retry-After") or "").strip()
+    if given.isascii() and given.isdigit():
+        return float(given[:10])
+    if not given:
+        return None
+    from datetime import UTC, datetime
+    from email.utils import parsedate_to_datetime
+
+    try:
+        date = parsedate_to_datetime(given)
+    except ValueError:
+        return None
+    return max(0.0, (date.astimezone(UTC) - datetime.now(UTC)).total_seconds())
