@@ -21,10 +21,14 @@ import re
 import stat
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import attrs
 
 from orgrest.model import OrgrestError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 REQUEST_SUFFIXES = frozenset({".http", ".rest"})
 """How names of request files end; other documents are Org's."""
@@ -216,6 +220,22 @@ def write(path: Path, data: bytes) -> None:
     _replace(path.resolve(), data, path)
 
 
+def write_pieces(path: Path, pieces: Iterable[bytes]) -> None:
+    """Write a file of pieces that are made meanwhile, whole or not at all. Raises FileError.
+
+    A device or pipe gets them as they come. What else the making of the pieces raises comes out.
+    """
+    target = path.resolve()
+    if target.exists() and not target.is_file():
+        try:
+            with target.open("wb") as out:
+                out.writelines(pieces)
+        except OSError as error:
+            raise FileError(f"cannot be written: {error.strerror}", file=str(path)) from None
+        return
+    _replace(target, pieces, path)
+
+
 def write_private(path: Path, data: bytes) -> None:
     """Write a file that only its owner may read, whole or not at all. Raises FileError."""
     _replace(path.resolve(), data, path, private=True)
@@ -245,7 +265,9 @@ def entries(directory: Path, folder: str) -> list[str]:
         return []
 
 
-def _replace(target: Path, data: bytes, shown: Path, *, private: bool = False) -> None:
+def _replace(
+    target: Path, data: bytes | Iterable[bytes], shown: Path, *, private: bool = False
+) -> None:
     temporary: Path | None = None
     try:
         _check_writable(target, shown)
@@ -254,12 +276,13 @@ def _replace(target: Path, data: bytes, shown: Path, *, private: bool = False) -
         number = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         temporary = name
         with os.fdopen(number, "wb") as out:
-            out.write(data)
+            out.writelines((data,) if isinstance(data, bytes) else data)
             if not private:
                 _copy_owner(target, out.fileno())
             out.flush()
             os.fsync(out.fileno())
-        if not private and target.exists() and target.stat().st_nlink > 1:
+        linked = not private and target.exists() and target.stat().st_nlink > 1
+        if linked and isinstance(data, bytes):
             _write_into(target, data)
             temporary.unlink()
         else:

@@ -35,7 +35,7 @@ def _sleep(seconds: float) -> bool:
     return True
 
 
-@attrs.frozen
+@attrs.define
 class Patience:
     """When a request is sent again, and when a run has to end.
 

@@ -1,0 +1,383 @@
+"""``orgrest test``: documents run as tests, told on the terminal and in reports.
+
+Exit status: 0 when every request was answered and every assertion held; 1 when one did not, or time
+was over (``--max-time``, ``--wait-timeout``); 2 for wrong usage or a document that cannot be read;
+130 after Ctrl-C or SIGTERM.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import attrs
+import click
+
+from orgrest.commands.console import complain, read_env_files, with_values
+from orgrest.model import OrgrestError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from orgrest.runs.control import Control
+    from orgrest.runs.run import Run
+    from orgrest.runs.spool import Spool
+    from orgrest.runs.summary import Brief
+    from orgrest.runs.unit import Settings, Unit
+
+REPORTS = {
+    "junit": "orgrest.runs.reports.junit",
+    "html": "orgrest.runs.reports.html",
+    "tap": "orgrest.runs.reports.tap",
+    "json": "orgrest.runs.reports.data",
+    "har": "orgrest.runs.reports.har",
+}
+"""Where each report is made; `pieces` of the module gives its bytes."""
+_COLORS = {"passed": "green", "failed": "red", "error": "red", "skipped": "yellow"}
+_WORDS = {"passed": "ok", "failed": "FAILED", "error": "ERROR", "skipped": "skipped"}
+_FILE = click.Path(path_type=Path, dir_okay=False)
+_SECONDS = click.FloatRange(0, min_open=True)
+
+
+@attrs.frozen
+class Asked:
+    """The options of one run, as the command line gives them."""
+
+    files: tuple[str, ...]
+    names: tuple[str, ...]
+    tags: tuple[str, ...]
+    variables: dict[str, str]
+    env_file: tuple[Path, ...]
+    environments: tuple[str, ...]
+    seed: int | None
+    data: Path | None
+    repeat: int
+    jobs: int
+    bail: bool
+    fail: bool
+    retry: int
+    retry_delay: float
+    timeout: float | None
+    max_time: float | None
+    wait_for: tuple[str, ...]
+    wait_timeout: float
+    write: bool
+    allow_read: tuple[Path, ...]
+    ca: Path | None
+    insecure: bool
+    jsonl: Path | None
+    quiet: bool
+    reports: dict[str, Path] = attrs.field(factory=dict)
+
+
+def _with_reports(command: Any) -> Any:
+    told = {
+        "junit": "Write a report as JUnit's XML.",
+        "html": "Write a report as one page to read (extra `report`).",
+        "tap": "Write a report in the Test Anything Protocol.",
+        "json": "Write a report as JSON.",
+        "har": "Write the exchanges as an HTTP Archive 1.2.",
+    }
+    for name in reversed(REPORTS):
+        option = click.option(f"--{name}", type=_PATH, metavar="FILE", help=told[name])
+        command = option(command)
+    return command
+
+
+_PATH = click.Path(path_type=Path, dir_okay=False, allow_dash=True)
+
+
+@click.command()
+@click.argument("files", nargs=-1, required=True, metavar="FILE|FOLDER...")
+@click.option("--name", "names", multiple=True, metavar="NAME", help="Only requests so named (*?).")
+@click.option("--tag", "tags", multiple=True, metavar="TAG", help="Only requests with this tag.")
+@with_values
+@click.option("--data", type=_FILE, metavar="FILE", help="Run once per row of this CSV or JSON.")
+@click.option(
+    "--repeat", type=click.IntRange(1), default=1, metavar="N", help="Run everything N times."
+)
+@click.option(
+    "-j",
+    "--jobs",
+    type=click.IntRange(1, 256),
+    default=1,
+    metavar="N",
+    help="Run N documents at once.",
+)
+@click.option("--bail", is_flag=True, help="End the run at the first failure.")
+@click.option("--fail", is_flag=True, help="Count a status of 400 and above as a failure.")
+@click.option(
+    "--retry",
+    type=click.IntRange(0, 1000),
+    default=0,
+    metavar="N",
+    help="Send again up to N times what got no answer, or 408, 425, 429, 502, 503, 504; only where "
+    "that is safe.",
+)
+@click.option(
+    "--retry-delay",
+    type=click.FloatRange(0),
+    default=1.0,
+    metavar="SECONDS",
+    help="Wait so long before (1; Retry-After counts more).",
+)
+@click.option(
+    "--timeout", type=_SECONDS, metavar="SECONDS", help="Give up on a request after this time."
+)
+@click.option("--max-time", type=_SECONDS, metavar="SECONDS", help="End the run after this time.")
+@click.option(
+    "--wait-for", multiple=True, metavar="URL", help="Begin when this answers (below 500)."
+)
+@click.option(
+    "--wait-timeout",
+    type=_SECONDS,
+    default=60.0,
+    metavar="SECONDS",
+    help="Wait so long for it (60).",
+)
+@click.option("--write", is_flag=True, help="Write the results into the documents.")
+@click.option(
+    "--allow-read",
+    multiple=True,
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    metavar="DIR",
+    help="Let requests read files below DIR, too.",
+)
+@click.option("--ca", type=_FILE, metavar="FILE", help="Certificates to trust.")
+@click.option("--insecure", is_flag=True, help="Do not verify TLS certificates.")
+@_with_reports
+@click.option(
+    "--jsonl", type=_FILE, metavar="FILE", help="Write a line of JSON for each request, at once."
+)
+@click.option("-q", "--quiet", is_flag=True, help="Show only what failed, and the sums.")
+def test(**given: Any) -> None:
+    """Run the requests of documents as tests; folders are searched for .org, .http and .rest.
+
+    Nothing is written into the documents. What is named or tagged `setup` is sent before the other
+    requests of its document, `teardown` after them, whatever happens. A report's FILE may be `-`.
+    """
+    reports = {name: path for name in REPORTS if (path := given.pop(name)) is not None}
+    asked = Asked(**given, reports=reports)
+    if asked.write and (asked.repeat > 1 or asked.data):
+        raise click.UsageError("--write keeps one result, so not with --repeat or --data")
+    if [str(path) for path in reports.values()].count("-") > 1:
+        raise click.UsageError("only one report can go to standard output")
+    try:
+        status = _test(asked)
+    except OrgrestError as error:
+        complain(str(error))
+        status = 2
+    sys.exit(status)
+
+
+def _test(asked: Asked) -> int:
+    from orgrest.http.transport import Client
+    from orgrest.runs.control import Control
+    from orgrest.runs.waiting import wait_for
+
+    if "html" in asked.reports:
+        from orgrest.runs.reports.html import check
+
+        check()
+    plan = _plan(asked)
+    settings = _settings(asked)
+
+    def client() -> Client:
+        return Client(ca=asked.ca, insecure=asked.insecure)
+
+    with client() as waiting:
+        for warning in waiting.warnings:
+            complain(f"warning: {warning}")
+        try:
+            for url in asked.wait_for:
+                wait_for(url, waiting, asked.wait_timeout)
+        except OrgrestError as error:
+            complain(str(error))
+            return 1
+        except KeyboardInterrupt:
+            return 130
+    deadline = None if asked.max_time is None else time.monotonic() + asked.max_time
+    control = Control(client, deadline)
+    try:
+        return _run(asked, plan, settings, control)
+    finally:
+        control.close()
+
+
+def _plan(asked: Asked) -> list[Unit]:
+    from orgrest.runs import documents
+    from orgrest.runs.unit import Unit
+
+    files = documents.find(asked.files)
+    data: list[tuple[int | None, dict[str, str]]] = [(None, {})]
+    if asked.data is not None:
+        data = list(enumerate(documents.rows(asked.data), 1))
+    every = [
+        (file, turn, row, values)
+        for turn in range(1, asked.repeat + 1)
+        for file in files
+        for row, values in data
+    ]
+    return [Unit(number, *one) for number, one in enumerate(every)]
+
+
+def _settings(asked: Asked) -> Settings:
+    from orgrest.evaluation.items import Choice
+    from orgrest.evaluation.outcomes import Options
+    from orgrest.runs.unit import Settings
+
+    return Settings(
+        options=Options(timeout=asked.timeout),
+        choice=Choice(asked.names, frozenset(asked.tags)),
+        variables=asked.variables,
+        env_file=read_env_files(asked.env_file),
+        environments=asked.environments,
+        seed=asked.seed,
+        allow_read=asked.allow_read,
+        retries=asked.retry,
+        retry_delay=asked.retry_delay,
+        fail=asked.fail,
+        bail=asked.bail,
+        write=asked.write,
+    )
+
+
+def _run(asked: Asked, plan: Sequence[Unit], settings: Settings, control: Control) -> int:
+    """Run everything, make the reports, and return the exit status."""
+    from contextlib import ExitStack
+    from datetime import UTC, datetime
+    from importlib.metadata import version
+
+    from orgrest.runs.run import Run
+    from orgrest.runs.spool import Spool
+
+    head = {
+        "orgrest": version("scriptschema"),
+        "started": datetime.now(UTC).isoformat(timespec="milliseconds"),
+    }
+    with ExitStack() as stack:
+        spool = None
+        if asked.reports or asked.jsonl:
+            spool = stack.enter_context(Spool(asked.jsonl, head))
+        run = Run(plan, settings, control, jobs=asked.jobs, spool=spool)
+        abandoned = False
+        try:
+            with _interruptible(control):
+                for brief in _with_progress(run.briefs(), plan, asked):
+                    _tell(brief, quiet=asked.quiet)
+        except KeyboardInterrupt:  # the second one
+            abandoned = True
+        status = _status(asked, run, control)
+        summary = {**run.summary.as_data(), "ended": control.why or None}
+        _conclude(run, summary, len(plan))
+        if spool is not None:
+            spool.write({"summary": summary})
+            status = _report(asked, {**head, "summary": summary}, spool, status)
+        if abandoned:
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(130)  # now: requests that are still under way must not be waited for
+    return status
+
+
+def _status(asked: Asked, run: Run, control: Control) -> int:
+    if control.interrupted:
+        return 130
+    for why in run.unreadable:
+        complain(why)
+    if run.unreadable:
+        return 2
+    if not sum(run.summary.counts.values()):
+        chosen = " with this name or tag" if asked.names or asked.tags else ""
+        complain(f"there is no request{chosen}")
+        return 2
+    return 0 if run.summary.held and not control.why else 1
+
+
+@contextmanager
+def _interruptible(control: Control) -> Iterator[None]:
+    """Let Ctrl-C and SIGTERM end the run, and the second of them everything."""
+    import signal
+
+    def end(*_: object) -> None:
+        if control.interrupted:
+            raise KeyboardInterrupt
+        complain("interrupted: the teardown is sent, then the reports are written")
+        control.interrupt()
+
+    kinds = (signal.SIGINT, signal.SIGTERM)
+    before = [signal.signal(kind, end) for kind in kinds]
+    try:
+        yield
+    finally:
+        for kind, handler in zip(kinds, before, strict=True):
+            signal.signal(kind, handler)
+
+
+def _tell(brief: Brief, *, quiet: bool) -> None:
+    """Show what became of a request."""
+    from orgrest.answers.sanitize import visible
+
+    if quiet and brief.outcome in ("passed", "skipped"):
+        return
+    word = click.style(f"{_WORDS[brief.outcome]:8}", fg=_COLORS[brief.outcome])
+    status = "" if brief.status is None else f"  {brief.status}"
+    took = "" if brief.outcome == "skipped" else f"  {brief.duration:.3f} s"
+    part = "" if brief.part == "request" else f"  ({brief.part})"
+    what = visible(f"{brief.place}  {brief.title}", one_line=True)
+    click.echo(f"{word}{what}{part}{status}{took}", err=True)
+    for line in brief.why:
+        click.echo(f"        {visible(line, one_line=True)}", err=True)
+
+
+def _conclude(run: Run, summary: dict[str, Any], documents: int) -> None:
+    """Show the sums, and with --repeat how long requests took."""
+    for one in summary["percentiles"]:
+        times = "  ".join(f"{name} {one[name]:.3f}" for name in ("p50", "p90", "p95", "p99", "max"))
+        click.echo(f"{one['place']}  {one['title']}  x{one['count']}  {times} s", err=True)
+    counts = run.summary.counts
+    said = [f"{count} {name}" for name, count in counts.items() if count]
+    color = "green" if run.summary.held else "red"
+    sums = click.style(", ".join(said) or "nothing sent", fg=color)
+    what = f"{documents} document{'' if documents == 1 else 's'}"
+    ended = f"; {summary['ended']}" if summary["ended"] else ""
+    click.echo(f"{what}: {sums} in {summary['duration']:.2f} s{ended}", err=True)
+
+
+def _report(asked: Asked, run: dict[str, Any], spool: Spool, status: int) -> int:
+    """Write the reports; return the exit status, which is 1 at least where one cannot be."""
+    from importlib import import_module
+
+    from orgrest.files import FileError, write_pieces
+
+    for name, path in asked.reports.items():
+        pieces = import_module(REPORTS[name]).pieces(run, spool.records())
+        try:
+            if str(path) == "-":
+                sys.stdout.buffer.writelines(pieces)
+                sys.stdout.buffer.flush()
+            else:
+                write_pieces(path, pieces)
+        except FileError as error:
+            complain(str(error))
+            status = max(status, 1)
+    return status
+
+
+def _with_progress(briefs: Iterable[Brief], plan: Sequence[Unit], asked: Asked) -> Iterator[Brief]:
+    """Show on a terminal how far the run is."""
+    if len(plan) < 2 or asked.quiet or not sys.stderr.isatty():
+        yield from briefs
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as progress:
+        bar = progress.add_task("Documents", total=len(plan))
+        for brief in briefs:
+            progress.update(bar, completed=brief.unit)
+            yield brief

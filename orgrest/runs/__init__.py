@@ -1,0 +1,1 @@
+"""Documents as tests: chosen, run by several jobs, recorded request by request, and reported."""

@@ -1,0 +1,70 @@
+"""What ends a run before its end: a failure with --bail, the time, Ctrl-C. All jobs look here."""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from orgrest.http.transport import Client
+
+TEARDOWN = 30.0
+"""How many seconds the teardown of a document may take when the run is over."""
+
+
+class Control:
+    """Whether a run goes on; safe to share by threads.
+
+    `why` says why it does not. What is under way when it is interrupted is ended at once; what is
+    to be cleaned up then is sent by a client of its own.
+    """
+
+    def __init__(self, new_client: Callable[[], Client], deadline: float | None = None) -> None:
+        """Begin; `deadline` is a time of `time.monotonic`. Raises what making a client does."""
+        self.deadline = deadline
+        self.why = ""
+        self.interrupted = False
+        self.client = new_client()
+        self._new_client = new_client
+        self._stopped = threading.Event()
+        self._lock = threading.Lock()
+        self._late: Client | None = None
+
+    @property
+    def over(self) -> bool:
+        """Whether no further request may be begun."""
+        if not self.why and self.deadline is not None and time.monotonic() >= self.deadline:
+            self.stop("the time for the whole run is over (--max-time)")
+        return bool(self.why)
+
+    def stop(self, why: str) -> None:
+        """Begin no further request; those under way come to their end."""
+        self.why = self.why or why
+        self._stopped.set()
+
+    def interrupt(self) -> None:
+        """End what is under way, too."""
+        self.interrupted = True
+        self.stop("interrupted")
+        self.client.abort()
+
+    def sleep(self, seconds: float) -> bool:
+        """Wait, and tell whether the run goes on."""
+        return not self._stopped.wait(seconds)
+
+    def late_client(self) -> Client:
+        """Return the client for what is cleaned up after an interruption."""
+        if not self.interrupted:
+            return self.client
+        with self._lock:
+            self._late = self._late or self._new_client()
+            return self._late
+
+    def close(self) -> None:
+        """Close the clients."""
+        self.client.close()
+        if self._late is not None:
+            self._late.close()

@@ -1,0 +1,112 @@
+"""Which documents are tested, and with which rows of data."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from orgrest.files import decode, read_bytes
+from orgrest.model import OrgrestError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+ENDINGS = (".org", ".http", ".rest")
+"""What the names of documents end in, which are looked for in folders."""
+_SKIPPED = frozenset({"node_modules", "__pycache__", "venv"})
+
+
+def find(given: Iterable[str]) -> list[str]:
+    """Return the files that are meant, each once, in order: those named, in folders, of patterns.
+
+    Folders are searched with all below them, but for those that are hidden or of packages. Raises
+    OrgrestError where there is nothing.
+    """
+    found: dict[str, None] = {}
+    for name in given:
+        files = list(_found(name))
+        if not files:
+            what = "documents (.org, .http, .rest)" if Path(name).is_dir() else "such file"
+            raise OrgrestError(f"no {what}", file=name)
+        found.update(dict.fromkeys(files))
+    return list(found)
+
+
+def _found(name: str) -> Iterator[str]:
+    path = Path(name)
+    if path.is_dir():
+        yield from _below(path)
+    elif path.exists():
+        yield name
+    elif any(character in name for character in "*?["):
+        from glob import glob
+
+        for match in sorted(glob(name, recursive=True)):  # noqa: PTH207 - absolute ones, too
+            yield from _below(Path(match)) if Path(match).is_dir() else (match,)
+
+
+def _below(folder: Path) -> Iterator[str]:
+    try:
+        inside = sorted(folder.iterdir())
+    except OSError as error:
+        raise OrgrestError(f"cannot be read: {error.strerror}", file=str(folder)) from None
+    for path in inside:
+        if path.name.startswith(".") or path.name in _SKIPPED:
+            continue
+        if path.is_dir() and not path.is_symlink():
+            yield from _below(path)
+        elif path.suffix.lower() in ENDINGS and path.is_file():
+            yield str(path)
+
+
+def rows(path: Path) -> list[dict[str, str]]:
+    """Return the rows of a table as variables by name: CSV with a first line of names, or JSON.
+
+    JSON is a list of objects; values that are no texts are written as JSON. Raises OrgrestError.
+    """
+    text, _ = decode(read_bytes(path))
+    shown = str(path)
+    found = _of_json(text, shown) if path.suffix.lower() == ".json" else _of_csv(text, shown)
+    if not found:
+        raise OrgrestError("no rows of data", file=shown)
+    return found
+
+
+def _of_csv(text: str, file: str) -> list[dict[str, str]]:
+    reader = csv.reader(io.StringIO(text.removeprefix("\ufeff")), strict=True)
+    try:
+        names = next(reader, [])
+        if not all(names) or len(set(names)) < len(names):
+            raise OrgrestError("the first line names each column, differently", file=file, line=1)
+        found = []
+        for row in reader:
+            if row and len(row) != len(names):
+                reason = f"{len(row)} values for {len(names)} columns"
+                raise OrgrestError(reason, file=file, line=reader.line_num)
+            found += [dict(zip(names, row, strict=True))] if row else []
+    except csv.Error as error:
+        raise OrgrestError(f"no CSV: {error}", file=file, line=reader.line_num) from None
+    return found
+
+
+def _of_json(text: str, file: str) -> list[dict[str, str]]:
+    try:
+        found: Any = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise OrgrestError(
+            f"no JSON: {error.msg}", file=file, line=error.lineno, column=error.colno
+        ) from None
+    except RecursionError:
+        raise OrgrestError("no JSON that is data: too deep", file=file) from None
+    if not isinstance(found, list) or not all(isinstance(row, dict) for row in found):
+        raise OrgrestError("data are a list of objects: [{...}, ...]", file=file)
+    return [
+        {
+            name: value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+            for name, value in row.items()
+        }
+        for row in found
+    ]

@@ -1,0 +1,186 @@
+"""What is kept of a request of a run: a record, plain data as JSON has it, without secrets.
+
+All reports are made of records, so that secrets are masked in one place and a report made later, of
+a `.jsonl`, says the same. docs/ci.md describes the fields; bodies are cut at `BODY` bytes.
+"""
+
+from __future__ import annotations
+
+import codecs
+import contextlib
+import hashlib
+from base64 import b64encode
+from datetime import UTC, datetime
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from orgrest.answers import content
+from orgrest.answers.masking import mask, mask_bytes, mask_cut
+from orgrest.model import OrgrestError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from orgrest.evaluation.items import Item
+    from orgrest.evaluation.outcomes import Exchange, Outcome
+    from orgrest.model import Headers, Request, Response, Timing, Verdict
+
+Record: TypeAlias = dict[str, Any]
+BODY = 64 * 1024
+"""How many bytes of a body are kept for reports."""
+_SENSITIVE = frozenset({"authorization", "proxy-authorization", "cookie", "set-cookie"})
+
+
+def of_outcome(
+    outcome: Outcome, item: Item, place: Record, started: float, duration: float, *, fail: bool
+) -> Record:
+    """Return the record of what became of a request.
+
+    `place` says where in the run it was: the file, the turn, the row of data. It began at
+    `started`, in seconds since 1970. With `fail`, a status of 400 and above is a failure.
+    """
+    hide = partial(mask, secrets=outcome.secrets)
+    exchanges = (*outcome.exchanges, *((outcome.broken,) if outcome.broken else ()))
+    return {
+        **place,
+        "line": outcome.line,
+        "name": hide(item.name or outcome.name or "") or None,
+        "part": item.part,
+        "tags": sorted(item.tags),
+        "outcome": verdict(outcome, fail=fail),
+        "reason": None if outcome.reason is None else hide(outcome.reason.reason),
+        "started": datetime.fromtimestamp(started, UTC).isoformat(timespec="milliseconds"),
+        "duration": round(duration, 6),
+        "assertions": [_of_test(test, hide, outcome.line) for test in outcome.tests],
+        "exchanges": [_of_exchange(one, outcome.secrets) for one in exchanges],
+        "notes": [hide(note) for note in outcome.notes],
+    }
+
+
+def without_request(place: Record, outcome: str, reason: str, line: int | None = None) -> Record:
+    """Return the record of what was not sent: a whole document, or a request that was skipped."""
+    return {
+        **place,
+        "line": line,
+        "name": None,
+        "part": "request",
+        "tags": [],
+        "outcome": outcome,
+        "reason": reason,
+        "started": datetime.now(UTC).isoformat(timespec="milliseconds"),
+        "duration": 0.0,
+        "assertions": [],
+        "exchanges": [],
+        "notes": [],
+    }
+
+
+def verdict(outcome: Outcome, *, fail: bool) -> str:
+    """Return ``passed``, ``failed`` (an assertion), ``error`` (no answer) or ``skipped``."""
+    if outcome.state == "failed":
+        return "error"
+    if outcome.state == "skipped":
+        return "skipped"
+    bad = any(one.response is not None and one.response.status >= 400 for one in outcome.exchanges)
+    held = all(test.held for test in outcome.tests)
+    return "passed" if held and not (fail and bad) else "failed"
+
+
+def _of_test(test: Verdict, hide: Callable[[str], str], line: int) -> Record:
+    return {
+        "name": hide(test.name),
+        "passed": test.held,
+        "reason": hide(test.reason),
+        "line": test.line or line,
+        "expected": None if test.expected is None else hide(test.expected),
+        "actual": None if test.actual is None else hide(test.actual),
+        "difference": [hide(one) for one in test.difference],
+    }
+
+
+def _of_exchange(exchange: Exchange, known: frozenset[str]) -> Record:
+    from orgrest.http.transport import wire_headers
+
+    request, response = exchange.request, exchange.response
+    secrets = known | request.secrets
+    try:
+        headers = wire_headers(request)
+    except OrgrestError:  # what could not be sent for its headers
+        headers = request.headers
+    return {
+        "request": {
+            "method": request.method,
+            "url": mask(request.url, secrets),
+            "headers": _headers(headers, secrets),
+            "body": _request_body(request, secrets),
+        },
+        "response": None if response is None else _of_response(response, secrets),
+        "attempts": exchange.attempts,
+        "duration": None if response is None else round(response.duration, 6),
+        "timing": None if response is None else _of_timing(response.timing),
+    }
+
+
+def _of_response(response: Response, secrets: frozenset[str]) -> Record:
+    kind = content.media_type(response)
+    text = None
+    if not content.is_binary(response, kind):
+        text = content.decode(response, kind, BODY)[0]
+    given = response.header("Content-Type") or ""
+    return {
+        "status": response.status,
+        "reason": mask(response.reason, secrets),
+        "version": response.version,
+        "url": mask(response.url, secrets),
+        "headers": _headers(response.headers, secrets),
+        "body": _of_body(response.body, text, given, secrets, truncated=response.truncated),
+        "redirects": [
+            {"status": one.status, "url": mask(one.url, secrets)} for one in response.redirects
+        ],
+    }
+
+
+def _headers(headers: Headers, secrets: frozenset[str]) -> list[list[str]]:
+    """Return header lines; credentials and cookies are hidden wherever they came from."""
+    return [
+        [name, "***" if name.lower() in _SENSITIVE else mask(value, secrets)]
+        for name, value in headers
+    ]
+
+
+def _of_body(
+    data: bytes, text: str | None, kind: str, secrets: frozenset[str], *, truncated: bool = False
+) -> Record:
+    """Return a body: the beginning of its `text`, or, where it has none, of its bytes in base64."""
+    cut = truncated or len(data) > BODY
+    found: Record = {"type": mask(kind, secrets), "size": len(data), "cut": cut}
+    if text is None:
+        digest = hashlib.sha256(data, usedforsecurity=False).hexdigest()
+        shown = mask_bytes(data[:BODY], secrets)
+        return {**found, "base64": b64encode(shown).decode(), "sha256": digest}
+    shown_text = mask(text, secrets)
+    if cut and secrets:
+        shown_text = mask_cut(shown_text, secrets)
+    return {**found, "text": shown_text}
+
+
+def _request_body(request: Request, secrets: frozenset[str]) -> Record | None:
+    if request.body is None:
+        return None
+    text: str | None = None
+    with contextlib.suppress(UnicodeDecodeError):
+        text = codecs.getincrementaldecoder("utf-8")().decode(request.body[:BODY])
+    return _of_body(request.body, text, request.header("Content-Type") or "", secrets)
+
+
+def _of_timing(timing: Timing | None) -> Record | None:
+    if timing is None:
+        return None
+    parts = {
+        "resolve": timing.resolve,
+        "connect": timing.connect,
+        "tls": timing.tls,
+        "wait": timing.wait,
+        "download": timing.download,
+    }
+    return {name: None if one is None else round(one, 6) for name, one in parts.items()}

@@ -1,0 +1,22 @@
+"""A run as one JSON document: its head, its summary, and all records in order."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from orgrest.runs.spool import FORMAT, encoded
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from orgrest.runs.record import Record
+
+
+def pieces(run: Record, records: Iterable[Record]) -> Iterator[bytes]:
+    """Give the report, piece by piece."""
+    yield encoded({"format": FORMAT, **run})[:-1] + b',"requests":['
+    separator = b"\n"
+    for record in records:
+        yield separator + encoded(record)
+        separator = b",\n"
+    yield b"\n]}\n"

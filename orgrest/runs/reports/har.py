@@ -1,0 +1,155 @@
+"""The exchanges of a run as an HTTP Archive 1.2, which browsers' tools and proxies read.
+
+Source: the specification of HAR 1.2 (Jan Odvarko's, and the W3C's draft of it). A page stands for a
+document. Times are in milliseconds; -1 says that there was no such phase. `ssl` is part of
+`connect`, as the specification says.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qsl, urlsplit
+
+from orgrest.runs.spool import encoded
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from orgrest.runs.record import Record
+
+
+def pieces(run: Record, records: Iterable[Record]) -> Iterator[bytes]:
+    """Give the archive, piece by piece. Only what was answered, or tried, is in it."""
+    creator = {"name": "orgrest", "version": run["orgrest"]}
+    head = {"version": "1.2", "creator": creator}
+    yield b'{"log":' + encoded(head)[:-1] + b',"entries":['
+    pages: list[Record] = []
+    separator = b"\n"
+    for number, found in groupby(records, key=lambda record: record["order"][0]):
+        for record in found:
+            entries = list(_entries(record, f"page_{number}"))
+            if entries and (not pages or pages[-1]["id"] != f"page_{number}"):
+                pages.append(_page(record, f"page_{number}"))
+            for entry in entries:
+                yield separator + encoded(entry)
+                separator = b",\n"
+    yield b'\n],"pages":' + _list(pages) + b"}}\n"
+
+
+def _list(values: list[Record]) -> bytes:
+    return b"[" + b",\n".join(map(encoded, values)) + b"]"
+
+
+def _page(record: Record, name: str) -> Record:
+    return {
+        "startedDateTime": record["started"],
+        "id": name,
+        "title": record["file"],
+        "pageTimings": {"onContentLoad": -1, "onLoad": -1},
+    }
+
+
+def _entries(record: Record, page: str) -> Iterator[Record]:
+    began = datetime.fromisoformat(record["started"])
+    for exchange in record["exchanges"]:
+        timings = _timings(exchange)
+        total = sum(value for name, value in timings.items() if name != "ssl" and value >= 0)
+        yield {
+            "pageref": page,
+            "startedDateTime": began.isoformat(timespec="milliseconds"),
+            "time": round(total, 3),
+            "request": _request(exchange["request"]),
+            "response": _response(exchange["response"], record["reason"]),
+            "cache": {},
+            "timings": timings,
+            "comment": f"{record['file']}:{record['line']}: {record['outcome']}",
+        }
+        began += timedelta(milliseconds=total)
+
+
+def _timings(exchange: Record) -> dict[str, float]:
+    timing = exchange["timing"]
+    if timing is None:
+        wait = (exchange["duration"] or 0.0) * 1000
+        return {"send": 0, "wait": round(wait, 3), "receive": 0}
+    connect, tls = timing["connect"], timing["tls"]
+    both = None if connect is None else connect + (tls or 0.0)
+    return {
+        "blocked": -1,
+        "dns": _milliseconds(timing["resolve"]),
+        "connect": _milliseconds(both),
+        "ssl": _milliseconds(tls),
+        "send": 0,
+        "wait": _milliseconds(timing["wait"]),
+        "receive": _milliseconds(timing["download"]),
+    }
+
+
+def _milliseconds(seconds: float | None) -> float:
+    return -1 if seconds is None else round(seconds * 1000, 3)
+
+
+def _request(request: Record) -> Record:
+    body = request["body"]
+    found = {
+        "method": request["method"],
+        "url": request["url"],
+        "httpVersion": "HTTP/1.1",
+        "cookies": [],  # their values are secrets
+        "headers": _headers(request["headers"]),
+        "queryString": _query(request["url"]),
+        "headersSize": -1,
+        "bodySize": body["size"] if body else 0,
+    }
+    if body:
+        text = body.get("text", f"{body['size']} bytes of binary data")
+        found["postData"] = {"mimeType": body["type"], "params": [], "text": text}
+    return found
+
+
+def _response(response: Record | None, why: str | None) -> Record:
+    if response is None:  # as browsers write what was not answered
+        nothing = {"size": 0, "mimeType": "x-unknown"}
+        return _answer(0, why or "", "", [], nothing, "")
+    body = response["body"]
+    content: Record = {"size": body["size"], "mimeType": body["type"] or "x-unknown"}
+    if "text" in body:
+        content["text"] = body["text"]
+    else:
+        content |= {"text": body["base64"], "encoding": "base64"}
+    if body["cut"]:
+        content["comment"] = "only the beginning"
+    location = next((v for n, v in response["headers"] if n.lower() == "location"), "")
+    version = f"HTTP/{response['version']}"
+    headers = response["headers"]
+    return _answer(response["status"], response["reason"], version, headers, content, location)
+
+
+def _answer(
+    status: int, text: str, version: str, headers: list[list[str]], content: Record, location: str
+) -> Record:
+    return {
+        "status": status,
+        "statusText": text,
+        "httpVersion": version,
+        "cookies": [],  # as above
+        "headers": _headers(headers),
+        "content": content,
+        "redirectURL": location,
+        "headersSize": -1,
+        "bodySize": -1,
+    }
+
+
+def _headers(headers: list[list[str]]) -> list[Record]:
+    return [{"name": name, "value": value} for name, value in headers]
+
+
+def _query(url: str) -> list[dict[str, Any]]:
+    try:
+        query = urlsplit(url).query
+    except ValueError:
+        return []
+    return [{"name": n, "value": v} for n, v in parse_qsl(query, keep_blank_values=True)]

@@ -1,0 +1,88 @@
+"""A run as one HTML page: searchable, each request with its exchange, assertions and waterfall.
+
+The page asks for nothing outside of it. What servers sent is text to the template, which escapes
+all values; besides, the page's policy allows no script and no style but its own, by their hashes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from base64 import b64encode
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from orgrest.model import OrgrestError
+from orgrest.runs.summary import reasons, title
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from orgrest.runs.record import Record
+
+_FOLDER = Path(__file__).parent
+_PHASES = (
+    ("resolve", "Resolve"),
+    ("connect", "Connect"),
+    ("tls", "TLS"),
+    ("wait", "First byte"),
+    ("download", "Download"),
+)
+
+
+def check() -> None:
+    """Raise OrgrestError where the page cannot be made."""
+    try:
+        import jinja2  # noqa: F401 - only to see
+    except ImportError:
+        reason = "--html needs a package: pip install 'scriptschema[report]'"
+        raise OrgrestError(reason) from None
+
+
+def pieces(run: Record, records: Iterable[Record]) -> Iterator[bytes]:
+    """Give the page, piece by piece."""
+    import jinja2
+
+    environment = jinja2.Environment(
+        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    environment.filters |= {"ms": _milliseconds, "pretty": _pretty}
+    environment.globals |= {"title": title, "reasons": reasons, "phases": phases}
+    style, script = ((_FOLDER / name).read_text("utf-8") for name in ("report.css", "report.js"))
+    template = environment.from_string((_FOLDER / "report.html.j2").read_text("utf-8"))
+    policy = f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(script)}"
+    values = {"run": run, "records": records, "style": style, "script": script, "policy": policy}
+    for piece in template.generate(values):
+        yield piece.encode("utf-8", "backslashreplace")
+
+
+def _hash(text: str) -> str:
+    return f"'sha256-{b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+def _milliseconds(seconds: float) -> str:
+    return f"{seconds * 1000:,.1f} ms"
+
+
+def _pretty(body: dict[str, Any]) -> str:
+    """Return the text of a body; JSON that is whole is laid out."""
+    text: str = body["text"]
+    if "json" in body["type"] and not body["cut"]:
+        try:
+            return json.dumps(json.loads(text), ensure_ascii=False, indent=2)
+        except (ValueError, RecursionError):
+            pass
+    return text
+
+
+def phases(timing: Record) -> list[Record]:
+    """Return the phases of an exchange as bars: where each begins and ends, in percent."""
+    spent = [(name, words, timing[name]) for name, words in _PHASES if timing[name] is not None]
+    total = sum(seconds for _, _, seconds in spent) or 1.0
+    found, at = [], 0.0
+    for name, words, seconds in spent:
+        left, width = 100 * at / total, max(100 * seconds / total, 0.3)
+        bar = {"left": round(min(left, 99.7), 2), "width": round(width, 2)}
+        found.append({"name": name, "words": words, "seconds": seconds, **bar})
+        at += seconds
+    return found

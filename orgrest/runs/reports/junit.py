@@ -1,0 +1,106 @@
+"""A run as JUnit's XML, which CI systems read: a suite for each document, a case for each request.
+
+Source: the schema that Jenkins publishes for it (`junit-10.xsd`), which most readers follow. All
+that failed in a request is in one `failure`, as many of them show the first one only.
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import groupby
+from typing import TYPE_CHECKING
+from xml.sax.saxutils import escape, quoteattr
+
+from orgrest.runs.summary import OUTCOMES, reasons, title
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from orgrest.runs.record import Record
+
+# What XML 1.0 does not allow anywhere.
+_FORBIDDEN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def pieces(run: Record, records: Iterable[Record]) -> Iterator[bytes]:
+    """Give the report, piece by piece."""
+    summary = run["summary"]
+    counts = {"tests": summary["requests"], **_counts(summary), "time": summary["duration"]}
+    yield b'<?xml version="1.0" encoding="UTF-8"?>\n'
+    yield f"<testsuites{_attributes(name='orgrest', **counts)}>\n".encode()
+    for _, found in groupby(records, key=lambda record: record["order"][0]):
+        yield _suite(list(found)).encode()
+    yield b"</testsuites>\n"
+
+
+def _suite(records: list[Record]) -> str:
+    first = records[0]
+    counts = {outcome: sum(one["outcome"] == outcome for one in records) for outcome in OUTCOMES}
+    head = _attributes(
+        name=_suite_name(first),
+        tests=len(records),
+        **_counts(counts),
+        time=round(sum(one["duration"] for one in records), 6),
+        timestamp=first["started"][:19],
+    )
+    return f"  <testsuite{head}>\n{''.join(map(_case, records))}  </testsuite>\n"
+
+
+def _suite_name(record: Record) -> str:
+    words = [record["file"]]
+    words += [f"row {record['row']}"] if record["row"] is not None else []
+    words += [f"turn {record['turn']}"] if record["turn"] > 1 else []
+    return ", ".join(words)
+
+
+def _counts(counts: Record) -> dict[str, int]:
+    return {"failures": counts["failed"], "errors": counts["error"], "skipped": counts["skipped"]}
+
+
+def _case(record: Record) -> str:
+    place = {"file": record["file"]} if record["line"] is None else _place(record)
+    head = _attributes(
+        name=title(record), classname=record["file"], time=record["duration"], **place
+    )
+    inside = _inside(record)
+    if not inside:
+        return f"    <testcase{head}/>\n"
+    return f"    <testcase{head}>\n{inside}    </testcase>\n"
+
+
+def _place(record: Record) -> dict[str, object]:
+    return {"file": record["file"], "line": record["line"]}
+
+
+def _inside(record: Record) -> str:
+    lines = list(reasons(record))
+    message = lines[0] if lines else ""
+    outcome = record["outcome"]
+    if outcome == "skipped":
+        return f"      <skipped{_attributes(message=message)}/>\n"
+    if outcome == "passed":
+        return ""
+    element = "failure" if outcome == "failed" else "error"
+    kind = "assertion" if outcome == "failed" else "request"
+    head = _attributes(message=message, type=kind)
+    text = _text("\n".join([*lines, "", *_lines(record)]))
+    return f"      <{element}{head}>{text}</{element}>\n"
+
+
+def _lines(record: Record) -> Iterator[str]:
+    for one in record["exchanges"]:
+        response = one["response"]
+        answer = "no answer" if response is None else f"{response['status']} {response['reason']}"
+        yield f"{one['request']['method']} {one['request']['url']}: {answer}"
+
+
+def _attributes(**given: object) -> str:
+    return "".join(f" {name}={_quoted(str(value))}" for name, value in given.items())
+
+
+def _quoted(text: str) -> str:
+    return quoteattr(_FORBIDDEN.sub("\ufffd", text))
+
+
+def _text(text: str) -> str:
+    return escape(_FORBIDDEN.sub("\ufffd", text), {"\r": "&#13;"})

@@ -1,0 +1,106 @@
+"""The records of a run on disk, a line of JSON each, as they come: `--jsonl`, or a temporary file.
+
+So a run of any length takes little memory, and one that was killed leaves what was done. Reports
+read the records in the order of the documents, in whatever order the jobs were done.
+
+The first line tells about the run (`{"format": 1, ...}`), the last one is its summary
+(`{"summary": ...}`); a line that is cut off, as by a power failure, is passed over.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from operator import itemgetter
+from typing import IO, TYPE_CHECKING, Self
+
+from orgrest.files import FileError
+from orgrest.model import OrgrestError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from orgrest.runs.record import Record
+
+FORMAT = 1
+
+
+class Spool:
+    """Records are added by any thread and read when all are there. Use it as a context manager."""
+
+    def __init__(self, path: Path | None, head: Record) -> None:
+        """Begin a new file, a temporary one without `path`. Raises FileError."""
+        self._lock = threading.Lock()
+        self._places: list[tuple[int, int, int]] = []
+        self._path = path
+        try:
+            self._stream = _temporary() if path is None else path.open("w+b", buffering=0)
+            self._end = 0
+            self.write({"format": FORMAT, **head})
+        except OSError as error:
+            raise FileError(f"cannot be written: {error.strerror}", file=str(path)) from None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stream.close()
+
+    def add(self, record: Record) -> None:
+        """Keep a record. Raises FileError where the disk is full."""
+        with self._lock:
+            unit, number = record["order"]
+            self._places.append((unit, number, self._end))
+            self.write(record)
+
+    def write(self, value: Record) -> None:
+        """Write a line that is no record. Raises FileError."""
+        line = encoded(value) + b"\n"
+        try:
+            self._stream.write(line)
+        except OSError as error:
+            raise FileError(f"cannot be written: {error.strerror}", file=str(self._path)) from None
+        self._end += len(line)
+
+    def records(self) -> Iterator[Record]:
+        """Read the records in order."""
+        for _, _, place in sorted(self._places):
+            self._stream.seek(place)
+            yield json.loads(self._stream.readline())
+        self._stream.seek(self._end)
+
+
+def encoded(value: Record) -> bytes:
+    """Return a value as JSON; a surrogate, which stands for a byte outside UTF-8, as an escape."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return text.encode("utf-8", "backslashreplace")
+
+
+def _temporary() -> IO[bytes]:
+    from tempfile import TemporaryFile
+
+    return TemporaryFile(buffering=0)
+
+
+def read(path: Path) -> tuple[Record, list[Record], Record]:
+    """Read what a run wrote, also one that was killed: its head, records in order, and its summary.
+
+    The summary is empty where the run did not come to its end. Raises OrgrestError.
+    """
+    from orgrest.files import read_bytes
+
+    found: list[Record] = []
+    for number, line in enumerate(read_bytes(path).split(b"\n"), 1):
+        try:
+            value = json.loads(line) if line.strip() else None
+        except (ValueError, RecursionError):
+            continue  # cut off
+        if isinstance(value, dict):
+            found.append(value)
+        elif value is not None:
+            raise OrgrestError("not a line of a run", file=str(path), line=number)
+    if not found or found[0].get("format") != FORMAT:
+        raise OrgrestError("this is no file of `orgrest test --jsonl`", file=str(path))
+    records = sorted((one for one in found if "order" in one), key=itemgetter("order"))
+    return found[0], records, next((one["summary"] for one in found if "summary" in one), {})

@@ -1,0 +1,123 @@
+"""What is told of each request while a run goes on, and the sums at its end."""
+
+from __future__ import annotations
+
+import time
+from array import array
+from typing import TYPE_CHECKING
+
+import attrs
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from orgrest.runs.record import Record
+
+OUTCOMES = ("passed", "failed", "error", "skipped")
+PERCENTILES = (50, 90, 95, 99)
+
+
+@attrs.frozen
+class Brief:
+    """A record in a few words: `title` names the request, `why` has the lines of a failure.
+
+    `unit` is the number of the document's run.
+    """
+
+    unit: int
+    place: str
+    title: str
+    part: str
+    outcome: str
+    status: int | None
+    duration: float
+    why: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, record: Record) -> Brief:
+        """Shorten a record."""
+        last = record["exchanges"][-1] if record["exchanges"] else None
+        response = last and last["response"]
+        return cls(
+            record["order"][0],
+            place(record),
+            title(record),
+            record["part"],
+            record["outcome"],
+            response["status"] if response else None,
+            record["duration"],
+            tuple(reasons(record)),
+        )
+
+
+def place(record: Record) -> str:
+    """Return where a request stands: file and line."""
+    return record["file"] if record["line"] is None else f"{record['file']}:{record['line']}"
+
+
+def title(record: Record) -> str:
+    """Return what a request is called: its name, else its method and URL; with turn and row."""
+    words = record["name"] or ""
+    if not words and record["exchanges"]:
+        request = record["exchanges"][-1]["request"]
+        words = f"{request['method']} {request['url']}"
+    words = words or "document"
+    if record["row"] is not None:
+        words += f" [row {record['row']}]"
+    return words if record["turn"] == 1 else f"{words} [turn {record['turn']}]"
+
+
+def reasons(record: Record) -> Iterable[str]:
+    """Yield why a request failed, or was skipped, a line each."""
+    if record["reason"]:
+        yield record["reason"]
+    for test in record["assertions"]:
+        if not test["passed"]:
+            yield f"{test['name']}: {test['reason']}" if test["reason"] else test["name"]
+            yield from (f"  {line}" for line in test["difference"][:20])
+    if record["outcome"] == "failed" and all(test["passed"] for test in record["assertions"]):
+        statuses = [one["response"]["status"] for one in record["exchanges"] if one["response"]]
+        yield f"the status is {', '.join(map(str, statuses))} (--fail)"
+
+
+@attrs.define
+class Summary:
+    """The sums of a run: how many requests came to which outcome, and how long they took."""
+
+    repeated: bool = False
+    counts: dict[str, int] = attrs.field(factory=lambda: dict.fromkeys(OUTCOMES, 0))
+    _began: float = attrs.field(factory=time.monotonic)
+    _times: dict[tuple[str, str], array[float]] = attrs.field(factory=dict)
+
+    def count(self, brief: Brief) -> None:
+        """Take in a request."""
+        self.counts[brief.outcome] += 1
+        if self.repeated and brief.outcome != "skipped":
+            key = brief.place, brief.title.partition(" [turn ")[0]
+            self._times.setdefault(key, array("d")).append(brief.duration)
+
+    @property
+    def held(self) -> bool:
+        """Whether nothing failed."""
+        return not (self.counts["failed"] or self.counts["error"])
+
+    def as_data(self) -> Record:
+        """Return the summary as reports have it."""
+        return {
+            "requests": sum(self.counts.values()),
+            **self.counts,
+            "duration": round(time.monotonic() - self._began, 3),
+            "percentiles": [
+                {"place": place, "title": title, **percentiles(times)}
+                for (place, title), times in self._times.items()
+            ],
+        }
+
+
+def percentiles(times: Iterable[float]) -> Record:
+    """Return the count, the least, greatest and middle of durations; by the nearest rank."""
+    ordered = sorted(times)
+    count = len(ordered)
+    ranks = {f"p{one}": ordered[max(0, -(-one * count // 100) - 1)] for one in PERCENTILES}
+    found = {"count": count, "min": ordered[0], **ranks, "max": ordered[-1]}
+    return {name: round(value, 6) for name, value in found.items()}

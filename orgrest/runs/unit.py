@@ -1,0 +1,205 @@
+"""A document run once, for one turn and row of data: its setup, its requests, its teardown."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import attrs
+
+from orgrest.evaluation.evaluate import Evaluation
+from orgrest.evaluation.items import Choice, Item
+from orgrest.evaluation.outcomes import EvaluationError, Options, Outcome
+from orgrest.evaluation.patience import Patience
+from orgrest.files import File, FileError, is_request_file, write_result
+from orgrest.http.variables import Scope
+from orgrest.runs import record
+from orgrest.runs.control import TEARDOWN
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from orgrest.evaluation.items import Part
+    from orgrest.runs.control import Control
+    from orgrest.runs.record import Record
+
+
+@attrs.frozen
+class Unit:
+    """A document in a run: the `turn` (from 1) of those that --repeat asks for, and its data."""
+
+    number: int
+    file: str
+    turn: int = 1
+    row: int | None = None
+    data: Mapping[str, str] = attrs.field(factory=dict)
+
+    @property
+    def place(self) -> Record:
+        """What each record of it begins with."""
+        return {"file": self.file, "turn": self.turn, "row": self.row}
+
+
+@attrs.frozen
+class Settings:
+    """How documents are run.
+
+    `fail` counts a status of 400 and above as a failure; with `bail` the first failure ends the
+    run; with `write`, results go into the documents.
+    """
+
+    options: Options = attrs.field(factory=Options)
+    choice: Choice = attrs.field(factory=Choice)
+    variables: Mapping[str, str] = attrs.field(factory=dict)
+    env_file: Mapping[str, str] = attrs.field(factory=dict)
+    environments: tuple[str, ...] = ()
+    seed: int | None = None
+    allow_read: tuple[Path, ...] = ()
+    retries: int = 0
+    retry_delay: float = 1.0
+    fail: bool = False
+    bail: bool = False
+    write: bool = False
+
+
+class Opened:
+    """A document that was read and planned, whose items are sent one by one."""
+
+    def __init__(self, unit: Unit, settings: Settings, control: Control) -> None:
+        """Read the document. Raises FileError, and EvaluationError where it cannot be planned."""
+        self._unit = unit
+        self._settings = settings
+        self._control = control
+        self._count = 0
+        self.patience = Patience(
+            settings.retries, settings.retry_delay, control.deadline, control.sleep
+        )
+        path = Path(unit.file)
+        self._file = File.read(path)
+        self._plain = is_request_file(path)
+        if settings.write and not self._plain:
+            self._file.check_writable()
+        self.evaluation = Evaluation(
+            self._file.text,
+            file=unit.file,
+            scope=Scope.of_user(
+                unit.file,
+                path.resolve().parent,
+                allow_read=settings.allow_read,
+                env_file=settings.env_file,
+                overrides={**unit.data, **settings.variables},
+                environments=settings.environments,
+                seed=settings.seed,
+            ),
+            client=control.client,
+            options=attrs.evolve(settings.options, patience=self.patience),
+            plain=self._plain,
+            write=write_result if settings.write else None,
+        )
+        self.evaluation.plan()
+
+    def items(self, part: Part) -> list[Item]:
+        """Return what is sent in a part of the run."""
+        return self._settings.choice.of(self.evaluation.items, part)
+
+    def problems(self) -> Iterator[Record]:
+        """Give the failures that concern the whole document."""
+        for outcome in self.evaluation.problems():
+            item = Item(outcome.line, None, frozenset(), None)
+            yield self._record(outcome, item, time.time(), 0.0)
+
+    def send(self, item: Item) -> Iterator[Record]:
+        """Send an item, and give the record of each request that was sent for it."""
+        client = self._control.client
+        if item.part == "teardown":
+            client = self._control.late_client()
+        outcomes = self.evaluation.evaluate(item, client=client)
+        while True:
+            began, start = time.time(), time.monotonic()
+            outcome = next(outcomes, None)
+            if outcome is None:
+                return
+            yield self._record(outcome, item, began, time.monotonic() - start)
+
+    def skip(self, item: Item, why: str) -> Record:
+        """Give the record of an item that is not sent."""
+        found = record.without_request(self._numbered(), "skipped", why, item.line)
+        return {**found, "name": item.name, "part": item.part, "tags": sorted(item.tags)}
+
+    def close(self) -> None:
+        """End what was started, and keep the results where that is asked for. Raises FileError."""
+        self.evaluation.close()
+        if self._settings.write and not self._plain:
+            self._file.save(self.evaluation.text)
+
+    def _record(self, outcome: Outcome, item: Item, began: float, took: float) -> Record:
+        place = self._numbered()
+        return record.of_outcome(outcome, item, place, began, took, fail=self._settings.fail)
+
+    def _numbered(self) -> Record:
+        self._count += 1
+        return {"order": [self._unit.number, self._count], **self._unit.place}
+
+
+def run(
+    unit: Unit, settings: Settings, control: Control, keep: Callable[[Record], None]
+) -> str | None:
+    """Run a document, and `keep` what became of each request; return why it cannot be read.
+
+    Whatever ends it, its teardown is sent, once its setup has begun.
+    """
+    place = {"order": [unit.number, 0], **unit.place}
+    if control.over:
+        keep(record.without_request(place, "skipped", control.why))
+        return None
+    try:
+        opened = Opened(unit, settings, control)
+    except (FileError, EvaluationError) as error:
+        keep(record.without_request(place, "error", error.reason, error.line))
+        return str(error)
+    try:
+        _send_all(opened, settings, control, keep)
+    finally:
+        try:
+            opened.close()
+        except FileError as error:
+            late = {"order": [unit.number, 10**9], **unit.place}
+            keep(record.without_request(late, "error", error.reason))
+    return None
+
+
+def _send_all(
+    opened: Opened, settings: Settings, control: Control, keep: Callable[[Record], None]
+) -> None:
+    def kept(found: Record) -> bool:
+        keep(found)
+        failed = found["outcome"] in ("failed", "error")
+        if failed and settings.bail:
+            control.stop("a request failed before (--bail)")
+        return not failed
+
+    whole = [kept(found) for found in opened.problems()]
+    requests = opened.items("request")
+    if not (requests or whole):
+        return  # what is left of it has nothing to set up
+    ready = True
+    try:
+        for item in opened.items("setup"):
+            if not ready or control.over:
+                keep(opened.skip(item, control.why or "the setup failed"))
+            else:
+                ready = False not in [kept(found) for found in opened.send(item)]
+        for item in requests:
+            if not ready or control.over:
+                keep(opened.skip(item, control.why or "the setup failed"))
+            else:
+                for found in opened.send(item):
+                    kept(found)
+    finally:
+        if control.over:
+            opened.patience.deadline = time.monotonic() + TEARDOWN
+            opened.patience.sleep = Patience().sleep
+        for item in opened.items("teardown"):
+            for found in opened.send(item):
+                kept(found)

@@ -1,0 +1,36 @@
+"""Waiting for a service before a run begins (`--wait-for`)."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from orgrest.model import OrgrestError, Request, TransportError
+
+if TYPE_CHECKING:
+    from orgrest.http.transport import Client
+
+PAUSE = 0.2
+"""Seconds between two attempts."""
+_ATTEMPT = 5.0
+
+
+def wait_for(url: str, client: Client, seconds: float) -> None:
+    """Wait until a URL answers with a status below 500. Raises OrgrestError where it never does."""
+    end = time.monotonic() + seconds
+    if "://" not in url:
+        url = f"http://{url}"
+    while True:
+        left = end - time.monotonic()
+        try:
+            response = client.send(
+                Request("GET", url), follow=False, timeout=max(0.05, min(left, _ATTEMPT))
+            )
+            if response.status < 500:
+                return
+            why = f"its status is {response.status}"
+        except TransportError as error:
+            why = error.reason
+        if time.monotonic() + PAUSE >= end:
+            raise OrgrestError(f"{url} does not answer within {seconds:g} s: {why}")
+        time.sleep(PAUSE)
