@@ -16,6 +16,8 @@ from benchmarks.timing import Times, clock, in_turns, memory, noise, table, verd
 from scriptschema import wire
 from scriptschema.base import Message, walk
 from scriptschema.files import delimited
+from scriptschema.fuzzing.mutate import Mutator
+from scriptschema.generation.choices import RandomChoices
 from scriptschema.generation.trees import generate
 from scriptschema.messages import (
     Expr,
@@ -106,16 +108,61 @@ def main(smoke: bool) -> None:
     )  # fmt: skip
     verdict("memory a node, part of plain pure-protobuf's", ours / theirs, 1, least=False)
     print()
+    mutated(trees, rounds)
+
+
+def mutated(trees: Sequence[ModuleSet], rounds: int) -> None:
+    """Print the same of trees after 50 mutations, which hold larger and negative integers."""
+    choices = RandomChoices(1)
+    mutants = []
+    for tree in trees[:60]:
+        mutator = Mutator(donors=trees[:5], max_depth=60, programs=False)
+        for _ in range(50):
+            tree = mutator.mutate(tree, choices).tree
+        mutants.append(in_utf8(tree))
+    nodes = sum(1 for tree in mutants for _ in walk(tree))
+    data = [wire.encode(tree) for tree in mutants]
+    loads = plain.CLASSES["ModuleSet"].loads
+    twins = [plain.from_message(tree) for tree in mutants]
+    assert [bytes(twin) for twin in twins] == data
+    times = {
+        "encode": in_turns(
+            {
+                "scriptschema": lambda: clock(lambda: [wire.encode(tree) for tree in mutants]),
+                "plain pure-protobuf": lambda: clock(lambda: [bytes(twin) for twin in twins]),
+            },
+            rounds,
+        ),
+        "decode": in_turns(
+            {
+                "scriptschema": lambda: clock(lambda: [wire.decode(ModuleSet, i) for i in data]),
+                "plain pure-protobuf": lambda: clock(lambda: [loads(item) for item in data]),
+            },
+            rounds,
+        ),
+    }
+    for (title, taken), least in zip(times.items(), (9, 10), strict=True):
+        speed_table(f"{title} mutated trees", taken, nodes, sum(map(len, data)))
+        ratio = taken["plain pure-protobuf"].best / taken["scriptschema"].best
+        verdict(f"{title}, times as fast as plain pure-protobuf", ratio, least, least=True)
+    noise(*times.values())
+    print()
 
 
 def corpus_tree(seed: int, size: int) -> ModuleSet:
     """A random tree that plain pure-protobuf can hold: in UTF-8, and not very deep."""
-    tree = generate(seed=seed, size=size, max_depth=60)
+    return in_utf8(generate(seed=seed, size=size, max_depth=60))
+
+
+def in_utf8(tree: ModuleSet) -> ModuleSet:
+    """Return the tree itself, its strings made such that plain pure-protobuf can hold them."""
     for node, _ in walk(tree):
         for name, field in node.FIELDS.items():
             if field.type is str:
-                text = getattr(node, name).encode("utf-8", "surrogateescape")
-                setattr(node, name, text.decode("utf-8", "replace"))
+                text = getattr(node, name)
+                if text is not None:
+                    text = text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+                    setattr(node, name, text)
     return tree
 
 

@@ -134,6 +134,11 @@ def _read_size(b: bytes, p: int) -> tuple[int, int]:
 def _read_int32(b: bytes, p: int) -> tuple[int, int]:
     """Go on with an int32 whose first byte, at `p - 1`, says that more follow."""
     n = b[p - 1] & 127 | (b[p] & 127) << 7
+    if b[p] < 128:
+        return n, p + 1
+    if b[p + 4 : p + 9] == _SIGN and b[p + 1] & b[p + 2] & b[p + 3] > 127:
+        n |= (b[p + 1] & 127) << 14 | (b[p + 2] & 127) << 21 | (b[p + 3] & 127) << 28
+        return int32(n), p + 9
     shift = 7
     while b[p] > 127:
         p += 1
@@ -142,6 +147,10 @@ def _read_int32(b: bytes, p: int) -> tuple[int, int]:
             raise Unusual
         n |= (b[p] & 127) << shift
     return int32(n), p + 1
+
+
+_SIGN = b"\xff\xff\xff\xff\x01"
+"""How the ten bytes of a negative int32 end."""
 
 
 def _encoder_source(cls: type[Message]) -> str:
@@ -159,11 +168,11 @@ def _encoder_source(cls: type[Message]) -> str:
             "v = m.alternative",
             "if v is None:",
             "    return 0",
-            f"write, prefixes = choices_{name}[m.which]",
+            f"write, prefixes, k = choices_{name}[m.which]",
             "n = write(v, put, depth - 1)",
             "if n < 128:",
             "    put(prefixes[n])",
-            "    return n + len(prefixes[n])",
+            "    return n + k",
             "v = put_prefix(prefixes, n, put)",
             "return n + v",
         ]
@@ -194,6 +203,7 @@ def _encoder_source(cls: type[Message]) -> str:
 def _write_value_lines(field: FieldInfo) -> list[str]:
     """Put the value `v` of the field with what stands before it, and add to `size`."""
     variable = f"{field.message}_{field.name}"
+    length = len(tag_bytes(field)) + 1
     if field.is_message or field.type is str:
         write = f"n = encode_{field.type.__name__}(v, put, depth - 1)"
         if field.type is str:
@@ -201,9 +211,8 @@ def _write_value_lines(field: FieldInfo) -> list[str]:
         return [
             write,
             "if n < 128:",
-            f"    v = {variable}[n]",
-            "    put(v)",
-            "    size += n + len(v)",
+            f"    put({variable}[n])",
+            f"    size += n + {length}",
             "else:",
             f"    size += n + put_prefix({variable}, n, put)",
         ]
@@ -211,18 +220,22 @@ def _write_value_lines(field: FieldInfo) -> list[str]:
         return [
             "if 0 <= v < 128:",
             f"    put({variable}[v])",
-            "    size += 2",
+            f"    size += {length}",
             "else:",
-            f"    v = {variable}[0][:1] + varint_bytes(v)",
+            "    v = varint_bytes(v)",
             "    put(v)",
-            "    size += len(v)",
+            f"    put({tag_bytes(field)!r})",
+            f"    size += {length - 1} + len(v)",
         ]
-    return [f"put({variable}[v])", "size += 2"]
+    return [f"put({variable}[v])", f"size += {length}"]
 
 
 def _put_prefix(prefixes: tuple[bytes, ...], n: int, put: Callable[[bytes], None]) -> int:
     """Put the tag that `prefixes` have and the length `n`; return how many bytes these are."""
-    prefix = prefixes[0][:-1] + varint_bytes(n)
+    if n < 16384:
+        prefix = prefixes[0][:-1] + bytes((n & 127 | 128, n >> 7))
+    else:
+        prefix = prefixes[0][:-1] + varint_bytes(n)
     put(prefix)
     return len(prefix)
 
@@ -268,7 +281,11 @@ def encoders() -> dict[type, Callable[[Message, Callable[[bytes], None], int], i
     functions = {cls: scope[f"encode_{name}"] for name, cls in MESSAGES.items()}
     for name, cls in MESSAGES.items():
         scope[f"choices_{name}"] = _is_choice(cls) and {
-            field.name: (functions[field.type], scope[f"{name}_{field.name}"])
+            field.name: (
+                functions[field.type],
+                scope[f"{name}_{field.name}"],
+                len(tag_bytes(field)) + 1,
+            )
             for field in cls.FIELDS.values()
         }
     return functions

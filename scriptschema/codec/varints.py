@@ -32,6 +32,8 @@ def tag_bytes(field: FieldInfo) -> bytes:
 
 def varint_bytes(value: int) -> bytes:
     """The integer as a varint; a negative one takes ten bytes."""
+    if 0 <= value < 16384:
+        return bytes((value & 127 | 128, value >> 7) if value > 127 else (value,))
     value &= 0xFFFFFFFFFFFFFFFF
     out = bytearray()
     while value > 127:

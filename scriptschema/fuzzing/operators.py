@@ -467,8 +467,10 @@ def _setting(name: str, value: Any) -> Callable[[Any], None]:
 # The table
 
 _PARTS: Final = (Expr, Stat, Type)
-_ITEMS: Final = tuple(
-    {f.type for cls in MESSAGES.values() for f in cls.FIELDS.values() if f.rule == "repeated"}
+_ITEMS: Final = tuple(  # not from a set, whose order is another in each process
+    dict.fromkeys(
+        f.type for cls in MESSAGES.values() for f in cls.FIELDS.values() if f.rule == "repeated"
+    )
 )
 _LISTS: Final = tuple(
     cls for cls in MESSAGES.values() if any(f.rule == "repeated" for f in cls.FIELDS.values())

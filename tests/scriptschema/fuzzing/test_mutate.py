@@ -1,5 +1,9 @@
 """Mutants: valid, of few changes, of balanced size, the same from the same choices."""
 
+import os
+import subprocess
+import sys
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -52,6 +56,38 @@ def test_the_same_choices_give_the_same_mutant(seed: int, data: bytes) -> None:
     mutant = mutate(tree, BytesChoices(data))
     assert mutant == mutate(tree, BytesChoices(data))
     assert check(mutant) == []
+
+
+def test_a_seed_gives_the_same_mutants_in_every_process() -> None:
+    found = set()
+    for number in (0, 7, 60):
+        # Other hashes of strings, and other addresses, which are the hashes of classes.
+        code = f"shifted = [type('Shift', (), {{}}) for _ in range({number})]\n{_MUTANTS}"
+        done = subprocess.run(
+            [sys.executable, "-c", code],
+            env={**os.environ, "PYTHONHASHSEED": str(number)},
+            capture_output=True,
+            check=True,
+        )
+        found.add(done.stdout)
+    assert len(found) == 1
+
+
+_MUTANTS = """
+import hashlib
+from scriptschema import wire
+from scriptschema.fuzzing.mutate import Mutator
+from scriptschema.generation.choices import RandomChoices
+from scriptschema.generation.trees import generate
+donors = [generate(seed=seed, size=100) for seed in range(3)]
+tree, choices, digest = donors[0], RandomChoices(1), hashlib.sha256()
+for programs in (False, True):
+    mutator = Mutator(donors=donors, size=100, programs=programs)
+    for _ in range(30):
+        tree = mutator.mutate(tree, choices).tree
+        digest.update(wire.encode(tree))
+print(digest.hexdigest())
+"""
 
 
 @pytest.mark.parametrize("programs", [True, False])
