@@ -64,6 +64,11 @@ MessageT = TypeVar("MessageT", bound=Message)
 _CHUNK_SIZE: Final = 12
 _CHUNK: Final = st.binary(min_size=_CHUNK_SIZE, max_size=_CHUNK_SIZE)
 _INT32: Final = st.integers(INT32_MIN, INT32_MAX)
+
+# What integers beyond the small ones go up, or down, to; and what is drawn for that: mostly more,
+# which makes it the limit, and shrinks below it.
+_LIMITS: Final = (INT32_MAX, INT32_MIN) * 5 + INTEGERS * 2
+_MAGNITUDE: Final = st.integers(0, 2**100)
 # Strings are drawn as bytes: characters would cost Hypothesis a second in the first example of a
 # fresh project, which its health check takes for a slow strategy.
 _STRING: Final = st.binary(max_size=20)
@@ -107,11 +112,12 @@ class _DrawnChoices(BytesChoices):
 
     def int32(self) -> int:
         value = self._byte()
-        if value < 224:
+        large = value - 256 + len(_LIMITS)
+        if large < 0:
             return value % SMALL
-        if value < 254:
-            return INTEGERS[(value - 224) % len(INTEGERS)]
-        return self.draw(_INT32)
+        limit = _LIMITS[large]
+        magnitude = min(self.draw(_MAGNITUDE), abs(limit))
+        return magnitude if limit > 0 else -magnitude
 
     def string(self) -> str:
         value = self._byte()

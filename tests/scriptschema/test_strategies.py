@@ -154,6 +154,16 @@ SMALLEST = {
         holds(ExprConstantNumber, lambda node: node.val < 0),
         Expr(number=ExprConstantNumber(val=-1)),
     ),
+    "a number above 1000": (
+        strategies.exprs(),
+        holds(ExprConstantNumber, lambda node: node.val > 1000),
+        Expr(number=ExprConstantNumber(val=1001)),
+    ),
+    "a number below -70000": (
+        strategies.exprs(),
+        holds(ExprConstantNumber, lambda node: node.val < -70000),
+        Expr(number=ExprConstantNumber(val=-70001)),
+    ),
 }
 
 
@@ -170,13 +180,15 @@ def test_examples_shrink_to_the_smallest_tree(name: str) -> None:
 
 # Seeds with which it once stopped early: at blocks with statements that could not be taken out,
 # since what follows one meant another tree with a larger budget; at a byte that could not become
-# a character.
+# a character; at a number that stood for itself.
 @pytest.mark.parametrize(
     ("name", "seed"),
     [
         ("two returns", 0),
         ("two returns", 4),
         *(("a string that is not ASCII", n) for n in range(10)),
+        *(("a number above 1000", n) for n in range(3)),
+        *(("a number below -70000", n) for n in range(3)),
     ],
 )
 def test_where_the_search_starts_does_not_change_the_smallest_tree(name: str, seed: int) -> None:
