@@ -62,7 +62,6 @@ def curl(
             text,
             file=str(path),
             scope=Scope.of_user(
-                str(path),
                 path.resolve().parent,
                 env_file=read_env_files(env_file),
                 overrides=variables,

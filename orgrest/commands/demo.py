@@ -71,7 +71,7 @@ def run(path: Path | None, say: Callable[[str], None]) -> bool:
         evaluation = Evaluation(
             tour(port),
             file=str(path),
-            scope=Scope(file=str(path), directory=folder, environ=os.environ),
+            scope=Scope(directory=folder, environ=os.environ),
             client=client,
             options=Options(),
         )

@@ -83,7 +83,7 @@ def babel() -> None:
         tuple(map(str, call["results"])),
         dict.fromkeys([*call["values"], *call["literal"]], ""),
     )
-    scope = Scope.of_user(call["file"], Path(call["directory"]))
+    scope = Scope.of_user(Path(call["directory"]))
     try:
         with Client() as client:
             reply = evaluation.evaluate(

@@ -264,10 +264,10 @@ def _list_environments(paths: list[str]) -> int:
     status = 0
     for given in paths:
         folder = Path() if given == "-" else Path(given).resolve().parent
-        try:
-            for name in environments.find(folder).names:
-                click.echo(f"{given}: {name}" if len(paths) > 1 else name)
-        except OrgrestError as error:
-            complain(str(error))
+        found = environments.find(folder)
+        for name in found.names:
+            click.echo(f"{given}: {name}" if len(paths) > 1 else name)
+        for broken in found.broken:
+            complain(str(broken.error))
             status = 2
     return status

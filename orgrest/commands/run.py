@@ -104,7 +104,6 @@ def _evaluate(source: _Read, settings: Settings, client: Client | None) -> int:
         source.text,
         file=source.name,
         scope=Scope.of_user(
-            source.name,
             source.folder,
             allow_read=settings.allow_read,
             env_file=settings.env_file,

@@ -50,7 +50,7 @@ class Analysis:
         self.kind = kind
         self._make_scope = scope
         start = scope()
-        self.chosen = tuple(start.chosen)
+        self.chosen = tuple(start.environment.chosen)
         self.remembered = start.captured
         self.secrets = start.secrets
         self._folder = start.directory
@@ -124,7 +124,7 @@ class Analysis:
     def new_scope(self) -> variables.Scope:
         """Return a scope of the document, in which its requests are known by name."""
         scope = self._make_scope()
-        scope.name_requests(self.named, lambda _: None)
+        scope.exchanges.name_requests(self.named, lambda _: None)
         return scope
 
     @property

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from orgrest.editor.analysis import Analysis
     from orgrest.editor.names import Names, Occurrence
     from orgrest.editor.parts import Part
+    from orgrest.http.variables.environment import Environment
 
 _STATUS = re.compile(r"\bHTTP/[\d.]+[ \t]+(\d{3})\b")
 _MEDIA_TYPE = re.compile(r"[\w.+*-]+/[\w.+*-]+")
@@ -125,7 +126,7 @@ def _variable(analysis: Analysis, names: Names, part: Part, one: Occurrence) -> 
         f"{how[place.role]} in line {number}" for place, number in zip(places, numbers, strict=True)
     )
     if not places and request is not None and not part.restclient:
-        lines += _of_environment(analysis.scope_of(part, request), one.name)
+        lines += _of_environment(analysis.scope_of(part, request).environment, one.name)
     return "\n\n".join(lines)
 
 
@@ -137,14 +138,14 @@ def _of_request(analysis: Analysis, names: Names, one: Occurrence) -> Iterator[s
         yield f"request, named in line {analysis.text.count(chr(10), 0, place.span.start) + 1}"
 
 
-def _of_environment(scope: variables.Scope, name: str) -> Iterator[str]:
+def _of_environment(environment: Environment, name: str) -> Iterator[str]:
     """Tell which environment and which file give a variable."""
     try:
-        setting = scope.setting(name)
+        setting = environment.setting(name)
         if setting is not None:
-            chosen = ", ".join(scope.chosen) or "every environment"
+            chosen = ", ".join(environment.chosen) or "every environment"
             yield f"of {chosen}, in {setting.file.name}"
-        elif found := scope.environments_with(name):
+        elif found := environment.others_with(name):
             yield f"the environment {' or '.join(found)} has it"
     except OrgrestError as error:
         yield str(error)

@@ -78,7 +78,7 @@ class Evaluation:
         self._options = options
         self._sender = Sender(client, cookies, options)
         if client is not None:
-            scope.obtain_tokens(partial(self._sender.token, client))
+            scope.access.obtain_with(partial(self._sender.token, client))
         self._answers = Answers()
         self._waiting: list[Task | Outcome] = []
         self._file: _File

@@ -124,12 +124,13 @@ class Hooks:
 
         code, offset = _code(script, scope)
         known = {name: _value(text) for name, text in scope.captured.items()}
+        environment = scope.environment.values()
         context = scripts.Context(
             variables=known,
             globals_=self.globals,
-            environment=scope.environment_values,
+            environment=environment,
             file={d.name: d.value.text for d in parsed.definitions},
-            environment_selected=bool(scope.environment_values),
+            environment_selected=bool(environment),
         )
         try:
             result = self._started().run(code, script.host, context, request, response)

@@ -74,7 +74,7 @@ class OrgFile:
         """Choose what is evaluated, and tell how many blocks that are. Raises EvaluationError."""
         chosen = self._selection.blocks()
         if stores := self.reader.verb.stores:
-            self._scope.name_requests(stores, self._fetch)
+            self._scope.exchanges.name_requests(stores, self._fetch)
         self.draft.follow(chosen)
         everywhere = {
             tag

@@ -200,7 +200,7 @@ class RequestFile:
             self._take(document, own=True)
         except OrgrestError as error:
             self._problems.append(error)
-        self._scope.name_requests(self._named, self._fetch)
+        self._scope.exchanges.name_requests(self._named, self._fetch)
         if not (options.lines or options.names):
             self.notices = tuple(f"line {one.line}: {one.reason}" for one in document.notices)
             self._problems += [one for one in document.problems if options.is_above(one.line)]

@@ -15,6 +15,7 @@ further down in this table counts, then the nearer folder, then the environment 
 their name says so (`..._TOKEN`, `PASSWORD` ...). No value is looked through for variables here; the
 documents' own rules do that.
 
+A file that is broken matters to what might have stood in it, and to nothing else.
 Files are data: none is run, none may be larger than `LARGEST`, and folders are looked into, not
 walked. JavaScript configurations of httpyac are not read.
 """
@@ -23,7 +24,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -34,6 +36,9 @@ from orgrest.model import OrgrestError
 LARGEST: Final = 2**20
 """How many bytes an environment file may have."""
 SHARED: Final = "$shared"
+_MOST_LOOKED_THROUGH = 16 * LARGEST  # bytes of a file that is too large, or no JSON
+_MOST_KNOWN = 10_000  # folders of which is remembered what was found
+_TICK = 100_000_000  # ns; the clocks of file systems are coarser than those of processes
 _HIGHEST = 40  # how many folders up a project's may be
 _PROJECT = (".git", ".hg", ".idea", ".vscode", ".httpyac.json", "httpyac.config.json")
 _SECRET_NAME = re.compile(
@@ -45,6 +50,7 @@ _CERTIFICATES = (
     (".httpyac.json", "clientCertificates"),
     ("httpyac.config.json", "clientCertificates"),
 )
+_Stamp = tuple[int, int, int, int]
 _DOTENV = re.compile(r"(?P<before>.+)\.env|\.env(?:\.(?P<behind>.+))?")
 
 
@@ -58,17 +64,30 @@ class Setting:
 
 
 @attrs.frozen
+class Broken:
+    """A file that cannot be read, or is not what it should be, and what is wrong with it."""
+
+    file: Path
+    error: OrgrestError
+
+
+@attrs.frozen
 class Environments:
     """What the files around a document give: for each environment its variables.
 
     `by_name` has the key `SHARED` for what every environment has. `project` is the folder up to
     which was looked. `certificates` are the settings about client certificates, by host, the nearer
-    folder first, each with the folder where its paths start.
+    folder first, each with the folder where its paths start. Files of the `broken` ones may have
+    variables, those of `unread` settings of certificates; `certain` files count more than each that
+    is broken.
     """
 
     by_name: Mapping[str, Mapping[str, Setting]]
     project: Path
     certificates: Sequence[tuple[Mapping[str, object], Path]] = ()
+    broken: Sequence[Broken] = ()
+    unread: Sequence[Broken] = ()
+    certain: frozenset[Path] = frozenset()
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -83,24 +102,78 @@ class Environments:
         variables = dict(self.by_name.get(SHARED, {}))
         for name in names:
             if name not in self.by_name or name == SHARED:
+                self.check()
                 known = ", ".join(self.names) or "none: no environment file is beside the document"
                 raise OrgrestError(f"there is no environment {name}; there are {known}")
             variables.update(self.by_name[name])
         return variables
 
+    def check(self) -> None:
+        """Raise the OrgrestError of a file that is broken."""
+        for one in self.broken:
+            raise one.error.with_traceback(None)
+
 
 def find(folder: Path) -> Environments:
     """Look for the environments of a document in `folder`.
 
-    Raises OrgrestError for a file that cannot be read or is not what it should be.
+    What is wrong with a file is told in the result, for those who need the file. Files that are as
+    they were are not read again.
     """
-    folders = _folders(folder.resolve())
+    folder = folder.resolve()
+    known = _found.get(folder)
+    if known is None or any(_stamp(path) != stamp for path, stamp in known[1]):
+        began = time.time_ns()
+        folders = _folders(folder)
+        looked_at = [(path, _stamp(path)) for path in _looked_at(folders)]
+        known = _look(folders), looked_at
+        if len(_found) >= _MOST_KNOWN:
+            _found.clear()
+        # What was changed a moment ago may change again within one tick of the file system's clock.
+        if all(stamp is None or stamp[0] < began - _TICK for _, stamp in looked_at):
+            _found[folder] = known
+    return known[0]
+
+
+_found: dict[Path, tuple[Environments, list[tuple[Path, _Stamp | None]]]] = {}
+
+
+def _stamp(path: Path) -> _Stamp | None:
+    """Return what changes when a file or the list of a folder does; None where there is none."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino
+
+
+def _looked_at(folders: Sequence[Path]) -> Iterator[Path]:
+    """Give the folders and files on which the environments hang."""
+    for folder in folders:
+        yield folder
+        yield folder / "env"
+        for kind in _KINDS:
+            yield from kind.files(folder)
+
+
+def _look(folders: Sequence[Path]) -> Environments:
     found: dict[str, dict[str, Setting]] = {}
+    broken: list[Broken] = []
+    certain: set[Path] = set()
     for kind in _KINDS:
         for place in reversed(folders):  # the nearer folder last: it counts
-            for name, variables in kind(place):
-                _update(found.setdefault(name, {}), variables)
-    return Environments(found, folders[-1], _certificates(folders))
+            for file in kind.files(place):
+                try:
+                    given = list(kind.read(file))
+                except OrgrestError as error:
+                    broken.append(Broken(file, error))
+                    certain.clear()
+                    continue
+                certain.add(file)
+                for name, variables in given:
+                    _update(found.setdefault(name, {}), variables)
+    certificates, unread = _certificates(folders)
+    return Environments(found, folders[-1], certificates, broken, unread, frozenset(certain))
 
 
 def _update(known: dict[str, Setting], new: Mapping[str, Setting]) -> None:
@@ -119,14 +192,30 @@ def _merged(old: Any, new: Any) -> Any:
     return old | {name: _merged(old.get(name), value) for name, value in new.items()}
 
 
-def _certificates(folders: Sequence[Path]) -> list[tuple[Mapping[str, object], Path]]:
+def _certificates(
+    folders: Sequence[Path],
+) -> tuple[list[tuple[Mapping[str, object], Path]], list[Broken]]:
     found: list[tuple[Mapping[str, object], Path]] = []
+    unread: list[Broken] = []
     for folder in folders:
         for file, key in _CERTIFICATES:
-            given = _json(folder / file, comments=True).get(key)
+            try:
+                given = _json(folder / file, comments=True).get(key)
+            except OrgrestError as error:
+                unread.append(Broken(folder / file, error))
+                continue
             if isinstance(given, dict):
                 found.append((given, folder))
-    return found
+    return found, unread
+
+
+def mentions(file: Path, word: str) -> bool:
+    """Tell whether a broken file may have something about a word: it is in its text, if any."""
+    try:
+        with file.open("rb") as stream:
+            return word.encode() in stream.read(_MOST_LOOKED_THROUGH)
+    except OSError:
+        return True
 
 
 def dotenv_beside(folder: Path) -> dict[str, str]:
@@ -147,41 +236,50 @@ def _folders(folder: Path) -> list[Path]:
 _Found = Iterator[tuple[str, Mapping[str, Setting]]]
 
 
-def _vscode(folder: Path) -> _Found:
-    file = folder / ".vscode" / "settings.json"
+@attrs.frozen
+class _Kind:
+    """Files of one kind: which ones a folder has, and how one is read."""
+
+    files: Callable[[Path], Iterable[Path]]
+    read: Callable[[Path], _Found]
+
+
+def _vscode(file: Path) -> _Found:
     settings = _json(file, comments=True)
-    yield from _environments(settings.get("rest-client.environmentVariables", {}), file)
+    return _environments(settings.get("rest-client.environmentVariables", {}), file)
 
 
-def _httpyac(folder: Path) -> _Found:
-    for name in (".httpyac.json", "httpyac.config.json"):
-        settings = _json(folder / name, comments=True)
-        yield from _environments(settings.get("environments", {}), folder / name)
+def _httpyac(file: Path) -> _Found:
+    return _environments(_json(file, comments=True).get("environments", {}), file)
 
 
-def _jetbrains(folder: Path) -> _Found:
-    file = folder / "http-client.env.json"
-    yield from _environments(_json(file), file)
-
-
-def _jetbrains_private(folder: Path) -> _Found:
-    file = folder / "http-client.private.env.json"
-    yield from _environments(_json(file), file, secret=True)
-
-
-def _dotenvs(folder: Path) -> _Found:
+def _dotenv_files(folder: Path) -> Iterator[Path]:
     for place in (folder, folder / "env"):
         try:
-            files = sorted(file for file in place.iterdir() if _DOTENV.fullmatch(file.name))
+            yield from sorted(file for file in place.iterdir() if _DOTENV.fullmatch(file.name))
         except OSError:
             continue  # no such folder, or not ours to look into
-        for file in files:
-            match = _DOTENV.fullmatch(file.name)
-            name = match and (match["before"] or match["behind"])
-            yield name or SHARED, _dotenv(file)
 
 
-_KINDS: Final = (_vscode, _httpyac, _dotenvs, _jetbrains, _jetbrains_private)
+def _dotenv_environment(file: Path) -> _Found:
+    match = _DOTENV.fullmatch(file.name)
+    yield (match and (match["before"] or match["behind"])) or SHARED, _dotenv(file)
+
+
+def _named(*names: str) -> Callable[[Path], Iterable[Path]]:
+    return lambda folder: [folder / name for name in names]
+
+
+_KINDS: Final = (
+    _Kind(_named(".vscode/settings.json"), _vscode),
+    _Kind(_named(".httpyac.json", "httpyac.config.json"), _httpyac),
+    _Kind(_dotenv_files, _dotenv_environment),
+    _Kind(_named("http-client.env.json"), lambda file: _environments(_json(file), file)),
+    _Kind(
+        _named("http-client.private.env.json"),
+        lambda file: _environments(_json(file), file, secret=True),
+    ),
+)
 
 
 def _environments(given: Any, file: Path, *, secret: bool = False) -> _Found:

@@ -22,17 +22,26 @@ from orgrest.model import Notice, OrgrestError, Span
 from orgrest.org import lisp
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Hashable, Iterator, Sequence
 
     from orgrest.editor.analysis import Analysis
     from orgrest.editor.diagnostics.model import Fix, Severity
     from orgrest.editor.parts import Part
+    from orgrest.http.variables.environment import Environment
 
 _Known: TypeAlias = dict[object, tuple[Problem, ...]]
 """The problems of requests, offsets counted from the definitions above; by all they hang on."""
 
 _NOWEB = re.compile(r"<<[ \t]*([^\n<>]*[^ \t\n<>])[ \t]*>>")
 _WARNINGS = frozenset({"no-request", "unset-environment", "no-netrc-entry"})
+
+
+def _given_by(environment: Environment) -> Hashable:
+    """Return what the chosen environments have, and what is wrong with their files."""
+    wrong = tuple(str(one.error) for one in environment.every.broken)
+    with contextlib.suppress(OrgrestError):  # told where a variable is not found
+        return wrong, tuple(environment.settings().items())
+    return wrong
 
 
 class Report:
@@ -43,7 +52,7 @@ class Report:
         self.analysis = analysis
         self._known: _Known = {}
         self._before: _Known = before._known if before else {}
-        self._environment: tuple[tuple[str, str], ...] = ()
+        self._environment: Hashable = ()
         findings = list(self._findings())
         self._fixes = {one.diagnostic: one.fixes for one in findings}
         found = (one.diagnostic for one in findings)
@@ -62,8 +71,7 @@ class Report:
                 yield from check(analysis, analysis.document)
         scope = analysis.new_scope()
         if not all(part.restclient for part in analysis.parts):
-            with contextlib.suppress(OrgrestError):  # told where a variable is not found
-                self._environment = tuple(scope.environment_values.items())
+            self._environment = _given_by(scope.environment)
         for part in analysis.judged:
             for problem in self._problems(part, part.scope(scope)):
                 yield self._placed(part, problem)

@@ -82,7 +82,7 @@ async def _choose_environment(
 ) -> dict[str, Any]:
     folder = server.folder(document)
     try:
-        names = server.scope(document).environments.names
+        names = server.scope(document).environment.every.names
     except OrgrestError as error:
         raise JsonRpcException(visible(str(error)), types.LSPErrorCodes.RequestFailed) from error
     if not names:

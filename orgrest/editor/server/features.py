@@ -90,9 +90,8 @@ def _complete(
 
 def _settings(server: Server, document: Document) -> dict[str, tuple[str, str]]:
     """Return the variables of the chosen environments: value, and where it comes from."""
-    scope = server.scope(document)
     try:
-        found = scope.environments.choose(scope.chosen)
+        found = server.scope(document).environment.settings()
     except OrgrestError:  # a problem of the requests that need it
         return {}
     return {

@@ -82,7 +82,6 @@ class Server(LanguageServer):
     def scope(self, document: Document) -> Scope:
         """Return the scope of a document: files only in its folder."""
         return Scope.of_user(
-            document.name,
             self.folder(document),
             remembered=document.captured,
             secrets=document.secrets,

@@ -5,6 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+import attrs
+
+from orgrest.http import environments
 from orgrest.http.authentication import certificates, oauth2
 from orgrest.http.variables import shorthand
 from orgrest.http.variables.values import UNKNOWN, Values
@@ -14,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+_SSL = "SSLConfiguration"
 COMPUTED = frozenset({"authorization", certificates.HEADER})
 """The headers, in lower case, of which the values are not sent as they are written."""
 
@@ -68,10 +72,39 @@ class Credentials:
             return self._certificate
         authority = re.split(r"[/?#]", url.partition("://")[2], maxsplit=1)[0]
         try:
-            found = self._scope.certificate(authority.rpartition("@")[2].lower())
+            found = self._of_settings(authority.rpartition("@")[2].lower())
             return None if found is None else self._located(*found)
         except OrgrestError as error:
             raise self._values.error(offset, str(error), "certificate") from error
+
+    def _of_settings(self, host: str) -> tuple[ClientCertificate, Path | None] | None:
+        """Return the client certificate that settings have for a host, and where its paths start.
+
+        None is the document's folder. Raises `OrgrestError` for settings that cannot be read, where
+        they may have one.
+        """
+        environment = self._scope.environment
+        for unread in environment.every.unread:
+            if environments.mentions(unread.file, host):
+                raise unread.error.with_traceback(None)
+        for broken in environment.every.broken if environment.chosen else ():
+            if environments.mentions(broken.file, _SSL):
+                raise broken.error.with_traceback(None)
+        for settings, base in environment.every.certificates:
+            found = certificates.for_host(settings, host)
+            if found is not None:
+                return found, base
+        setting = environment.readable(_SSL) if environment.chosen else None
+        if setting is None:
+            return None
+        found, has_passphrase = certificates.from_ssl_configuration(setting.value)
+        if found is None:
+            return None
+        if has_passphrase:
+            what = f"passphrase of {found.file}"
+            passphrase = self._scope.ask("certificate-passphrase", what, hidden=True)
+            found = attrs.evolve(found, passphrase=passphrase)
+        return found, setting.file.parent
 
     def _lookup(self, offset: int) -> Callable[[str], str | None]:
         """Return a function that gives the values of variables that are used at `offset`."""
@@ -79,7 +112,7 @@ class Credentials:
         return lambda name: values.used(name, offset) if values.is_defined(name) else None
 
     def _bearer(self, grant: oauth2.Grant, written: str) -> str:
-        token = UNKNOWN if self._values.checks else self._scope.token(grant)
+        token = UNKNOWN if self._values.checks else self._scope.access.token(grant)
         return f"Bearer {token if token is not None else f'<{written}>'}"
 
     def _located(

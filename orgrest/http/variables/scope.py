@@ -8,20 +8,18 @@ from typing import TYPE_CHECKING
 
 import attrs
 
+from orgrest.http.variables.access import Access
+from orgrest.http.variables.environment import Environment
+from orgrest.http.variables.exchanges import Exchanges
 from orgrest.http.variables.files import locate
 from orgrest.http.variables.netrc import look_up
-from orgrest.model import OrgrestError, Request, Response, Source
+from orgrest.model import OrgrestError, Source
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from orgrest.http.authentication.oauth2 import Grant
-    from orgrest.http.authentication.tokens import Token
     from orgrest.http.dynamic import Surroundings
-    from orgrest.http.environments import Environments, Setting
-    from orgrest.http.responses import Reference
     from orgrest.http.syntax import ParsedRequest
-    from orgrest.model import ClientCertificate
 
 
 @attrs.frozen
@@ -37,26 +35,22 @@ class Captured:
 class _Shared:
     """What all blocks of a document have in common."""
 
-    file: str | None
     folder: Path
     allow_read: Sequence[Path]
     environ: Mapping[str, str]
     env_file: Mapping[str, str]
     netrc: Path | None
     overrides: Mapping[str, str]
-    chosen: Sequence[str] = ()
-    ask: Callable[[str, bool], str | None] | None = None
-    seed: int | None = None
-    placeholders: bool = False
-    tokens: Callable[[Grant], Token] | None = None
-    environments: Environments | None = None
-    environment: Mapping[str, Setting] | None = None
+    ask: Callable[[str, bool], str | None] | None
+    seed: int | None
+    placeholders: bool
+    captures: dict[str, Captured]
+    secrets: set[str]
+    environment: Environment = attrs.field(init=False)
+    exchanges: Exchanges = attrs.field(init=False)
+    access: Access = attrs.field(init=False)
     surroundings: Surroundings | None = None
-    exchanges: dict[str, tuple[Request, Response] | None] = attrs.field(factory=dict)
-    fetch: Callable[[str], None] | None = None
     imported: dict[str, str] = attrs.field(factory=dict)
-    captures: dict[str, Captured] = attrs.field(factory=dict)
-    secrets: set[str] = attrs.field(factory=set)
     lengths: set[int] = attrs.field(factory=set)  # of the names of overrides and captures
 
 
@@ -66,7 +60,6 @@ class Scope:
     def __init__(
         self,
         *,
-        file: str | None = None,
         directory: Path | None = None,
         allow_read: Iterable[Path] = (),
         environ: Mapping[str, str] | None = None,
@@ -92,29 +85,29 @@ class Scope:
         a name in angle brackets stands for what a request's response would give.
         """
         self.directory = directory if directory is not None else Path()
-        self._shared = _Shared(
-            file=file,
+        shared = self._shared = _Shared(
             folder=self.directory,
             allow_read=tuple(allow_read),
             environ=environ or {},
             env_file=env_file or {},
             netrc=netrc,
             overrides=overrides or {},
-            chosen=environments,
             ask=ask,
             seed=seed,
             placeholders=placeholders,
             captures={name: Captured(value) for name, value in (remembered or {}).items()},
             secrets=set(secrets),
         )
-        self._shared.lengths |= {len(x) for x in (*self._shared.overrides, *self._shared.captures)}
+        shared.environment = Environment(shared.folder, environments, self.secret)
+        shared.exchanges = Exchanges(dry_run=placeholders)
+        shared.access = Access(self.secret, dry_run=placeholders)
+        shared.lengths |= {len(x) for x in (*shared.overrides, *shared.captures)}
         self.values: Mapping[str, str] = {}
         self.literal: Mapping[str, str] = {}
 
     @classmethod
     def of_user(
         cls,
-        file: str,
         directory: Path,
         *,
         allow_read: Iterable[Path] = (),
@@ -130,7 +123,6 @@ class Scope:
         """Start the scope of a document of this process' user: their environment and netrc file."""
         path = Path(os.environ.get("NETRC") or Path.home() / ".netrc")
         return cls(
-            file=file,
             directory=directory,
             allow_read=allow_read,
             environ=os.environ,
@@ -206,95 +198,24 @@ class Scope:
         self._shared.lengths.add(len(name))
 
     @property
-    def environments(self) -> Environments:
-        """What the files around the document give. Raises `OrgrestError` for a broken file."""
-        from orgrest.http import environments
-
-        if self._shared.environments is None:
-            self._shared.environments = environments.find(self._shared.folder)
-        return self._shared.environments
+    def environment(self) -> Environment:
+        """The variables of the environments that were chosen."""
+        return self._shared.environment
 
     @property
-    def chosen(self) -> Sequence[str]:
-        """The names of the environments that were chosen."""
-        return self._shared.chosen
+    def exchanges(self) -> Exchanges:
+        """What the named requests of the document sent and got."""
+        return self._shared.exchanges
 
-    def setting(self, name: str) -> Setting | None:
-        """Return what the chosen environments have under a name, or None.
-
-        Raises `OrgrestError` for a broken environment file, and an environment that is not there.
-        """
-        shared = self._shared
-        if shared.environment is None:
-            shared.environment = self.environments.choose(shared.chosen)
-        return shared.environment.get(name)
-
-    def file_of_environment_variable(self, name: str) -> str:
-        """Return the name of the file that gives `environment_variable`, or an empty text."""
-        setting = self.setting(name)
-        return setting.file.name if setting is not None else ""
-
-    def environment_variable(self, name: str) -> str | None:
-        """Return the value that the chosen environments give for a name, or None.
-
-        Raises `OrgrestError` as `setting` does.
-        """
-        setting = self.setting(name)
-        if setting is None:
-            return None
-        return self.secret(setting.value) if setting.secret else setting.value
+    @property
+    def access(self) -> Access:
+        """The tokens that requests carry."""
+        return self._shared.access
 
     @property
     def placeholders(self) -> bool:
         """Whether a name in angle brackets stands for what a request's response would give."""
         return self._shared.placeholders
-
-    def obtain_tokens(self, get: Callable[[Grant], Token]) -> None:
-        """Let requests carry tokens of OAuth 2.0; `get` asks a server for one."""
-        self._shared.tokens = get
-
-    def token(self, grant: Grant, kind: str = "token") -> str | None:
-        """Return the access token (or `idToken`) for a grant, or None in a dry run.
-
-        Raises `OrgrestError` where there is none.
-        """
-        for secret in grant.secrets:
-            self.secret(secret)
-        if self._shared.placeholders:
-            return None
-        if self._shared.tokens is None:
-            reason = "a token is asked for only when the request is sent"
-            raise OrgrestError(reason, code="credentials")
-        token = self._shared.tokens(grant)
-        for secret in token.secrets:
-            self.secret(secret)
-        if kind == "idToken" and token.identity is None:
-            raise OrgrestError(f"{grant.token_url} gave no ID token", code="credentials")
-        return token.access if kind == "token" else token.identity
-
-    def certificate(self, host: str) -> tuple[ClientCertificate, Path | None] | None:
-        """Return the client certificate that settings have for a host, and where its paths start.
-
-        None is the document's folder. Raises `OrgrestError` for settings that cannot be read.
-        """
-        from orgrest.http.authentication import certificates
-
-        for settings, base in self.environments.certificates:
-            found = certificates.for_host(settings, host)
-            if found is not None:
-                return found, base
-        name = "SSLConfiguration"
-        text = self.environment_variable(name) if self._shared.chosen else None
-        if text is None or self._shared.environment is None:
-            return None
-        found, has_passphrase = certificates.from_ssl_configuration(text)
-        if found is None:
-            return None
-        if has_passphrase:
-            what = f"passphrase of {found.file}"
-            passphrase = self.ask("certificate-passphrase", what, hidden=True)
-            found = attrs.evolve(found, passphrase=passphrase)
-        return found, self._shared.environment[name].file.parent
 
     def ask(self, name: str, what: str, *, hidden: bool) -> str:
         """Ask the user for a value. Raises `OrgrestError` where nobody can be asked."""
@@ -316,23 +237,12 @@ class Scope:
             shared.surroundings = dynamic.Surroundings(
                 environ=self.env,
                 dotenv=lambda name: environments.dotenv_beside(shared.folder).get(name),
-                variable=self.environment_variable,
+                variable=self.environment.value,
                 project=str(shared.folder.resolve()),
                 seed=shared.seed,
             )
         value, secret = dynamic.value(text, shared.surroundings)
         return self.secret(value) if secret else value
-
-    @property
-    def environment_values(self) -> dict[str, str]:
-        """The variables of the environments that were chosen; none where none was."""
-        names = self.environments.choose(self._shared.chosen) if self._shared.chosen else {}
-        return {name: self.environment_variable(name) or "" for name in names}
-
-    def environments_with(self, name: str) -> list[str]:
-        """Return the environments that have a variable of this name, though they are not chosen."""
-        every = self.environments
-        return [one for one in every.names if name in every.by_name[one]]
 
     def import_variables(self, values: Mapping[str, str]) -> None:
         """Take the variables of another file in, which count where the document has none."""
@@ -343,51 +253,12 @@ class Scope:
         """Return what an imported file gives for a name, or None."""
         return self._shared.imported.get(name)
 
-    def name_requests(self, names: Iterable[str], fetch: Callable[[str], None]) -> None:
-        """Let others refer to the requests of these names; `fetch` sends one and keeps it."""
-        for name in names:
-            self._shared.exchanges.setdefault(name, None)
-        self._shared.fetch = fetch
-
-    def names_request(self, name: str) -> bool:
-        """Tell whether a request of this name can be referred to."""
-        return name in self._shared.exchanges
-
-    def keep_exchange(self, name: str, request: Request, response: Response) -> None:
-        """Keep what the request of a name sent and got, for those that refer to it."""
-        self._shared.exchanges[name] = (request, response)
-
-    def reference(self, text: str) -> Reference | None:
-        """Return what `{{text}}` refers to in the exchange of a named request, or None."""
-        from orgrest.http import responses
-
-        found = responses.read(text) or responses.read_short(text)
-        return found if found is not None and found.name in self._shared.exchanges else None
-
     def value_of_script(self, name: str) -> str | None:
         """Return None in a dry run, which runs no script. Raises `OrgrestError` in another."""
         if self._shared.placeholders:
             return None
         reason = f"the variable {name} is not defined yet: a script sets it, which did not run"
         raise OrgrestError(reason, code="undefined-variable")
-
-    def part_of_exchange(self, reference: Reference) -> str | None:
-        """Return what a reference gives, or None in a dry run, which gets no response.
-
-        The request is sent now if it was not. Raises `OrgrestError` where there is nothing at that
-        place, or no response.
-        """
-        from orgrest.http import responses
-
-        shared, name = self._shared, reference.name
-        if shared.placeholders:
-            return None
-        if shared.exchanges[name] is None and shared.fetch is not None:
-            shared.fetch(name)
-        exchange = shared.exchanges[name]
-        if exchange is None:
-            raise OrgrestError(f"the request {name} got no response", code="no-response")
-        return responses.value(reference, *exchange)
 
     def protect(self, result: str, *inputs: str) -> str:
         """Return `result`, noted as a secret where an input holds one."""

@@ -157,11 +157,11 @@ def _dynamic(use: Use) -> Found | None:
 
 def _exchange(use: Use) -> Found | None:
     """A part of what a named request sent or got."""
-    reference = use.scope.reference(use.name)
+    reference = use.scope.exchanges.reference(use.name)
     if reference is None:
         return None
     origin = f"the {reference.what} of {reference.name}"
-    return Computed(lambda: use.scope.part_of_exchange(reference), origin, once=True, in_run=True)
+    return Computed(lambda: use.scope.exchanges.part(reference), origin, once=True, in_run=True)
 
 
 def _script(use: Use) -> Found | None:
@@ -184,10 +184,10 @@ def _imported(use: Use) -> Found | None:
 
 
 def _environment(use: Use) -> Found | None:
-    value = use.scope.environment_variable(use.name)
+    value = use.scope.environment.value(use.name)
     if value is None:
         return None
-    return Given(value, use.scope.file_of_environment_variable(use.name))
+    return Given(value, use.scope.environment.file_of(use.name))
 
 
 Source: TypeAlias = "Callable[[Use], Found | None]"

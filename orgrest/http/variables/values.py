@@ -140,7 +140,7 @@ class Values:
             raise self.error(offset, reason, "bad-environment") from error
         if found is None:
             reason = f"the variable {name} is not defined"
-            if not self._parsed.restclient and (names := self.scope.environments_with(name)):
+            if not self._parsed.restclient and (names := self.scope.environment.others_with(name)):
                 reason += f"; the environment {' or '.join(names)} has it: --env {names[0]}"
             raise self.error(offset, reason, "undefined-variable")
         # What a definition gives does not depend on the place that it is looked at from.
@@ -206,9 +206,9 @@ class Values:
             return self.text(Template(text, ((0, offset),)))
 
         try:
-            security = self.scope.environment_variable("Security")
+            security = self.scope.environment.value("Security")
             grant = oauth2.from_security(security, found.grant, expand)
-            value = UNKNOWN if self.checks else self.scope.token(grant, found.kind)
+            value = UNKNOWN if self.checks else self.scope.access.token(grant, found.kind)
         except OrgrestError as error:
             raise self.error(offset, error.reason, error.code or "no-value") from error
         return f"<{name}>" if value is None else value

@@ -116,7 +116,7 @@ class Tags:
         if given is None and (captured := scope.captured_variable(name)) is not None:
             given = captured.value
         if given is None:
-            given = scope.environment_variable(name)
+            given = scope.environment.value(name)
         if given is None:
             if len(arguments) > 1:
                 given = self._value(arguments[1])
@@ -151,9 +151,9 @@ class Tags:
         if not isinstance(form, list) or form[:1] != [call]:
             raise ArgumentError('a response is (verb-stored-response "KEY")')
         key = self._one_text(call.text, form[1:])
-        if not self._scope.names_request(key):
+        if key not in self._scope.exchanges:
             raise ArgumentError(f"no heading here has the property Verb-Store: {key}")
-        found = self._scope.part_of_exchange(Reference(key, "response", part, path))
+        found = self._scope.exchanges.part(Reference(key, "response", part, path))
         if found is not None:
             return found
         return _Placeholder(f"<{key}.{path}>" if path else f"<{key}>")

@@ -886,7 +886,7 @@ def test_the_users_netrc_file_is_found(tmp_path: Path, monkeypatch: pytest.Monke
     (tmp_path / "netrc").write_text("machine h login u password hunter2\n")
     monkeypatch.setenv("NETRC", os.fspath(tmp_path / "netrc"))
     text = ':a := netrc("h")\nGET http://x/:a\n'
-    analysis = Analysis(text, "http", lambda: variables.Scope.of_user("f", tmp_path))
+    analysis = Analysis(text, "http", lambda: variables.Scope.of_user(tmp_path))
     assert Report(analysis).diagnostics == ()
     found = hover(analysis, Names(analysis), 1)
     assert found is not None

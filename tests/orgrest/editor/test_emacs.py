@@ -240,7 +240,7 @@ def place_all(
 
     monkeypatch.setattr("orgrest.answers.results.render", lambda *_, **__: Fixed())
     monkeypatch.setattr(Sender, "send", lambda *_: response_of_nothing())
-    scope = Scope(file="x.org", directory=folder)
+    scope = Scope(directory=folder)
     evaluation = Evaluation(text, file="x.org", scope=scope, client=None, options=Options())
     evaluation.plan()
     assert [str(one.reason) for one in evaluation.run() if one.reason] == []
@@ -380,7 +380,7 @@ def test_no_response_changes_what_org_sees_outside_its_result(tmp_path: Path) ->
                     + "".join(f"  {row}\n" for row in block.format(line).splitlines())
                     + f"- next\n* Three\n{opening}{block.format(line)}{closing}end\n"
                 )
-                scope = Scope(file="x.org", directory=tmp_path)
+                scope = Scope(directory=tmp_path)
                 evaluation = Evaluation(
                     text, file="x.org", scope=scope, client=client, options=Options()
                 )
@@ -458,7 +458,7 @@ def test_a_cached_block_has_the_hash_that_org_gives_it(tmp_path: Path) -> None:
     path = tmp_path / "hash.org"
     path.write_text(text)
     theirs = emacs(tmp_path, HASH, path).split()
-    scope = Scope(file="hash.org", directory=tmp_path)
+    scope = Scope(directory=tmp_path)
     draft = Draft(text)
     reader = BlockReader(draft, scope, "hash.org", lambda *_: "")
     for block, theirs_now in zip(draft.document.blocks, theirs, strict=True):

@@ -56,7 +56,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def analysed(folder: Path, text: str = TEXT, *chosen: str) -> Analysis:
-    scope = partial(Scope, file="a.http", directory=folder, environments=chosen)
+    scope = partial(Scope, directory=folder, environments=chosen)
     return Analysis(text, "http", scope)
 
 

@@ -27,7 +27,6 @@ EXPECTED: dict[str, dict[str, Any]] = json.loads((CORPUS / "expected.json").read
 
 def sent(file: Path, variables: dict[str, str], environments: list[str]) -> list[dict[str, Any]]:
     scope = Scope(
-        file=file.name,
         directory=file.parent,
         overrides=variables,
         environments=environments,

@@ -79,7 +79,7 @@ class Run:
         given = Options(**options)  # type: ignore[arg-type]  # options of several types
         self.before = text.replace("HOST", server.url)
         with Client() as client:
-            scope = Scope(file="notes.org", directory=folder, environ={"TOKEN": "s3cret-value"})
+            scope = Scope(directory=folder, environ={"TOKEN": "s3cret-value"})
             evaluation = Evaluation(
                 self.before,
                 file="notes.org",
@@ -862,7 +862,7 @@ class TestSeveralAtOnce:
             evaluation = Evaluation(
                 text,
                 file="x.org",
-                scope=Scope(file="x.org", directory=tmp_path),
+                scope=Scope(directory=tmp_path),
                 client=client,
                 options=Options(jobs=1 + 1),
             )

@@ -22,7 +22,7 @@ def test_every_request_of_an_example_is_complete(name: str, tmp_path: Path) -> N
     evaluation = Evaluation(
         File.read(EXAMPLES / name).text,
         file=name,
-        scope=Scope(file=name, directory=tmp_path, environ=environ),
+        scope=Scope(directory=tmp_path, environ=environ),
         client=None,
         options=Options(dry_run=True),
     )

@@ -25,7 +25,7 @@ N = 100_000
 
 def outcomes(text: str, folder: Path) -> list[str]:
     """The errors of a dry run."""
-    scope = Scope(file="x.org", directory=folder)
+    scope = Scope(directory=folder)
     options = Options(dry_run=True)
     evaluation = Evaluation(text, file="x.org", scope=scope, client=None, options=options)
     evaluation.plan()

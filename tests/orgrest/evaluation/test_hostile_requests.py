@@ -19,7 +19,7 @@ def evaluated(text: str, folder: Path, *environments: str) -> list[Outcome]:
     evaluation = Evaluation(
         text,
         file="a.http",
-        scope=Scope(file="a.http", directory=folder, environments=environments, placeholders=True),
+        scope=Scope(directory=folder, environments=environments, placeholders=True),
         client=None,
         options=Options(dry_run=True),
         plain=True,

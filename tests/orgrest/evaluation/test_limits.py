@@ -59,7 +59,7 @@ def run(server: RawServer, folder: Path, text: str, **options: object) -> tuple[
         evaluation = Evaluation(
             text.replace("HOST", server.url),
             file="notes.org",
-            scope=Scope(file="notes.org", directory=folder),
+            scope=Scope(directory=folder),
             client=client,
             options=Options(**options),  # type: ignore[arg-type]  # options of several types
         )
@@ -172,7 +172,7 @@ def test_babel_gets_the_link_and_the_file_of_a_long_body(server: RawServer, tmp_
         values={},
         literal={},
     )
-    scope = Scope(file="notes.org", directory=tmp_path)
+    scope = Scope(directory=tmp_path)
     with Client() as client:
         reply = babel.evaluate(text, call, file="notes.org", scope=scope, client=client)
     assert "The whole body: [[file:long.txt]]" in str(reply.value)

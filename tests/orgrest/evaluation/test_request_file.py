@@ -46,7 +46,7 @@ def server() -> Iterator[RawServer]:
 class Run:
     def __init__(self, server: RawServer, folder: Path, text: str, **options: Any) -> None:
         given = Options(**options)
-        scope = Scope(file="a.http", directory=folder, placeholders=given.dry_run)
+        scope = Scope(directory=folder, placeholders=given.dry_run)
         with Client() as client:
             evaluation = Evaluation(
                 text.replace("HOST", server.url),

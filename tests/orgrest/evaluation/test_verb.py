@@ -33,7 +33,6 @@ def evaluate(
 ) -> tuple[Evaluation, list[Outcome]]:
     given = Options(dry_run=client is None, **options)
     scope = Scope(
-        file="a.org",
         directory=folder,
         overrides={"token": "T"},
         environ={"USER": "ann"},

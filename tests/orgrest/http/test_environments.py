@@ -9,10 +9,15 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from orgrest.http import environments
-from orgrest.model import OrgrestError
+from orgrest.http.reading import read
+from orgrest.http.variables import Scope, expand
+from orgrest.http.variables.environment import Environment
+from orgrest.model import OrgrestError, Source
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from orgrest.model import Request
 
 
 def put(file: Path, content: Any) -> None:
@@ -136,6 +141,69 @@ def test_a_broken_file_is_an_error_with_its_name(tmp_path: Path, content: str, r
     file = tmp_path / "http-client.env.json"
     file.write_bytes(content.encode("utf-8", "surrogateescape"))
     with pytest.raises(OrgrestError) as caught:
-        environments.find(tmp_path)
+        environments.find(tmp_path).check()
     assert caught.value.reason.startswith(reason)
     assert caught.value.file == str(file)
+
+
+def test_a_broken_file_keeps_no_variable_back_that_it_cannot_change(tmp_path: Path) -> None:
+    put(tmp_path / ".vscode" / "settings.json", "{ broken")
+    put(tmp_path / "http-client.env.json", {"dev": {"a": "1"}, "prod": {"b": "2"}})
+    environment = Environment(tmp_path, ("prod", "dev"), str)
+    assert environment.value("a") == "1"
+    for name in ("b", "c"):  # the settings may give these for dev
+        with pytest.raises(OrgrestError, match="this is not JSON"):
+            environment.value(name)
+    put(tmp_path / "http-client.private.env.json", "{ broken")
+    with pytest.raises(OrgrestError, match=r"settings\.json"):
+        Environment(tmp_path, ("dev",), str).value("a")
+    with pytest.raises(OrgrestError, match="this is not JSON"):
+        Environment(tmp_path, ("nowhere",), str).value("a")
+
+
+def request_to(url: str, folder: Path, *chosen: str) -> Request:
+    (parsed,) = read(Source(f"GET {url}\n")).requests
+    return expand(parsed, Scope(directory=folder, environments=chosen))
+
+
+@pytest.mark.parametrize("name", [".vscode/settings.json", ".httpyac.json"])
+def test_broken_settings_keep_no_request_back_that_does_not_need_them(
+    tmp_path: Path, name: str
+) -> None:
+    put(tmp_path / name, '{"rest-client.certificates": {"safe.example": {"cert": "a.pem"')
+    put(tmp_path / "http-client.env.json", '{"dev": {"SSLConfiguration": ')
+    assert request_to("https://example.org/", tmp_path).url == "https://example.org/"
+    with pytest.raises(OrgrestError, match=f"{name}:1:.*: this is not JSON"):
+        request_to("https://safe.example/", tmp_path)
+    with pytest.raises(OrgrestError, match=r"http-client\.env\.json:1:.*: this is not JSON"):
+        request_to("https://example.org/", tmp_path, "dev")
+    put(tmp_path / "http-client.env.json", '{"dev": {')
+    assert request_to("https://example.org/", tmp_path, "dev").certificate is None
+    with pytest.raises(OrgrestError, match=f"a is not defined here.*{name}"):
+        request_to("https://example.org/{{a}}", tmp_path, "dev")
+
+
+def test_files_are_read_again_when_they_change_and_only_then(tmp_path: Path) -> None:
+    file = tmp_path / "http-client.env.json"
+    put(file, {"dev": {"a": "1"}})
+    (tmp_path / "env").mkdir()
+
+    def age() -> None:
+        for path in (tmp_path, *tmp_path.rglob("*")):
+            os.utime(path, (1, 1))
+
+    age()
+    known = environments.find(tmp_path)
+    assert environments.find(tmp_path) is known
+    put(file, {"dev": {"a": "2"}})
+    assert values(tmp_path, "dev") == {"a": "2"}  # changed just now, and remembered no more
+    put(file, {"dev": {"a": "3"}})
+    assert values(tmp_path, "dev") == {"a": "3"}
+    age()
+    assert values(tmp_path, "dev") == {"a": "3"}
+    put(tmp_path / "env" / "dev.env", "b=1")
+    assert values(tmp_path, "dev") == {"a": "3", "b": "1"}
+    age()
+    assert values(tmp_path, "dev") == {"a": "3", "b": "1"}
+    file.unlink()
+    assert values(tmp_path, "dev") == {"b": "1"}

@@ -317,12 +317,12 @@ def test_a_response_is_referred_to_by_the_requests_name() -> None:
     ):
         expand(second, scope)
     fetched: list[str] = []
-    scope.name_requests(["login"], fetched.append)
+    scope.exchanges.name_requests(["login"], fetched.append)
     with pytest.raises(ExpansionError, match="the request login got no response"):
         expand(second, scope)
     assert fetched == ["login"]
     sent = Request("POST", "http://x/")
-    scope.keep_exchange(
+    scope.exchanges.keep(
         "login", sent, Response(200, "OK", "1.1", (), b'{"t": 5}', 0.1, "http://x/")
     )
     assert expand(second, scope).url == "http://x/5/5"
@@ -361,7 +361,7 @@ def test_a_check_asks_nobody_and_knows_what_only_a_run_has() -> None:
     text = "# @name a\n# @prompt p\nGET http://x/{{p}}/{{a.response.body.$.x}}\n"
     parsed = requestfile.parse(text).requests[0]
     scope = Scope()
-    scope.name_requests(["a"], pytest.fail)
+    scope.exchanges.name_requests(["a"], pytest.fail)
     checked = check(parsed, scope)
     assert checked.problems == ()
     assert len(checked.url) == len("http://x/?/?")

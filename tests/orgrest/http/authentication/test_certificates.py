@@ -51,7 +51,7 @@ def mutual(tmp_path: Path) -> Iterator[Mutual]:
 
 def sent(mutual: Mutual, folder: Path, headers: str = "", **scope: object) -> Request:
     text = f"GET {mutual.server.url}/\n{headers}"
-    given = Scope(file="a.http", directory=folder, **scope)  # type: ignore[arg-type]
+    given = Scope(directory=folder, **scope)  # type: ignore[arg-type]
     request = expand(requestfile.parse(text).requests[0], given)
     with Client(ca=mutual.ca) as client:
         assert client.send(request).body == b"in"
@@ -98,7 +98,7 @@ def test_a_directive_keeps_the_certificate_of_the_settings_back(
     (tmp_path / ".httpyac.json").write_text(json.dumps({"clientCertificates": hosts}))
     sent(mutual, tmp_path)
     text = f"# @no-client-cert\nGET {mutual.server.url}\n"
-    scope = Scope(file="a.http", directory=tmp_path)
+    scope = Scope(directory=tmp_path)
     assert expand(requestfile.parse(text).requests[0], scope).certificate is None
 
 

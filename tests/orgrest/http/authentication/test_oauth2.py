@@ -91,7 +91,6 @@ def run(
             text.replace("HOST", provider.server.url),
             file="a.http",
             scope=Scope(
-                file="a.http",
                 directory=folder,
                 placeholders=given.dry_run,
                 environments=environments,

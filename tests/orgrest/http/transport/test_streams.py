@@ -73,7 +73,7 @@ def run(text: str, folder: Path, **options: Any) -> Outcome:
         evaluation = Evaluation(
             text,
             file="a.http",
-            scope=Scope(file="a.http", directory=folder),
+            scope=Scope(directory=folder),
             client=client,
             options=Options(**options),
             plain=True,

@@ -1,0 +1,102 @@
+"""What a document has from the environments that were chosen for it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from orgrest.model import OrgrestError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from orgrest.http.environments import Environments, Setting
+
+
+class Environment:
+    """The variables of the environments `chosen` from those in the files around a document."""
+
+    def __init__(self, folder: Path, chosen: Sequence[str], secret: Callable[[str], str]) -> None:
+        """Look from `folder` on, when there is need to; `secret` notes a value as a secret."""
+        self.chosen = chosen
+        self._folder = folder
+        self._secret = secret
+        self._every: Environments | None = None
+        self._settings: dict[str, Setting] | None = None
+
+    @property
+    def every(self) -> Environments:
+        """What the files around the document give, with all environments."""
+        if self._every is None:
+            from orgrest.http import environments
+
+            self._every = environments.find(self._folder)
+        return self._every
+
+    def settings(self) -> dict[str, Setting]:
+        """Return what the chosen environments have, by name.
+
+        Raises `OrgrestError` for an environment that is not there.
+        """
+        if self._settings is None:
+            self._settings = self.every.choose(self.chosen)
+        return self._settings
+
+    def setting(self, name: str) -> Setting | None:
+        """Return what the chosen environments have under a name, or None.
+
+        Raises `OrgrestError` for an environment that is not there, and for a broken file that may
+        give another value.
+        """
+        found = self.settings().get(name)
+        if self.every.broken and not self._is_certain(name, found):
+            self.every.check()
+        return found
+
+    def readable(self, name: str) -> Setting | None:
+        """Return what the files that can be read have under a name, or None.
+
+        Raises `OrgrestError` for an environment that is not there.
+        """
+        try:
+            return self.settings().get(name)
+        except OrgrestError:
+            if self.every.broken:
+                return None
+            raise
+
+    def _is_certain(self, name: str, found: Setting | None) -> bool:
+        """Tell whether no file that cannot be read could give something else."""
+        from orgrest.http.environments import SHARED
+
+        if found is None or found.file not in self.every.certain:
+            return False
+        last = self.chosen[-1] if self.chosen else SHARED
+        return name in self.every.by_name.get(last, {})
+
+    def value(self, name: str) -> str | None:
+        """Return the value that the chosen environments give for a name, or None.
+
+        Raises `OrgrestError` as `setting` does.
+        """
+        setting = self.setting(name)
+        if setting is None:
+            return None
+        return self._secret(setting.value) if setting.secret else setting.value
+
+    def file_of(self, name: str) -> str:
+        """Return the name of the file that gives a variable, or an empty text."""
+        setting = self.setting(name)
+        return setting.file.name if setting is not None else ""
+
+    def values(self) -> dict[str, str]:
+        """Return the variables of the environments that were chosen; none where none was.
+
+        Raises `OrgrestError` as `setting` does.
+        """
+        names = self.settings() if self.chosen else {}
+        return {name: self.value(name) or "" for name in names}
+
+    def others_with(self, name: str) -> list[str]:
+        """Return the environments that have a variable of this name, though they are not chosen."""
+        return [one for one in self.every.names if name in self.every.by_name[one]]
