@@ -84,7 +84,6 @@ class Opened:
             self._file.text,
             file=unit.file,
             scope=Scope.of_user(
-                unit.file,
                 path.resolve().parent,
                 allow_read=settings.allow_read,
                 env_file=settings.env_file,

@@ -327,7 +327,7 @@ def test_a_response_is_referred_to_by_the_requests_name() -> None:
     )
     assert expand(second, scope).url == "http://x/5/5"
     dry = Scope(placeholders=True)
-    dry.name_requests(["login"], fetched.append)
+    dry.exchanges.name_requests(["login"], fetched.append)
     assert expand(second, dry).url == "http://x/<login.response.body.$.t>/<login.t>"
     assert fetched == ["login"]
 
