@@ -76,6 +76,12 @@ def numbers_of(scan: Scan) -> list[int]:
     return [n for n in {*scan.parts, *table.library_uses(scan)} if table.names[n]]
 
 
+def library_names(scan: Scan) -> list[str]:
+    """The globals and libraries' members that a tree names, by their names: `math.floor`."""
+    table = _table()
+    return [table.names[number] for number in table.library_uses(scan)]
+
+
 def features_of(scan: Scan) -> int:
     """The features of a tree, as bits: each has that of its number."""
     mask = 0

@@ -49,7 +49,7 @@ class Description:
     command: str = ""
     variants: tuple[str, ...] = attrs.field(default=(), converter=tuple)
     seconds: float = 5.0
-    megabytes: int = 1024
+    megabytes: int = 256
     output: int = 1_000_000
     folder: str = ""
 

@@ -44,7 +44,7 @@ class Outcome:
     output: str = ""
     error: str = ""
     status: int | None = None
-    frames: tuple[str, ...] = attrs.field(default=(), converter=tuple)
+    frames: tuple[str, ...] = ()
     seconds: float = attrs.field(default=0.0, eq=False)
 
     def as_json(self) -> dict[str, Any]:
@@ -53,8 +53,8 @@ class Outcome:
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> Outcome:
-        """The inverse of `as_json`. Raises TypeError for other fields."""
-        return cls(**value)
+        """The inverse of `as_json`. Raises KeyError and TypeError for anything else."""
+        return cls(**{**value, "frames": tuple(value["frames"])})
 
 
 @attrs.frozen

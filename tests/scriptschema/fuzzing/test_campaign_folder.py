@@ -19,7 +19,7 @@ CONFIG = Config(targets=(Description("luau-web"),), seed=7)
 
 
 def a_find(name: str = "crash-1", seconds: float = 1.0) -> finds.Find:
-    runs = [Run("luau-web -O0", Outcome("crash", "a\n", "boom", -11, ["f", "g"], 0.5))]
+    runs = [Run("luau-web -O0", Outcome("crash", "a\n", "boom", -11, ("f", "g"), 0.5))]
     difference = Difference(3, "luau-web -O0", "luau-web -O2", "1", None)
     verdict = Verdict(Signature("crash", "f < g", "pcall"), "it crashed", difference)
     return finds.Find(name, verdict, finds.Shown(20, runs), seconds=seconds, count=3)

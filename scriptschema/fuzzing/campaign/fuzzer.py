@@ -1,0 +1,272 @@
+"""One fuzzer: it makes programs, runs and judges them, and keeps those that showed something new.
+
+    fuzzer = Fuzzer(config, seed=1)
+    batch = fuzzer.work(seconds=10)          what was counted, kept and suspected
+    fuzzer.add(data)                         a tree that another fuzzer has kept
+    fuzzer.close()
+
+It works alone, in one process. A campaign has one in each worker, and exchanges what they keep;
+`triage` says what becomes of what they suspect.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any, Final
+
+import attrs
+
+from scriptschema import wire
+from scriptschema.fuzzing.campaign.config import Config
+from scriptschema.fuzzing.campaign.runner import Runner
+from scriptschema.fuzzing.campaign.statistics import Interval
+from scriptschema.fuzzing.corpora import features
+from scriptschema.fuzzing.corpora.folder import name_of
+from scriptschema.fuzzing.index import Index
+from scriptschema.fuzzing.mutate import Mutant, Mutator
+from scriptschema.fuzzing.oracles import normalisation
+from scriptschema.fuzzing.oracles.judging import is_clear
+from scriptschema.fuzzing.oracles.verdict import Signature, Verdict
+from scriptschema.fuzzing.targets import outcome
+from scriptschema.fuzzing.targets.base import Sources
+from scriptschema.fuzzing.targets.outcome import Run
+from scriptschema.generation import trees
+from scriptschema.generation.choices import RandomChoices
+from scriptschema.generation.programs import grammar_of, make_program, maker_of
+from scriptschema.generation.programs.maker import Maker
+from scriptschema.generation.programs.scope import Scope
+from scriptschema.luau.render import render_module_set
+from scriptschema.luau.repair import repair
+from scriptschema.messages import ModuleSet
+
+PARENTS: Final = 400
+"""So many trees of the corpus, the latest, are mutated and give parts to others."""
+
+_DONORS: Final = 100
+_AGAIN: Final = 4
+"""A mutant is mutated once more in one of so many cases."""
+
+_PER_BATCH: Final = 4
+"""So many programs of one unclear signature are handed over in a batch; the others are counted."""
+
+_ROUND_TRIPS: Final = 16
+"""Every so manieth program is read again, and each that is kept."""
+
+_UNIFORM: Final = 8
+"""In one of so many programs all idioms are used; in the others, about half of them."""
+
+
+@attrs.frozen
+class Suspect:
+    """A program with a verdict: its tree's bytes, its runs, and how it came about."""
+
+    data: bytes
+    verdict: Verdict
+    runs: list[Run]
+    origin: dict[str, Any]
+
+
+@attrs.define
+class Batch:
+    """What a fuzzer did: counts, trees that are worth keeping, suspects, verdicts seen again."""
+
+    interval: Interval = attrs.field(factory=Interval)
+    kept: list[bytes] = attrs.field(factory=list)
+    suspects: list[Suspect] = attrs.field(factory=list)
+    again: Counter[Signature] = attrs.field(factory=Counter)
+    unconfirmed: int = 0
+    """Verdicts that a second run did not confirm: of what is not the same in every run."""
+
+
+@attrs.frozen
+class _Made:
+    tree: ModuleSet
+    sources: Sources
+    origin: dict[str, Any]
+    mutant: Mutant[ModuleSet] | None = None
+
+
+class Fuzzer:
+    """See the module. `seed` tells fuzzers of one campaign apart; `corpus` are trees' bytes.
+
+    Raises TargetError and JudgeError, here and in `work`.
+    """
+
+    def __init__(self, config: Config, *, seed: int, corpus: Iterable[bytes] = ()) -> None:
+        self.config = config
+        self.seed = seed
+        # Nothing here is a secret that a weak random number would tell.
+        self._random = random.Random(f"{config.seed} {seed}")  # noqa: S311
+        self._choices = RandomChoices(self._random)
+        self._mutator = Mutator(size=config.size, programs=True)
+        self._parents: list[tuple[str, Index[ModuleSet]]] = []
+        self._seen = 0
+        self._facts: set[str] = set()
+        self._handed: Counter[Signature] = Counter()
+        self._number = 0
+        self._rows: dict[str, list[int]] = {}
+        for data in corpus:
+            self.add(data)
+        self.runner = Runner(config)
+
+    def add(self, data: bytes) -> None:
+        """Take a tree into the corpus: what it has is new no more, and it may be mutated."""
+        tree = wire.decode(ModuleSet, data)
+        self._seen |= features.features_of(wire.scan(ModuleSet, data))
+        self._adopt(name_of(data), tree)
+
+    def close(self) -> None:
+        """End the targets."""
+        self.runner.close()
+
+    def work(self, *, seconds: float, programs: int | None = None) -> Batch:
+        """Fuzz for so many seconds, and so many programs, at most."""
+        batch = Batch()
+        self._handed.clear()
+        end = time.monotonic() + seconds
+        count = 0
+        waiting: _Made | None = None
+        while programs is None or count < programs:
+            # The next program is made while the one before runs.
+            made = self._make()
+            runs = self.runner.collect() if waiting else []
+            self.runner.submit(made.sources)
+            waiting = self._look(waiting, runs, batch, made) if waiting else made
+            count += 1
+            if time.monotonic() >= end:
+                break
+        if waiting:
+            self._look(waiting, self.runner.collect(), batch, None)
+        batch.interval.operators = self._operators()
+        return batch
+
+    # Programs
+
+    def _make(self) -> _Made:
+        self._number += 1
+        origin: dict[str, Any] = {"seed": self.config.seed, "fuzzer": self.seed}
+        origin["number"] = self._number
+        mutant = None
+        if self._parents and self._random.random() < self.config.mutants:
+            name, parent = self._parents[self._random.randrange(len(self._parents))]
+            mutant = self._mutator.mutate(parent, self._choices)
+            origin.update(operator=mutant.operator, parent=name)
+            tree = mutant.tree
+            while self._random.randrange(_AGAIN) == 0:
+                tree = self._mutator.mutate(tree, self._choices).tree
+        else:
+            tree = self._new()
+        if tree.module is not None:
+            tree.module = None
+            tree = repair(tree)
+        return _Made(tree, render_module_set(tree), origin, mutant)
+
+    def _new(self) -> ModuleSet:
+        config = self.config
+        size = max(1, round(config.size * self._random.uniform(0.3, 1.7)))
+        uniform = self._random.randrange(_UNIFORM) == 0
+        if config.source == "repaired":
+            made = trees.generate(ModuleSet, choices=self._choices, size=size, swarm=not uniform)
+            made.module = None
+            return repair(made)
+        grammar = grammar_of(None, 0.0 if config.types == "sound" else 0.05)
+        if not uniform:
+            grammar = grammar.swarm(self._choices)
+        maker = maker_of(self._choices, grammar, config.types, Scope(), size, Maker)
+        return make_program(maker, size, trees.MAX_DEPTH, with_module=False)
+
+    # Outcomes
+
+    def _look(
+        self, made: _Made, runs: list[Run], batch: Batch, following: _Made | None
+    ) -> _Made | None:
+        """Count, judge and keep a program; return `following`, which runs meanwhile."""
+        data = wire.encode(made.tree)
+        scan = wire.scan(ModuleSet, data)
+        numbers = features.numbers_of(scan)
+        self._count(batch.interval, runs, numbers)
+        new = self._is_new(runs, numbers)
+        verdict = self.runner.judge.judge(made.sources, runs, scan)
+        if verdict is None and (new or self._number % _ROUND_TRIPS == 0):
+            verdict = self.runner.judge.judge_text(made.sources)
+        if verdict is not None:
+            self._suspect(made, data, verdict, batch, following)
+        elif new and any(run.outcome.kind in outcome.ORDINARY for run in runs):
+            batch.kept.append(data)
+            self._adopt(name_of(data), made.tree)
+            if made.mutant is not None:
+                self._mutator.useful(made.mutant)
+        return following
+
+    def _count(self, interval: Interval, runs: list[Run], numbers: list[int]) -> None:
+        names = features.names()
+        interval.programs += 1
+        interval.runs += len(runs)
+        interval.outcomes[runs[0].outcome.kind] += 1
+        interval.features.update([names[number] for number in numbers])
+        for run in runs:
+            interval.run_seconds += run.outcome.seconds
+            if run.outcome.kind not in (outcome.OK, outcome.FLOOD):
+                interval.errors[normalisation.message(run.outcome.error)] += 1
+
+    def _is_new(self, runs: list[Run], numbers: list[int]) -> bool:
+        """Whether a feature or an outcome was not there before; remember it."""
+        mask = 0
+        for number in numbers:
+            mask |= 1 << number
+        facts = set()
+        for run in runs:
+            said = run.outcome.error
+            facts.add(f"{run.outcome.kind} {normalisation.message(said) if said else ''}")
+        found = bool(mask & ~self._seen) or not facts <= self._facts
+        self._seen |= mask
+        self._facts |= facts
+        return found
+
+    def _suspect(
+        self, made: _Made, data: bytes, verdict: Verdict, batch: Batch, following: _Made | None
+    ) -> None:
+        """Hand a program over, if a second run says the same; only count it if there are enough."""
+        signature = verdict.signature
+        most = 1 if is_clear(signature) else _PER_BATCH
+        if self._handed[signature] >= most:
+            batch.again[signature] += 1
+            return
+        if following is not None:
+            self.runner.collect()  # what was begun has to wait
+        second, runs = self.runner.verdict(made.tree, whole=True)
+        if second is None or second.signature != signature:
+            batch.unconfirmed += 1
+        else:
+            self._handed[signature] += 1
+            batch.suspects.append(Suspect(data, second, runs, made.origin))
+        if following is not None:
+            self.runner.submit(following.sources)
+
+    # The corpus
+
+    def _adopt(self, name: str, tree: ModuleSet) -> None:
+        index = Index(tree)
+        self._parents.append((name, index))
+        if len(self._parents) > PARENTS:
+            del self._parents[self._random.randrange(PARENTS // 2)]
+        donors = self._mutator.donors
+        donors.append(index)
+        if len(donors) > _DONORS:
+            del donors[self._random.randrange(_DONORS)]
+
+    def _operators(self) -> dict[str, list[int]]:
+        """What the operators did since the last batch."""
+        rows = {
+            name: [row.applied, row.changed, row.useful]
+            for name, row in self._mutator.statistics.items()
+        }
+        before = self._rows
+        self._rows = rows
+        return {
+            name: [now - then for now, then in zip(row, before.get(name, [0, 0, 0]), strict=True)]
+            for name, row in rows.items()
+        }

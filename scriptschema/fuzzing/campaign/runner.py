@@ -1,0 +1,92 @@
+"""The runner: a program on all targets and variants of a campaign, and what the judge says."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from scriptschema import wire
+from scriptschema.fuzzing.campaign.config import Config
+from scriptschema.fuzzing.oracles.judging import Judge
+from scriptschema.fuzzing.oracles.verdict import Verdict
+from scriptschema.fuzzing.targets import outcome
+from scriptschema.fuzzing.targets.base import Sources, Target
+from scriptschema.fuzzing.targets.opening import open_target
+from scriptschema.fuzzing.targets.outcome import Run
+from scriptschema.luau.render import render_module_set
+from scriptschema.messages import ModuleSet
+
+SHORTEST: Final = 0.5
+TIMES: Final = 30
+"""A run may take so many times what runs usually take, but so many seconds, before it is stopped.
+
+A hang is reported only if the whole time of the target does not suffice either."""
+
+
+class Runner:
+    """Opens the targets of a campaign when they are needed. Use `close`, or it as a context.
+
+    Raises TargetError and JudgeError.
+    """
+
+    def __init__(self, config: Config) -> None:
+        self.config = config
+        self._targets: list[Target] = []
+        self._usual: list[float] = []
+        for description in config.targets:
+            self._targets.append(open_target(description))
+            self._usual.append(description.seconds / TIMES)
+        numbers = [
+            number
+            for number, description in enumerate(config.targets)
+            for _ in description.variants
+        ]
+        self.judge = Judge(
+            config.oracles,
+            numbers,
+            checker=config.checker,
+            printer=config.printer,
+            function=config.judge,
+        )
+
+    def submit(self, sources: Sources, *, whole: bool = False) -> None:
+        """Start to run a program; with `whole`, for as long as the targets are described with."""
+        for target, description, usual in zip(
+            self._targets, self.config.targets, self._usual, strict=True
+        ):
+            seconds = description.seconds
+            if not whole:
+                seconds = min(seconds, max(SHORTEST, TIMES * usual))
+            target.submit(sources, seconds)
+
+    def collect(self) -> list[Run]:
+        """The runs of the program that was submitted."""
+        runs = []
+        for number, target in enumerate(self._targets):
+            description = self.config.targets[number]
+            for variant, found in zip(description.variants, target.collect(), strict=True):
+                runs.append(Run(description.run_name(variant), found))
+                if found.kind in outcome.ORDINARY:
+                    self._usual[number] += 0.05 * (found.seconds - self._usual[number])
+        return runs
+
+    def run(self, sources: Sources, *, whole: bool = False) -> list[Run]:
+        """Run a program."""
+        self.submit(sources, whole=whole)
+        return self.collect()
+
+    def verdict(self, tree: ModuleSet, *, whole: bool = False) -> tuple[Verdict | None, list[Run]]:
+        """Run a program and judge it, by all oracles."""
+        sources = render_module_set(tree)
+        runs = self.run(sources, whole=whole)
+        return self.judge_all(tree, sources, runs), runs
+
+    def judge_all(self, tree: ModuleSet, sources: Sources, runs: Sequence[Run]) -> Verdict | None:
+        """What the oracles say of a program and its runs."""
+        scan = wire.scan(ModuleSet, wire.encode(tree))
+        return self.judge.judge(sources, runs, scan) or self.judge.judge_text(sources)
+
+    def close(self) -> None:
+        """End all processes of the targets."""
+        for target in self._targets:
+            target.close()

@@ -1,0 +1,137 @@
+"""The state of a running campaign: here, by one process, what fuzzers bring gets into its folder.
+
+    state = State(campaign, told)
+    accepted = state.take(batch)             trees that the other fuzzers should have, too
+    state.tick()                             now and then: statistics and counts are written
+    state.close()
+
+Whoever runs fuzzers, in processes of this machine or on others, needs nothing else of the folder.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any, Final
+
+from scriptschema import wire
+from scriptschema.fuzzing.campaign import statistics
+from scriptschema.fuzzing.campaign.finds import Find
+from scriptschema.fuzzing.campaign.folder import CORPUS, Campaign, now
+from scriptschema.fuzzing.campaign.fuzzer import Batch
+from scriptschema.fuzzing.campaign.statistics import Interval
+from scriptschema.fuzzing.campaign.triage import Triage
+from scriptschema.fuzzing.corpora import features
+from scriptschema.fuzzing.corpora.folder import CorpusFolder
+from scriptschema.fuzzing.oracles import normalisation
+from scriptschema.fuzzing.oracles.known import KnownBugs
+from scriptschema.fuzzing.targets.opening import versions_of
+from scriptschema.messages import ModuleSet
+
+FIRST_EVERY: Final = 5.0
+EVERY: Final = 15.0
+"""Seconds between two lines of the statistics, in the first minute and later."""
+
+Told = Callable[[dict[str, Any]], None]
+"""Is told what happens: a dictionary of JSON's types with `event`."""
+
+
+class State:
+    """See the module. `told` is called for what happens.
+
+    `total` is what was done in all runs of the campaign, `since_new` the time of the last new
+    thing. Raises FileError and TargetError.
+    """
+
+    def __init__(self, campaign: Campaign, told: Told) -> None:
+        self.campaign = campaign
+        self.told = told
+        intervals = statistics.read(campaign.path)
+        self.total = statistics.total(intervals)
+        self.starts = len(intervals)
+        self._before = self.total.seconds
+        self._began = time.monotonic()
+        self.last_new = self._began
+        self.corpus = CorpusFolder(campaign.path / CORPUS)
+        self._mask = 0
+        self._facts: set[str] = set()
+        self._interval = Interval()
+        self._written = self._began
+        self.unconfirmed = 0
+        self.triage = Triage(
+            campaign,
+            KnownBugs(campaign.config.known),
+            versions_of(campaign.config.targets),
+            self.seconds,
+            self._tell_of_find,
+        )
+        self._write()
+
+    def seconds(self) -> float:
+        """How long the campaign has run, in all its runs."""
+        return self._before + time.monotonic() - self._began
+
+    def take(self, batch: Batch) -> list[bytes]:
+        """Take what a fuzzer did; return the trees that are new to the whole campaign."""
+        self._interval.add(batch.interval)
+        self.total.add(batch.interval)
+        accepted = []
+        for data in batch.kept:
+            if self._is_new(data, batch) and self.corpus.add(data):
+                accepted.append(data)
+        if accepted:
+            self.last_new = time.monotonic()
+        self.unconfirmed += batch.unconfirmed
+        for suspect in batch.suspects:
+            self.triage.suspect(suspect)
+        for signature, count in batch.again.items():
+            self.triage.again(signature, count)
+        return accepted
+
+    def tick(self) -> None:
+        """Write the statistics, if it is time to."""
+        every = FIRST_EVERY if self.seconds() < 60 else EVERY
+        if time.monotonic() - self._written >= every:
+            self._write()
+
+    def close(self) -> None:
+        """Write all that there is to write."""
+        self.triage.give_up()
+        self._write()
+
+    def _is_new(self, data: bytes, batch: Batch) -> bool:
+        """Whether a tree has a feature that no other has, or came with a new error."""
+        mask = features.features_of(wire.scan(ModuleSet, data))
+        new = bool(mask & ~self._mask) or not batch.interval.errors.keys() <= self._facts
+        self._mask |= mask
+        self._facts |= batch.interval.errors.keys()
+        return new
+
+    def _write(self) -> None:
+        self.triage.save()
+        interval = self._interval
+        interval.known.update(self.triage.seen_known)
+        self.total.known.update(self.triage.seen_known)
+        self.triage.seen_known.clear()
+        interval.seconds, interval.at = round(self.seconds(), 1), now()
+        interval.corpus, interval.finds = len(self.corpus.names), len(self.triage.finds)
+        self.total.corpus, self.total.finds = interval.corpus, interval.finds
+        statistics.append(self.campaign.path, interval)
+        self._interval = Interval()
+        self._written = time.monotonic()
+
+    def _tell_of_find(self, event: str, find: Find) -> None:
+        self.last_new = time.monotonic()
+        shown = find.reduced or find.program
+        self.campaign.log(f"{event} {find.name}: {find.signature}, {shown.nodes} nodes")
+        self.told(
+            {
+                "event": event,
+                "name": find.name,
+                "signature": str(find.signature),
+                "message": normalisation.output(find.verdict.message),
+                "nodes": shown.nodes,
+                "reduced": find.reduced is not None,
+                "seconds": round(self.seconds(), 1),
+            }
+        )

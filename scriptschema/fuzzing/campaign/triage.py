@@ -1,0 +1,231 @@
+"""Triage: which suspects are new bugs, which are reduced to tell that, and which are counted only.
+
+A clear signature, of stack frames or a message, tells a bug from others: its first suspect is a
+find at once, and is reduced later. Others (a difference, a hang) tell little. Their suspects are
+reduced first, and the reduced program is compared with the finds that have the same signature: it
+is of one of these if one of both uses no more than the other (`oracles.construct`). Those that use
+what no find uses up are reduced first. The more reductions in a row have brought what is known,
+the fewer suspects that a known find may explain are reduced: every second, every fourth, and so on.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+import attrs
+
+from scriptschema import wire
+from scriptschema.fuzzing.campaign import finds
+from scriptschema.fuzzing.campaign.finds import Find, Shown
+from scriptschema.fuzzing.campaign.folder import Campaign, now
+from scriptschema.fuzzing.campaign.fuzzer import Suspect
+from scriptschema.fuzzing.campaign.reduction import Reduced
+from scriptschema.fuzzing.index import Index
+from scriptschema.fuzzing.oracles.construct import construct_of, is_same_bug, text_of
+from scriptschema.fuzzing.oracles.judging import is_clear
+from scriptschema.fuzzing.oracles.known import KnownBugs
+from scriptschema.fuzzing.oracles.verdict import Signature, Verdict
+from scriptschema.messages import ModuleSet
+
+_MOST_WAITING: Final = 8
+"""So many suspects of one signature wait at most."""
+
+_RAREST: Final = 64
+
+Told = Callable[[str, Find], None]
+"""Is told of a find: `find` that it is new, `reduced` that it was reduced."""
+
+
+@attrs.define
+class _Group:
+    """The finds and the suspects of one signature, the construct left out."""
+
+    finds: dict[frozenset[str], Find] = attrs.field(factory=dict)
+    waiting: list[tuple[bool, Suspect]] = attrs.field(factory=list)
+    streak: int = 0
+    passed: int = 0
+
+
+class Triage:
+    """The finds of a campaign, and the suspects that may become some. `new` counts new finds.
+
+    `seconds` tells how long the campaign has run. Raises FileError, here and everywhere.
+    """
+
+    def __init__(
+        self,
+        campaign: Campaign,
+        known: KnownBugs,
+        versions: dict[str, str],
+        seconds: Callable[[], float],
+        told: Told,
+    ) -> None:
+        self.campaign = campaign
+        self.known = known
+        self.versions = versions
+        self.seconds = seconds
+        self.told = told
+        self.new = 0
+        self.seen_known: Counter[str] = Counter()
+        self.finds: dict[str, Find] = {}
+        self._groups: dict[Signature, _Group] = {}
+        self._unreduced: list[tuple[Find, Suspect]] = []
+        self._changed: set[str] = set()
+        for folder, find in finds.load_all(campaign.path):
+            self._remember(find, folder)
+
+    def suspect(self, suspect: Suspect) -> None:
+        """Take a suspect."""
+        signature = suspect.verdict.signature
+        pattern = self.known.match(signature)
+        if pattern is not None:
+            self.seen_known[pattern] += 1
+            return
+        group = self._groups.setdefault(signature, _Group())
+        if is_clear(signature):
+            if group.finds:
+                self._again(next(iter(group.finds.values())))
+            else:
+                find = self._add(suspect, suspect.verdict, None)
+                group.finds[frozenset()] = find
+                self._unreduced.append((find, suspect))
+            return
+        explained = self._explanation(group, suspect)
+        if explained is not None:
+            self._again(explained)
+            group.passed += 1
+            if group.passed % min(_RAREST, 1 << group.streak):
+                return
+        if len(group.waiting) < _MOST_WAITING:
+            group.waiting.append((explained is not None, suspect))
+        elif explained is None:
+            group.waiting = [w for w in group.waiting if not w[0]][-_MOST_WAITING + 1 :]
+            group.waiting.append((False, suspect))
+
+    def again(self, signature: Signature, count: int) -> None:
+        """Count verdicts whose programs were not handed over."""
+        pattern = self.known.match(signature)
+        if pattern is not None:
+            self.seen_known[pattern] += count
+            return
+        group = self._groups.get(signature)
+        if group is not None and len(group.finds) == 1:
+            self._again(next(iter(group.finds.values())), count)
+
+    def next(self) -> Suspect | None:
+        """The suspect that is to be reduced next."""
+        if self._unreduced:
+            return self._unreduced[0][1]
+        groups = [group for group in self._groups.values() if group.waiting]
+        if not groups:
+            return None
+        # What no find explains comes first, and what has brought nothing new last.
+        group = min(groups, key=lambda g: (min(w[0] for w in g.waiting), g.streak))
+        group.waiting.sort(key=lambda waiting: (waiting[0], len(waiting[1].data)))
+        return group.waiting[0][1]
+
+    def reduced(self, suspect: Suspect, reduced: Reduced | None) -> None:
+        """Take what became of the suspect that `next` gave; None if it did not show again."""
+        if self._unreduced and self._unreduced[0][1] is suspect:
+            find, _ = self._unreduced.pop(0)
+            if reduced is not None:
+                self._add_reduced(find, reduced)
+            return
+        signature = suspect.verdict.signature
+        group = self._groups[signature]
+        group.waiting = [waiting for waiting in group.waiting if waiting[1] is not suspect]
+        if reduced is None:
+            return
+        for construct, find in group.finds.items():
+            if is_same_bug(construct, reduced.construct):
+                self._again(find)
+                group.streak += 1
+                return
+        final = attrs.evolve(signature, construct=text_of(reduced.construct))
+        pattern = self.known.match(final)
+        if pattern is not None:
+            self.seen_known[pattern] += 1
+            return
+        verdict = attrs.evolve(reduced.verdict, signature=final)
+        group.finds[reduced.construct] = self._add(suspect, verdict, reduced)
+        group.streak = 0
+
+    def save(self) -> None:
+        """Write what has changed of finds that are there."""
+        for name in self._changed:
+            finds.save(self.campaign.path, self.finds[name])
+        self._changed.clear()
+
+    def give_up(self) -> None:
+        """Save what was not reduced in time, if nothing else is known of its signature."""
+        for group in self._groups.values():
+            if group.waiting and not group.finds:
+                suspect = group.waiting[0][1]
+                group.finds[frozenset()] = self._add(suspect, suspect.verdict, None)
+            group.waiting.clear()
+        self.save()
+
+    def _explanation(self, group: _Group, suspect: Suspect) -> Find | None:
+        """A find that uses no more than the suspect: maybe it is the same bug."""
+        if not group.finds:
+            return None
+        construct = construct_of(wire.decode(ModuleSet, suspect.data))
+        for known, find in group.finds.items():
+            if known <= construct:
+                return find
+        return None
+
+    def _add(self, suspect: Suspect, verdict: Verdict, reduced: Reduced | None) -> Find:
+        tree = wire.decode(ModuleSet, suspect.data)
+        time = now()
+        name = verdict.signature.name
+        find = Find(
+            name=name,
+            verdict=verdict,
+            program=Shown(len(Index(tree)), suspect.runs),
+            first_seen=time,
+            last_seen=time,
+            seconds=round(self.seconds(), 1),
+            origin=suspect.origin,
+            command=f"scriptschema reproduce {self.campaign.path / finds.FOLDER / name}",
+            versions=self.versions,
+        )
+        smaller = None
+        if reduced is not None:
+            smaller = wire.decode(ModuleSet, reduced.data)
+            find.reduced = Shown(reduced.nodes, reduced.runs)
+            find.reduction_tests = reduced.tests
+        finds.add(self.campaign.path, find, tree, smaller)
+        self.finds[name] = find
+        self.new += 1
+        self.told("find", find)
+        return find
+
+    def _add_reduced(self, find: Find, reduced: Reduced) -> None:
+        find.reduced = Shown(reduced.nodes, reduced.runs)
+        find.reduction_tests = reduced.tests
+        find.verdict = reduced.verdict
+        finds.add_reduced(self.campaign.path, find, wire.decode(ModuleSet, reduced.data))
+        self.told("reduced", find)
+
+    def _again(self, find: Find, count: int = 1) -> None:
+        find.count += count
+        find.last_seen = now()
+        self._changed.add(find.name)
+
+    def _remember(self, find: Find, folder: Path) -> None:
+        """Take a find of an earlier run; one that was not reduced will be."""
+        self.finds[find.name] = find
+        bare = attrs.evolve(find.signature, construct="")
+        group = self._groups.setdefault(bare, _Group())
+        if find.reduced is not None and not is_clear(bare):
+            group.finds[construct_of(finds.tree_of(folder, finds.REDUCED))] = find
+            return
+        group.finds[frozenset()] = find
+        if find.reduced is None:
+            data = wire.encode(finds.tree_of(folder))
+            suspect = Suspect(data, find.verdict, find.program.runs, find.origin)
+            self._unreduced.append((find, suspect))

@@ -1,0 +1,162 @@
+"""The judge of a campaign: what its oracles say of a program and its runs."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import re
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+from scriptschema.fuzzing.corpora.features import library_names
+from scriptschema.fuzzing.oracles import differential, normalisation, round_trip
+from scriptschema.fuzzing.oracles.verdict import Signature, Verdict
+from scriptschema.fuzzing.targets import outcome
+from scriptschema.fuzzing.targets.base import Sources
+from scriptschema.fuzzing.targets.outcome import Run
+from scriptschema.wire import Scan
+
+TYPES: Final = "types"
+OWN: Final = "own"
+UNCLEAR: Final = frozenset([differential.KIND, outcome.HANG, outcome.MEMORY, TYPES])
+"""Kinds of verdicts that do not tell one bug from another: only the reduced program does."""
+
+_TYPE_ERROR: Final = re.compile(
+    r"attempt to (?:call|index|perform arithmetic|compare|concatenate|get length|iterate)"
+    r"|invalid argument #|missing argument #|expected, got"
+)
+_FRAMES: Final = 3
+
+Function = Callable[[str, Sequence[Run]], object]
+
+
+class JudgeError(Exception):
+    """A function that is to judge cannot be had, or failed; the text says why."""
+
+
+class Judge:
+    """Judges programs by the `oracles` that are named, as `config.ORACLES`.
+
+    `targets` says which target each run is on, by number. `checker` and `printer` are commands,
+    with `{file}` or reading standard input; `function`, `module:function`, gets the source and the
+    runs and returns None, or what is wrong: a string, by which the bug is known, or a Verdict.
+
+    Raises JudgeError.
+    """
+
+    def __init__(
+        self,
+        oracles: Sequence[str],
+        targets: Sequence[int],
+        *,
+        checker: str = "",
+        printer: str = "",
+        function: str = "",
+        seconds: float = 10.0,
+    ) -> None:
+        self.oracles = frozenset(oracles)
+        self.targets = targets
+        self.checker = checker
+        self.printer = printer
+        self.function = _function(function) if function else None
+        self.seconds = seconds
+
+    def judge(self, sources: Sources, runs: Sequence[Run], scan: Scan) -> Verdict | None:
+        """The verdict on the runs of a program, the worst of several; None if all is well.
+
+        Raises JudgeError, and TargetError for a checker that cannot be run.
+        """
+        kinds = {run.outcome.kind for run in runs}
+        found: Verdict | None = None
+        if not kinds <= outcome.ORDINARY:
+            found = self._broken(runs) or self._exhausted(runs)
+        if found is None and self.function is not None:
+            found = self._own(sources, runs)
+        if found is None and len(runs) > 1 and "difference" in self.oracles:
+            found = differential.difference(runs, self.targets)
+            if found is not None and not differential.VARYING.isdisjoint(library_names(scan)):
+                found = None
+        if found is None and self.checker and "types" in self.oracles:
+            found = self._types(sources, runs[0])
+        return found
+
+    def judge_text(self, sources: Sources) -> Verdict | None:
+        """The verdict on reading again what was printed, which asks no target."""
+        if "round-trip" not in self.oracles:
+            return None
+        found = round_trip.own(sources)
+        if found is None and self.printer and sources.module is None:
+            found = round_trip.by_command(self.printer, sources, self.seconds, 1024)
+        return found
+
+    def _broken(self, runs: Sequence[Run]) -> Verdict | None:
+        if "broken" not in self.oracles:
+            return None
+        for run in runs:
+            if run.outcome.kind in outcome.BROKEN:
+                frames = run.outcome.frames[:_FRAMES]
+                said = normalisation.message(run.outcome.error)
+                detail = " < ".join(frames) if frames else said
+                text = f"{run.target}: {run.outcome.kind}: {run.outcome.error.strip()[:500]}"
+                return Verdict(Signature(run.outcome.kind, detail), text)
+        return None
+
+    def _exhausted(self, runs: Sequence[Run]) -> Verdict | None:
+        """A hang, or memory used up, unless all runs did so: then it is the program's doing."""
+        for kind in (outcome.HANG, outcome.MEMORY):
+            if kind not in self.oracles:
+                continue
+            those = [run.target for run in runs if run.outcome.kind == kind]
+            if those and (len(runs) == 1 or len(those) < len(runs)):
+                what = "hangs" if kind == outcome.HANG else "uses up its memory"
+                others = "" if len(runs) == 1 else ", others do not"
+                return Verdict(Signature(kind, ", ".join(those)), f"{those[0]} {what}{others}")
+        return None
+
+    def _own(self, sources: Sources, runs: Sequence[Run]) -> Verdict | None:
+        try:
+            said = self.function(sources.program, runs) if self.function else None
+        except Exception as error:
+            name = type(error).__name__
+            raise JudgeError(f"the function that judges ended with {name}: {error}") from error
+        if said is None or isinstance(said, Verdict):
+            return said
+        return Verdict(Signature(OWN, normalisation.message(str(said))), str(said))
+
+    def _types(self, sources: Sources, run: Run) -> Verdict | None:
+        """A type error at run time of a program that the checker accepts in strict mode."""
+        if run.outcome.kind != outcome.ERROR or not _TYPE_ERROR.search(run.outcome.error):
+            return None
+        source = f"--!strict\n{sources.program}"
+        if round_trip.output_of(self.checker, source, self.seconds, 4096) is None:
+            return None
+        said = normalisation.message(run.outcome.error)
+        text = f"{self.checker} accepts it, and {run.target} says: {run.outcome.error[:500]}"
+        return Verdict(Signature(TYPES, said), text)
+
+
+def is_clear(signature: Signature) -> bool:
+    """Whether a signature alone tells a bug from others; else the reduced program has to."""
+    if signature.kind in UNCLEAR:
+        return False
+    return signature.kind != outcome.CRASH or not re.fullmatch(
+        r"(?:SIG[A-Z]+|signal N)?", signature.detail
+    )
+
+
+def _function(name: str) -> Function:
+    module, _, attribute = name.partition(":")
+    if not module or not attribute:
+        raise JudgeError(f"{name!r} is no function: write module:function")
+    if os.getcwd() not in sys.path:  # noqa: PTH109  # as Python itself has it there
+        sys.path.insert(0, os.getcwd())  # noqa: PTH109
+    try:
+        found: Any = importlib.import_module(module)
+        for part in attribute.split("."):
+            found = getattr(found, part)
+    except (ImportError, AttributeError) as error:
+        raise JudgeError(f"{name!r} cannot be had: {error}") from None
+    if not callable(found):
+        raise JudgeError(f"{name!r} is no function")
+    return found  # type: ignore[no-any-return]  # what it returns is looked at

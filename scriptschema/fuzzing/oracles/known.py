@@ -1,0 +1,36 @@
+"""Known bugs: a file of patterns of signatures, which are counted and not reported.
+
+A line is a pattern as of file names (`*`, `?`, `[...]`) for a signature as it is printed, `crash:
+lua_concat < *`; a line that starts with `#` is a comment.
+"""
+
+from __future__ import annotations
+
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from scriptschema import files
+from scriptschema.files import FileError
+from scriptschema.fuzzing.oracles.verdict import Signature
+
+
+class KnownBugs:
+    """The patterns of a file; none for an empty path. Raises FileError."""
+
+    def __init__(self, path: str) -> None:
+        self._patterns: list[str] = []
+        if path:
+            try:
+                text = Path(path).read_text("utf-8", "replace")
+            except OSError as error:
+                raise FileError(f"{path}: {files.reason_of(error)}") from None
+            lines = [line.strip() for line in text.splitlines()]
+            self._patterns = [line for line in lines if line and not line.startswith("#")]
+
+    def match(self, signature: Signature) -> str | None:
+        """The first pattern that matches; None if the bug is not known."""
+        text = str(signature)
+        for pattern in self._patterns:
+            if pattern == text or fnmatchcase(text, pattern):
+                return pattern
+        return None

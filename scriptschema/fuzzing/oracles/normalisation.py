@@ -1,0 +1,46 @@
+"""What is left out of outputs and messages before they are compared, and why.
+
+Of an output, all of:
+
+- `0x55d0a1` is `0x`: addresses, by which tables and functions are printed;
+- `-nan` and `nan(ind)` are `nan`: its sign says nothing, and not every C library prints it;
+- carriage returns before the ends of lines.
+
+Between two targets, also the position `program.luau:3:` of a message is `:`, since each names
+chunks in its own way. Between variants of one target, positions have to be the same.
+
+Of a message that stands in a signature or is counted, also numbers and what stands in quotes, which
+differ from program to program.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+_ADDRESS: Final = re.compile(r"0x[0-9a-fA-F]+")
+_NAN: Final = re.compile(r"-nan(?:\(ind\))?|nan\(ind\)")
+_POSITION: Final = re.compile(r'(?:\[string "[^"\n]*"\]|[\w./\\-]+):\d+:')
+_QUOTED: Final = re.compile(r"'[^'\n]*'|\"[^\"\n]*\"|`[^`\n]*`")
+_NUMBER: Final = re.compile(r"-?\d+(?:\.\d+)?(?:e[+-]?\d+)?")
+_LONGEST: Final = 200
+
+
+def output(text: str, *, positions: bool = True) -> str:
+    """An output as it is compared; without `positions` between two targets."""
+    text = _NAN.sub("nan", _ADDRESS.sub("0x", text.replace("\r\n", "\n")))
+    return text if positions else _POSITION.sub(":", text)
+
+
+def message(text: str) -> str:
+    """The first line of a message, without what differs from program to program."""
+    first = next((line for line in text.splitlines() if line.strip()), "")
+    for pattern, instead in (
+        (_POSITION, ""),
+        (_ADDRESS, "0x"),
+        (_QUOTED, "'…'"),
+        (_NUMBER, "N"),
+    ):
+        first = pattern.sub(instead, first)
+    first = " ".join(first.split())
+    return first if len(first) <= _LONGEST else first[:_LONGEST] + "…"

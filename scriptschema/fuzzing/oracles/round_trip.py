@@ -1,0 +1,76 @@
+"""Round trips: what was printed is read again as it was, by `parse` and by others' printers."""
+
+from __future__ import annotations
+
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+from typing import Final
+
+from scriptschema.fuzzing.oracles import normalisation
+from scriptschema.fuzzing.oracles.verdict import Signature, Verdict
+from scriptschema.fuzzing.targets.base import Sources
+from scriptschema.fuzzing.targets.processes import split, start, text_of, watch
+from scriptschema.luau.parse import ParseError, parse
+from scriptschema.luau.render import render, render_module_set
+
+KIND: Final = "round-trip"
+_FILE: Final = "{file}"
+
+
+def own(sources: Sources) -> Verdict | None:
+    """The verdict on `parse(render(tree)) == tree`."""
+    try:
+        found = parse(sources.program, module=sources.module)
+        again = render_module_set(found.tree, names=found.names)
+    except ParseError as error:
+        said = normalisation.message(str(error))
+        return Verdict(
+            Signature(KIND, f"parse: {said}"), f"parse refuses what render wrote: {error}"
+        )
+    except Exception as error:  # whatever it is, it is a bug of ours
+        name = type(error).__name__
+        return Verdict(Signature(KIND, f"parse: {name}"), f"parse ends with {name}: {error}")
+    if found.losses or again != sources:
+        return Verdict(Signature(KIND, "parse: another tree"), "parse reads another tree")
+    return None
+
+
+def by_command(command: str, sources: Sources, seconds: float, megabytes: int) -> Verdict | None:
+    """The verdict on a command that reads a source, in `{file}` or its input, and prints it."""
+    said = output_of(command, sources.program, seconds, megabytes)
+    if said is None:
+        return None
+    try:
+        one, two = parse(sources.program), parse(said)
+    except ParseError as error:
+        what = normalisation.message(str(error))
+        text = f"what {command} prints is no Luau: {error}"
+        return Verdict(Signature(KIND, f"printer: {what}"), text)
+    if render(one.tree.program, names=one.names) != render(two.tree.program, names=two.names):
+        text = f"what {command} prints is another program"
+        return Verdict(Signature(KIND, "printer: another tree"), text)
+    return None
+
+
+def output_of(command: str, source: str, seconds: float, megabytes: int) -> str | None:
+    """What a command prints for a source; None if it refuses it or takes too long."""
+    status, output = run_on(command, source, seconds, megabytes)
+    return output if status == 0 else None
+
+
+def run_on(command: str, source: str, seconds: float, megabytes: int) -> tuple[int | None, str]:
+    """The status of a command for a source, None if it takes too long, and what it prints.
+
+    Raises TargetError for a command that cannot be run.
+    """
+    with tempfile.TemporaryDirectory(prefix="scriptschema-") as folder:
+        path = Path(folder) / "program.luau"
+        path.write_bytes(source.encode("utf-8", "surrogateescape"))
+        words = [word.replace(_FILE, str(path)) for word in split(command)]
+        with path.open("rb") as program:
+            stdin = subprocess.DEVNULL if _FILE in command else program.fileno()
+            process = start(words, megabytes, stdin=stdin, stderr=subprocess.PIPE)
+        found = watch(process, time.monotonic(), seconds, 1 << 24)
+    return None if found.hung else found.status, text_of(found.output)

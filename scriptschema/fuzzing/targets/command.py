@@ -1,0 +1,114 @@
+"""The target `command`: a process for each run of a program."""
+
+from __future__ import annotations
+
+import contextlib
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+from typing import Final
+
+from scriptschema.fuzzing.targets import outcome
+from scriptschema.fuzzing.targets.base import Sources
+from scriptschema.fuzzing.targets.description import Description, TargetError
+from scriptschema.fuzzing.targets.outcome import Outcome
+from scriptschema.fuzzing.targets.processes import split, start, text_of, watch
+from scriptschema.fuzzing.targets.reports import outcome_of
+
+_FILE: Final = "{file}"
+_VARIANT: Final = "{variant}"
+
+
+class CommandTarget:
+    """Runs a command for each program and variant.
+
+    `{file}` in its words stands for a file with the source, beside which is that of the module; a
+    command without gets the source on standard input. `{variant}` is where the words of the variant
+    are put; without, they follow the command's first word.
+    """
+
+    def __init__(self, description: Description) -> None:
+        self.description = description
+        self._commands = [self._words(variant) for variant in description.variants]
+        self._reads_file = _FILE in description.command
+        self._folder = tempfile.TemporaryDirectory(prefix="scriptschema-")
+        self._path = Path(self._folder.name) / "program.luau"
+        self._input: bytes = b""
+        self._running: tuple[subprocess.Popen[bytes], float] | None = None
+
+    def _words(self, variant: str) -> list[str]:
+        words = split(self.description.command)
+        more = split(variant) if variant.strip() else []
+        if _VARIANT in words:
+            at = words.index(_VARIANT)
+            return [*words[:at], *more, *words[at + 1 :]]
+        if any(_VARIANT in word for word in words):
+            return [word.replace(_VARIANT, variant) for word in words]
+        return [words[0], *more, *words[1:]]
+
+    def submit(self, sources: Sources, seconds: float) -> None:
+        """Start the first run of a program; see `base.Target`. Raises TargetError."""
+        self._input = sources.program.encode("utf-8", "surrogateescape")
+        self._seconds = seconds
+        if self._reads_file:
+            self._path.write_bytes(self._input)
+            module = self._path.with_name("module0.luau")
+            if sources.module is not None:
+                module.write_bytes(sources.module.encode("utf-8", "surrogateescape"))
+            else:
+                module.unlink(missing_ok=True)
+        self._running = self._start(0)
+
+    def collect(self) -> list[Outcome]:
+        """The outcomes of all variants. Raises TargetError."""
+        found = []
+        for number in range(len(self._commands)):
+            process, began = self._running or self._start(number)
+            self._running = None
+            found.append(self._finish(process, began))
+        return found
+
+    def close(self) -> None:
+        """End what is running."""
+        if self._running is not None:
+            watch(*self._running, seconds=0, most=0)
+            self._running = None
+        self._folder.cleanup()
+
+    def _start(self, number: int) -> tuple[subprocess.Popen[bytes], float]:
+        words = [word.replace(_FILE, str(self._path)) for word in self._commands[number]]
+        began = time.monotonic()
+        megabytes = self.description.megabytes
+        if self._reads_file:
+            process = start(words, megabytes, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE)
+            return process, began
+        with tempfile.TemporaryFile() as program:
+            program.write(self._input)
+            program.seek(0)
+            return start(words, megabytes, stdin=program.fileno(), stderr=subprocess.PIPE), began
+
+    def _finish(self, process: subprocess.Popen[bytes], began: float) -> Outcome:
+        found = watch(process, began, self._seconds, self.description.output)
+        output, errors = text_of(found.output), text_of(found.errors)
+        if self._reads_file:  # a name that is another in every worker
+            output = output.replace(str(self._path), "program.luau")
+            errors = errors.replace(str(self._path), "program.luau")
+        if found.flooded:
+            return Outcome(outcome.FLOOD, output, "", found.status, (), found.seconds)
+        if found.hung:
+            message = f"no end after {self._seconds:g} s"
+            return Outcome(outcome.HANG, output, message, None, (), found.seconds)
+        return outcome_of(found.status, output, errors, found.seconds)
+
+
+def version_of(words: list[str]) -> str:
+    """The first line that a command prints for `--version`; empty if there is none."""
+    with contextlib.suppress(TargetError):
+        process = start(
+            [words[0], "--version"], 1024, stdin=subprocess.DEVNULL, stderr=subprocess.STDOUT
+        )
+        found = watch(process, time.monotonic(), 5, 10_000)
+        if found.status == 0 and found.output.strip():
+            return text_of(found.output).strip().splitlines()[0]
+    return ""

@@ -1,0 +1,123 @@
+"""Targets by their descriptions: opened, tried, and asked for their versions."""
+
+from __future__ import annotations
+
+import json
+import platform
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterable
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Final
+
+from scriptschema.fuzzing.targets import outcome
+from scriptschema.fuzzing.targets.base import Sources, Target
+from scriptschema.fuzzing.targets.command import CommandTarget, version_of
+from scriptschema.fuzzing.targets.description import Description, TargetError
+from scriptschema.fuzzing.targets.outcome import Outcome
+from scriptschema.fuzzing.targets.persistent import PersistentTarget
+from scriptschema.fuzzing.targets.processes import split
+
+SERVICES: Final = Path(__file__).parent
+
+_TRIAL: Final = Sources(None, 'local greeting = "hello" print(greeting, 1 + 1)\n')
+
+_FIND_LUAU_WEB: Final = """
+const path = require('module').createRequire(process.argv[1] + '/').resolve('luau-web')
+console.log(path)
+"""
+
+
+def open_target(description: Description) -> Target:
+    """The target, ready to run programs. Raises TargetError, saying what has to be installed."""
+    match description.kind:
+        case "command":
+            return CommandTarget(description)
+        case "persistent":
+            return PersistentTarget(description, split(description.command))
+        case "luau-web":
+            _luau_web(description)
+            service = str(SERVICES / "luau_web.mjs")
+            words = [_node(), service, str(Path(description.folder or ".").resolve())]
+            return PersistentTarget(description, words)
+        case _:
+            if not _version_of_package("pluau"):
+                raise TargetError("pluau is not installed: pip install 'scriptschema[luau]'")
+            words = [sys.executable, str(SERVICES / "pluau_service.py")]
+            return PersistentTarget(description, words)
+
+
+def try_target(description: Description) -> list[Outcome]:
+    """Run a program of one line with each variant; return the outcomes.
+
+    Raises TargetError, with what the target wrote, if it does not run to its end.
+    """
+    target = open_target(description)
+    try:
+        target.submit(_TRIAL, max(description.seconds, 10))
+        found = target.collect()
+    finally:
+        target.close()
+    for variant, each in zip(description.variants, found, strict=True):
+        if each.kind != outcome.OK:
+            wrote = "\n".join(text.strip() for text in (each.error, each.output) if text.strip())
+            status = "" if each.status is None else f", status {each.status}"
+            raise TargetError(
+                f"{description.run_name(variant)} does not work: {_TRIAL.program.strip()!r} "
+                f"ended with: {each.kind}{status}\n{wrote or '(it wrote nothing)'}"
+            )
+    return found
+
+
+def versions_of(descriptions: Iterable[Description]) -> dict[str, str]:
+    """The versions of this package, Python, the system, and what the targets say of theirs."""
+    found = {
+        "scriptschema": _version_of_package("scriptschema"),
+        "python": platform.python_version(),
+        "system": platform.platform(),
+    }
+    for description in descriptions:
+        match description.kind:
+            case "luau-web":
+                found["luau-web"] = _luau_web(description)
+            case "pluau":
+                found["pluau"] = _version_of_package("pluau")
+            case _:
+                said = version_of(split(description.command))
+                if said:
+                    found[split(description.command)[0]] = said
+    return {name: value for name, value in found.items() if value}
+
+
+def _version_of_package(name: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return ""
+
+
+def _node() -> str:
+    node = shutil.which("node")
+    if node is None:
+        raise TargetError(
+            "luau-web needs Node 20 or later, which is not on PATH: install it, for example by "
+            "`apt install nodejs npm`, then `npm install luau-web`"
+        )
+    return node
+
+
+def _luau_web(description: Description) -> str:
+    """The version of luau-web. Raises TargetError where Node does not find it."""
+    folder = Path(description.folder or ".").resolve()
+    found = subprocess.run(  # noqa: S603  # Node itself
+        [_node(), "-e", _FIND_LUAU_WEB, str(folder)], capture_output=True, text=True, check=False
+    )
+    if found.returncode:
+        raise TargetError(
+            f"luau-web is not installed: there is none in {folder / 'node_modules'}; run "
+            "`npm install luau-web` there, or name the folder: luau-web:FOLDER"
+        )
+    package = Path(found.stdout.strip()).parents[1] / "package.json"
+    return str(json.loads(package.read_bytes())["version"])

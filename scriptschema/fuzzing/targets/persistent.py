@@ -1,0 +1,217 @@
+r"""The target `persistent`: one process that runs program after program.
+
+The protocol: a request is a line of JSON on standard input,
+
+    {"id": 7, "source": "print(1)", "module": null, "variant": "-O2",
+     "milliseconds": 5000, "megabytes": 1024}
+
+and its answer a line of JSON on standard output, in the order of the requests, which may be sent
+ahead:
+
+    {"id": 7, "kind": "ok", "output": "1\n", "error": ""}
+
+`module` is the source that the program requires as `./module0`, or null; `variant` one of those
+that the target is described with. `kind` is `ok`, `error` (the program ended with an error of its
+own), `rejected` (it was not compiled) or another of `outcome.KINDS` that the service noticed
+itself; `frames`, a list of functions, may be added. The service should end a program after so many
+milliseconds and at so many megabytes with the kind `hang` and `memory`; if it does not, it is
+killed a little later. It may crash, and is started again: how it ended and what it wrote to
+standard error is the outcome of the program that it had. It may also end between two programs, with
+status 0. Lines on standard output that are no JSON objects with an `id` are left out.
+
+`luau_web.mjs` is such a service, and so is `pluau_service.py`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import selectors
+import subprocess
+import tempfile
+import time
+from collections.abc import Sequence
+from typing import Any, Final
+
+from scriptschema.fuzzing.targets import outcome
+from scriptschema.fuzzing.targets.base import Sources
+from scriptschema.fuzzing.targets.description import Description
+from scriptschema.fuzzing.targets.outcome import Outcome
+from scriptschema.fuzzing.targets.processes import kill, start, text_of
+from scriptschema.fuzzing.targets.reports import is_about_memory, outcome_of
+
+GRACE: Final = 1.0
+"""Seconds that a service has beyond the limit to say so itself."""
+
+STARTING: Final = 30.0
+"""Seconds that a service may take for its first answer."""
+
+BESIDES: Final = 512
+"""Megabytes that a service may use beside a program's, twice; a program's it limits itself."""
+
+_PIECE: Final = 1 << 16
+_AHEAD: Final = 1 << 15
+"""So many bytes of requests fit into a pipe for certain, whatever the service does."""
+
+_REPORT: Final = 1 << 16
+_MOST: Final = 64 << 20
+
+
+class PersistentTarget:
+    """Talks to a service, which it starts when it is needed, and again whenever it has ended."""
+
+    def __init__(self, description: Description, words: Sequence[str]) -> None:
+        self.description = description
+        self._words = [*words]
+        self._process: subprocess.Popen[bytes] | None = None
+        self._errors = tempfile.TemporaryFile()  # noqa: SIM115  # as long as the target is open
+        self._received = b""
+        self._fresh = True
+        self._last = 0
+        self._requests: list[tuple[int, bytes]] = []
+        self._sent = 0
+
+    def submit(self, sources: Sources, seconds: float) -> None:
+        """Send a program with each variant; see `base.Target`. Raises TargetError."""
+        self._seconds = seconds
+        self._requests = []
+        for variant in self.description.variants:
+            self._last += 1
+            request = {
+                "id": self._last,
+                "source": _unicode(sources.program),
+                "module": None if sources.module is None else _unicode(sources.module),
+                "variant": variant,
+                "milliseconds": round(seconds * 1000),
+                "megabytes": self.description.megabytes,
+            }
+            self._requests.append((self._last, json.dumps(request).encode() + b"\n"))
+        self._sent = 0
+        self._send()
+
+    def collect(self) -> list[Outcome]:
+        """The outcomes of all variants. Raises TargetError."""
+        found: list[Outcome] = []
+        while len(found) < len(self._requests):
+            if self._sent <= len(found):
+                self._sent = len(found)
+                self._send()
+            received = self._receive(len(found))
+            if received is None:  # it has ended between two programs
+                self._sent = len(found)
+                continue
+            found.append(received)
+        return found
+
+    def close(self) -> None:
+        """End the service."""
+        self._end()
+        self._errors.close()
+
+    def _send(self) -> None:
+        """Send what is not sent yet: all that fits, or one that is answered before the next."""
+        process = self._running()
+        data = b"".join(request for _, request in self._requests[self._sent :])
+        count = len(self._requests) - self._sent
+        if len(data) > _AHEAD:
+            data, count = self._requests[self._sent][1], 1
+        self._sent += count
+        if process.stdin is not None:
+            with contextlib.suppress(OSError):  # it has ended: `_receive` sees how
+                process.stdin.write(data)
+                process.stdin.flush()
+
+    def _running(self) -> subprocess.Popen[bytes]:
+        if self._process is None:
+            self._errors.seek(0)
+            self._errors.truncate()
+            self._process = start(
+                self._words,
+                2 * self.description.megabytes + BESIDES,
+                stdin=subprocess.PIPE,
+                stderr=self._errors,
+            )
+            self._received = b""
+            self._fresh = True
+        return self._process
+
+    def _receive(self, number: int) -> Outcome | None:
+        """The outcome of a request; None if the service ended in peace before it."""
+        process = self._running()
+        identity = self._requests[number][0]
+        began = time.monotonic()
+        limit = began + self._seconds + GRACE + (STARTING if self._fresh else 0)
+        while (answer := self._next_answer(identity)) is None:
+            left = limit - time.monotonic()
+            if left <= 0 or len(self._received) > _MOST:
+                self._end()
+                seconds = time.monotonic() - began
+                if left > 0:
+                    return Outcome(outcome.FLOOD, seconds=seconds)
+                message = f"no end after {self._seconds:g} s"
+                return Outcome(outcome.HANG, "", message, seconds=seconds)
+            if process.stdout is not None and not self._read(process.stdout.fileno(), left):
+                return self._died(process, began)
+        self._fresh = False
+        return self._outcome_of(answer, time.monotonic() - began)
+
+    def _read(self, descriptor: int, seconds: float) -> bool:
+        """Read what there is within the time; return whether there may be more."""
+        with selectors.DefaultSelector() as selector:
+            selector.register(descriptor, selectors.EVENT_READ)
+            if not selector.select(seconds):
+                return True
+        piece = os.read(descriptor, _PIECE)
+        self._received += piece
+        return bool(piece)
+
+    def _next_answer(self, identity: int) -> dict[str, Any] | None:
+        while b"\n" in self._received:
+            line, _, self._received = self._received.partition(b"\n")
+            with contextlib.suppress(ValueError):
+                answer = json.loads(line)
+                if isinstance(answer, dict) and answer.get("id") == identity:
+                    return answer
+        return None
+
+    def _died(self, process: subprocess.Popen[bytes], began: float) -> Outcome | None:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(GRACE)
+        status = process.poll()
+        printed = text_of(self._received)
+        fresh = self._fresh
+        self._end()
+        self._errors.seek(0, 2)
+        self._errors.seek(max(0, self._errors.tell() - _REPORT))
+        errors = text_of(self._errors.read())
+        if status == 0 and not fresh:
+            return None
+        found = outcome_of(status or 0, printed, errors, time.monotonic() - began)
+        if found.kind in outcome.ORDINARY:
+            message = f"the service ended with status {status}: {errors.strip()[-2000:]}"
+            return Outcome(outcome.CRASH, printed, message, status)
+        return found
+
+    def _outcome_of(self, answer: dict[str, Any], seconds: float) -> Outcome:
+        kind, output, error = (answer.get(name) for name in ("kind", "output", "error"))
+        if kind not in outcome.KINDS:
+            said = json.dumps(answer)[:200]
+            return Outcome(outcome.INTERNAL, "", f"an answer without a kind: {said}")
+        output, error = str(output or ""), str(error or "")
+        if len(output) > self.description.output:
+            return Outcome(outcome.FLOOD, output[: self.description.output], seconds=seconds)
+        if kind == outcome.ERROR and is_about_memory(error):
+            kind = outcome.MEMORY
+        frames = tuple(map(str, answer.get("frames") or ()))
+        return Outcome(str(kind), output, error, None, frames, seconds)
+
+    def _end(self) -> None:
+        if self._process is not None:
+            kill(self._process)
+            self._process = None
+
+
+def _unicode(source: str) -> str:
+    """A source as JSON can have it: bytes that are not UTF-8 are replaced."""
+    return source.encode("utf-8", "surrogateescape").decode("utf-8", "replace")

@@ -1,0 +1,131 @@
+"""The real Luau, PyPI's pluau, as a service: the protocol is that of `persistent.py`.
+
+    python pluau_service.py
+
+It imports nothing of this package, so that it starts fast. Of pluau it takes the extension module
+alone: what is Python in pluau 0.1.2 needs Python 3.12, the extension does not.
+"""
+
+from __future__ import annotations
+
+import importlib.machinery
+import importlib.util
+import json
+import os
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+PRELUDE = """
+local write = ...
+local concat, tostring, pack = table.concat, tostring, table.pack
+local size = 0
+return function(...)
+  local texts = pack(...)
+  for position = 1, texts.n do texts[position] = tostring(texts[position]) end
+  write(concat(texts, "\\t"))
+end
+"""
+
+LEVELS = {"-O0": 0, "-O1": 1, "-O2": 2}
+MOST = 1_000_000
+
+
+class _Over(Exception):  # noqa: N818  # it ends a program, and is no error of it
+    """The program ran or printed for too long."""
+
+
+def load() -> Any:
+    """The extension module of pluau. Raises ImportError."""
+    for folder in map(Path, sys.path):
+        for suffix in importlib.machinery.EXTENSION_SUFFIXES:
+            path = folder / "pluau" / f"_pluau{suffix}"
+            if path.is_file():
+                spec = importlib.util.spec_from_file_location("_pluau", path)
+                if spec is not None and spec.loader is not None:
+                    module = importlib.util.module_from_spec(spec)
+                    spec.loader.exec_module(module)
+                    return module
+    raise ImportError("pluau is not installed: pip install 'scriptschema[luau]'")
+
+
+def run(pluau: Any, request: dict[str, Any]) -> dict[str, Any]:
+    """The answer to a request."""
+    printed: list[str] = []
+    size = 0
+    over = ""
+    answer = {"id": request["id"], "kind": "ok", "output": "", "error": ""}
+    end = time.monotonic() + request["milliseconds"] / 1000
+
+    def write(_lua: Any, arguments: Any) -> None:
+        data = bytes(arguments[0].as_bytes())
+        nonlocal size, over
+        size += len(data) + 1
+        if size > MOST:
+            over = "flood"
+            raise _Over("printed more than a megabyte")
+        printed.append(
+            "".join(chr(b) if 32 <= b < 127 or b in (9, 10) else f"\\x{b:02x}" for b in data)
+        )
+
+    def interrupt(_lua: Any) -> Any:
+        nonlocal over
+        if over or time.monotonic() > end:
+            over = over or "hang"
+            raise _Over("ran for too long")
+        return pluau.VmState.Continue
+
+    lua = pluau.Lua()
+    lua.set_memory_limit(request["megabytes"] << 20)
+    level = LEVELS.get(request["variant"], 1)
+    lua.set_compiler(pluau.Compiler(level, 1, 0, 0))
+    [own_print] = lua.load_chunk(PRELUDE, name="=prelude").call(lua.create_function(write))
+    lua.globals().set("print", own_print)
+    try:
+        program = lua.load_chunk(request["source"], name="=source")
+    except Exception as error:
+        return {**answer, "kind": "rejected", "error": _message_of(error)}
+    loaded: list[Any] = []
+
+    def require(_lua: Any, _path: Any) -> Any:
+        if request["module"] is None:
+            raise RuntimeError("no module")
+        if not loaded:
+            loaded.extend(lua.load_chunk(request["module"], name="=module").call())
+        return loaded[0]
+
+    lua.globals().set("require", lua.create_function(require))
+    lua.sandbox(enabled=True)
+    lua.set_interrupt(interrupt)
+    try:
+        program.call()
+    except Exception as error:
+        answer.update(kind=over or "error", error=_message_of(error))
+    answer["output"] = "".join(line + "\n" for line in printed)
+    return answer
+
+
+def _message_of(error: Exception) -> str:
+    """Luau's message, without what pluau puts before and behind."""
+    text = str(error).partition("\nstack traceback:")[0]
+    for prefix in ("runtime error: ", "syntax error: "):
+        text = text.removeprefix(prefix)
+    return text
+
+
+def main() -> None:
+    """Answer requests until there are no more."""
+    try:
+        pluau = load()
+    except ImportError as error:
+        sys.exit(str(error))
+    answers = os.fdopen(os.dup(1), "w")  # pluau itself prints to standard output
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    for line in sys.stdin:
+        answers.write(json.dumps(run(pluau, json.loads(line))) + "\n")
+        answers.flush()
+
+
+if __name__ == "__main__":
+    main()
