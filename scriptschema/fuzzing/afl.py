@@ -1,0 +1,126 @@
+"""AFL++'s custom mutator: `AFL_PYTHON_MODULE=scriptschema.fuzzing.afl`.
+
+The queue holds Luau sources, as the target reads them: crashes replay as they are, other instances
+may share the queue, and a run goes on with `AFL_AUTORESUME`. Seeds are sources of any origin; what
+is not Luau is mutated into a new program.
+
+With `AFL_CUSTOM_MUTATOR_ONLY=1` all mutants are programs. In the folder of an instance,
+`OUT/NAME/`, the file `scriptschema.txt` tells each minute, and at the end, what became of each
+operator. The names of queue entries say which operators made them.
+
+The functions are those that AFL++ calls (docs/custom_mutators.md there; 4.04c and later); an error
+in one would end the campaign, so none of them raises one whatever the inputs are. What they return
+must be a bytearray, and a description bytes: 4.04c reads the one as if it were the other.
+"""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Final
+
+from scriptschema import files
+from scriptschema.fuzzing.source_mutation import SourceMutator
+from scriptschema.fuzzing.trimming import MOST, Trimmer
+from scriptschema.generation.choices import RandomChoices
+
+LOG: Final = "scriptschema.txt"
+EVERY: Final = 60.0
+"""Seconds from one writing of the log to the next."""
+
+
+class _Engine:
+    """What is known between AFL++'s calls."""
+
+    def __init__(self, seed: int) -> None:
+        self.choices = RandomChoices(seed)
+        self.sources = SourceMutator()
+        self.mutant = b""
+        self.trimmer: Trimmer | None = None
+        self.folder: Path | None = None
+        self.log_at = 0.0
+
+    def write_log(self) -> None:
+        """Write the operators' statistics, once the folder is known."""
+        if self.folder is not None:
+            try:
+                files.write(self.folder / LOG, self.sources.table().encode())
+            except files.FileError:
+                self.folder = None  # AFL++ will say what is wrong with its disk
+        self.log_at = time.monotonic() + EVERY
+
+
+_engine = _Engine(0)
+
+
+def init(seed: int) -> None:
+    """Start a run; AFL++ gives a seed, which `-s` determines."""
+    global _engine  # AFL++ calls functions of a module
+    _engine = _Engine(seed)
+
+
+def fuzz(buf: bytearray, add_buf: bytearray, max_size: int) -> bytearray:
+    """Return a mutant of a queue entry; parts may come from another one, `add_buf`."""
+    engine = _engine
+    engine.mutant = engine.sources.mutate(
+        bytes(buf), engine.choices, donor=bytes(add_buf or b""), max_size=max_size
+    )
+    if time.monotonic() >= engine.log_at:
+        engine.write_log()
+    return bytearray(engine.mutant)
+
+
+def describe(max_description_length: int) -> bytes:
+    """Return the operators of the last mutant, for the name of the queue entry."""
+    text = "+".join(_engine.sources.operators) or "new"
+    return text.encode()[: max(0, max_description_length)]
+
+
+def queue_new_entry(filename_new_queue: str, filename_orig_queue: str | None) -> bool:
+    """Learn that a queue entry is new: its operators were of use. The file stays as it is."""
+    engine = _engine
+    path = Path(filename_new_queue)
+    if engine.folder is None and path.parent.name == "queue":
+        engine.folder = path.parent.parent
+    if filename_orig_queue is not None and engine.mutant:
+        try:
+            same = path.read_bytes() == engine.mutant
+        except OSError:
+            same = False
+        if same:
+            engine.sources.useful()
+    return False
+
+
+def init_trim(buf: bytearray) -> int:
+    """Return how many steps the trimming of a queue entry takes at most; 0 where nothing can go."""
+    engine = _engine
+    source = bytes(buf)
+    index = engine.sources.tree_of(source)
+    engine.trimmer = None if index is None else Trimmer(source, index)
+    return MOST if engine.trimmer is not None and engine.trimmer.candidate is not None else 0
+
+
+def trim() -> bytearray:
+    """Return a shorter source, which AFL++ compares with the queue entry."""
+    trimmer = _engine.trimmer
+    return bytearray(b"" if trimmer is None else trimmer.candidate or trimmer.source)
+
+
+def post_trim(success: bool) -> int:
+    """Learn whether the shorter source does the same; return the number of the next step."""
+    trimmer = _engine.trimmer
+    if trimmer is None:
+        return MOST
+    trimmer.answer(success)
+    return MOST - 1 - trimmer.left if trimmer.candidate is not None else MOST
+
+
+def introspection() -> bytearray:
+    """Return the operators of the last mutant, which builds with INTROSPECTION log."""
+    return bytearray(describe(255))
+
+
+def deinit() -> None:
+    """End a run: write the log."""
+    _engine.write_log()

@@ -1,0 +1,146 @@
+"""Mutation for engines whose inputs are texts: a Luau source in, a mutated source out.
+
+Such engines (AFL++, Atheris) keep what the target reads. So nothing has to be converted when a find
+is replayed or a corpus shared; what it costs is a parse for each input that is mutated, which is
+done once for the many mutants of one input.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import Any, Final
+
+from scriptschema.fuzzing.index import Index
+from scriptschema.fuzzing.mutate import Mutant, Mutator
+from scriptschema.generation.choices import Choices
+from scriptschema.generation.programs import program
+from scriptschema.luau import sources
+from scriptschema.luau.names import DEFAULT
+from scriptschema.luau.parse import ParseError, parse
+from scriptschema.luau.render import render
+from scriptschema.luau.repair import repair
+from scriptschema.messages import Local, ModuleSet, Name, Typename
+
+SIZE: Final = 150
+"""The number of messages that programs tend to: engines go for speed, and small runs are fast."""
+
+CACHED: Final = 2048
+"""So many trees are kept, those that were used last."""
+
+LONGEST: Final = 1 << 16
+"""Sources of more bytes are not read: a mutant of one would take a second."""
+
+_GROWTH: Final = 15
+"""Small programs grow by steps: were they to reach the size at once, little else would be tried."""
+
+_MORE: Final = 3
+"""Once in so many times, another edit is added to those that a mutant has."""
+
+_MOST: Final = 6
+_ATTEMPTS: Final = 8
+
+
+class SourceMutator:
+    """Makes mutants of sources, and keeps the trees of those that it was given last.
+
+    The same source, donor and choices give the same mutant. `mutator` has the operators' weights
+    and statistics; `parsed` counts the sources that were read, `unreadable` those that could not
+    be, `generated` the programs that were made in their place.
+    """
+
+    def __init__(self) -> None:
+        self.mutator = Mutator(programs=True, size=SIZE)
+        self.parsed = self.unreadable = self.generated = 0
+        self.operators: list[str] = []
+        """The operators that made the last mutant; empty where it is a new program."""
+        self._mutants: list[Mutant[ModuleSet]] = []
+        self._trees: OrderedDict[bytes, Index[ModuleSet] | None] = OrderedDict()
+
+    def mutate(
+        self, source: bytes, choices: Choices, *, donor: bytes = b"", max_size: int = LONGEST
+    ) -> bytes:
+        """Return a mutant of `source` that has at most `max_size` bytes.
+
+        `donor` is another source, of which parts may be taken. Of a source that is not Luau, or
+        too long, there are no mutants: a new program is returned. Where all attempts fail it is
+        `source` itself.
+        """
+        self._mutants = []
+        index = self.tree_of(source)
+        other = self.tree_of(donor) if donor else None
+        self.mutator.donors = [other] if other is not None else []
+        for _ in range(_ATTEMPTS):
+            made = self._mutant(index, choices) if index is not None else self._program(choices)
+            if made != source and 0 < len(made) <= max_size:
+                break
+        else:
+            made = source
+        self.operators = [mutant.operator for mutant in self._mutants]
+        return made
+
+    def useful(self) -> None:
+        """Count for the operators of the last mutant that it was of use."""
+        for mutant in self._mutants:
+            self.mutator.useful(mutant)
+
+    def tree_of(self, source: bytes) -> Index[ModuleSet] | None:
+        """The tree of a source, valid and by Luau's own names; None if it cannot be read."""
+        if source in self._trees:
+            self._trees.move_to_end(source)
+            return self._trees[source]
+        found = None
+        try:
+            if len(source) <= LONGEST:
+                found = Index(repair(_with_known_names(parse(source).tree)))
+        except ParseError:
+            pass
+        self.parsed += 1
+        self.unreadable += found is None
+        self._trees[source] = found
+        if len(self._trees) > CACHED:
+            self._trees.popitem(last=False)
+        return found
+
+    def table(self) -> str:
+        """Return the operators' statistics, and what was read, as text."""
+        return (
+            f"{self.mutator.table()}\n\n{self.parsed:,} sources read, {self.unreadable:,} of them "
+            f"not as Luau; {self.generated:,} new programs made\n"
+        )
+
+    def _mutant(self, index: Index[ModuleSet], choices: Choices) -> bytes:
+        self._mutants = []
+        while True:
+            self.mutator.size = min(SIZE, len(index) + _GROWTH)
+            mutant = self.mutator.mutate(index, choices)
+            self._mutants.append(mutant)
+            if len(self._mutants) == _MOST or choices.below(_MORE):
+                return sources.encode(render(mutant.tree.program))
+            index = Index(mutant.tree)
+
+    def _program(self, choices: Choices) -> bytes:
+        self.generated += 1
+        tree = program(choices=choices, size=SIZE)
+        if tree.module is not None:
+            tree = repair(ModuleSet(program=tree.program))
+        return sources.encode(render(tree.program))
+
+
+def _with_known_names(tree: ModuleSet) -> ModuleSet:
+    """Give identifiers that are not in Luau's tables names that are, the same for the same."""
+    nodes: list[Any] = [*Index(tree).nodes]
+    for cls, slot, table in _TABLES:
+        found = [n for n in nodes if n.__class__ is cls and getattr(n, slot) is not None]
+        used = {getattr(node, slot) for node in found}
+        free = (number for number in range(table) if number not in used)
+        known = {number: next(free, number) for number in sorted(used) if number >= table}
+        for node in found if known else ():
+            setattr(node, slot, known.get(getattr(node, slot), getattr(node, slot)))
+    return tree
+
+
+_TABLES: Final = (
+    (Local, "name", len(DEFAULT.locals)),
+    (Typename, "index", len(DEFAULT.types)),
+    (Name, "custom", len(DEFAULT.customs)),
+)

@@ -1,0 +1,51 @@
+"""The toy interpreter, built for each engine; without the engine, tests are skipped."""
+
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+TOY = Path(__file__).with_name("toy.c")
+
+Build = Callable[..., Path]
+
+
+@pytest.fixture(scope="session")
+def build(tmp_path_factory: pytest.TempPathFactory) -> Build:
+    """Build the toy by a compiler's command; the path of the program."""
+
+    def build(name: str, *command: str) -> Path:
+        program = tmp_path_factory.mktemp("toy") / name
+        if shutil.which(command[0]) is None:
+            pytest.skip(f"{command[0]} is not installed")
+        made = subprocess.run(
+            [*command, "-O1", "-o", str(program), str(TOY)], capture_output=True, text=True
+        )
+        assert made.returncode == 0, made.stdout + made.stderr
+        return program
+
+    return build
+
+
+@pytest.fixture(scope="session")
+def toy(build: Build) -> Path:
+    """The toy that runs one source from standard input."""
+    return build("plain", "cc")
+
+
+@pytest.fixture
+def seeds(tmp_path: Path) -> Path:
+    """A program with each of the constructs that the bug needs, none in another."""
+    folder = tmp_path / "seeds"
+    folder.mkdir()
+    for name, source in {
+        "while": "local v0 = 3\nwhile v0 > 0 do\n  v0 = v0 - 1\nend\nprint(v0)\n",
+        "for": "for v0 = 1, 3 do\n  print(v0)\nend\n",
+        "repeat": "local v0 = 0\nrepeat\n  v0 = v0 + 1\nuntil v0 > 3\n",
+        "function": "local function v0()\n  print(1)\nend\nv0()\n",
+        "if": "if 1 < 2 then\n  print(1)\nend\n",
+    }.items():
+        (folder / f"{name}.luau").write_text(source)
+    return folder
