@@ -269,6 +269,18 @@ def _sum(one: float | None, other: float | None) -> float | None:
 
 
 @attrs.frozen
+class Certificate:
+    """A server's certificate: whose it is, who signed it, and when it expires (seconds since 1970).
+
+    Names are as in `CN=example.org, O=Example`.
+    """
+
+    subject: str
+    issuer: str
+    expires: float
+
+
+@attrs.frozen
 class Redirect:
     """One step on the way to a response: the status that sent us on, and to which URL."""
 
@@ -284,8 +296,8 @@ class Response:
     `truncated` says that the body was longer than the limit and `body` is only its beginning.
     `duration` is in seconds, all redirects included. `redirects` are the steps followed, in order.
     `url` is the URL that answered. `timing` says how the duration was spent, None for WebSockets.
-    `warnings` are for the user to read (a body shorter than
-    announced is an error, not a warning).
+    `warnings` are for the user to read (a body shorter than announced is an error, not a warning).
+    `certificate` is that of the server, where it was verified.
     """
 
     status: int
@@ -299,6 +311,7 @@ class Response:
     redirects: tuple[Redirect, ...] = ()
     warnings: tuple[str, ...] = ()
     timing: Timing | None = attrs.field(default=None, eq=False)
+    certificate: Certificate | None = None
 
     def header(self, name: str) -> str | None:
         """Return the value of the first header called `name` (any case), or None."""

@@ -26,11 +26,11 @@ from orgrest.answers.content import LANGUAGES, decode, extension, is_binary, lan
 from orgrest.answers.masking import mask, mask_bytes, mask_cut
 from orgrest.answers.pretty import json_text, xml_text
 from orgrest.answers.sanitize import visible
-from orgrest.model import CaptureError, OrgrestError, Request, Response, to_bytes
+from orgrest.model import CaptureError, OrgrestError, Request, Response, Verdict, to_bytes
 from orgrest.org.text import escape
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection, Iterator, Sequence
 
 SHOWN = 2**20
 """How many bytes of a body a document shows, unless told otherwise."""
@@ -59,7 +59,8 @@ class Rendered:
     request line, redirects, status line, headers and duration, each without comment characters,
     `language` the source block's. `data` is a body that belongs into a file, `extension` the end of
     that file's name; of one that is cut, `body` is the beginning, and `link` leads to the file once
-    that has a name. `notes` is what the user should be told.
+    that has a name. `notes` is what the user should be told. `tests` tell what came of the
+    request's assertions and tests, a line for each.
     """
 
     body: str
@@ -69,6 +70,7 @@ class Rendered:
     extension: str = ""
     notes: tuple[str, ...] = ()
     link: str = ""
+    tests: tuple[str, ...] = ()
 
     @property
     def is_cut(self) -> bool:
@@ -91,10 +93,10 @@ class Rendered:
 
     @property
     def text(self) -> str:
-        """The body and, as comments, the head."""
+        """The body and, as comments, the head and what came of the assertions."""
         opening, closing = _COMMENTS[self.language]
         head = (f"The whole body: {self.link}", *self.head) if self.link else self.head
-        lines = [f"{opening}{_inside(line, closing)}{closing}\n" for line in head]
+        lines = [f"{opening}{_inside(line, closing)}{closing}\n" for line in (*head, *self.tests)]
         return (f"{self.body}\n" if self.body else "") + "".join(lines)
 
     def as_verb(self, part: str) -> str:
@@ -140,13 +142,15 @@ def render(
     response: Response,
     *,
     headers: str = "yes",
+    tests: Sequence[Verdict] = (),
     jq: str | None = None,
     jq_args: str = "",
     limit: int = SHOWN,
 ) -> Rendered:
     """Make the result of a request out of its response.
 
-    `headers` is `yes`, `no` (the body only) or `only` (the head only). `jq` is a program whose
+    `headers` is `yes`, `no` (the body only) or `only` (the head only). `tests` are what came of the
+    request's assertions. `jq` is a program whose
     output takes the body's place. `limit` is how many bytes of a body are shown. Raises
     `CaptureError` when jq fails.
     """
@@ -176,7 +180,13 @@ def render(
         data=data,
         extension=extension(kind if jq is None else "application/json") if data is not None else "",
         notes=tuple(visible(mask(note, secrets), one_line=True) for note in notes),
+        tests=tuple(visible(mask(test_line(one), secrets), one_line=True) for one in tests),
     )
+
+
+def test_line(one: Verdict) -> str:
+    """Tell in a line whether an assertion or a test held, and why not."""
+    return f"ok  {one.name}" if one.held else f"FAILED  {one.name}: {one.reason}"
 
 
 @attrs.frozen

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+import attrs
 import click
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from orgrest.evaluation.outcomes import Exchange, Outcome
-    from orgrest.model import Verdict
 
 
 def line(exchange: Exchange) -> str:
@@ -26,11 +26,6 @@ def line(exchange: Exchange) -> str:
     color = "red" if response.status >= 400 else "green"
     status = click.style(str(response.status), fg=color)
     return f"{text}  {status}  {response.duration:.3f} s"
-
-
-def test(one: Verdict) -> str:
-    """Tell in a line whether a test of a script held, and why not."""
-    return f"ok  {one.name}" if one.held else f"FAILED  {one.name}: {one.reason}"
 
 
 def wire(exchange: Exchange) -> str:
@@ -78,7 +73,7 @@ def print_response(exchange: Exchange) -> None:
         click.echo(f"[the beginning of {len(rendered.data or b'')} bytes: --limit shows more]")
     elif rendered.data is not None:
         click.echo(f"[{len(rendered.data)} bytes of binary data]")
-    click.echo(rendered.text)
+    click.echo(attrs.evolve(rendered, tests=()).text)  # they are told of beside it
 
 
 def json_lines(

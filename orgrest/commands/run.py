@@ -168,8 +168,10 @@ def _report(outcome: Outcome, source: _Read, settings: Settings) -> bool:
         where = "" if note.startswith(source.name) else f"{source.name}:{outcome.line}: "
         complain(safe(f"{where}{note}", outcome.secrets))
     if not settings.json and not settings.quiet:
+        from orgrest.answers.results import test_line
+
         for test in outcome.tests:
-            complain(safe(f"{source.name}:{outcome.line}: {report.test(test)}", outcome.secrets))
+            complain(safe(f"{source.name}:{outcome.line}: {test_line(test)}", outcome.secrets))
     for exchange in outcome.exchanges if not settings.json else ():
         if settings.mode == "dry run":
             explained = report.explain(exchange) if settings.explain else ""

@@ -15,8 +15,7 @@ import attrs
 
 from orgrest.evaluation.outcomes import EvaluationError
 from orgrest.files import resolved
-from orgrest.http.variables import Values
-from orgrest.model import OrgrestError, Request, Verdict
+from orgrest.model import OrgrestError, Request
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     from orgrest.http.scripts import Engine, Result
     from orgrest.http.syntax import ParsedRequest, Saving, Script
     from orgrest.http.variables import Scope
-    from orgrest.model import Response
+    from orgrest.model import Response, Verdict
 
 _TIME = re.compile(r"(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>ms|s|m)?")
 _UNITS = {None: 0.001, "ms": 0.001, "s": 1.0, "m": 60.0}
@@ -71,40 +70,6 @@ class Hooks:
         """Run the scripts below a request, which see its response. Raises ScriptError."""
         for script in self._of(parsed, "after"):
             _keep(self._run(script, parsed, scope, *exchange), around)
-        if parsed.assertions:
-            around.tests += self._asserted(parsed, scope, exchange)
-
-    def _asserted(
-        self, parsed: ParsedRequest, scope: Scope, exchange: tuple[Request, Response]
-    ) -> Iterator[Verdict]:
-        """Tell of each assertion whether it holds."""
-        from orgrest.http.assertions import judge
-        from orgrest.http.scripts import Context
-
-        def matches(text: str, pattern: str) -> bool:
-            code = f"client.log(new RegExp({json.dumps(pattern)}, 'u').test({json.dumps(text)}))"
-            result = self._started().run(code, "jetbrains", Context(), exchange[0])
-            return result.log == ("true",)
-
-        values = Values(parsed, scope)
-        for assertion in parsed.assertions:
-            place = parsed.source.position(assertion.span.start)
-            verdict = Verdict(
-                assertion.text.text,
-                False,
-                subject=" ".join(filter(None, (assertion.subject, assertion.path))),
-                operator=assertion.operator,
-                file=parsed.source.file,
-                line=place.line,
-                column=place.column,
-            )
-            try:
-                expected = values.text(assertion.expected)
-            except OrgrestError as error:
-                yield attrs.evolve(verdict, reason=error.reason)
-                continue
-            held, reason = judge(assertion, expected, exchange[1], matches)
-            yield attrs.evolve(verdict, held=held, reason=reason, expected=expected)
 
     @staticmethod
     def _of(parsed: ParsedRequest, when: str) -> Iterator[Script]:
@@ -133,7 +98,7 @@ class Hooks:
             environment_selected=bool(environment),
         )
         try:
-            result = self._started().run(code, script.host, context, request, response)
+            result = self.started().run(code, script.host, context, request, response)
         except scripts.ScriptError as error:
             raise _located(error, script, parsed, offset) from None
         changed = {**result.variables, **result.globals_}
@@ -143,7 +108,8 @@ class Hooks:
         self.globals = result.globals_
         return result
 
-    def _started(self) -> Engine:
+    def started(self) -> Engine:
+        """Return the engine, in which nothing may have run yet."""
         from orgrest.http.scripts import Engine
 
         if self._engine is None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from orgrest.answers import results
 from orgrest.answers.masking import mask
 from orgrest.answers.sanitize import visible
+from orgrest.evaluation.asserting import verdicts
 from orgrest.evaluation.hooks import Around, Hooks, saved, seconds
 from orgrest.evaluation.outcomes import EvaluationError, Exchange, Outcome
 from orgrest.http import variables, verb
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from orgrest.http.syntax import ParsedRequest
     from orgrest.http.transport import Client, Cookies
     from orgrest.http.variables import Scope
-    from orgrest.model import Request, Response
+    from orgrest.model import Request, Response, Verdict
 
 
 class Sender:
@@ -78,11 +79,18 @@ class Sender:
                     task.scope.capture(parsed, name, value)
                 if not parsed.restclient:
                     files += self._answered(task.scope, parsed, request, response, around)
-                rendered = _render(task, request, response, self._options.limit)
-                notes += rendered.notes
+                around.tests += verdicts(
+                    parsed,
+                    task.scope,
+                    task.arguments,
+                    task.line,
+                    (request, response),
+                    self.hooks.started,
+                )
                 tests = tuple(around.tests[tested:])
-                one = Exchange(request, response, rendered, (), tests, task.attempts)
-                exchanges.append(one)
+                rendered = _render(task, request, response, tests, self._options.limit)
+                notes += rendered.notes
+                exchanges.append(Exchange(request, response, rendered, (), tests, task.attempts))
             task.request = task.answer = None
         return Outcome(
             task.line,
@@ -219,7 +227,9 @@ def _expand(parsed: ParsedRequest, scope: Scope, values: variables.Values | None
     return variables.expand(parsed, scope, values)
 
 
-def _render(task: Task, request: Request, response: Response, limit: int) -> results.Rendered:
+def _render(
+    task: Task, request: Request, response: Response, tests: tuple[Verdict, ...], limit: int
+) -> results.Rendered:
     """Make the result of a response; `limit` is how much is shown where the block does not say."""
     arguments = task.arguments
     if given := arguments.get("limit"):
@@ -236,6 +246,7 @@ def _render(task: Task, request: Request, response: Response, limit: int) -> res
         request,
         response,
         headers=heads,
+        tests=tests,
         jq=arguments.get("jq") or None,
         jq_args=arguments.get("jq-args"),
         limit=limit,

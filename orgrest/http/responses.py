@@ -103,26 +103,48 @@ def found(text: str, path: str) -> Any:
 
     Raises OrgrestError, with the code `nothing-there` where the body has no such place.
     """
+    every = all_found(text, path)
+    if not every:
+        raise OrgrestError(f"there is nothing at {_rooted(path)}", code="nothing-there")
+    return every[0]
+
+
+def all_found(text: str, path: str) -> list[Any]:
+    """Return all that stands at a place of a body, as `found` does; [] where there is nothing.
+
+    Raises OrgrestError where the path is none, or the body is not what it is for.
+    """
     import jsonpath
 
     if path.startswith("/"):
-        return _in_xml(text, path)
+        return list(all_in_xml(text, path))
     try:
         body: Any = json.loads(text)
     except (ValueError, RecursionError):
         raise OrgrestError(f"the body is no JSON, in which {path} could be looked for") from None
-    if not path.startswith("$"):
-        path = f"${path}" if path.startswith("[") else f"$.{path}"
+    path = _rooted(path)
     try:
-        match = jsonpath.match(path, body)
+        return list(jsonpath.findall(path, body))
     except jsonpath.JSONPathError as error:
         reason = str(error).partition("\n")[0]
         raise OrgrestError(f"{path} is no JSONPath: {reason}") from None
     except RecursionError:
         raise OrgrestError(f"{path} leads too deep") from None
-    if match is None:
-        raise OrgrestError(f"there is nothing at {path}", code="nothing-there")
-    return match.obj
+
+
+def json_of(text: str) -> Any:
+    """Return a body as JSON. Raises OrgrestError where it is none."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        raise OrgrestError("the body is no JSON") from None
+
+
+def _rooted(path: str) -> str:
+    """Return a JSONPath with its `$.`, which may be left out; an XPath as it is."""
+    if path.startswith(("$", "/")):
+        return path
+    return f"${path}" if path.startswith("[") else f"$.{path}"
 
 
 def _in_json(text: str, path: str) -> str:
@@ -131,6 +153,17 @@ def _in_json(text: str, path: str) -> str:
 
 
 def _in_xml(text: str, path: str) -> str:
+    every = all_in_xml(text, path)
+    if not every:
+        raise OrgrestError(f"there is nothing at {path}", code="nothing-there")
+    return every[0]
+
+
+def all_in_xml(text: str, path: str) -> list[str]:
+    """Return the texts of all that an XPath finds in a body, in order.
+
+    Raises OrgrestError where the path is none, or the body is no XML.
+    """
     from io import StringIO
     from xml.etree import ElementTree
 
@@ -146,12 +179,15 @@ def _in_xml(text: str, path: str) -> str:
         found = elementpath.select(root, path, namespaces=namespaces)
     except (elementpath.ElementPathError, RecursionError) as error:
         raise OrgrestError(f"{path} is no XPath: {error}") from None
-    first = found[0] if isinstance(found, list) and found else found
-    if first is None or first == []:
-        raise OrgrestError(f"there is nothing at {path}", code="nothing-there")
-    if isinstance(first, ElementTree.Element):
-        return "".join(first.itertext())
-    return str(first).lower() if isinstance(first, bool) else str(first)
+    every: list[Any] = found if isinstance(found, list) else [found]
+    return [_shown(one) for one in every if one is not None]
+
+
+def _shown(item: Any) -> str:
+    """Return an item of XPath's as text: an element's is all that stands in it."""
+    if hasattr(item, "itertext"):
+        return "".join(item.itertext())
+    return str(item).lower() if isinstance(item, bool) else str(item)
 
 
 def text_of(body: bytes, headers: Headers) -> str:

@@ -3,8 +3,9 @@
 `scripts` starts it as a program, with an empty environment; it imports nothing of orgrest. Each
 line of standard input is a job (JSON: the script, whose names it sees, what it knows), each line
 of standard output its answer: `log`, `tests`, `globals`, `variables`, `cancelled` and `error`
-(`message`, `line` of the script from 1, or null). Every job gets a fresh context. Memory is limited
-here; time is limited by the parent, which kills the process.
+(`message`, `line` of the script from 1, or null). Every job gets a fresh context. A job with
+`schemas` validates a value instead: JSON Schemas are a document's, too, and their patterns can take
+for ever. Memory is limited here; time is limited by the parent, which kills the process.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from typing import Any
 
 MEMORY = 64 * 2**20
 STACK = 2**19
+_MOST_ERRORS = 5  # of a value that is not valid
 
 # Evaluated by the engine's own eval, whose frames are told from the interface's.
 _JETBRAINS = (
@@ -114,6 +116,40 @@ def _run(job: dict[str, Any], interface: str) -> str:
     return json.dumps(answer)
 
 
+def _validate(job: dict[str, Any]) -> str:
+    """Find what is wrong with a value by a JSON Schema: places and messages, a few of them.
+
+    The schema and those it refers to are in the job by their URIs: none is fetched.
+    """
+    import itertools
+
+    import jsonschema
+    import referencing
+    import referencing.exceptions
+    from referencing.jsonschema import DRAFT202012
+
+    resources = [
+        (uri, referencing.Resource.from_contents(content, default_specification=DRAFT202012))
+        for uri, content in job["schemas"].items()
+    ]
+    schema = {"$ref": job["uri"]}
+    draft = jsonschema.validators.validator_for(job["schemas"][job["uri"]])
+    registry: Any = referencing.Registry().with_resources(resources)
+    try:
+        draft.check_schema(job["schemas"][job["uri"]])
+        errors = draft(schema, registry=registry).iter_errors(job["value"])
+        found = [
+            [error.json_path, error.message] for error in itertools.islice(errors, _MOST_ERRORS)
+        ]
+    except jsonschema.SchemaError as error:
+        return json.dumps({"error": f"no JSON Schema: {error.message}", "found": []})
+    except referencing.exceptions.Unresolvable as error:
+        return json.dumps({"error": f"refers to {error.ref}, which is not there", "found": []})
+    except RecursionError:
+        return json.dumps({"error": "never comes to an end", "found": []})
+    return json.dumps({"error": None, "found": found})
+
+
 def _error(text: str, *, is_async: bool) -> dict[str, Any]:
     """Return what an exception of the engine says, and where in the script it arose."""
     message, _, stack = text.partition("\n")
@@ -131,7 +167,7 @@ def main() -> None:
     for line in sys.stdin.buffer:
         job = json.loads(line)
         try:
-            answer = _run(job, interface)
+            answer = _validate(job) if "schemas" in job else _run(job, interface)
         except MemoryError:
             answer = json.dumps({"error": {"message": "out of memory", "line": None}})
         sys.stdout.buffer.write(answer.encode() + b"\n")

@@ -26,6 +26,8 @@ from orgrest.model import OrgrestError, Request, Response, Verdict
 
 TIMEOUT: Final = 2.0
 """How many seconds a script may take."""
+VALIDATION_TIMEOUT: Final = 10.0
+"""How many seconds the validation of a value may take, with the start of what does it."""
 MAX_OUTPUT: Final = 16 * 2**20
 """How many bytes a script may return: its log, tests and variables."""
 
@@ -105,7 +107,13 @@ class Engine:
         Raises ScriptError when the engine is not installed, and when the script does not compile,
         throws, takes too long or too much memory, or returns too much.
         """
-        answer = self._answer(_job(code, host, context, request, response))
+        if find_spec("quickjs") is None:
+            raise ScriptError(
+                "scripts are run by QuickJS, which is not installed: "
+                "pip install 'scriptschema[scripts]'"
+            )
+        job = _job(code, host, context, request, response)
+        answer = self._answer(job, "script", self._timeout)
         if answer["error"] is not None:
             raise ScriptError(f"script: {answer['error']['message']}", line=answer["error"]["line"])
         return Result(
@@ -116,33 +124,46 @@ class Engine:
             cancelled=answer["cancelled"],
         )
 
-    def _answer(self, job: bytes) -> dict[str, Any]:
+    def validate(self, value: Any, schemas: Mapping[str, Any], uri: str) -> list[tuple[str, str]]:
+        """Return where a value is not valid by a JSON Schema, and why, a few places at most.
+
+        `schemas` are the one at `uri` and those that it refers to. Raises ScriptError where the
+        package jsonschema is not installed, the schema is none, or this takes too long.
+        """
+        if find_spec("jsonschema") is None:
+            raise ScriptError(
+                "JSON Schemas are read by jsonschema, which is not installed: "
+                "pip install 'scriptschema[assertions]'"
+            )
+        job = json.dumps({"schemas": dict(schemas), "uri": uri, "value": value}).encode() + b"\n"
+        answer = self._answer(job, "validation", VALIDATION_TIMEOUT)
+        if answer["error"] is not None:
+            error = answer["error"]
+            raise ScriptError(f"{uri}: {error if isinstance(error, str) else error['message']}")
+        return [(path, message) for path, message in answer["found"]]
+
+    def _answer(self, job: bytes, what: str, timeout: float) -> dict[str, Any]:
         process = self._started()
         out: list[bytes] = []
         talk = threading.Thread(target=_talk, args=(process, job, out), daemon=True)
         talk.start()
-        talk.join(self._timeout)
+        talk.join(timeout)
         if talk.is_alive():
             self.close()
             talk.join()
-            raise ScriptError(f"the script did not come to an end within {self._timeout:g} s")
+            raise ScriptError(f"the {what} did not come to an end within {timeout:g} s")
         line = out[0] if out else b""
         if len(line) > MAX_OUTPUT:
             self.close()
-            raise ScriptError(f"the script returned more than {MAX_OUTPUT // 2**20} MiB")
+            raise ScriptError(f"the {what} returned more than {MAX_OUTPUT // 2**20} MiB")
         if not line.endswith(b"\n"):
             self.close()
-            raise ScriptError("the script ended its engine: it took more memory than it may have")
+            raise ScriptError(f"the {what} ended its engine: it took more memory than it may have")
         answer: dict[str, Any] = json.loads(line)
         return answer
 
     def _started(self) -> subprocess.Popen[bytes]:
         if self._process is None:
-            if find_spec("quickjs") is None:
-                raise ScriptError(
-                    "scripts are run by QuickJS, which is not installed: "
-                    "pip install 'scriptschema[scripts]'"
-                )
             environment = {name: os.environ[name] for name in _NEEDED if name in os.environ}
             sandbox = Path(__file__).with_name("sandbox.py")
             self._process = subprocess.Popen(  # noqa: S603  (our own program, no shell)

@@ -156,7 +156,8 @@ class Script:
 class Assertion:
     """`?? status == 200`: what is to hold of the response; `text` is what follows the marks.
 
-    `subject`, `path` (or empty) and `operator` are as `assertions` has them.
+    `subject`, `path` (or empty) and `operator` are as `assertions.Found` has them. `within` is how
+    many seconds there are for it to come true, None where it holds at once or never.
     """
 
     text: Template
@@ -165,6 +166,7 @@ class Assertion:
     operator: str
     expected: Template
     span: Span = attrs.field(eq=False)
+    within: float | None = None
 
 
 @attrs.frozen

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from orgrest.http import assertions
+from orgrest.http.assertions.reading import read_assertion
 from orgrest.http.requestfile.marks import (
     ASSERTION,
     HANDLER_FILE,
@@ -21,7 +21,7 @@ from orgrest.http.requestfile.marks import (
     SEPARATOR,
 )
 from orgrest.http.requestfile.region import at_offset, joined
-from orgrest.http.syntax import Assertion, Saving, Script, Template
+from orgrest.http.syntax import Saving, Script, Template
 from orgrest.model import Span
 
 if TYPE_CHECKING:
@@ -119,17 +119,8 @@ def after_response(reader: Reader, line: Line, text: str) -> bool:
 
 
 def _assertion(reader: Reader, line: Line, text: Template) -> None:
-    found = assertions.find(text.text)
+    found = read_assertion(text, line.span)
     if isinstance(found, str):
         reader.problem(line.start, found, "bad-assertion")
-        return
-    reader.region.assertions.append(
-        Assertion(
-            text,
-            found["subject"].lower(),
-            found["path"] or "",
-            assertions.operator_of(found),
-            at_offset(found["expected"], text.offset(found.start("expected"))),
-            line.span,
-        )
-    )
+    else:
+        reader.region.assertions.append(found)

@@ -21,12 +21,22 @@ from weakref import WeakSet
 import attrs
 import urllib3
 
-from orgrest.model import Headers, Timing, TransportError, to_bytes
+from orgrest.model import Certificate, Headers, Timing, TransportError, to_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
 CANCELLED = "cancelled"
+
+# As RFC 4514 has them.
+_SHORT = {
+    "commonName": "CN",
+    "countryName": "C",
+    "localityName": "L",
+    "organizationName": "O",
+    "organizationalUnitName": "OU",
+    "stateOrProvinceName": "ST",
+}
 
 
 class Wire:
@@ -46,6 +56,7 @@ class Wire:
         self.reused = False
         self.opened = Opening()
         self.sent = self.answered = time.monotonic()
+        self.certificate: Certificate | None = None
 
     def items(self) -> Headers:
         """Return the lines, as a connection sends them."""
@@ -150,6 +161,7 @@ class _Exact:
     _used = False
     _opened = Opening()
     _sockets: Sockets
+    _certificate: Certificate | None = None
     response_class: Any
     sock: Any
 
@@ -164,10 +176,12 @@ class _Exact:
         else:
             opening.connect = rest
         self._opened = opening
+        self._certificate = _certificate_of(self.sock)
 
     def request(self, method: str, url: str, body: bytes | None, headers: Wire, **k: Any) -> None:
         self._wire = headers
         headers.reused = self._used
+        headers.certificate = self._certificate
         self.response_class = partial(_HttpResponse, wire=headers)
         self._used = True
         headers.sent = headers.answered = time.monotonic()
@@ -180,6 +194,21 @@ class _Exact:
 
     def putrequest(self, method: str, _url: str, *args: Any, **options: Any) -> None:
         super().putrequest(method, self._wire.target, *args, **options)  # type: ignore[misc]  # as above
+
+
+def _certificate_of(sock: Any) -> Certificate | None:
+    """Return the certificate of the other side of a TLS connection, where it was verified."""
+    given = sock.getpeercert() if hasattr(sock, "getpeercert") else None
+    if not given:
+        return None
+    expires = float(ssl.cert_time_to_seconds(given["notAfter"]))
+    return Certificate(_name(given["subject"]), _name(given["issuer"]), expires)
+
+
+def _name(parts: tuple[tuple[tuple[str, str], ...], ...]) -> str:
+    """Return a distinguished name in a line, the most telling part first."""
+    pairs = [pair for part in reversed(parts) for pair in part]
+    return ", ".join(f"{_SHORT.get(key, key)}={value}" for key, value in pairs)
 
 
 class _Interruptible(_Exact):

@@ -1,0 +1,26 @@
+"""Assertions about a response, `?? status == 200`: how they are read, and whether they hold.
+
+    ?? status == 2xx                     ?? header Content-Type contains json
+    ?? body data[0].id > 5               ?? body $.token exists
+    ?? jq '.items | length' == 3         ?? xpath //item count 3
+    ?? body schema user.schema.json      ?? certificate days > 14
+
+A subject (perhaps with a path that leads into it), an operator, and what is expected. `language` has
+the tables of subjects and operators, from which documentation, completion and hover are made, and
+reads assertions; `subjects` finds the value of a subject, `operators` compares, `judging` puts both
+together.
+
+Source: httpyac's guide on assertions, whose `??` lines these are, and its source. As there, `exists`
+and `isTrue` ask for a value that is not empty, zero or false, and what is expected is compared as
+the subject's type. Three things differ: the first operator behind the subject counts, not the last
+one (but for `js`), `!=` is the opposite of `==` for objects, too, and what is expected in double
+quotes is a text. Names that httpyac lacks are Hurl's where that has them.
+"""
+
+from __future__ import annotations
+
+from orgrest.http.assertions.judging import judge
+from orgrest.http.assertions.language import OPERATORS, SUBJECTS, Found, find
+from orgrest.http.assertions.subjects import Tools
+
+__all__ = ["OPERATORS", "SUBJECTS", "Found", "Tools", "find", "judge"]

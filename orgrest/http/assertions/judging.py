@@ -1,0 +1,150 @@
+"""Whether an assertion holds of a response, and if not, what was expected and what came."""
+
+from __future__ import annotations
+
+import difflib
+import json
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from orgrest.http import responses
+from orgrest.http.assertions import operators, subjects
+from orgrest.model import OrgrestError, Verdict
+
+if TYPE_CHECKING:
+    from orgrest.http.assertions.subjects import Tools
+    from orgrest.http.syntax import Assertion
+    from orgrest.model import Response, Source
+
+_SHOWN = 100  # characters
+_KEPT = 10_000  # characters
+_MOST_COMPARED = 2_000  # lines
+_MOST_LINES = 200  # of a difference
+_EQUAL = frozenset({"==", "===", "equals"})
+
+
+def judge(
+    assertion: Assertion, expected: str, response: Response, tools: Tools, source: Source | None
+) -> Verdict:
+    """Tell whether an assertion holds of a response, and, where it does not, what is the case.
+
+    `expected` is the assertion's with its variables replaced. `source` is where the assertion
+    stands; without one, the verdict has no place. Never raises: an assertion that cannot be judged
+    does not hold.
+    """
+    verdict = unjudged(assertion, source)
+    negated = assertion.operator.startswith("not ")
+    operator = assertion.operator.removeprefix("not ")
+    try:
+        value, held, why = _compared(assertion, operator, expected, response, tools)
+    except OrgrestError as error:
+        return attrs.evolve(verdict, expected=expected, reason=error.reason)
+    verdict = attrs.evolve(
+        verdict, held=held != negated, expected=expected, actual=_cut(_text(value), _KEPT)
+    )
+    if verdict.held:
+        return verdict
+    shown = f"{verdict.subject} is {_shown(value, expected)}"
+    if operator == "count":
+        shown = f"{verdict.subject} has {operators.counted(value)}"
+    if why and not negated:
+        shown = f"{verdict.subject}: {why}"
+    elif expected != assertion.expected.text:
+        shown += f", expected {_cut(expected, _SHOWN)}"
+    difference = _difference(expected, value) if operator in _EQUAL and not negated else ()
+    return attrs.evolve(verdict, reason=shown, difference=difference)
+
+
+def unjudged(assertion: Assertion, source: Source | None) -> Verdict:
+    """Return a verdict with an assertion's name, parts and place, which does not hold yet."""
+    place = source.position(assertion.span.start) if source is not None else None
+    return Verdict(
+        assertion.text.text,
+        False,
+        subject=" ".join(filter(None, (assertion.subject, assertion.path))),
+        operator=assertion.operator,
+        file=source.file if source is not None else None,
+        line=place.line if place is not None else None,
+        column=place.column if place is not None else None,
+    )
+
+
+def _compared(
+    assertion: Assertion, operator: str, expected: str, response: Response, tools: Tools
+) -> tuple[Any, bool, str]:
+    """Return the subject's value, whether it compares well, and perhaps why not."""
+    if operator == "count":
+        found = subjects.values(assertion, response, tools)
+        return found, operators.has_count(found, expected), ""
+    value: Any
+    if operator in operators.DIGESTS and assertion.subject == "body" and not assertion.path:
+        value = response.body
+    else:
+        value = subjects.value(assertion, response, tools)
+    if operator == "matches":
+        return value, value is not None and tools.matches(operators.text(value), expected), ""
+    if operator == "schema":
+        given = value
+        if assertion.subject == "body" and not assertion.path:
+            given = responses.json_of(value)
+        why = tools.wrong_by_schema(given, expected)
+        return value, not why, why
+    if assertion.subject == "status":
+        if operator in _EQUAL or operator in ("!=", "!=="):
+            return value, operators.is_status(value, expected) != operator.startswith("!"), ""
+        if operator == "in":
+            return value, operators.one_of(value, expected, operators.is_status), ""
+    if assertion.subject in ("bytes", "sha256"):
+        expected = expected.lower()
+    return value, operators.COMPARE[operator](value, expected), ""
+
+
+def _text(value: Any) -> str | None:
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace")
+    return None if value is None else operators.text(value)
+
+
+def _cut(text: str | None, most: int) -> str | None:
+    return text if text is None or len(text) <= most else f"{text[:most]}..."
+
+
+def _shown(value: Any, expected: str) -> str:
+    """Return a value in a few words; of one that only has another type than expected, its type."""
+    if value is None:
+        return "not there"
+    text = _text(value) or ""
+    if text == (operators.quoted(expected) or "") and not isinstance(value, str | bytes):
+        kind = "a number" if operators.number(value) is not None else "no text"
+        return f"{text}, {kind}"
+    return _cut(text, _SHOWN) or "empty"
+
+
+def _difference(expected: str, value: Any) -> tuple[str, ...]:
+    """Return the lines in which two texts of several lines, or JSON, differ: a unified diff."""
+    if isinstance(value, dict | list):
+        try:
+            wanted = json.loads(expected)
+        except (ValueError, RecursionError):
+            return ()
+        dump = partial(json.dumps, ensure_ascii=False, indent=2, sort_keys=True)
+        return unified(dump(wanted), dump(value))
+    text = _text(value) or ""
+    if "\n" not in text and "\n" not in expected:
+        return ()
+    return unified(expected, text)
+
+
+def unified(before: str, after: str) -> tuple[str, ...]:
+    """Return the lines in which two texts differ, as a unified diff without a head.
+
+    Only the beginnings of very long texts are compared, and not all lines of a long difference
+    given.
+    """
+    old, new = before.split("\n")[:_MOST_COMPARED], after.split("\n")[:_MOST_COMPARED]
+    found = list(difflib.unified_diff(old, new, "", "", n=2, lineterm=""))[2:]
+    if len(found) > _MOST_LINES:
+        found = [*found[:_MOST_LINES], f"... {len(found) - _MOST_LINES} more lines"]
+    return tuple(_cut(line, 10 * _SHOWN) or "" for line in found)
