@@ -137,9 +137,7 @@ def _matches(search: Callable[[str, str], bool], text: str, pattern: str) -> boo
     try:
         import re2
     except ImportError:
-        reason = (
-            "RE2, which matches patterns, is not installed: pip install 'scriptschema[assertions]'"
-        )
+        reason = "RE2 is not installed (pip install 'scriptschema[assertions]')"
     else:
         options = re2.Options()
         options.log_errors = False
@@ -149,13 +147,13 @@ def _matches(search: Callable[[str, str], bool], text: str, pattern: str) -> boo
         except re2.error as error:
             said = error.args[0] if error.args else ""
             said = said.decode("utf-8", "replace") if isinstance(said, bytes) else str(said)
-            reason = f"{pattern} is no regular expression of RE2's ({said})"
+            reason = f"RE2 cannot read {pattern}: {said}"
         except UnicodeEncodeError:
             raise OrgrestError(f"{pattern!a} cannot be written in UTF-8") from None
     try:
         return search(text, pattern)
     except OrgrestError as error:
-        raise OrgrestError(f"{reason}, and not found by JavaScript's: {error.reason}") from None
+        raise OrgrestError(f"{reason}; JavaScript: {error.reason}") from None
 
 
 # ---------------------------------------------------------------------------------- JSON Schemas

@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from orgrest.evaluation.asserting import expected_status
 from orgrest.evaluation.noweb import Noweb
 from orgrest.evaluation.outcomes import EvaluationError, Task
 from orgrest.evaluation.verb import VerbTree, part_asked
@@ -118,6 +119,7 @@ class BlockReader:
             literal = self.verb.variables(target, self._scope) | dict(literal)
             store = self.verb.store(target) if target is block else None
             key = key or (store and f"Verb-Store {store}")  # in no block's key are capitals
+        expected_status(arguments, self._file, block.line + 1)  # before anything is sent
         directory = self._scope.directory
         if arguments.get("dir"):
             try:

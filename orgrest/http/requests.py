@@ -3,6 +3,7 @@ r"""restclient's request language: text to requests, with the place of every par
 The language is restclient.el's (https://github.com/pashky/restclient.el), read line by line:
 
     # comment                          ends the request above it
+    # ?? status == 200                 the same, and is what is to hold of the response
     ### name                           the same, and names the request below it
     :name = value                      a variable; `<<` takes the lines up to the next `#` line,
     :name = <<                         `<<WORD` those up to a line that is WORD
@@ -38,6 +39,9 @@ from __future__ import annotations
 
 import re
 
+import attrs
+
+from orgrest.http.assertions.reading import COMMENT, read_assertion
 from orgrest.http.bodies import BodyReader
 from orgrest.http.grammar import (
     DEFINITION,
@@ -119,7 +123,28 @@ class _DocumentReader:
         if text.startswith("###"):
             name = text.lstrip("#").strip() or None
             self._name = name
+        elif match := COMMENT.fullmatch(text):
+            self._assertion(line, match)
         self.items.append(Comment(text, name, line.span))
+
+    def _assertion(self, line: Line, match: re.Match[str]) -> None:
+        """Add what is to hold of the response to the request above."""
+        start = line.start + line.indent
+        found = read_assertion(
+            one_line(match["text"], start + match.start("text")), Span(start, line.end)
+        )
+        for at in reversed(range(len(self.items))):
+            request = self.items[at]
+            if not isinstance(request, ParsedRequest):
+                continue
+            if isinstance(found, str):
+                error = RequestSyntaxError.at(self.source, start, found, "bad-assertion")
+                self.items[at] = attrs.evolve(request, problems=(*request.problems, error))
+            else:
+                self.items[at] = attrs.evolve(request, assertions=(*request.assertions, found))
+            return
+        reason = "an assertion stands below the request of whose response it is to hold"
+        self._problem(start, reason, "bad-assertion")
 
     def _text(self, line: Line, text: str) -> None:
         self.items.append(Text(text, line.span))
@@ -251,9 +276,17 @@ class _RequestReader:
             if text:
                 if is_request_line(text) or DEFINITION.fullmatch(text):
                     return False
+                self._refuse_assertions(self._lines.all[self._lines.at : below])
                 self._lines.at = below
                 return True
         return False
+
+    def _refuse_assertions(self, lines: list[Line]) -> None:
+        """Tell of assertions among the headers, where Emacs would end the request."""
+        for line in lines:
+            if COMMENT.fullmatch(line.text.lstrip(" \t")):
+                reason = "an assertion stands below the whole request: this ends it in Emacs"
+                self._problem(line.start + line.indent, reason, "bad-assertion")
 
     def _hook(self, hook: re.Match[str], start: int) -> None:
         if hook[1] == "jq-set-var" and (match := SET_VAR.fullmatch(hook[2] or "")):

@@ -124,6 +124,7 @@ def _validate(job: dict[str, Any]) -> str:
     import itertools
 
     import jsonschema
+    import jsonschema_specifications
     import referencing
     import referencing.exceptions
     from referencing.jsonschema import DRAFT202012
@@ -134,7 +135,7 @@ def _validate(job: dict[str, Any]) -> str:
     ]
     schema = {"$ref": job["uri"]}
     draft = jsonschema.validators.validator_for(job["schemas"][job["uri"]])
-    registry: Any = referencing.Registry().with_resources(resources)
+    registry = jsonschema_specifications.REGISTRY.with_resources(resources)
     try:
         draft.check_schema(job["schemas"][job["uri"]])
         errors = draft(schema, registry=registry).iter_errors(job["value"])

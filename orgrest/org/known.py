@@ -87,6 +87,18 @@ KNOWN: Mapping[str, Known] = {
         {"yes": "Body and headers.", "no": "The body only.", "only": "The headers only."},
     ),
     "timeout": Known("Give up after so many seconds."),
+    "expect": Known(
+        "What the response is to be: statuses, the result that stands here, or both.",
+        {
+            "200": "The status 200; several may stand here, with blanks or commas.",
+            "2xx": "A status from 200 to 299.",
+            "same": "The result is the one that stands here, but for what :volatile names.",
+        },
+    ),
+    "volatile": Known(
+        "What may differ where :expect same or --check compare results: headers (X-Id), "
+        "jq paths (.id), patterns (/[0-9]+ ms/)."
+    ),
     "op": Known(
         "What a block of verb is to do.",
         {

@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-from orgrest.http.assertions import OPERATORS
 from orgrest.http.directives import DIRECTIVES
 from orgrest.http.dynamic import DYNAMICS
 
@@ -30,8 +29,3 @@ def test_the_page_says_what_is_refused_and_why() -> None:
         row = WRITTEN[f"# @{rule.name} {rule.value}".strip()]
         assert (f"An error here: {rule.refused}." in row) == bool(rule.refused)
         assert ("For other tools" in row) == rule.informs
-
-
-def test_the_page_lists_the_operators_of_assertions() -> None:
-    for operator in (*OPERATORS, "matches"):
-        assert f"`{operator}`" in PAGE

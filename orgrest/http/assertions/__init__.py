@@ -5,12 +5,12 @@
     ?? jq '.items | length' == 3         ?? xpath //item count 3
     ?? body schema user.schema.json      ?? certificate days > 14
 
-A subject (perhaps with a path that leads into it), an operator, and what is expected. `language` has
-the tables of subjects and operators, from which documentation, completion and hover are made, and
-reads assertions; `subjects` finds the value of a subject, `operators` compares, `judging` puts both
-together.
+A subject (perhaps with a path that leads into it), an operator, and what is expected. `language`
+has the tables of subjects and operators, from which documentation, completion and hover are made,
+and reads assertions; `subjects` finds the value of a subject, `operators` compares, `judging` puts
+both together.
 
-Source: httpyac's guide on assertions, whose `??` lines these are, and its source. As there, `exists`
+Source: httpyac's guide on assertions, whose `??` lines these are, and its code. As there, `exists`
 and `isTrue` ask for a value that is not empty, zero or false, and what is expected is compared as
 the subject's type. Three things differ: the first operator behind the subject counts, not the last
 one (but for `js`), `!=` is the opposite of `==` for objects, too, and what is expected in double

@@ -1,6 +1,7 @@
 """The language of assertions: which subjects and operators there are, and how a line is read.
 
-`SUBJECTS` and `OPERATORS` are tables with a sentence about each entry; nothing else knows the names.
+`SUBJECTS` and `OPERATORS` are tables with a sentence about each entry, from which documentation,
+completion and hover are made.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ _SUBJECT_TABLE: Final = (
     Subject(
         "body",
         "[PATH]",
-        "The body as text; behind a path, what stands there: JSONPath (RFC 9535), whose `$.` may be "
+        "The body as text; with a path, what stands there: JSONPath (RFC 9535), whose `$.` may be "
         "left out, or XPath where it begins with `/`. Of several matches the first counts.",
     ),
     Subject("bytes", "", "The body's bytes, in hexadecimal."),
@@ -145,7 +146,7 @@ _FIRST: Final = re.compile(
     rf"{_SUBJECT}(?:\s*+{_PATH.format('?')})??(?<=\S)\s++{_OPERATOR}", re.IGNORECASE
 )
 _LAST: Final = re.compile(
-    rf"{_SUBJECT}(?:\s++{_PATH.format('')})?(?<=\S)\s++{_OPERATOR}", re.IGNORECASE
+    rf"{_SUBJECT}(?:\s++{_PATH.format('')}(?<!\snot))?(?<=\S)\s++{_OPERATOR}", re.IGNORECASE
 )
 _FIELDS: Final = frozenset({"count", "in", "schema"})
 _FIELD: Final = re.compile(rf"(?:not\s+)?(?:{_WORDS})", re.IGNORECASE)

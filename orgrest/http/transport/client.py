@@ -296,9 +296,9 @@ def _read(
         duration=0.0,
         url=url.text,
         truncated=truncated,
-        certificate=wire.certificate,
         warnings=(*oddities(original), *(() if why is None else (why,))),
         timing=wire.timing(),
+        certificate=wire.certificate,
     )
 
 

@@ -1,0 +1,31 @@
+"""What docs/assertions.md lists is what there is, and its examples are assertions."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from orgrest.http.assertions import OPERATORS, SUBJECTS, Found, find
+
+PAGE = (Path(__file__).parents[2] / "docs/assertions.md").read_text("utf-8")
+ROWS = [
+    tuple(cell.strip() for cell in line.strip("|").split("|"))
+    for line in PAGE.splitlines()
+    if line.startswith("| `")
+]
+EXAMPLES = re.findall(r"^(?:# )?\?\? (.+)$|`\?\? ([^`]+)`", PAGE, re.MULTILINE)
+
+
+def test_the_page_has_every_subject_and_operator_and_no_other() -> None:
+    subjects = [(f"`{one.name} {one.path}", one.description) for one in SUBJECTS.values()]
+    operators = [(f"`{one.name} {one.expected}", one.description) for one in OPERATORS.values()]
+    assert ROWS == [(f"{first.strip()}`", second) for first, second in subjects + operators]
+
+
+@pytest.mark.parametrize("example", [one or other for one, other in EXAMPLES])
+def test_an_example_of_the_page_is_an_assertion(example: str) -> None:
+    assert isinstance(find(example), Found)
+
+
+def test_there_are_examples() -> None:
+    assert len(EXAMPLES) >= 8
