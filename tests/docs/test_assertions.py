@@ -19,7 +19,7 @@ EXAMPLES = re.findall(r"^(?:# )?\?\? (.+)$|`\?\? ([^`]+)`", PAGE, re.MULTILINE)
 def test_the_page_has_every_subject_and_operator_and_no_other() -> None:
     subjects = [(f"`{one.name} {one.path}", one.description) for one in SUBJECTS.values()]
     operators = [(f"`{one.name} {one.expected}", one.description) for one in OPERATORS.values()]
-    assert ROWS == [(f"{first.strip()}`", second) for first, second in subjects + operators]
+    assert [(f"{first.strip()}`", second) for first, second in subjects + operators] == ROWS
 
 
 @pytest.mark.parametrize("example", [one or other for one, other in EXAMPLES])
