@@ -104,7 +104,7 @@ def _tools(
     from orgrest.http.scripts import Context
 
     def javascript(code: str, host: str) -> Any:
-        context = Context(variables=scope.captured, environment=scope.environment_values)
+        context = Context(variables=scope.captured, environment=scope.environment.values())
         log = started().run(code, host, context, *exchange).log
         return json.loads(log[-1]).get("value") if log else None
 

@@ -62,7 +62,7 @@ class Run:
             evaluation = Evaluation(
                 text.replace("HOST", server.url),
                 file=name,
-                scope=Scope(file=name, directory=folder, overrides={"three": "3"}),
+                scope=Scope(directory=folder, overrides={"three": "3"}),
                 client=client,
                 options=Options(**options),
                 plain=name.endswith(".http"),
