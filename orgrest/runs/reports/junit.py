@@ -25,7 +25,7 @@ _FORBIDDEN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff
 def pieces(run: Record, records: Iterable[Record]) -> Iterator[bytes]:
     """Give the report, piece by piece."""
     summary = run["summary"]
-    counts = {"tests": summary["requests"], **_counts(summary), "time": summary["duration"]}
+    counts = {"tests": summary["requests"], **_counts(summary), "time": _time(summary["duration"])}
     yield b'<?xml version="1.0" encoding="UTF-8"?>\n'
     yield f"<testsuites{_attributes(name='orgrest', **counts)}>\n".encode()
     for _, found in groupby(records, key=lambda record: record["order"][0]):
@@ -40,7 +40,7 @@ def _suite(records: list[Record]) -> str:
         name=_suite_name(first),
         tests=len(records),
         **_counts(counts),
-        time=round(sum(one["duration"] for one in records), 6),
+        time=_time(sum(one["duration"] for one in records)),
         timestamp=first["started"][:19],
     )
     return f"  <testsuite{head}>\n{''.join(map(_case, records))}  </testsuite>\n"
@@ -53,6 +53,10 @@ def _suite_name(record: Record) -> str:
     return ", ".join(words)
 
 
+def _time(seconds: float) -> str:
+    return f"{seconds:.6f}"
+
+
 def _counts(counts: Record) -> dict[str, int]:
     return {"failures": counts["failed"], "errors": counts["error"], "skipped": counts["skipped"]}
 
@@ -60,7 +64,7 @@ def _counts(counts: Record) -> dict[str, int]:
 def _case(record: Record) -> str:
     place = {"file": record["file"]} if record["line"] is None else _place(record)
     head = _attributes(
-        name=title(record), classname=record["file"], time=record["duration"], **place
+        name=title(record), classname=record["file"], time=_time(record["duration"]), **place
     )
     inside = _inside(record)
     if not inside:

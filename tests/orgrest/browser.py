@@ -1,0 +1,117 @@
+"""A real browser for the tests: headless Chromium, asked by its DevTools protocol."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import Any, Self
+
+import pytest
+
+PROGRAM = shutil.which("chromium") or shutil.which("chromium-browser")
+
+
+class Browser:
+    """A page in a browser; `messages` is what it complained about."""
+
+    def __init__(self) -> None:
+        if PROGRAM is None:
+            pytest.skip("apt install chromium")
+        self._stack = contextlib.ExitStack()
+        folder = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
+        home = self._stack.enter_context(folder)
+        self._process = subprocess.Popen(
+            [
+                PROGRAM, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
+                "--no-first-run", f"--user-data-dir={home}", "--window-size=1200,900",
+                "--remote-debugging-port=0", "--remote-allow-origins=*", "about:blank",
+            ],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+        )  # fmt: skip
+        self.messages: list[dict[str, Any]] = []
+        self._count = 0
+        self._stack.callback(self._end)
+        try:
+            self._connect()
+        except BaseException:
+            self._stack.close()
+            raise
+
+    def _connect(self) -> None:
+        import urllib3
+        from websockets.sync.client import connect
+
+        assert self._process.stderr is not None
+        origin = ""
+        for line in self._process.stderr:
+            if "DevTools listening on ws://" in line:
+                origin = line.split("ws://")[1].split("/")[0]
+                break
+        found = urllib3.PoolManager().request("GET", f"http://{origin}/json/list").json()
+        page = next(one for one in found if one["type"] == "page")
+        connection = connect(page["webSocketDebuggerUrl"], max_size=None)
+        self._socket = self._stack.enter_context(connection)
+        for domain in ("Page", "Runtime", "Log", "Network"):
+            self.call(f"{domain}.enable")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+    def _end(self) -> None:
+        self._process.terminate()
+        self._process.communicate(timeout=20)
+
+    def call(self, method: str, **parameters: Any) -> Any:
+        """Call a method of the protocol and return its result."""
+        self._count += 1
+        self._socket.send(json.dumps({"id": self._count, "method": method, "params": parameters}))
+        while True:
+            found = json.loads(self._socket.recv(timeout=60))
+            if found.get("id") == self._count:
+                assert "error" not in found, found
+                return found["result"]
+            self.messages.append(found)
+
+    def open(self, path: Path) -> None:
+        """Load a file, from the beginning to its end."""
+        self.messages.clear()
+        self.call("Page.navigate", url=path.resolve().as_uri())
+        while not any(one["method"] == "Page.loadEventFired" for one in self.messages):
+            self.messages.append(json.loads(self._socket.recv(timeout=60)))
+
+    def ask(self, expression: str) -> Any:
+        """Return the value of an expression in JavaScript."""
+        found = self.call("Runtime.evaluate", expression=expression, returnByValue=True)
+        assert "exceptionDetails" not in found, found
+        return found["result"].get("value")
+
+    def press(self, *keys: str) -> None:
+        """Press keys, one after the other."""
+        codes = {"Enter": 13, "Escape": 27}
+        for key in keys:
+            text = {"text": "\r" if key == "Enter" else key} if key != "Escape" else {}
+            about = {"key": key, "windowsVirtualKeyCode": codes.get(key, 0)}
+            self.call("Input.dispatchKeyEvent", type="keyDown", **about, **text)
+            self.call("Input.dispatchKeyEvent", type="keyUp", **about)
+
+    def complaints(self) -> list[str]:
+        """Return what went wrong in the page: exceptions, refused resources, errors."""
+        kinds = {"Runtime.exceptionThrown", "Log.entryAdded"}
+        return [json.dumps(one["params"]) for one in self.messages if one["method"] in kinds]
+
+    def requested(self) -> list[str]:
+        """Return the URLs that the page asked for."""
+        return [
+            one["params"]["request"]["url"]
+            for one in self.messages
+            if one["method"] == "Network.requestWillBeSent"
+        ]
