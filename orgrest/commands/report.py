@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any
 
 import attrs
 import click
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
     from orgrest.evaluation.outcomes import Exchange, Outcome
 
@@ -143,15 +142,3 @@ def json_lines(
         if outcome.notes:
             found["notes"] = [mask(note, outcome.secrets) for note in outcome.notes]
         yield json.dumps(found, ensure_ascii=False)
-
-
-def without_volatile(text: str, names: Iterable[str]) -> str:
-    """Take the lines out of a result that differ each time: dates, durations, named headers."""
-    headers = "|".join(re.escape(name) for name in ("Date", *names))
-    return re.sub(
-        rf"^([ \t]*+(?:[:,|-] ?)?(?://|<!--|/\*|#|;;)?[ \t]*+)"
-        rf"(?:(?:{headers}): .*|Request duration: [0-9.]+s(?: -->| \*/)?)$",
-        r"\1",
-        text,
-        flags=re.IGNORECASE | re.MULTILINE,
-    )

@@ -14,8 +14,8 @@ import attrs
 import click
 
 from orgrest.commands.console import complain
-from orgrest.commands.report import without_volatile
 from orgrest.files import Encoding, File, FileChangedError, FileError
+from orgrest.model import OrgrestError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -77,11 +77,20 @@ class Checked(Results):
 
     def keep(self, outcome: Outcome, evaluation: Evaluation) -> None:
         """Compare a result with the old one."""
+        from orgrest.evaluation import snapshot
+
         del evaluation
-        change = outcome.change or ("", "")
-        old, new = (without_volatile(text, self.volatile) for text in change)
-        if old != new:
-            self._fail(outcome, "the result would change")
+        allowed = outcome.volatile or snapshot.Volatile()
+        allowed = attrs.evolve(allowed, headers=(*allowed.headers, *self.volatile))
+        old, new = outcome.change or ("", "")
+        try:
+            if snapshot.difference(old, new, allowed):
+                self._fail(outcome, "the result would change")
+        except OrgrestError as error:
+            self._fail(outcome, f":volatile: {error.reason}")
+        for test in outcome.tests:
+            if test.subject == snapshot.SUBJECT and not test.held and outcome.change is None:
+                self._fail(outcome, test.reason)
         for path, content in outcome.files:
             if not path.is_file() or path.read_bytes() != content:
                 self._fail(outcome, f"the file {path} would change")

@@ -16,6 +16,7 @@ from urllib.parse import urldefrag, urljoin
 import attrs
 
 from orgrest.evaluation.outcomes import EvaluationError
+from orgrest.http import patterns
 from orgrest.http.assertions import Tools, judge
 from orgrest.http.assertions.judging import unjudged
 from orgrest.http.assertions.reading import read_assertion
@@ -38,7 +39,6 @@ MOST_SCHEMAS = 100
 """How many files a JSON Schema may refer to."""
 
 _EXPECTED = re.compile(r"[1-5](?:\d\d|[xX]{2})")
-_RE2_MEMORY = 8 * 2**20
 
 
 def verdicts(
@@ -135,21 +135,9 @@ def _matches(search: Callable[[str, str], bool], text: str, pattern: str) -> boo
     `search`, whose time is limited.
     """
     try:
-        import re2
-    except ImportError:
-        reason = "RE2 is not installed (pip install 'scriptschema[assertions]')"
-    else:
-        options = re2.Options()
-        options.log_errors = False
-        options.max_mem = _RE2_MEMORY
-        try:
-            return re2.search(pattern, text, options) is not None
-        except re2.error as error:
-            said = error.args[0] if error.args else ""
-            said = said.decode("utf-8", "replace") if isinstance(said, bytes) else str(said)
-            reason = f"RE2 cannot read {pattern}: {said}"
-        except UnicodeEncodeError:
-            raise OrgrestError(f"{pattern!a} cannot be written in UTF-8") from None
+        return patterns.matches(pattern, text)
+    except patterns.PatternError as error:
+        reason = error.reason
     try:
         return search(text, pattern)
     except OrgrestError as error:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from orgrest.evaluation.outcomes import Outcome
+    from orgrest.model import Verdict
     from orgrest.org.arguments import Arguments
     from orgrest.org.blocks import Block
     from orgrest.org.text import Edit
@@ -72,11 +73,16 @@ class Draft:
         return self._now.get(block, block)
 
     def put(
-        self, block: Block, outcome: Outcome, make: Callable[[Document, Block], Edit]
+        self,
+        block: Block,
+        outcome: Outcome,
+        make: Callable[[Document, Block], Edit],
+        judge: Callable[[str, str], Verdict] | None = None,
     ) -> Outcome:
         """Make the edit that places the result of a block.
 
-        Gives the outcome with the text that it replaces, and the new one. Raises EvaluationError
+        Gives the outcome with the text that it replaces, and the new one. `judge` tells whether the
+        new one is as it should be; where it is not, the old result stays. Raises EvaluationError
         where the block is not there any more, or as `Placing.edit` does, or `write` fails; the
         document is as it was then.
         """
@@ -85,6 +91,12 @@ class Draft:
         if not self._is_free(edit):
             self._read_again()
             edit = placing.edit(self.document, self._found(block))
+        if judge is not None:
+            old = self.document.text[edit.start : edit.end]
+            verdict = judge(old, edit.text)
+            outcome = outcome.with_test(verdict)
+            if old.strip() and not verdict.held:
+                return attrs.evolve(outcome, files=())
         for path, content in outcome.files:
             try:
                 self._write(path, content)

@@ -57,7 +57,7 @@ class OrgFile:
         self._references = References(self.draft, answers, options, self._read, sender.exchange)
         self.reader = BlockReader(self.draft, scope, file, self._references.resolve)
         files = FileResults(self.draft, scope.directory, file, self._selection.languages)
-        self.placer = Placer(self.draft, files, self._references, self._evaluate)
+        self.placer = Placer(self.draft, files, self._references, self._evaluate, file)
         self.items: list[Item] = []
 
     @property

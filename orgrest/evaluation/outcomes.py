@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from orgrest.answers.results import Rendered
+    from orgrest.evaluation.snapshot import Volatile
     from orgrest.http.syntax import ParsedRequest
     from orgrest.http.variables import Origin, Scope
     from orgrest.model import Request, Response, Verdict
@@ -120,8 +121,9 @@ class Outcome:
 
     `reason` says why it failed or was skipped. `files` are the result's: (path, content). `change`
     is the text that the result replaced, and the result, and `placing` how that was done; None
-    where nothing was placed. `tests` are those of all exchanges. `broken` is the exchange that a
-    failure ended, where one had begun. `secrets` must not be shown, in whatever of this is told.
+    where nothing was placed. `volatile` is what may differ between the two. `tests` are those of
+    all exchanges. `broken` is the exchange that a failure ended, where one had begun. `secrets`
+    must not be shown, in whatever of this is told.
     """
 
     line: int
@@ -133,9 +135,18 @@ class Outcome:
     files: tuple[tuple[Path, bytes], ...] = ()
     change: tuple[str, str] | None = None
     placing: Placing | None = None
+    volatile: Volatile | None = None
     tests: tuple[Verdict, ...] = ()
     broken: Exchange | None = None
     secrets: frozenset[str] = attrs.field(default=frozenset(), repr=False)
+
+    def with_test(self, verdict: Verdict) -> Outcome:
+        """Return the outcome with one more verdict, about the last of the exchanges."""
+        exchanges = self.exchanges
+        if exchanges:
+            last = attrs.evolve(exchanges[-1], tests=(*exchanges[-1].tests, verdict))
+            exchanges = (*exchanges[:-1], last)
+        return attrs.evolve(self, exchanges=exchanges, tests=(*self.tests, verdict))
 
 
 @attrs.define(eq=False)

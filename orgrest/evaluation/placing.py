@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import attrs
 
 from orgrest.answers import layout
+from orgrest.evaluation import snapshot
+from orgrest.evaluation.asserting import expects_same
 from orgrest.evaluation.outcomes import EvaluationError
 from orgrest.evaluation.references import EMACS_LISP
+from orgrest.evaluation.snapshot import Volatile
 from orgrest.evaluation.verb import part_asked
 from orgrest.org import lisp, placing
 from orgrest.org.argument_syntax import Reference, call_arguments, value
@@ -23,6 +27,7 @@ if TYPE_CHECKING:
     from orgrest.evaluation.file_results import FileResults
     from orgrest.evaluation.outcomes import Outcome, Task
     from orgrest.evaluation.references import References
+    from orgrest.model import Verdict
     from orgrest.org.arguments import Arguments
     from orgrest.org.blocks import Block
 
@@ -51,12 +56,17 @@ class Placer:
         files: FileResults,
         references: References,
         evaluate: Callable[[Block, Mapping[str, str]], Outcome],
+        file: str,
     ) -> None:
-        """Results of ``:post`` come from `evaluate`, which sends a block, given some variables."""
+        """Place results in the document called `file`.
+
+        Results of ``:post`` come from `evaluate`, which sends a block, given some variables.
+        """
         self._draft = draft
         self._files = files
         self._references = references
         self._evaluate = evaluate
+        self._file = file
 
     def place(self, block: Block, task: Task, outcome: Outcome) -> Outcome:
         """Put what came of a task into the document below its block.
@@ -65,13 +75,18 @@ class Placer:
         """
         arguments = task.arguments
         words = arguments.results
+        outcome = attrs.evolve(outcome, volatile=Volatile.of(arguments))
+        same = expects_same(arguments)
         if "silent" in words or "none" in words:
             return outcome
         if block.kind in ("inline", "inline call"):
             rendered = [exchange.rendered for exchange in outcome.exchanges]
             text = inline_text(arguments, [one for one in rendered if one], task.language)
             return self._draft.put(
-                block, outcome, lambda found, at: placing.place_inline(found, at, text)
+                block,
+                outcome,
+                lambda found, at: placing.place_inline(found, at, text),
+                partial(self._judge_same, task, ()) if same else None,
             )
         written = self.written(block, arguments, outcome, task.language)
         if written.links:
@@ -86,7 +101,15 @@ class Placer:
             lambda found, at: placing.place(
                 found, at, shown.text, mode=mode, digest=task.digest, prose=shown.prose
             ),
+            partial(self._judge_same, task, tuple(written.files)) if same else None,
         )
+
+    def _judge_same(
+        self, task: Task, files: tuple[tuple[Path, bytes], ...], old: str, new: str
+    ) -> Verdict:
+        """Tell whether a result is the one that stands in the document."""
+        place = (self._file, task.line)
+        return snapshot.judge(old, new, files, Volatile.of(task.arguments), place)
 
     def written(
         self, block: Block, arguments: Arguments, outcome: Outcome, language: str

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from orgrest.evaluation.asserting import expected_status
+from orgrest.evaluation.asserting import expected_status, expects_same
 from orgrest.evaluation.noweb import Noweb
 from orgrest.evaluation.outcomes import EvaluationError, Task
 from orgrest.evaluation.verb import VerbTree, part_asked
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from orgrest.org.blocks import Block
 
 _DEFINITION = re.compile(r":([^\s:=]+)[ \t]*:?=")
+
+_NOT_REPLACED = frozenset({"silent", "none", "append", "prepend"})
 
 
 class BlockReader:
@@ -120,6 +122,8 @@ class BlockReader:
             store = self.verb.store(target) if target is block else None
             key = key or (store and f"Verb-Store {store}")  # in no block's key are capitals
         expected_status(arguments, self._file, block.line + 1)  # before anything is sent
+        if expects_same(arguments) and _NOT_REPLACED & set(arguments.results):
+            raise EvaluationError(":expect same is for a result that replaces the old one")
         directory = self._scope.directory
         if arguments.get("dir"):
             try:

@@ -358,7 +358,7 @@ class TestCheck:
         assert f"the file {tmp_path / 'out.json'} would change" in done.err
 
     def test_a_response_of_blanks_is_compared_at_once(self, orgrest, notes, server) -> None:
-        from orgrest.commands.report import without_volatile
+        from orgrest.evaluation.snapshot import without_volatile
 
         assert without_volatile(" " * 200_000 + "x", ()) == " " * 200_000 + "x"
 
@@ -377,6 +377,18 @@ class TestCheck:
         notes("#+begin_src restclient\nGET HOST/json\n#+end_src\n")
         orgrest("notes.org")
         assert orgrest("notes.org", "--check").status == 0
+
+    def test_a_document_names_what_is_volatile(self, orgrest, notes) -> None:
+        notes("#+begin_src restclient :volatile X-Id\nGET HOST/date\n#+end_src\n")
+        orgrest("notes.org")
+        assert orgrest("notes.org", "--check").status == 0
+
+    def test_a_result_that_is_to_be_the_same_and_is_not_is_a_change(self, orgrest, notes) -> None:
+        notes("#+begin_src restclient :expect same\nGET HOST/date\n#+end_src\n")
+        orgrest("notes.org")
+        called = orgrest("notes.org", "--check")
+        assert called.status == 1
+        assert "notes.org:1: the result is another one" in called.err
 
     def test_headers_can_be_named_as_volatile(self, orgrest, notes) -> None:
         notes("#+begin_src restclient\nGET HOST/date\n#+end_src\n")

@@ -371,3 +371,116 @@ def test_an_expectation_that_is_none_sends_nothing(server: RawServer, tmp_path: 
     done = in_org(server, tmp_path, block("GET HOST/user", arguments=":expect fine"))
     assert ":expect takes statuses such as 200 or 2xx, or same, not fine" in done.reasons[0]
     assert len(server.requests) == before
+
+
+# -------------------------------------------------------------------------------------- snapshots
+
+
+@pytest.fixture
+def changing() -> Iterator[tuple[RawServer, dict[str, Any]]]:
+    state: dict[str, Any] = {"body": b'{"id": 1, "name": "Ann", "log": [{"at": 1}, {"at": 2}]}'}
+
+    def answer(connection: Any, _: bytes) -> None:
+        given = ("Content-Type: application/json", f"X-Id: {state.get('header', 1)}")
+        connection.sendall(response(state["body"], *given))
+
+    with RawServer(answer) as running:
+        yield running, state
+
+
+def verdict_of(done: Run) -> tuple[bool, str]:
+    ((held, reason),) = [(test.held, test.reason) for test in done.tests]
+    return held, reason
+
+
+SHAPES = ["", ":results value", ":wrap src json", ":results verbatim", ":results value drawer"]
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_a_result_that_is_the_same_holds_and_another_one_stays_out_of_the_document(
+    changing: tuple[RawServer, dict[str, Any]], tmp_path: Path, shape: str
+) -> None:
+    server, state = changing
+    text = block("GET HOST/", arguments=f":expect same {shape}") + "\nText below.\n"
+    first = in_org(server, tmp_path, text)
+    assert verdict_of(first) == (False, "no result stands in the document yet")
+    assert "Ann" in first.text
+    again = in_org(server, tmp_path, first.text)
+    assert verdict_of(again) == (True, "")
+    state["body"] = state["body"].replace(b"Ann", b"Bob")
+    other = in_org(server, tmp_path, again.text)
+    assert not verdict_of(other)[0]
+    assert other.text == again.text
+    (verdict,) = other.tests
+    assert any("Ann" in line for line in verdict.difference if line.startswith("-"))
+    assert any("Bob" in line for line in verdict.difference if line.startswith("+"))
+    assert other.outcomes[0].change is None
+
+
+@pytest.mark.parametrize("shape", SHAPES[:3])
+def test_what_may_differ_is_named_once_for_a_document(
+    changing: tuple[RawServer, dict[str, Any]], tmp_path: Path, shape: str
+) -> None:
+    server, state = changing
+    text = (
+        "#+PROPERTY: header-args :volatile .id .log[].at X-Id /A[nd]+/\n"
+        f"#+PROPERTY: header-args+ :expect same {shape}\n\n" + block("GET HOST/")
+    )
+    stands = in_org(server, tmp_path, text).text
+    state["header"] = 2
+    state["body"] = b'{"id": 2, "name": "And", "log": [{"at": 5}, {"at": 6}]}'
+    assert verdict_of(in_org(server, tmp_path, stands)) == (True, "")
+    state["body"] = b'{"id": 2, "name": "And", "log": [{"at": 5}]}'
+    done = in_org(server, tmp_path, stands)
+    assert not verdict_of(done)[0]
+    assert not [line for line in done.tests[0].difference if '"id"' in line]
+
+
+@pytest.mark.parametrize(("volatile", "reason"), [(".a[", "jq"), ("/(/", "RE2 cannot read (")])
+def test_a_volatile_part_that_cannot_be_read_is_told(
+    changing: tuple[RawServer, dict[str, Any]], tmp_path: Path, volatile: str, reason: str
+) -> None:
+    server, state = changing
+    text = block("GET HOST/", arguments=f":expect same :volatile {volatile}")
+    stands = in_org(server, tmp_path, text).text
+    state["body"] = b"{}"
+    held, why = verdict_of(in_org(server, tmp_path, stands))
+    assert not held
+    assert why.startswith(":volatile: ")
+    assert reason in why
+
+
+def test_a_status_and_the_same_result_can_be_expected_together(
+    changing: tuple[RawServer, dict[str, Any]], tmp_path: Path
+) -> None:
+    server, _ = changing
+    text = block("GET HOST/", "# ?? body id == 1", arguments=":expect 2xx same")
+    stands = in_org(server, tmp_path, text).text
+    assert stands.count("// ok  ") == 2
+    without = stands.replace("// ok  status == 2xx\n", "")  # an assertion that is new
+    done = in_org(server, tmp_path, without)
+    assert [test.held for test in done.tests] == [True, True, True]
+    assert done.outcomes[0].exchanges[0].tests == done.outcomes[0].tests
+
+
+@pytest.mark.parametrize("words", ["silent", "append"])
+def test_a_result_that_does_not_replace_the_old_one_cannot_be_the_same(
+    server: RawServer, tmp_path: Path, words: str
+) -> None:
+    done = in_org(
+        server, tmp_path, block("GET HOST/user", arguments=f":expect same :results {words}")
+    )
+    assert ":expect same is for a result that replaces" in done.reasons[0]
+
+
+def test_a_result_in_a_file_is_compared_with_that_file(
+    changing: tuple[RawServer, dict[str, Any]], tmp_path: Path
+) -> None:
+    server, state = changing
+    stands = in_org(
+        server, tmp_path, block("GET HOST/", arguments=":expect same :results file :file a.json")
+    ).text
+    (tmp_path / "a.json").write_bytes(state["body"])
+    assert verdict_of(in_org(server, tmp_path, stands)) == (True, "")
+    (tmp_path / "a.json").write_bytes(b"old")
+    assert verdict_of(in_org(server, tmp_path, stands)) == (False, "the file a.json is another one")
