@@ -1,0 +1,38 @@
+"""Atheris's custom mutator and crossover: inputs are Luau sources, mutants are programs.
+
+    atheris.Setup(sys.argv, test, custom_mutator=custom_mutator, custom_crossover=custom_crossover)
+
+libFuzzer, which Atheris runs, lets inputs grow by a few bytes at a time; no program is that small,
+so give it `-len_control=0 -max_len=20000`. `examples/fuzz_tree_sitter.py` is a fuzzer made so.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from scriptschema.fuzzing.source_mutation import SourceMutator
+from scriptschema.generation.choices import RandomChoices
+
+__all__ = ["custom_crossover", "custom_mutator"]
+
+_EMPTY: Final = b"\n"
+"""The smallest program: the engine takes no empty one."""
+
+_mutator = SourceMutator()
+_crossover = SourceMutator()
+for _operator in _crossover.mutator.weights:
+    _crossover.mutator.weights[_operator] = _operator == "cross"
+
+
+def custom_mutator(data: bytes, max_size: int, seed: int) -> bytes:
+    """Return a mutant of a source, the same for the same seed."""
+    made = _mutator.mutate(bytes(data), RandomChoices(seed), max_size=max_size)
+    return (made or _EMPTY)[:max_size]
+
+
+def custom_crossover(data1: bytes, data2: bytes, max_out_size: int, seed: int) -> bytes:
+    """Return the first source with a part of the second, the same for the same seed."""
+    made = _crossover.mutate(
+        bytes(data1), RandomChoices(seed), donor=bytes(data2), max_size=max_out_size
+    )
+    return (made or _EMPTY)[:max_out_size]
