@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from scriptschema.commands import corpora, exchange, fuzzing, generation, luau
+from scriptschema.commands import corpora, engines, exchange, fuzzing, generation, luau
 from scriptschema.commands.console import hold_standard_streams, report
 
 
@@ -52,5 +52,6 @@ for _command in (
     luau.repair_command,
     luau.parse_command,
     fuzzing.reduce_command,
+    engines.dictionary_command,
 ):
     main.add_command(_command)
