@@ -1,4 +1,4 @@
-"""Luau's tokens as a dictionary for engines that change bytes: libFuzzer's `-dict`, AFL++'s `-x`."""
+"""Luau's tokens for engines that change bytes: libFuzzer's `-dict`, AFL++'s `-x`."""
 
 from __future__ import annotations
 
