@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from orgrest.model import UNREACHED, OrgrestError
+from orgrest.model import UNREACHED, OrgrestError, TransportError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from orgrest.model import Request, Response, TransportError
+    from orgrest.model import Request, Response
 
 
 class BrokenOffError(OrgrestError):
@@ -26,6 +26,8 @@ class BrokenOffError(OrgrestError):
 
 STATUSES = frozenset({408, 425, 429, 502, 503, 504})
 """What says that the same request may be answered later: RFC 9110, RFC 6585 and RFC 8470."""
+FIRST_PAUSE, LONGEST_PAUSE = 0.1, 2.0
+"""How many seconds there are between two looks whether something has come true."""
 MOST_DELAY = 60.0
 """The most seconds that a server may make a run wait for one answer."""
 
@@ -65,6 +67,32 @@ class Patience:
             raise BrokenOffError(reason)
         if not self.sleep(seconds):
             raise BrokenOffError("the run was broken off while this waited")
+
+    def until(
+        self,
+        send: Callable[[], Response],
+        pending: Callable[[Response], list[float]],
+        shortest: float,
+    ) -> Response:
+        """Send until nothing is `pending`, or the time for one of those is over; give the response.
+
+        `pending` gives for each the seconds that it has. What gets no answer is sent again for the
+        `shortest` of these times. Raises TransportError where there is none at the end.
+        """
+        start, pause = time.monotonic(), FIRST_PAUSE
+        while True:
+            try:
+                response = send()
+                times = pending(response)
+                left = min(times, default=0.0) - (time.monotonic() - start)
+                if not times or left <= 0:
+                    return response
+            except TransportError:
+                left = shortest - (time.monotonic() - start)
+                if left <= 0:
+                    raise
+            self.wait(min(pause, left))
+            pause = min(pause * 1.5, LONGEST_PAUSE)
 
     def after_error(self, request: Request, error: TransportError, attempt: int) -> float | None:
         """Return in how many seconds to send again what got no answer n times, or None."""

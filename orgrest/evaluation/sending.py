@@ -5,6 +5,8 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import attrs
+
 from orgrest.answers import results
 from orgrest.answers.masking import mask
 from orgrest.answers.sanitize import visible
@@ -13,6 +15,7 @@ from orgrest.evaluation.hooks import Around, Hooks, saved, seconds
 from orgrest.evaluation.outcomes import EvaluationError, Exchange, Outcome
 from orgrest.http import variables, verb
 from orgrest.model import OrgrestError, TransportError
+from orgrest.org.arguments import Arguments
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -74,7 +77,7 @@ class Sender:
                 wire_headers(request)
                 exchanges.append(Exchange(request, variables=tuple(values.origins())))
             else:
-                response = task.answer = self._sent(task, parsed)
+                response = task.answer = self._settled(task, parsed)
                 for name, value in results.captures(request, response):
                     task.scope.capture(parsed, name, value)
                 if not parsed.restclient:
@@ -132,18 +135,52 @@ class Sender:
             for saving in parsed.savings
         ]
 
+    def _settled(self, task: Task, parsed: ParsedRequest) -> Response:
+        """Give the response, the first one of which all holds that is to hold `eventually`.
+
+        When the time for that is over, it is the last one.
+        """
+        task.attempts = 0
+        waited = tuple(one for one in parsed.assertions if one.within is not None)
+        if not waited:
+            return self._sent(task, parsed)
+        judged = attrs.evolve(parsed, assertions=waited)
+        request = task.request
+
+        def pending(response: Response) -> list[float]:
+            """Return the times of those that do not hold yet."""
+            if request is None:
+                return []
+            found = verdicts(
+                judged,
+                task.scope,
+                Arguments(),
+                task.line,
+                (request, response),
+                self.hooks.started,
+            )
+            return [
+                one.within or 0.0
+                for one, verdict in zip(waited, found, strict=True)
+                if not verdict.held
+            ]
+
+        shortest = min(one.within or 0.0 for one in waited)
+        return self._options.patience.until(lambda: self._sent(task, parsed), pending, shortest)
+
     def _sent(self, task: Task, parsed: ParsedRequest) -> Response:
         """Give the response of a task's request, which is sent again where that may help."""
-        task.attempts = 1
+        task.attempts += 1
         if task.response is not None or task.request is None:
-            return task.response.result() if task.response else self.send(task, parsed)
-        patience, request = self._options.patience, task.request
+            given, task.response = task.response, None
+            return given.result() if given else self.send(task, parsed)
+        patience, request, before = self._options.patience, task.request, task.attempts - 1
         while True:
             try:
                 response = self.send(task, parsed)
-                delay = patience.after_answer(request, response, task.attempts)
+                delay = patience.after_answer(request, response, task.attempts - before)
             except TransportError as error:
-                delay = patience.after_error(request, error, task.attempts)
+                delay = patience.after_error(request, error, task.attempts - before)
                 if delay is None:
                     raise
             else:
