@@ -1,0 +1,62 @@
+"""For pytest: with `--orgrest`, documents of requests are collected as tests.
+
+Every run of pytest where this package is installed loads this module, so it imports nothing.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pytest
+
+    from orgrest.runs.collecting import Document
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the options."""
+    group = parser.getgroup("orgrest", "requests in documents")
+    group.addoption(
+        "--orgrest",
+        action="store_true",
+        help="collect the requests of .org, .http and .rest files as tests",
+    )
+    group.addoption(
+        "--orgrest-env",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="take the variables of this environment",
+    )
+    group.addoption(
+        "--orgrest-var",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="set a variable of the documents",
+    )
+
+
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> Document | None:
+    """Collect a document."""
+    if file_path.suffix.lower() not in (".org", ".http", ".rest"):
+        return None
+    if not parent.config.getoption("orgrest"):
+        return None
+    from orgrest.runs.collecting import Document
+
+    return Document.from_parent(parent, path=file_path)
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Let one worker of pytest-xdist run all requests of a document, which may need each other."""
+    if not (config.getoption("orgrest") and config.getoption("dist") == "load"):
+        return None
+    from xdist.scheduler import LoadFileScheduling
+
+    return LoadFileScheduling(config, log)
+
+
+pytest_xdist_make_scheduler.pytest_impl = {"optionalhook": True}  # type: ignore[attr-defined]  # as pytest.hookimpl does

@@ -1,0 +1,157 @@
+"""Documents as pytest has tests: a collector for each, an item for each request.
+
+The setup of a document is sent before its first chosen request, its teardown after the last one. A
+request that others refer to is sent when the first of them needs it, whether it is chosen or not.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from orgrest.model import OrgrestError
+from orgrest.runs.control import Control
+from orgrest.runs.summary import reasons
+from orgrest.runs.unit import Opened, Settings, Unit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from orgrest.evaluation.items import Item
+    from orgrest.runs.record import Record
+
+
+class RequestFailedError(Exception):
+    """A request was not answered, or an assertion does not hold; the text says all of it."""
+
+
+class Document(pytest.File):
+    """A document of requests."""
+
+    _opened: Opened | None = None
+    _control: Control | None = None
+
+    def collect(self) -> Iterator[pytest.Item]:
+        """Give the requests but for setup and teardown."""
+        opened = self._open()
+        try:
+            problems = list(opened.problems())
+            if problems:
+                where = f"{self.path}:{problems[0]['line']}"
+                raise self.CollectError(f"{where}: {problems[0]['reason']}")
+            taken: dict[str, int] = {}
+            for item in opened.items("request"):
+                name = item.name or f"line {item.line}"
+                taken[name] = taken.get(name, 0) + 1
+                if taken[name] > 1:
+                    name = f"{name} (line {item.line})"
+                yield RequestItem.from_parent(self, name=name, line=item.line, tags=item.tags)
+        finally:
+            self._end()
+
+    def setup(self) -> None:
+        """Send what is named or tagged setup."""
+        opened = self._open()
+        self._opened = opened
+        for item in opened.items("setup"):
+            self.send(item)
+
+    def teardown(self) -> None:
+        """Send what is named or tagged teardown, all of it, and tell of the first failure."""
+        failures = []
+        try:
+            for item in self._opened.items("teardown") if self._opened else ():
+                try:
+                    self.send(item)
+                except RequestFailedError as error:
+                    failures.append(error)
+        finally:
+            self._end()
+        if failures:
+            raise failures[0]
+
+    def at(self, line: int) -> Item:
+        """Return the request at a line."""
+        if self._opened is None:
+            raise RequestFailedError("the document was not set up")
+        return next(one for one in self._opened.items("request") if one.line == line)
+
+    def send(self, item: Item) -> list[Record]:
+        """Send a request. Raises RequestFailedError."""
+        if self._opened is None:
+            raise RequestFailedError("the document was not set up")
+        records = list(self._opened.send(item))
+        failures = [one for one in records if one["outcome"] in ("failed", "error")]
+        if failures:
+            raise RequestFailedError("\n\n".join(map(_shown, failures)))
+        return records
+
+    def _open(self) -> Opened:
+        from orgrest.http.transport import Client
+
+        option = self.config.getoption
+        variables = {}
+        for text in option("orgrest_var"):
+            name, equals, value = text.partition("=")
+            if not equals or not name:
+                raise pytest.UsageError(f"--orgrest-var: {text!r} is not NAME=VALUE")
+            variables[name] = value
+        settings = Settings(variables=variables, environments=tuple(option("orgrest_env")))
+        self._control = Control(Client)
+        try:
+            return Opened(Unit(0, str(self.path)), settings, self._control)
+        except OrgrestError as error:
+            self._end()
+            raise self.CollectError(str(error)) from None
+
+    def _end(self) -> None:
+        if self._opened is not None:
+            self._opened.evaluation.close()
+        if self._control is not None:
+            self._control.close()
+        self._opened = self._control = None
+
+
+class RequestItem(pytest.Item):
+    """A request as a test."""
+
+    def __init__(self, *, line: int, tags: frozenset[str], **given: Any) -> None:
+        """Take the request at a line of the document."""
+        super().__init__(**given)
+        self.funcargs: dict[str, object] = {}  # some plugins, as pytest-lsp, rely on it
+        self._line = line
+        for tag in tags:
+            self.extra_keyword_matches.add(tag)
+
+    def runtest(self) -> None:
+        """Send the request."""
+        document = self.parent
+        assert isinstance(document, Document)  # noqa: S101 - which made this
+        records = document.send(document.at(self._line))
+        if records and all(one["outcome"] == "skipped" for one in records):
+            pytest.skip(records[0]["reason"] or "not to be sent")
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], *_: Any) -> Any:
+        """Show what a failed request says of itself, without a traceback."""
+        if isinstance(excinfo.value, RequestFailedError):
+            return str(excinfo.value)
+        return super().repr_failure(excinfo)
+
+    def reportinfo(self) -> tuple[Path, int, str]:
+        """Return where the request stands."""
+        return self.path, self._line - 1, self.name
+
+
+def _shown(record: Record) -> str:
+    lines = [f"{record['file']}:{record['line']}: {record['outcome']}"]
+    lines += (f"  {line}" for line in reasons(record))
+    for one in record["exchanges"]:
+        lines += ["", f"  {one['request']['method']} {one['request']['url']}"]
+        response = one["response"]
+        if response is not None:
+            lines.append(f"  {response['status']} {response['reason']}")
+            text = response["body"].get("text", "")
+            lines += (f"  {line}" for line in text[:1000].splitlines())
+    return "\n".join(lines)

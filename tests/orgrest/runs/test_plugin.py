@@ -1,0 +1,154 @@
+"""`pytest --orgrest`: documents collected as tests, in a real pytest of their own."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from importlib.metadata import entry_points
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+HTTP = """### teardown
+DELETE HOST/echo?teardown
+
+### login
+# @tag smoke
+# @name login
+GET HOST/json
+?? status == 200
+
+### uses it
+GET HOST/json?{{login.response.body.id}}
+?? body id == {{expected}}
+
+### wrong
+GET HOST/json
+?? status == 404
+
+### left out
+# @disabled
+GET HOST/json
+
+### setup
+PUT HOST/echo?setup
+"""
+ORG = """* Reading :smoke:
+#+begin_src restclient
+GET HOST/json
+#+end_src
+"""
+
+
+@pytest.fixture
+def collected(server, folder: Path) -> Callable[..., tuple[int, str]]:
+    """Call pytest over the two documents; give its status and what it said."""
+    (folder / "pytest.ini").write_text("[pytest]\nfilterwarnings = error\n")
+    (folder / "docs").mkdir()
+    (folder / "docs/api.http").write_text(HTTP.replace("HOST", server.url))
+    (folder / "docs/notes.org").write_text(ORG.replace("HOST", server.url))
+
+    def call(*arguments: str) -> tuple[int, str]:
+        plugins = ("-p", "no:cacheprovider", "-p", "orgrest.pytest_plugin")
+        command = [sys.executable, "-m", "pytest", *plugins, *arguments]
+        done = subprocess.run(
+            command,
+            cwd=folder,
+            # Without all the other plugins that are installed here.
+            env={**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "COLUMNS": "100"},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        return done.returncode, done.stdout + done.stderr
+
+    return call
+
+
+def test_pytest_finds_the_plugin() -> None:
+    [found] = entry_points(group="pytest11", name="orgrest")
+    assert found.value == "orgrest.pytest_plugin"
+
+
+def test_each_request_is_a_test_that_says_why_it_fails(collected, paths, folder: Path) -> None:
+    options = ("--orgrest", "--orgrest-var", "expected=1", "--junitxml", "r.xml")
+    status, told = collected("docs", "-v", *options)
+    assert status == 1
+    assert re.search("docs/api.http::login PASSED", told)
+    assert re.search("docs/api.http::uses it PASSED", told)
+    assert re.search("docs/api.http::wrong FAILED", told)
+    assert re.search("docs/api.http::left out SKIPPED", told)
+    assert re.search("docs/notes.org::line 2 PASSED", told)
+    assert re.search(r"api.http:15: failed\n  status == 404: .*200\n\n  GET http://", told)
+    assert "Traceback" not in told
+    assert ".py:" not in told.partition("FAILURES")[2]
+    assert paths() == [
+        "PUT /echo?setup",
+        "GET /json",
+        "GET /json?1",
+        "GET /json",
+        "DELETE /echo?teardown",
+        "GET /json",
+    ]
+    assert 'name="uses it"' in (folder / "r.xml").read_text()
+
+
+def test_what_is_chosen_is_sent_with_what_it_needs(collected, paths) -> None:
+    options = ("--orgrest", "--orgrest-var", "expected=1")
+    status, told = collected("docs", *options, "-k", "uses")
+    assert (status, "1 passed, 4 deselected" in told) == (0, True)
+    needed = ["PUT /echo?setup", "GET /json", "GET /json?1", "DELETE /echo?teardown"]
+    assert paths() == needed
+    status, told = collected("docs", *options, "-k", "smoke")
+    assert (status, "2 passed, 3 deselected" in told) == (0, True)
+
+
+def test_it_ends_at_the_first_failure_where_that_is_asked_for(collected, paths) -> None:
+    status, told = collected("docs", "--orgrest", "--orgrest-var", "expected=2", "-x")
+    assert status == 1
+    assert "1 failed, 1 passed" in told
+    assert paths()[-1] == "DELETE /echo?teardown"
+
+
+def test_the_workers_of_xdist_keep_documents_together(collected, paths) -> None:
+    options = ("--orgrest", "--orgrest-var", "expected=1", "-p", "xdist", "-n", "2")
+    status, told = collected("docs", *options)
+    assert status == 1
+    assert "1 failed, 3 passed, 1 skipped" in told
+    assert paths().count("PUT /echo?setup") == paths().count("DELETE /echo?teardown") == 1
+
+
+def test_without_the_option_nothing_is_collected_and_nothing_loaded(collected, paths) -> None:
+    status, told = collected("docs")
+    assert (status, paths()) == (5, [])
+    assert "no tests ran" in told
+    code = (
+        "import sys, orgrest.pytest_plugin\n"
+        "print(sorted(one for one in sys.modules if one.startswith(('orgrest', 'attr'))))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "['orgrest', 'orgrest.pytest_plugin']"
+
+
+def test_a_failed_setup_is_an_error_of_each_request_and_is_cleaned_up(
+    collected, paths, folder: Path, server
+) -> None:
+    text = "### setup\nGET HOST/json\n?? status == 1\n\n### a\nGET HOST/404\n\n### teardown\n"
+    text += "GET HOST/json?clean\n?? status == 2\n\n### b\nGET HOST/404\n"
+    (folder / "docs/api.http").write_text(text.replace("HOST", server.url))
+    (folder / "docs/bad.http").write_text("@a = 1\n?? status == 200\n")
+    (folder / "docs/notes.org").unlink()
+    status, told = collected("docs/api.http", "--orgrest")
+    assert status == 1
+    assert "status == 1: " in told
+    assert "GET /404" not in paths()
+    assert re.search("ERROR docs/api.http::a", told)
+    status, told = collected("docs/bad.http", "--orgrest")
+    assert status == 2
+    assert "bad.http:2" in told
