@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from functools import cached_property, partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from orgrest.editor import arguments, regions
 from orgrest.editor.kept import Kept
@@ -58,20 +58,27 @@ class Analysis:
         self.document: org.Document | None = org.Document(text, known) if kind == "org" else None
         self.languages = self.document.request_languages() if self.document else frozenset()
         self._parsed: Parsed = Kept(before._parsed if before else None)
-        self._shapes: regions.Shapes = Kept(before._shapes if before else None)
+        self._shapes: regions.Shapes = regions.Shapes(before._shapes if before else None)
+        self.symbols: Kept[object, Any] = Kept(before.symbols if before else None)
+        """What `outline` knows of parts, by their readings and blocks."""
+        self._captured = Captured()
         self.parts = self._read()
 
     def _read(self) -> list[Part]:
-        document, captured = self.document, Captured()
+        document, captured = self.document, self._captured
         if document is None:
             (region,) = regions.regions(self.text, "http")
-            return [Part(region, 0, captured, Given, Kept())]
+            return [Part(region, 0, captured, Given, self._parsed)]
         inherited = header.Inherited(document)
         parts: list[Part] = []
         for index, region in enumerate(regions.of_document(document, shapes=self._shapes)):
-            read = partial(given_by, region.block, document, inherited, self._folder)
+            read = partial(given_by, region, document, inherited, self._folder)
             parts.append(Part(region, index, captured, read, self._parsed))
         return parts
+
+    def is_captured(self, name: str) -> bool:
+        """Tell whether any part captures a variable of this name."""
+        return name in self._captured.first
 
     def part_at(self, offset: int) -> Part | None:
         """Return the part around an offset, or else the one below it; None below the last one."""

@@ -27,10 +27,9 @@ from orgrest.org import document as org
 from orgrest.org.text import Edit, apply
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from orgrest.editor.parts import Part
-    from orgrest.org.blocks import Block
     from orgrest.org.reader import Section
 
 Role: TypeAlias = Literal["definition", "capture", "argument", "use"]
@@ -143,9 +142,9 @@ class Names:
     @cached_property
     def _arguments_of_calls(self) -> list[Occurrence]:
         targets = {
-            part.region.block.name.lower(): part.index
+            part.region.kept.name.lower(): part.index
             for part in reversed(self.analysis.parts)
-            if part.region.block is not None and part.region.block.name
+            if part.region.kept is not None and part.region.kept.name
         }
         found: list[Occurrence] = []
         for one, start in self._mentions():
@@ -166,12 +165,10 @@ class Names:
         document = self.analysis.document
         if document is None:
             return
-        lines = [*document.headings, len(document.lines)]
-        for section, end in zip(document.sections, lines, strict=True):
-            start = document.offset(section[1].line)
-            find = partial(_mentions, document, section[1].line, end, section[2])
-            for one in self._of_sections.get(section[0], find):
-                yield one, start
+        for placed in document.sections:
+            find = partial(_mentions, document, placed)
+            for one in self._of_sections.get(placed.section, find):
+                yield one, placed.start
 
     # ------------------------------------------------------------------------------- answers
 
@@ -224,6 +221,8 @@ class Names:
         }
         if index in inherits or index == -1:
             return frozenset(inherits | {-1})
+        if not self.analysis.is_captured(name):
+            return frozenset({index})
         shares = {
             part.index
             for part in parts
@@ -234,10 +233,12 @@ class Names:
 
     def _is_set_by(self, part: Part, name: str) -> bool:
         """Tell whether a part defines a variable, or its block's own lines set it with `:var`."""
-        document, block = self.analysis.document, part.region.block
-        if name in part.definitions:
+        if name in part.reading.definitions:
             return True
-        if document is None or block is None or not _is_in_arguments(part, name):
+        if not _is_in_arguments(part, name):
+            return False
+        document, block = self.analysis.document, part.region.block
+        if document is None or block is None:
             return False
         texts = texts_of(document, block)
         return any(one.name == name for text, _ in texts for one in assignments(text))
@@ -301,15 +302,18 @@ class Names:
 
 
 def _is_in_arguments(part: Part, name: str) -> bool:
-    block = part.region.block
-    return block is not None and any(name in x for x in (block.arguments, *block.headers))
+    block = part.region.kept
+    if block is None:
+        return False
+    return name in block.arguments or (
+        bool(block.headers) and any(name in x for x in block.headers)
+    )
 
 
-def _mentions(
-    document: org.Document, first: int, last: int, blocks: Sequence[Block]
-) -> list[_Mention]:
-    """Return the mentions of elements in a section: its lines from `first` to `last`."""
-    base = document.offset(first)
+def _mentions(document: org.Document, placed: org.Placed) -> list[_Mention]:
+    """Return the mentions of elements in a section, with offsets from its start."""
+    base, first, blocks = placed.start, placed.line, placed.blocks
+    last = placed.end
     inside = {at for one in blocks if one.kind == "block" for at in range(one.first, one.last)}
     found: list[_Mention] = []
     for number in range(first, last):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
+from functools import partial
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import attrs
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
     from orgrest.editor.analysis import Analysis
     from orgrest.editor.parts import Part
+    from orgrest.org.document import Document
 
     _Inside: TypeAlias = Callable[
         [syntax.Template, "TokenType | None"], Iterator[tuple[int, int, "TokenType"]]
@@ -57,6 +59,18 @@ class Symbol:
     selection: Span
     children: tuple[Symbol, ...] = ()
 
+    def moved(self, by: int) -> Symbol:
+        """Return the same symbol so many characters further down."""
+        span, first = self.span, self.selection
+        return Symbol(
+            self.name,
+            self.detail,
+            self.kind,
+            Span(span.start + by, span.end + by),
+            Span(first.start + by, first.end + by),
+            tuple([one.moved(by) for one in self.children]),
+        )
+
 
 @attrs.frozen
 class Token:
@@ -82,20 +96,27 @@ def symbols(analysis: Analysis) -> list[Symbol]:
     """Return the requests and variables; in an Org document, the blocks with what they hold."""
     found: list[Symbol] = []
     for part in analysis.parts:
-        inner = list(_symbols(part))
-        block = part.region.block
-        if block is None or analysis.document is None:
-            found += inner
-            continue
-        requests = [one for one in inner if one.kind == "request"]
-        title = block.name or (requests[0].name if requests else block.language)
-        detail = requests[0].detail if requests else ""
-        start = analysis.document.offset(block.line)
-        line = Span(start, start + len(analysis.document.lines[block.line]))
-        found.append(Symbol(title, detail, "block", Span(start, block.end), line, tuple(inner)))
+        start = part.region.span.start
+        key = part.reading, part.region.kept
+        of_part = analysis.symbols.get(key, partial(_of_part, analysis.document, part))
+        found += (one.moved(start) for one in of_part)
     if not (verbs := list(_of_verb(analysis))):
         return found
     return sorted(found + [one for one, _ in verbs], key=lambda symbol: symbol.span.start)
+
+
+def _of_part(document: Document | None, part: Part) -> tuple[Symbol, ...]:
+    """Return the symbols of a part, counted from its start: they hold wherever it stands."""
+    inner = tuple(_symbols(part))
+    block = part.region.block
+    if block is not None and document is not None:
+        requests = [one for one in inner if one.kind == "request"]
+        title = block.name or (requests[0].name if requests else block.language)
+        detail = requests[0].detail if requests else ""
+        start = document.offset(block.line)
+        line = Span(start, start + len(document.lines[block.line]))
+        inner = (Symbol(title, detail, "block", Span(start, block.end), line, inner),)
+    return tuple(one.moved(-part.region.span.start) for one in inner)
 
 
 def _of_verb(analysis: Analysis) -> Iterator[tuple[Symbol, bool]]:

@@ -24,9 +24,8 @@ if TYPE_CHECKING:
     from orgrest.editor.kept import Kept
     from orgrest.model import Span
     from orgrest.org import document as org
-    from orgrest.org.blocks import Block
 
-    Parsed: TypeAlias = Kept[tuple[str, str, tuple[str, ...], bool], syntax.Document]
+    Parsed: TypeAlias = Kept[tuple[str, str, tuple[str, ...], bool], "Reading"]
     """What texts are read to, by all that this hangs on."""
 
 
@@ -75,13 +74,13 @@ class Given:
 
 
 def given_by(
-    block: Block | None, document: org.Document, inherited: header.Inherited, folder: Path
+    region: regions.Region, document: org.Document, inherited: header.Inherited, folder: Path
 ) -> Given:
-    """Read a block's header arguments; what is wrong with them becomes `faults`.
+    """Read the header arguments of a region's block; what is wrong with them becomes `faults`.
 
     Its `:var`s get the values of those that stand in the document. `folder` is the document's.
     """
-    found = Given()
+    found, block = Given(), region.block
     if block is None:
         return found
     try:
@@ -116,6 +115,50 @@ def _set_variable(found: Given, name: str, assignment: str, document: org.Docume
         found.faults.append(Fault("unknown-name", message, name))
 
 
+class Reading:
+    """What a region's text says, wherever it stands; `parsed` is what it is read to."""
+
+    def __init__(self, parsed: syntax.Document, *, in_org: bool) -> None:
+        """Take the text of a request file, or of a block `in_org`."""
+        self.parsed = parsed
+        self._in_org = in_org
+        self.captures = frozenset(c.name for one in parsed.requests for c in one.captures)
+        """The names that the requests capture."""
+
+    @cached_property
+    def restclient(self) -> bool:
+        """Whether the text is in restclient's language; else in that of request files."""
+        items = self.parsed.items
+        marks = {one.mark for one in items if isinstance(one, syntax.Definition)}
+        requests = self.parsed.requests
+        return requests[0].restclient if requests else "@" not in marks
+
+    @cached_property
+    def named(self) -> frozenset[str]:
+        """The names of a request file's requests, to which others may refer."""
+        if self.restclient or self._in_org:
+            return frozenset()
+        return frozenset(request.name for request in self.parsed.requests if request.name)
+
+    @cached_property
+    def scripts(self) -> tuple[Span, ...]:
+        """Where scripts stand in the text."""
+        requests = self.parsed.requests
+        of_requests = (one.span for request in requests for one in request.scripts)
+        return (*(one.span for one in self.parsed.scripts), *of_requests)
+
+    @cached_property
+    def definitions(self) -> frozenset[str]:
+        """The names that the text defines."""
+        items = self.parsed.items
+        return frozenset(item.name for item in items if isinstance(item, syntax.Definition))
+
+    @cached_property
+    def set(self) -> frozenset[str]:
+        """The names that the text sets, by definitions and captures."""
+        return self.captures | self.definitions
+
+
 class Part:
     """A region as it is read: its requests, what its block gives, its variables' scope.
 
@@ -136,70 +179,54 @@ class Part:
         self.index = index
         self._captured = captured
         self._read_given = read_given
-        self.parsed = self._parse(parsed)
+        self.reading = self._read(parsed)
         self.earlier = captured.digest
         """Stands for the names that earlier blocks capture, in their order."""
         captured.add(index, self.captures)
 
-    def _parse(self, parsed: Parsed) -> syntax.Document:
+    def _read(self, parsed: Parsed) -> Reading:
         region = self.region
         names: tuple[str, ...] = ()
         marked = False
-        if region.block is not None and region.language != "restclient":
+        in_org = region.kept is not None
+        if in_org and region.language != "restclient":
             names = tuple(self.given.arguments.variables)
             marked = region.in_restclient
         key = (region.text, region.language, names, marked)
-        return parsed.get(key, lambda: region.parse(names))
+        return parsed.get(key, lambda: Reading(region.parse(names), in_org=in_org))
 
     @cached_property
     def given(self) -> Given:
         """What the block around the region gives its requests."""
         return self._read_given()
 
-    @cached_property
+    @property
+    def parsed(self) -> syntax.Document:
+        """What the region's text is read to."""
+        return self.reading.parsed
+
+    @property
     def captures(self) -> frozenset[str]:
         """The names that the region's requests capture."""
-        return frozenset(c.name for request in self.parsed.requests for c in request.captures)
+        return self.reading.captures
 
-    @cached_property
+    @property
     def restclient(self) -> bool:
         """Whether the region is in restclient's language; else in that of request files."""
-        items = self.parsed.items
-        marks = {one.mark for one in items if isinstance(one, syntax.Definition)}
-        requests = self.parsed.requests
-        return requests[0].restclient if requests else "@" not in marks
+        return self.reading.restclient
 
-    @cached_property
+    @property
     def named(self) -> frozenset[str]:
         """The names of a request file's requests, to which others may refer."""
-        if self.restclient or self.region.block is not None:
-            return frozenset()
-        return frozenset(request.name for request in self.parsed.requests if request.name)
-
-    @cached_property
-    def scripts(self) -> tuple[Span, ...]:
-        """Where scripts stand in the region."""
-        requests = self.parsed.requests
-        of_requests = (one.span for request in requests for one in request.scripts)
-        return (*(one.span for one in self.parsed.scripts), *of_requests)
-
-    @cached_property
-    def definitions(self) -> frozenset[str]:
-        """The names that the region's text defines."""
-        items = self.parsed.items
-        return frozenset(item.name for item in items if isinstance(item, syntax.Definition))
-
-    @cached_property
-    def _set(self) -> frozenset[str]:
-        return self.captures | self.definitions
+        return self.reading.named
 
     @cached_property
     def _own(self) -> frozenset[str]:
-        return self._set.union(self.given.values, self.given.literal)
+        return self.reading.set.union(self.given.values, self.given.literal)
 
     def sets(self, name: str) -> bool:
         """Tell whether the region's own text sets a variable of this name."""
-        return name in self._set
+        return name in self.reading.set
 
     def captures_above(self, name: str) -> bool:
         """Tell whether an earlier block captures a variable of this name."""

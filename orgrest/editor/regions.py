@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import accumulate
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
@@ -22,9 +22,10 @@ from orgrest.org import document as org
 from orgrest.org.blocks import REQUEST_LANGUAGES, Block
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from orgrest.http import syntax
+    from orgrest.org.reader import Section
 
 Kind: TypeAlias = Literal["org", "http"]
 """What a file is: an Org document, or a file of requests."""
@@ -48,16 +49,35 @@ class Shape:
     removed: list[int]
 
 
-Shapes: TypeAlias = Kept[tuple[str, bool], Shape]
-"""Shapes by the lines of the blocks that they were made of, and whether these keep their blanks."""
+@attrs.frozen(eq=False)
+class _Body:
+    """A body in a section: its shape, which of the section's blocks it is of, and where it stands.
+
+    `span` counts from the section's start.
+    """
+
+    shape: Shape
+    index: int
+    span: Span
+
+
+class Shapes:
+    """The shapes of bodies: those of each section, and by the lines that they were made of.
+
+    With the lines goes whether they keep their blanks. `before` are those of an earlier text.
+    """
+
+    def __init__(self, before: Shapes | None = None) -> None:
+        self.of_sections: Kept[Section, list[_Body]] = Kept(before.of_sections if before else None)
+        self.of_lines: Kept[tuple[str, bool], Shape] = Kept(before.of_lines if before else None)
 
 
 class Region:
     """A stretch of a file that the request language rules.
 
-    `text` is its text; `block` the Org block around it (None in a request file), whose offsets and
-    lines count from `base`, the offset in the file of the text in which it was found. `span` is
-    where the region stands in the file, `around` the text of an Org document.
+    `text` is its text; `kept` the Org block around it (None in a request file) as its section has
+    it, wherever that stands. `span` is where the region stands in the file, `around` the text of an
+    Org document, and `base` the offset of that in the file.
     """
 
     def __init__(
@@ -66,18 +86,24 @@ class Region:
         span: Span,
         *,
         file: str | None = None,
-        block: Block | None = None,
+        block: tuple[org.Placed, int] | None = None,
         base: int = 0,
         around: str = "",
     ) -> None:
-        """Put a shape where it stands in a file."""
+        """Put a shape where it stands in a file; `block` is one of those of a section."""
         self.text = shape.text
         self.span = span
-        self.block = block
+        self.kept = block[0].section.blocks[block[1]] if block is not None else None
         self.base = base
         self.around = around
+        self._block = block
         self._file = file
         self._shape = shape
+
+    @property
+    def block(self) -> Block | None:
+        """The Org block around the region; its offsets and lines count from `base`."""
+        return None if self._block is None else self._block[0].blocks[self._block[1]]
 
     @cached_property
     def source(self) -> Source:
@@ -91,7 +117,7 @@ class Region:
     @property
     def language(self) -> str:
         """The language in which requests are written here."""
-        return self.block.language if self.block else "http"
+        return self.kept.language if self.kept else "http"
 
     @property
     def in_restclient(self) -> bool:
@@ -138,12 +164,7 @@ def of_document(
     document: org.Document, file: str | None = None, shapes: Shapes | None = None
 ) -> list[Region]:
     """Return the regions of an Org document, in order; `shapes` are known ones, and get new."""
-    shapes = shapes or Kept()
-    return [
-        _of_block(document, block, file, document.text, shapes)
-        for block in document.blocks
-        if block.kind == "block" and block.language in REQUEST_LANGUAGES
-    ]
+    return list(_of_sections(document, document.text, file, shapes or Shapes()))
 
 
 def region_at(text: str, offset: int, kind: Kind, file: str | None = None) -> Region | None:
@@ -189,7 +210,7 @@ def _between(text: str, opened: re.Match[str], offset: int, file: str | None) ->
     block = document.blocks[0] if document.blocks else None
     if block is None or block.kind != "block" or block.language not in REQUEST_LANGUAGES:
         return None
-    return _of_block(document, block, file, text, Kept(), opened.start())
+    return next(_of_sections(document, text, file, Shapes(), opened.start()))
 
 
 def _same(opened: re.Match[str], fence: re.Match[str]) -> bool:
@@ -239,17 +260,27 @@ def _shape(document: org.Document, block: Block) -> Shape:
     return Shape(body.text, _line_starts(body.text), starts, removed)
 
 
-def _of_block(
-    document: org.Document,
-    block: Block,
-    file: str | None,
-    around: str,
-    shapes: Shapes,
-    base: int = 0,
-) -> Region:
-    """Return the region of a block of `document`, which begins at `base` of the text `around`."""
-    begin, end = document.offset(block.first), document.offset(block.last)
-    key = document.text[begin:end], "-i" in block.switches.split()
-    shape = shapes.get(key, lambda: _shape(document, block))
-    span = Span(base + begin, base + end)
-    return Region(shape, span, file=file, block=block, base=base, around=around)
+def _of_sections(
+    document: org.Document, around: str, file: str | None, shapes: Shapes, base: int = 0
+) -> Iterator[Region]:
+    """Yield the regions of a document, which begins at `base` of the text `around`."""
+    for placed in document.sections:
+        make = partial(_bodies, document, placed, shapes)
+        for body in shapes.of_sections.get(placed.section, make):
+            start = base + placed.start
+            span = Span(start + body.span.start, start + body.span.end)
+            block = placed, body.index
+            yield Region(body.shape, span, file=file, block=block, base=base, around=around)
+
+
+def _bodies(document: org.Document, placed: org.Placed, shapes: Shapes) -> list[_Body]:
+    """Return the bodies of a section that hold requests."""
+    found: list[_Body] = []
+    for index, block in enumerate(placed.blocks):
+        if block.kind != "block" or block.language not in REQUEST_LANGUAGES:
+            continue
+        begin, end = document.offset(block.first), document.offset(block.last)
+        key = document.text[begin:end], "-i" in block.switches.split()
+        shape = shapes.of_lines.get(key, partial(_shape, document, block))
+        found.append(_Body(shape, index, Span(begin - placed.start, end - placed.start)))
+    return found

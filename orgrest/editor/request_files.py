@@ -88,7 +88,7 @@ def about(part: Part, offset: int) -> tuple[str, Span] | None:
     for match in _BRACES.finditer(text, start, end):
         if match.start() <= offset <= match.end():
             return _in_braces(part, match)
-    if not any(span.start <= offset <= span.end for span in part.scripts):
+    if not any(span.start <= offset <= span.end for span in part.reading.scripts):
         return None
     for match in _DOTTED.finditer(text, start, end):
         if match.start() <= offset <= match.end():

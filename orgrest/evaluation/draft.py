@@ -60,7 +60,7 @@ class Draft:
 
     def as_placed(self, name: str) -> Document:
         """Give the document with the result that was put in under a name, if one was."""
-        return Document(self.text) if name.lower() in self._placed else self.document
+        return Document(self.text, self.document) if name.lower() in self._placed else self.document
 
     # blocks that the text moves
 
@@ -127,7 +127,7 @@ class Draft:
         edits = sorted(self._edits, key=lambda edit: edit.end)
         ends = [edit.end for edit in edits]
         moved = [0, *itertools.accumulate(len(e.text) - (e.end - e.start) for e in edits)]
-        self.document = Document(self.text)
+        self.document = Document(self.text, self.document)
         self.inherited = header.Inherited(self.document)
         self._edits, self._spans, self._placed = [], [], set()
         starts = {one.start: one for one in self.document.evaluated}

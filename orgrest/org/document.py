@@ -14,7 +14,6 @@ from __future__ import annotations
 import itertools
 import re
 from functools import cached_property
-from typing import TypeAlias
 
 from orgrest.org import syntax, verb
 from orgrest.org.blocks import ALL_LANGUAGES, VERB, Block, Body, Heading
@@ -23,112 +22,164 @@ from orgrest.org.reader import Section, read
 from orgrest.org.text import blanks, column, unescape
 
 _HEADING = re.compile(r"^\*+ ", re.MULTILINE)
-Placed: TypeAlias = tuple[Section, Heading, list[Block]]
-"""A section, with its heading and blocks where they stand."""
+
+
+class Placed:
+    """A section where it stands: from `line` to before `end`, from the offset `start` on.
+
+    `heading` is its own. What it holds is put there when it is asked for.
+    """
+
+    __slots__ = ("_blocks", "end", "heading", "line", "section", "start")
+
+    def __init__(self, section: Section, heading: Heading, line: int, end: int, start: int) -> None:
+        self.section = section
+        self.heading = heading
+        self.line = line
+        self.end = end
+        self.start = start
+        self._blocks: list[Block] | None = None
+
+    @property
+    def blocks(self) -> list[Block]:
+        """The blocks of the section, in the order of the text."""
+        if self._blocks is None:
+            self._blocks = [
+                one.moved(self.line, self.start, self.heading) for one in self.section.blocks
+            ]
+        return self._blocks
 
 
 class Document(Elements):
     """An Org text, read once.
 
-    `blocks` are all things that can be evaluated, in the order of the text, in any language.
-    `keywords` are the document's ``#+KEY: value`` lines as (lower-case key, value), in order.
-    By lower-case name: `named` has the lines of named elements, `results` those of the results
-    keywords, each with the line where what encloses it ends. `unclosed` are the lines that open
-    something which nothing closes, by what would (``src``, ``:end:``, ``#+end:``). `requests` are
-    the offsets where source blocks start that are in a language of requests. `sections` are the
-    sections, each with its heading and blocks.
+    `sections` are its sections where they stand. What else there is to know is put together when
+    it is asked for.
     """
 
     def __init__(self, text: str, before: Document | None = None) -> None:
         r"""Read `text`, whose line ends are ``\n``; `before` is what it was read to earlier."""
-        self.keywords: list[tuple[str, str]] = []
-        self.named: dict[str, int] = {}
-        self.results: dict[str, list[tuple[int, int]]] = {}
-        self.unclosed: dict[str, list[int]] = {}
-        self._read: dict[str, Section] = {}
         starts = [0, *(one.start() for one in _HEADING.finditer(text, 1))]
         if syntax.HEADING.match(text):
             starts.insert(0, 0)  # nothing stands above the first heading
         ends = [start - 1 for start in starts[1:]] + [len(text)]
         known = before._read if before else {}
+        self._read: dict[str, Section] = {}
         found: list[Section] = []
         for start, end in zip(starts, ends, strict=True):
             part = text[start:end] if end > start else ""
             section = self._read.get(part) or known.get(part) or read(part)
             self._read[part] = section
             found.append(section)
-        super().__init__(text, self._landmarks(found, text, starts))
-        is_kept = before is not None and before.landmarks.todo == self.landmarks.todo
+        super().__init__(text)
+        self._todo = [word for section in found for word in section.landmarks.todo]
+        is_kept = before is not None and before._todo == self._todo
         self.sections: list[Placed] = self._place(
             found, starts, before.sections if before and is_kept else []
         )
-        self._take(found)
-        self.blocks = [block for _, _, blocks in self.sections for block in blocks]
-        self.requests = [
-            block.start
-            for block in self.blocks
-            if block.kind == "block" and block.language in ALL_LANGUAGES
-        ]
 
-    @staticmethod
-    def _landmarks(sections: list[Section], text: str, starts: list[int]) -> Landmarks:
-        """Put the sections' landmarks together."""
-        found = Landmarks()
-        line = at = 0
-        for section, start in zip(sections, starts, strict=True):
-            line += text.count("\n", at, start)
-            at = start
+    @cached_property
+    def landmarks(self) -> Landmarks:
+        """The lines that end something: those of the sections put together."""
+        found = Landmarks(todo=self._todo)
+        for placed in self.sections:
+            section, line = placed.section, placed.line
             if section.level:
                 found.headings.append(line)
             for kind, numbers in section.landmarks.closings.items():
                 moved = [number + line for number in numbers] if line else numbers
                 found.closings.setdefault(kind, []).extend(moved)
-            found.todo.extend(section.landmarks.todo)
         return found
 
     def _place(
         self, sections: list[Section], starts: list[int], before: list[Placed]
     ) -> list[Placed]:
-        """Put the blocks of the sections where they stand, below their headings.
+        """Put the sections where they stand, below their headings.
 
-        The sections that `before` begins with stand where they stood.
+        Those that `before` begins with stand where they stood.
         """
-        words = "|".join(re.escape(word) for word in ("TODO", "DONE", *self.landmarks.todo))
+        words = "|".join(re.escape(word) for word in ("TODO", "DONE", *self._todo))
         comment = re.compile(rf"(?:(?:{words})[ \t]+)?(?:\[#.\][ \t]*)?COMMENT(?:[ \t]|$)")
         both = zip(before, sections, strict=False)
-        found = [old for old, _ in itertools.takewhile(lambda one: one[0][0] is one[1], both)]
-        heading = found[-1][1] if found else Heading(0, 0, False, None, sections[0].properties)
+        found = [old for old, _ in itertools.takewhile(lambda one: one[0].section is one[1], both)]
+        heading = found[-1].heading if found else Heading(0, 0, False, None, sections[0].properties)
         first = len(found)
-        lines = [0, *self.headings]
-        for section, start, line in zip(
-            sections[first:], starts[first:], lines[first:], strict=True
-        ):
+        line = found[-1].end if found else 0
+        for section, start in zip(sections[first:], starts[first:], strict=True):
             if section.level:
-                parent = next(one for one in heading.path() if one.level < section.level)
-                is_comment = parent.comment or bool(comment.match(section.title.lstrip(" \t")))
+                parent = heading
+                while parent.level >= section.level and parent.parent is not None:
+                    parent = parent.parent
+                is_comment = parent.comment or (
+                    "COMMENT" in section.title and bool(comment.match(section.title.lstrip(" \t")))
+                )
                 tags = parent.tags
-                if own := syntax.TAGS.search(f" {section.title}"):
+                if ":" in section.title and (own := syntax.TAGS.search(f" {section.title}")):
                     tags = tags.union(filter(None, own[1].split(":")))
                 heading = Heading(section.level, line, is_comment, parent, section.properties, tags)
-            blocks = [one.moved(line, start, heading) for one in section.blocks]
-            found.append((section, heading, blocks))
+            is_nothing = not found and starts[1:2] == [start]
+            end = line if is_nothing else line + section.height
+            found.append(Placed(section, heading, line, end, start))
+            line = end
         return found
 
-    def _take(self, sections: list[Section]) -> None:
-        """Take in what else the sections hold."""
-        for section, line in zip(sections, [0, *self.headings], strict=True):
-            self.keywords += section.keywords
-            for name, at in section.named:
-                self.named.setdefault(name, line + at)
-            for name, at, end in section.results:
-                self.results.setdefault(name, []).append((line + at, line + end))
-            for kind, at in section.unclosed:
-                self.unclosed.setdefault(kind, []).append(line + at)
+    @cached_property
+    def blocks(self) -> list[Block]:
+        """All things that can be evaluated, in the order of the text, in any language."""
+        return [block for placed in self.sections for block in placed.blocks]
+
+    @cached_property
+    def requests(self) -> list[int]:
+        """The offsets where source blocks start that are in a language of requests."""
+        return [
+            block.start + placed.start
+            for placed in self.sections
+            for block in placed.section.blocks
+            if block.kind == "block" and block.language in ALL_LANGUAGES
+        ]
+
+    @cached_property
+    def keywords(self) -> list[tuple[str, str]]:
+        """The document's ``#+KEY: value`` lines as (lower-case key, value), in order."""
+        return [one for placed in self.sections for one in placed.section.keywords]
+
+    @cached_property
+    def named(self) -> dict[str, int]:
+        """The lines of named elements, by lower-case name."""
+        found: dict[str, int] = {}
+        for placed in self.sections:
+            for name, at in placed.section.named:
+                found.setdefault(name, placed.line + at)
+        return found
+
+    @cached_property
+    def results(self) -> dict[str, list[tuple[int, int]]]:
+        """The lines of results keywords, by lower-case name.
+
+        Each is given with the line where what encloses it ends.
+        """
+        found: dict[str, list[tuple[int, int]]] = {}
+        for placed in self.sections:
+            for name, at, end in placed.section.results:
+                found.setdefault(name, []).append((placed.line + at, placed.line + end))
+        return found
+
+    @cached_property
+    def unclosed(self) -> dict[str, list[int]]:
+        """The lines that open something which nothing closes.
+
+        They are given by what would close it (``src``, ``:end:``, ``#+end:``).
+        """
+        found: dict[str, list[int]] = {}
+        for placed in self.sections:
+            for kind, at in placed.section.unclosed:
+                found.setdefault(kind, []).append(placed.line + at)
+        return found
 
     @cached_property
     def verb(self) -> list[Block]:
         """The requests of verb that stand below headings, in the order of the text."""
-        headings = (heading for _, heading, _ in self.sections if heading.level)
+        headings = (one.heading for one in self.sections if one.heading.level)
         return verb.requests(self, headings, self.keywords)
 
     @cached_property
@@ -177,7 +228,8 @@ class Document(Elements):
         A document that has restclient blocks is taken for one of ob-restclient's: its blocks in
         http and rest are some other tool's.
         """
-        used = {block.language for block in self.blocks if block.call is None}
+        every = (block for placed in self.sections for block in placed.section.blocks)
+        used = {block.language for block in every if block.call is None}
         return frozenset({"restclient", VERB}) if "restclient" in used else ALL_LANGUAGES
 
     def unclosed_requests(self) -> list[int]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 import re
 from bisect import bisect_right
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import attrs
@@ -36,20 +37,31 @@ class Landmarks:
 
 
 class Elements:
-    r"""The lines of a text, and the extents of the elements that start at them.
+    """The lines of a text, and the extents of the elements that start at them."""
 
-    `headings` are the indexes of the lines that are headings.
-    """
-
-    def __init__(self, text: str, landmarks: Landmarks | None = None) -> None:
-        r"""Read `text`, whose line ends are ``\n``, for its landmarks if they are not given."""
+    def __init__(self, text: str) -> None:
+        r"""Take `text`, whose line ends are ``\n``."""
         self.text = text
-        self.lines = text.split("\n")
+
+    @cached_property
+    def lines(self) -> list[str]:
+        """The lines, without their ends."""
+        return self.text.split("\n")
+
+    @cached_property
+    def _starts(self) -> list[int]:
         sizes = map((1).__add__, map(len, self.lines))
-        self._starts = list(itertools.accumulate(sizes, initial=0))
-        self.landmarks = landmarks or _landmarks(self.lines)
-        self.headings = self.landmarks.headings
-        self._closings = self.landmarks.closings
+        return list(itertools.accumulate(sizes, initial=0))
+
+    @cached_property
+    def landmarks(self) -> Landmarks:
+        """The lines that end something."""
+        return _landmarks(self.lines)
+
+    @property
+    def headings(self) -> list[int]:
+        """The indexes of the lines that are headings."""
+        return self.landmarks.headings
 
     def offset(self, line: int) -> int:
         """Give the offset where the line with this index starts; past the last, the text's end."""
@@ -61,7 +73,7 @@ class Elements:
 
     def closing(self, kind: str, line: int, limit: int) -> int | None:
         """Find the first line after `line` and before `limit` that closes `kind`."""
-        lines = self._closings.get(kind)
+        lines = self.landmarks.closings.get(kind)
         if lines is None:
             return None
         at = bisect_right(lines, line)

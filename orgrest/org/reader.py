@@ -32,8 +32,9 @@ _NOWHERE = Heading(0, 0, False, None, {})
 class Section:
     """A heading and what stands below it before the next heading; or what stands above the first.
 
-    `level` (0 for none), `title` and `properties` are the heading's. Lines and offsets count from
-    the section's start, as those of `blocks` do; these are below a heading that is nowhere.
+    `level` (0 for none), `title` and `properties` are the heading's. `height` is the number of
+    lines. Lines and offsets count from the section's start, as those of `blocks` do; these are
+    below a heading that is nowhere.
     `keywords` are the lines ``#+KEY: value`` as (lower-case key, value). `named` has the lower-case
     names of elements with their lines, `results` those of the results keywords with their lines
     and their regions' ends, `unclosed` the lines that open something which nothing closes, with
@@ -44,6 +45,7 @@ class Section:
     title: str
     properties: dict[str, str]
     landmarks: Landmarks
+    height: int
     blocks: list[Block] = attrs.field(factory=list)
     keywords: list[tuple[str, str]] = attrs.field(factory=list)
     named: list[tuple[str, int]] = attrs.field(factory=list)
@@ -57,10 +59,10 @@ def read(text: str) -> Section:
     if elements.headings:
         stars, _, title = elements.lines[0].partition(" ")
         properties = _properties(elements.lines, 1)
-        section = Section(len(stars), title, properties, elements.landmarks)
+        section = Section(len(stars), title, properties, elements.landmarks, len(elements.lines))
     else:
         properties = _properties(elements.lines, 0, top=True)
-        section = Section(0, "", properties, elements.landmarks)
+        section = Section(0, "", properties, elements.landmarks, len(elements.lines))
     _Reader(elements, section).read()
     return section
 

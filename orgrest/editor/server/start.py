@@ -67,10 +67,19 @@ def _clean_up_when_ended(server: Server) -> None:
             signal.signal(getattr(signal, name), end)
 
 
+def _collect_seldom() -> None:
+    """Look for circles of objects seldom: that takes long with what is known of long documents.
+
+    An analysis is in none, and goes with the text that it is of.
+    """
+    gc.set_threshold(50_000, 20, 50)
+
+
 def serve_stdio() -> int:
     """Serve the client at standard input and output; give the exit status."""
     server = make_server()
     _favour_typing()
+    _collect_seldom()
     _log_in_short()
     _clean_up_when_ended(server)
     try:
@@ -88,6 +97,7 @@ def serve_tcp(host: str, port: int, announce: Callable[[int], None]) -> int:
     """
     server = make_server()
     _favour_typing()
+    _collect_seldom()
     _log_in_short()
     _clean_up_when_ended(server)
     try:
