@@ -11,7 +11,7 @@ import re
 from typing import TYPE_CHECKING
 
 from orgrest.answers import masking, sanitize
-from orgrest.editor import request_files
+from orgrest.editor import assertions, request_files
 from orgrest.editor.arguments import names_in, texts_of
 from orgrest.http import registry, syntax, variables
 from orgrest.model import OrgrestError, Span
@@ -157,6 +157,8 @@ def _of_environment(environment: Environment, name: str) -> Iterator[str]:
 def _in_part(analysis: Analysis, part: Part, offset: int) -> tuple[str, Span] | None:
     """Return what there is to say about a place in a request, spans within the region."""
     inside = part.region.from_file(offset)
+    if (found := assertions.about(part, inside)) is not None:
+        return found
     if not part.restclient and (found := request_files.about(part, inside)) is not None:
         return found
     request = part.request_at(inside)

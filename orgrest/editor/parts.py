@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import attrs
 
+from orgrest.evaluation.asserting import expected_status
 from orgrest.http import syntax, variables
+from orgrest.model import OrgrestError
 from orgrest.org import argument_syntax, data, lisp
 from orgrest.org import arguments as header
 from orgrest.org.results import element_named
@@ -94,6 +96,11 @@ def given_by(
         except lisp.ArgumentError as error:
             found.faults.append(Fault("bad-argument", str(error), name))
             found.wrong[name] = str(error)
+    try:
+        expected_status(found.arguments, None, 0)
+    except (lisp.ArgumentError, OrgrestError) as error:
+        reason = error.reason if isinstance(error, OrgrestError) else str(error)
+        found.faults.append(Fault("bad-argument", reason))
     directory = found.arguments.values.get("dir")
     if isinstance(directory, str) and directory:
         found.directory = folder / directory

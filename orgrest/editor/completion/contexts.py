@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, TypeAlias
 
-from orgrest.editor.completion import org_lines, request_files
+from orgrest.editor.completion import assertions, org_lines, request_files
 from orgrest.editor.completion.above import BLANKS
 from orgrest.http import grammar, registry
 from orgrest.http.syntax import TCHARS
@@ -40,6 +40,8 @@ def contexts(place: Place) -> Iterator[Context]:
         return
     if place.document == "org" and place.region is None:
         yield from org_lines.contexts(place)
+    elif assertions.is_assertion(place):
+        yield from assertions.contexts(place)
     elif place.is_common and (found := request_files.context(place)) is not None:
         yield found
     elif not place.above.comments(place.before + place.after):

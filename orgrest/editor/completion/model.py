@@ -29,6 +29,8 @@ Kind: TypeAlias = Literal[
     "directive",  # of a request file: `# @name`
     "request",  # the name of one
     "script",  # a name that scripts see
+    "subject",  # of an assertion
+    "operator",  # of an assertion
 ]
 
 
@@ -38,7 +40,8 @@ class Context:
 
     `span` is where that stands, with what belongs to it behind the place (but for a URL).
     `subject` is what it belongs to: the header of a value or parameter, the header argument of a
-    value, the folder of a file, the opening (``:`` or ``{{``) of a variable.
+    value, the folder of a file, the opening (``:`` or ``{{``) of a variable, the subject of an
+    operator.
     """
 
     kind: Kind

@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from orgrest.editor.completion import request_files
+from orgrest.editor.completion import assertions, request_files
 from orgrest.editor.completion.model import Context, Kind, Offer
 from orgrest.editor.completion.place import Place
 from orgrest.editor.completion.variables import offers as variable_offers
@@ -170,4 +170,6 @@ OFFERS: Mapping[Kind, Callable[[Place, Context], Iterable[Offer]]] = {
     "directive": request_files.directives,
     "request": request_files.requests,
     "script": request_files.names_of_scripts,
+    "subject": assertions.subjects,
+    "operator": assertions.operators,
 }

@@ -10,6 +10,7 @@ from urllib.parse import unquote, urlsplit
 from lsprotocol import types
 from pygls.uris import to_fs_path
 
+from orgrest.editor.assertions import LastOutcomes
 from orgrest.editor.positions import Change, Place, Text
 from orgrest.files import REQUEST_SUFFIXES
 from orgrest.http.transport import Cookies
@@ -51,6 +52,7 @@ class Document:
         self.analysis: Analysis | None = None
         self.names: Names | None = None
         self.report: Report | None = None
+        self.last = LastOutcomes()
         self.pulled = False
         """Whether the client asks for diagnostics; those pushed besides would be shown twice."""
         self.followed: list[list[Change]] = []

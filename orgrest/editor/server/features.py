@@ -55,6 +55,8 @@ _COMPLETIONS: Mapping[Kind, types.CompletionItemKind] = {
     "directive": types.CompletionItemKind.Keyword,
     "request": types.CompletionItemKind.Reference,
     "script": types.CompletionItemKind.Function,
+    "subject": types.CompletionItemKind.Property,
+    "operator": types.CompletionItemKind.Operator,
 }
 _SYMBOLS = {
     "block": types.SymbolKind.Module,
@@ -258,8 +260,11 @@ async def _lenses(
 ) -> list[types.CodeLens] | None:
     analysis, text = await server.analysis(document)
     found: list[types.CodeLens] = []
+    last = document.last.summaries(analysis)
     for one in outline.lenses(analysis):
         where = to_range(text, one.span)
+        if (summary := last.get(one.span.start)) is not None:
+            found.append(types.CodeLens(where, types.Command(summary, "")))  # only to be read
         names = ["orgrest.send", *([] if one.first else ["orgrest.sendAllAbove"])]
         found += (
             types.CodeLens(where, command(name, document.uri, where.start.line)) for name in names

@@ -11,6 +11,8 @@ from pygls.exceptions import JsonRpcException
 
 from orgrest.answers.masking import mask
 from orgrest.answers.sanitize import visible
+from orgrest.editor.analysis import Analysis
+from orgrest.editor.assertions import Sent
 from orgrest.editor.server.progress import Progress
 from orgrest.editor.server.responses import Responses
 from orgrest.editor.server.run import CancelledRunError, Run
@@ -75,7 +77,8 @@ class _Sending:
         progress = Progress(server, run)
         try:
             await progress.begin(token)
-            async for result in self._results(run):
+            sent = await asyncio.to_thread(self._sent)
+            async for result in self._results(run, sent):
                 progress.report(result["message"])
                 found.append(result)
         except CancelledRunError:
@@ -91,14 +94,23 @@ class _Sending:
             document.shown.discard(self.number)
             progress.end(found[-1]["message"] if found else "")
         await self.responses.show()
+        server.show_outcomes(document)
         return found
+
+    def _sent(self) -> Sent:
+        """Find the requests of the text that is sent."""
+        text, document = self.snapshot.text, self.document
+        known = document.analysis
+        if known is None or known.text != text:
+            known = Analysis(text, document.kind, lambda: self.server.scope(document), known)
+        return Sent(known)
 
     def _notice(self, text: str) -> None:
         """Say what the command line says, too, when more than one request was asked for."""
         shown = visible(mask(f"{self.document.name}: {text}", self.document.secrets))
         self.server.tell(shown, types.MessageType.Warning)
 
-    async def _results(self, run: Run) -> AsyncIterator[dict[str, Any]]:
+    async def _results(self, run: Run, sent: Sent) -> AsyncIterator[dict[str, Any]]:
         """Yield what became of each request, once its result is kept."""
         captured: dict[str, str] = {}
         document = self.document
@@ -107,6 +119,7 @@ class _Sending:
             new = dict(captured.items() - known.items())
             document.captured = {**document.captured, **new}  # others may be under way
             document.secrets |= outcome.secrets
+            document.last.keep(sent, outcome)
             yield await self._keep(outcome)
 
     async def _keep(self, outcome: Outcome) -> dict[str, Any]:

@@ -147,7 +147,7 @@ class Server(LanguageServer):
     async def _look(self, document: Document) -> None:
         version = document.version
         report, text = await self.report(document)
-        found = report.diagnostics
+        found = (*report.diagnostics, *document.last.diagnostics(report.analysis))
         current = self.document(document.uri) is document and document.version == version
         if current and not document.pulled:
             self._publish(document.uri, version, [to_diagnostic(text, one) for one in found])
@@ -158,7 +158,8 @@ class Server(LanguageServer):
             document.pulled = True
             self._publish(document.uri, None, [])
         report, text = await self.report(document)
-        return [to_diagnostic(text, one) for one in report.diagnostics]
+        found = (*report.diagnostics, *document.last.diagnostics(report.analysis))
+        return [to_diagnostic(text, one) for one in found]
 
     def _publish(self, uri: str, version: int | None, found: list[types.Diagnostic]) -> None:
         self.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, found, version))
@@ -204,6 +205,14 @@ class Server(LanguageServer):
         """Take the client's settings, which may choose other environments."""
         self.choices.configure(given)
         self.look_again()
+
+    def show_outcomes(self, document: Document) -> None:
+        """Show anew what hangs on what came of a document's requests."""
+        self.look_soon(document, 0)
+        if self.can("workspace", "code_lens", "refresh_support"):
+            self._start(self.workspace_code_lens_refresh_async(None))
+        if document.pulled and self.can("workspace", "diagnostics", "refresh_support"):
+            self._start(self.workspace_diagnostic_refresh_async(None))
 
     def look_again(self) -> None:
         """Look at all documents again, because what they are given has changed."""

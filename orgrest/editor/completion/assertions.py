@@ -1,0 +1,78 @@
+"""Assertions that are being typed: subjects behind `??`, parts of a certificate, operators."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from orgrest.editor.completion.model import Context, Offer
+from orgrest.http.assertions import OPERATORS, SUBJECTS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from orgrest.editor.completion.place import Place
+
+_LINE = re.compile(
+    r"[ \t]*(?P<comment>#+[ \t]*)?\?\?[ \t]*(?:eventually[ \t]+\S+[ \t]+)?(?P<text>.*)",
+    re.IGNORECASE,
+)
+_WORD = re.compile(r"[^\s]*\Z")
+_PARTS = {
+    "days": "How many days the certificate is valid for.",
+    "expires": "When it expires (ISO 8601).",
+    "subject": "Whose it is.",
+    "issuer": "Who signed it.",
+}
+_LOWER = {name.lower() for name in OPERATORS}
+
+
+def is_assertion(place: Place) -> bool:
+    """Tell whether the line is an assertion; in restclient's language that is a comment."""
+    match = _LINE.fullmatch(place.before)
+    return match is not None and bool(match["comment"]) != place.is_common
+
+
+def contexts(place: Place) -> Iterator[Context]:
+    """Yield what may be written in an assertion."""
+    match = _LINE.fullmatch(place.before)
+    given = match["text"] if match is not None else ""
+    word = _WORD.search(given)
+    prefix = word[0] if word is not None else ""
+    words = given[: len(given) - len(prefix)].split()
+    if not words:
+        yield place.here("subject", prefix, rest=r"\w*")
+        return
+    subject = SUBJECTS.get(words[0].lower())
+    path = words[1:-1] if words[-1].lower() == "not" else words[1:]
+    if subject is None or any(one.lower() in _LOWER for one in path):
+        if words[-1].lower() == "schema":
+            folder, slash, name = prefix.rpartition("/")
+            yield place.here("file", name, folder + slash, r"[^\s/]*")
+        return
+    if subject.name == "certificate" and not path:
+        yield place.here("subject", prefix, "certificate", r"\w*")
+    elif path or not subject.required:
+        yield place.here("operator", prefix, subject.name, r"[\w=!<>]*")
+
+
+def subjects(_: Place, here: Context) -> Iterator[Offer]:
+    """Offer subjects, or the parts of a certificate."""
+    if here.subject:
+        for name, about in _PARTS.items():
+            yield Offer(name, about, f"{name} ")
+        return
+    for one in SUBJECTS.values():
+        yield Offer(
+            one.name, f"{one.name} {one.path}".rstrip() + f"\n\n{one.description}", f"{one.name} "
+        )
+
+
+def operators(_: Place, __: Context) -> Iterator[Offer]:
+    """Offer operators."""
+    for rank, one in enumerate(OPERATORS.values()):
+        insert = f"{one.name} " if one.expected else one.name
+        yield Offer(
+            one.name, f"{one.name} {one.expected}".rstrip() + f"\n\n{one.description}", insert, rank
+        )
+    yield Offer("not", "not OPERATOR\n\nIt does not hold.", "not ", len(OPERATORS))
