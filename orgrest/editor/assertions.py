@@ -11,7 +11,8 @@ from orgrest.answers.masking import mask
 from orgrest.answers.sanitize import visible
 from orgrest.editor.diagnostics.model import Diagnostic
 from orgrest.http.assertions import OPERATORS, SUBJECTS
-from orgrest.model import Span
+from orgrest.http.printing import print_request
+from orgrest.model import Source, Span
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from orgrest.model import Verdict
 
 _Key: TypeAlias = tuple[str, int]
-"""What a request is known by: its text, and how many requests above have the same."""
+"""What a request is known by: what is sent, and how many requests above send the same."""
 
 _MOST_LINES = 20  # of a difference
 
@@ -62,8 +63,9 @@ class Sent:
         """Look where the requests stand."""
         self.requests: dict[int, _Key] = {}
         self.starts: dict[int, list[_Key]] = {}
+        text = Source(analysis.text)
         for key, part, request in _requests(analysis):
-            line = request.source.position(request.span.start).line
+            line = text.position(part.region.to_file(request.span.start)).line
             block = part.region.block
             self.requests[line] = key
             self.starts.setdefault(block.line + 1 if block else line, []).append(key)
@@ -121,7 +123,7 @@ def _requests(analysis: Analysis) -> Iterator[tuple[_Key, Part, ParsedRequest]]:
     seen = Counter[str]()
     for part in analysis.parts:
         for request in part.parsed.requests:
-            text = part.region.text[request.span.start : request.span.end]
+            text = print_request(request)
             yield (text, seen[text]), part, request
             seen[text] += 1
 

@@ -41,7 +41,9 @@ def contexts(place: Place) -> Iterator[Context]:
     if place.document == "org" and place.region is None:
         yield from org_lines.contexts(place)
     elif assertions.is_assertion(place):
-        yield from assertions.contexts(place)
+        variable = next(_variable(place, place.before), None)
+        in_braces = variable is not None and variable.subject == "{{"
+        yield from (variable,) if variable and in_braces else assertions.contexts(place)
     elif place.is_common and (found := request_files.context(place)) is not None:
         yield found
     elif not place.above.comments(place.before + place.after):

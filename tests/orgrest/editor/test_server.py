@@ -941,6 +941,24 @@ def test_lenses_send_what_they_stand_above(editor: Editor, server: RawServer, fo
     assert found["status"] == 200
 
 
+def test_what_came_of_assertions_is_shown_at_their_lines_and_above_the_request(
+    editor: Editor, server: RawServer, folder: Path
+) -> None:
+    text = f"GET {server.url}/json\n\n?? status == 200\n?? body a == 2\n"
+    buffer = editor.open(folder / "a.http", text, "http")
+    buffer.command("orgrest.send", 0)
+    (found,) = buffer.diagnostics(lambda found: len(found) == 1)
+    assert buffer.shown(found.range) == "body a == 2"
+    assert (found.code, found.message) == ("failed-assertion", "body a == 2: body a is 1")
+    lenses = buffer.ask(types.TEXT_DOCUMENT_CODE_LENS, types.CodeLensParams(buffer.identifier))
+    assert "1 of 2 assertions FAILED: body a == 2" in lenses[0].command.title
+    buffer.replace("a == 2", "a == 1")
+    buffer.diagnostics(lambda found: not found)
+    buffer.command("orgrest.send", 0)
+    lenses = buffer.ask(types.TEXT_DOCUMENT_CODE_LENS, types.CodeLensParams(buffer.identifier))
+    assert lenses[0].command.title.endswith("2 assertions held")
+
+
 ORG = """* 😀
 #+NAME: login
 #+begin_src restclient :var h="x.org"
