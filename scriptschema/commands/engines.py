@@ -1,11 +1,13 @@
-"""The command `dictionary`: Luau's tokens for engines that change bytes."""
+"""The commands `dictionary`, Luau's tokens for engines, and `report`, a campaign as a page."""
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import click
 
+from scriptschema.commands.console import report
 from scriptschema.commands.luau import load_names, names_option
 
 
@@ -23,3 +25,37 @@ def dictionary_command(output: str | None, names_path: Path | None) -> None:
 
     target = files.STANDARD if output is None else Path(output)
     files.write(target, dictionary(load_names(names_path)).encode())
+
+
+@click.command("report")
+@click.argument("folder", type=click.Path(path_type=Path), metavar="CAMPAIGN")
+@click.option(
+    "-o", "--output", required=True, metavar="FILE.html", help="The page to write; - for output."
+)
+def report_command(folder: Path, output: str) -> None:
+    """Write what a campaign found and did as one HTML page, which needs nothing beside it.
+
+    CAMPAIGN is the folder of `scriptschema fuzz`, which may be running. A find that cannot be read
+    is reported, the others are shown, and the exit status is 1.
+
+    \b
+    python -m scriptschema report campaign/ -o report.html
+    """
+    from importlib.metadata import version
+
+    from scriptschema import files
+    from scriptschema.fuzzing.campaign.folder import now
+    from scriptschema.fuzzing.report import content, page
+    from scriptschema.interop import MissingExtra
+
+    try:
+        shown = content.gather(folder)
+        made = b"".join(page.pieces(shown, version("scriptschema"), now()))
+        files.write(Path(output), made)
+    except (files.FileError, MissingExtra) as error:
+        report(error)
+        sys.exit(1)
+    for problem in shown.problems:
+        report(files.FileError(problem))
+    if shown.problems:
+        sys.exit(1)

@@ -53,5 +53,6 @@ for _command in (
     luau.parse_command,
     fuzzing.reduce_command,
     engines.dictionary_command,
+    engines.report_command,
 ):
     main.add_command(_command)

@@ -1,0 +1,116 @@
+"""What a campaign did over time, drawn as SVG that takes the page's colours.
+
+matplotlib draws (extra `plot`); the colours it is told are replaced by the page's own, so that the
+drawing is light or dark with the page.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from io import StringIO
+from itertools import pairwise
+from typing import Any, Final
+
+from scriptschema.fuzzing.campaign.statistics import Interval
+from scriptschema.interop import MissingExtra
+
+_COLOURS: Final = {
+    "#010101": "var(--text)",
+    "#020202": "var(--line)",
+    "#030303": "var(--accent)",
+    "#040404": "var(--bad)",
+}
+_TEXT, _GRID, _LINE, _FINDS = _COLOURS
+
+POINTS: Final = 400
+"""A line has no more points than it has room for."""
+
+_UNITS: Final = (
+    (172_800.0, 86_400.0, "days"),
+    (7_200.0, 3_600.0, "hours"),
+    (120.0, 60.0, "minutes"),
+    (-1.0, 1.0, "seconds"),
+)
+"""Times longer than the first are given in the last, which has the second's seconds."""
+
+
+def over_time(intervals: Sequence[Interval]) -> str:
+    """Return a drawing of runs a second, corpus and finds; empty for fewer than two intervals.
+
+    Raises MissingExtra.
+    """
+    if len(intervals) < 2:
+        return ""
+    try:
+        import matplotlib as mpl
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise MissingExtra(
+            "the report's charts need matplotlib: install it with pip install 'scriptschema[plot]'"
+        ) from error
+    points = _thinned(intervals)
+    divisor, unit = next((by, name) for over, by, name in _UNITS if points[-1].seconds > over)
+    times = [each.seconds / divisor for each in points]
+    settings: Any = {
+        "svg.fonttype": "none",
+        "svg.hashsalt": "scriptschema",
+        "font.family": "sans-serif",
+        "text.color": _TEXT,
+        "axes.labelcolor": _TEXT,
+        "axes.edgecolor": _GRID,
+        "xtick.color": _TEXT,
+        "ytick.color": _TEXT,
+        "grid.color": _GRID,
+    }
+    with mpl.rc_context(settings):
+        figure = Figure(figsize=(9, 5.4), layout="constrained")
+        figure.patch.set_alpha(0)
+        upper, middle, lower = figure.subplots(3, sharex=True)
+        rates = [
+            (later.runs - before.runs) / max(later.seconds - before.seconds, 1e-9)
+            for before, later in pairwise(points)
+        ]
+        _draw(upper, "runs a second", times[1:], rates, _LINE)
+        _draw(middle, "corpus", times, [each.corpus for each in points], _LINE)
+        _draw(lower, "finds", times, [each.finds for each in points], _FINDS, steps=True)
+        lower.set_xlabel(unit)
+        out = StringIO()
+        figure.savefig(out, format="svg", metadata={"Date": None, "Creator": None})
+    return _as_part_of_a_page(out.getvalue())
+
+
+def _thinned(intervals: Sequence[Interval]) -> list[Interval]:
+    """Return the sums from the beginning up to some of the intervals, the last among them."""
+    every = -(-len(intervals) // POINTS)
+    runs = 0
+    points = []
+    for number, each in enumerate(intervals, 1):
+        runs += each.runs
+        if number == 1 or number % every == 0 or number == len(intervals):
+            points.append(
+                Interval(seconds=each.seconds, runs=runs, corpus=each.corpus, finds=each.finds)
+            )
+    return points
+
+
+def _draw(
+    axes: Any, what: str, times: list[float], values: list[Any], colour: str, *, steps: bool = False
+) -> None:
+    axes.patch.set_alpha(0)
+    axes.plot(times, values, color=colour, drawstyle="steps-post" if steps else "default")
+    axes.set_ylabel(what)
+    axes.set_ylim(0, max([*values, 1]) * 1.1)
+    axes.yaxis.get_major_locator().set_params(integer=True, nbins=4)
+    axes.grid(axis="y")
+    axes.spines[["top", "right"]].set_visible(False)
+
+
+def _as_part_of_a_page(svg: str) -> str:
+    svg = svg[svg.index("<svg") :]
+    svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
+    svg = re.sub(r'(<svg[^>]*?) width="[^"]*"', r"\1", svg, count=1)
+    svg = re.sub(r'(<svg[^>]*?) height="[^"]*"', r"\1", svg, count=1)
+    for stand_in, colour in _COLOURS.items():
+        svg = svg.replace(stand_in, colour)
+    return svg

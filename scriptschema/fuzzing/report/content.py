@@ -1,0 +1,164 @@
+"""What the report shows, taken from a campaign's folder; the page only lays it out."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import attrs
+
+from scriptschema.files import FileError
+from scriptschema.fuzzing.campaign import config, finds, statistics
+from scriptschema.fuzzing.campaign.config import Config
+from scriptschema.fuzzing.campaign.finds import Find
+from scriptschema.fuzzing.campaign.statistics import Interval
+from scriptschema.fuzzing.corpora import features
+from scriptschema.luau.names import DEFAULT
+
+
+@attrs.frozen
+class Row:
+    """A bar: what it is of, how many, and its length in percent of the longest."""
+
+    name: str
+    count: int
+    percent: float
+
+
+@attrs.frozen
+class Members:
+    """The members of a library that programs used, and those that none did."""
+
+    library: str
+    used: list[Row]
+    unused: list[str]
+
+
+@attrs.frozen
+class Shown:
+    """A find, with the source to show first, and that of the program as found if it is another."""
+
+    find: Find
+    folder: str
+    source: str
+    found_source: str | None
+
+
+@attrs.frozen
+class Content:
+    """Everything on the page. `problems` are files that could not be read, in words."""
+
+    folder: str
+    config: Config
+    intervals: list[Interval]
+    total: Interval
+    finds: list[Shown]
+    problems: list[str]
+
+    @property
+    def outcomes(self) -> list[Row]:
+        """Programs by how their first run ended."""
+        return rows(self.total.outcomes)
+
+    @property
+    def errors(self) -> list[Row]:
+        """Runs by their error."""
+        return rows(self.total.errors)
+
+    @property
+    def known(self) -> list[Row]:
+        """Bugs that were known before, by how often they were seen."""
+        return rows(self.total.known)
+
+    @property
+    def libraries(self) -> list[Members]:
+        """The globals, and each library."""
+        counts = self.total.features
+        tables = [("globals", "", DEFAULT.globals)]
+        tables += [(name, f"{name}.", members) for name, members in DEFAULT.libraries.items()]
+        found = []
+        for title, prefix, members in tables:
+            named = {member: counts[prefix + member] for member in members}
+            used = rows({name: count for name, count in named.items() if count})
+            found.append(Members(title, used, [name for name in members if not named[name]]))
+        return found
+
+    @property
+    def features(self) -> Members:
+        """Parts of the grammar: what stands where, alternatives, operators."""
+        counts = self.total.features
+        members = {f"{owner}.{n}" for owner, table in DEFAULT.libraries.items() for n in table}
+        parts = [n for n in features.names() if n and n not in members and n not in DEFAULT.globals]
+        used = rows({name: counts[name] for name in parts if counts[name]})
+        return Members("grammar", used, sorted(name for name in parts if not counts[name]))
+
+    @property
+    def operators(self) -> list[tuple[str, list[int]]]:
+        """The operators of mutation: tried, changed, useful; the most useful first."""
+        return sorted(self.total.operators.items(), key=lambda item: [-n for n in item[1][::-1]])
+
+
+def rows(counts: Mapping[str, int]) -> list[Row]:
+    """The counts as bars, the longest first."""
+    ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    longest = max([count for _, count in ordered], default=0) or 1
+    return [Row(name, count, round(100 * count / longest, 1)) for name, count in ordered]
+
+
+def gather(folder: Path) -> Content:
+    """Read the campaign in `folder`, which may be running. Raises FileError where there is none.
+
+    A find that cannot be read is a problem in what is returned, and the others are there.
+    """
+    wanted = config.load(folder)
+    intervals = statistics.read(folder)
+    shown, problems = [], []
+    for path in sorted(_find_folders(folder)):
+        try:
+            find = finds.load(path)
+            found = finds.source_of(path)
+            reduced = finds.source_of(path, finds.REDUCED) if find.reduced else None
+        except FileError as error:
+            problems.append(str(error))
+            continue
+        source = found if reduced is None else reduced
+        shown.append(Shown(find, str(path), source, found if reduced is not None else None))
+    shown.sort(key=lambda each: (each.find.seconds, each.find.name))
+    total = statistics.total(intervals)
+    return Content(str(folder), wanted, intervals, total, shown, problems)
+
+
+def _find_folders(campaign: Path) -> list[Path]:
+    try:
+        there = [*(campaign / finds.FOLDER).iterdir()]
+    except FileNotFoundError:
+        return []
+    return [path for path in there if path.is_dir() and not path.name.startswith(".")]
+
+
+def runs_of(shown: Shown) -> list[dict[str, Any]]:
+    """The runs of the source that is shown first, runs with the same outcome as one."""
+    program = shown.find.reduced or shown.find.program
+    grouped: dict[tuple[Any, ...], list[str]] = {}
+    for run in program.runs:
+        end = run.outcome
+        key = (end.kind, end.status, end.error, end.output, end.frames)
+        grouped.setdefault(key, []).append(run.target)
+    return [
+        {
+            "targets": targets,
+            "kind": kind,
+            "status": status,
+            "error": error,
+            "output": output,
+            "frames": frames,
+        }
+        for (kind, status, error, output, frames), targets in grouped.items()
+    ]
+
+
+def kinds(content: Content) -> Counter[str]:
+    """How many finds there are of each kind."""
+    return Counter(shown.find.signature.kind for shown in content.finds)

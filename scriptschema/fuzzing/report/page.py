@@ -1,0 +1,75 @@
+"""The page: `page.html.j2` with its style and script in it, filled with a campaign's content.
+
+The page asks for nothing outside of it, and its policy lets no script run but its own, which is
+known by its hash: even if a program got its text past the template's escaping, it would do nothing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from base64 import b64encode
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from scriptschema.fuzzing.report import charts, content, text
+from scriptschema.fuzzing.report.content import Content
+from scriptschema.interop import MissingExtra
+
+if TYPE_CHECKING:
+    import jinja2
+
+_FOLDER = Path(__file__).parent
+
+
+def pieces(shown: Content, version: str, at: str) -> Iterator[bytes]:
+    """Return the page, piece by piece; `version` is that of the package, `at` the time now.
+
+    Raises MissingExtra, before there is a piece.
+    """
+    environment = _environment()
+    from markupsafe import Markup
+
+    drawing = Markup(charts.over_time(shown.intervals))  # noqa: S704  # numbers, drawn here
+    style, script = (_read(name) for name in ("page.css", "page.js"))
+    digest = b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    style = style.replace("/* light */", text.styles(".code", dark=False))
+    style = style.replace("/* dark */", text.styles(".code", dark=True))
+    template = environment.from_string(_read("page.html.j2"))
+    values = {
+        "shown": shown,
+        "kinds": content.kinds(shown),
+        "drawing": drawing,
+        "style": Markup(style),  # noqa: S704  # from the package
+        "script": Markup(script),  # noqa: S704  # from the package
+        "policy": f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'",
+        "version": version,
+        "at": at,
+    }
+    return (piece.encode("utf-8", "backslashreplace") for piece in template.generate(values))
+
+
+def _environment() -> jinja2.Environment:
+    try:
+        import jinja2
+    except ImportError as error:
+        raise MissingExtra(
+            "the report needs Jinja2: install it with pip install 'scriptschema[report,plot]'"
+        ) from error
+    environment = jinja2.Environment(
+        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    filters: dict[str, Any] = {
+        "number": lambda value: f"{value:,}",
+        "visible": text.visible,
+        "shortened": text.shortened,
+        "highlighted": text.highlighted,
+        "duration": text.duration,
+    }
+    environment.filters |= filters
+    environment.globals |= {"runs_of": content.runs_of, "marked": text.marked}
+    return environment
+
+
+def _read(name: str) -> str:
+    return (_FOLDER / name).read_text("utf-8")

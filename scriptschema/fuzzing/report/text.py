@@ -1,0 +1,111 @@
+"""Text for the page: programs highlighted, and whatever a hostile one printed made harmless.
+
+The template escapes all values; this is about what escaping does not help against: control
+characters, text that runs backwards, surrogates that no file can hold, and sheer length.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final
+
+from scriptschema.fuzzing.oracles.verdict import Difference
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
+
+SOURCE: Final = 20_000
+"""So many characters of a program are shown."""
+
+OUTPUT: Final = 4_000
+"""So many characters of what a run printed."""
+
+LINE: Final = 400
+"""So many characters of a line that differs, around the place where it begins to."""
+
+_HARMFUL: Final = re.compile(
+    "[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
+    "\ufffe\uffff\ud800-\udfff]"
+)
+
+
+def visible(text: str) -> str:
+    r"""Return the text with escapes for what is not seen, or changes how the rest is: `\x1b`."""
+    return _HARMFUL.sub(lambda found: ascii(found[0])[1:-1], text)
+
+
+def shortened(text: str, limit: int = OUTPUT) -> str:
+    """Return the visible text, cut off after `limit` characters with a note of how many follow."""
+    rest = len(text) - limit
+    note = f"\n… and {rest:,} characters more" if rest > 0 else ""
+    return visible(text[:limit]) + note
+
+
+def highlighted(source: str, limit: int = SOURCE) -> Markup:
+    """Return a Luau source as HTML with classes that `styles` knows, shortened."""
+    import pygments
+    from markupsafe import Markup
+
+    lexer, formatter = _highlighter()
+    made: str = pygments.highlight(shortened(source, limit), lexer, formatter)
+    return Markup(made)  # noqa: S704  # the formatter has escaped the source
+
+
+def styles(selector: str, *, dark: bool) -> str:
+    """Return CSS for highlighted sources inside `selector`."""
+    from pygments.formatters import HtmlFormatter
+
+    formatter: Any = HtmlFormatter(style="github-dark" if dark else "friendly")
+    lines = formatter.get_style_defs(selector).splitlines()
+    # Only the colours of tokens: what is around them belongs to the page, and what is cut off is no
+    # error (`err`).
+    token = re.compile(rf"{re.escape(selector)} \.(?!err)\w+ ")
+    return "\n".join(line for line in lines if token.match(line))
+
+
+@cache
+def _highlighter() -> tuple[Any, Any]:
+    from pygments.formatters import HtmlFormatter
+    from pygments.lexers import get_lexer_by_name
+
+    return get_lexer_by_name("luau", stripnl=False, ensurenl=False), HtmlFormatter(nowrap=True)
+
+
+def marked(difference: Difference) -> list[tuple[str, tuple[str, str, str] | None]]:
+    """Return who printed each line, and the line in three parts: the middle is what differs."""
+    left, right = difference.left, difference.right
+    before = after = 0
+    if left is not None and right is not None:
+        before = _common(left, right)
+        after = _common(left[before:][::-1], right[before:][::-1])
+    sides = ((difference.left_target, left), (difference.right_target, right))
+    return [
+        (target, None if text is None else _parts(text, before, after)) for target, text in sides
+    ]
+
+
+def _common(left: str, right: str) -> int:
+    """How many characters two texts begin with alike."""
+    pairs = enumerate(zip(left, right, strict=False))
+    return next((n for n, (one, other) in pairs if one != other), min(len(left), len(right)))
+
+
+def _parts(text: str, before: int, after: int) -> tuple[str, str, str]:
+    start, middle = text[:before], text[before : len(text) - after]
+    end = text[len(text) - after :]
+    start = f"…{start[-LINE:]}" if len(start) > LINE else start
+    middle = f"{middle[:LINE]}…" if len(middle) > LINE else middle
+    end = f"{end[:LINE]}…" if len(end) > LINE else end
+    return visible(start), visible(middle), visible(end)
+
+
+def duration(seconds: float) -> str:
+    """Return a time as people say it: `4 s`, `3 min 20 s`, `2 h 5 min`."""
+    whole = round(seconds)
+    if whole < 60:
+        return f"{seconds:.1f} s" if seconds < 10 else f"{whole} s"
+    minutes, left = divmod(whole, 60)
+    if minutes < 60:
+        return f"{minutes} min {left} s"
+    return f"{minutes // 60} h {minutes % 60} min"
