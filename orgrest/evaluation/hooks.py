@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from orgrest.model import Response, Verdict
 
 _TIME = re.compile(r"(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>ms|s|m)?")
-_UNITS = {None: 0.001, "ms": 0.001, "s": 1.0, "m": 60.0}
+_UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0}
 
 
 @attrs.define
@@ -199,12 +199,12 @@ def saved(saving: Saving, path: str, scope: Scope) -> Path:
     raise EvaluationError(f"{path}: all names up to -9999 are taken; >>! overwrites")
 
 
-def seconds(text: str, what: str) -> float:
-    """Return a directive's time in seconds; a bare number is in milliseconds, as in httpyac.
+def seconds(text: str, what: str, unit: str = "ms") -> float:
+    """Return a directive's time in seconds; a bare number is in the `unit`.
 
     Raises EvaluationError for anything else.
     """
     match = _TIME.fullmatch(text.strip())
     if match is None:
         raise EvaluationError(f"@{what} takes a time such as 500 ms, 30 s or 2 m, not {text!r}")
-    return float(match["number"]) * _UNITS[match["unit"]]
+    return float(match["number"]) * _UNITS[match["unit"] or unit]

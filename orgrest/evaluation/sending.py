@@ -14,6 +14,7 @@ from orgrest.evaluation.asserting import verdicts
 from orgrest.evaluation.hooks import Around, Hooks, saved, seconds
 from orgrest.evaluation.outcomes import EvaluationError, Exchange, Outcome
 from orgrest.http import variables, verb
+from orgrest.http.requestfile import is_jetbrains
 from orgrest.model import OrgrestError, TransportError
 from orgrest.org.arguments import Arguments
 
@@ -202,10 +203,11 @@ class Sender:
             if not 0 < timeout < 1e6:
                 raise EvaluationError(f":timeout is a number of seconds, not {given}")
         if (limit := parsed.directive("timeout")) is not None:
-            timeout = seconds(limit.value.text, "timeout")
+            unit = "s" if is_jetbrains(parsed.source.text) else "ms"
+            timeout = seconds(limit.value.text, "timeout", unit)
         options: dict[str, Any] = {}
         if (limit := parsed.directive("connection-timeout")) is not None:
-            options["connect_timeout"] = seconds(limit.value.text, "connection-timeout")
+            options["connect_timeout"] = seconds(limit.value.text, "connection-timeout", "s")
         if (count := parsed.directive("messages")) is not None:
             options["messages"] = _count(count.value.text)
         if self.client is None or task.request is None:

@@ -46,10 +46,17 @@ _TABLE: Final = (
     Rule("no-redirect", "", "A redirect is not followed."),
     Rule("no-cookie-jar", "", "Cookies are neither sent nor kept."),
     Rule(
-        "timeout", "TIME", "How long the response may take: 30 s, 500 ms; a bare number is in ms."
+        "timeout",
+        "TIME",
+        "How long the response may take: 30 s, 500 ms; a bare number is in ms, as in httpyac, "
+        "in files with JetBrains' marks in seconds.",
     ),
     Rule("messages", "N", "How many messages of a WebSocket or an event stream are listened to."),
-    Rule("connection-timeout", "TIME", "How long connecting may take."),
+    Rule(
+        "connection-timeout",
+        "TIME",
+        "How long connecting may take; a bare number is in seconds, as in JetBrains' HTTP Client.",
+    ),
     Rule("sleep", "MILLISECONDS", "Waits before the request is sent."),
     Rule("inject-variables", "", "Variables are replaced in the file of a body, too."),
     Rule("no-log", "", "The request is not logged.", informs=True),

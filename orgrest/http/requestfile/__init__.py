@@ -34,12 +34,12 @@ the lines, and `lines`, `request` and `scripts` the steps that it takes.
 from __future__ import annotations
 
 from orgrest.http.requestfile import lines, request, scripts
-from orgrest.http.requestfile.marks import begins_request, is_restclient
+from orgrest.http.requestfile.marks import begins_request, is_jetbrains, is_restclient
 from orgrest.http.requestfile.reader import Reader
 from orgrest.http.syntax import Document
 from orgrest.model import Source
 
-__all__ = ["STEPS", "begins_request", "is_restclient", "parse"]
+__all__ = ["STEPS", "begins_request", "is_jetbrains", "is_restclient", "parse"]
 
 STEPS = (
     lines.separator,

@@ -70,6 +70,22 @@ COMMON = re.compile(
     r"<>[ \t]|<@|\{\{(?:@\w+|\+\w*)?[ \t]*$)|\{\{[ \t]*\$",
     re.MULTILINE,
 )
+# What JetBrains' HTTP Client alone has, and what httpyac alone has.
+_JETBRAINS = re.compile(
+    r"^[ \t]*(?:[<>][ \t]*\{%|(?:import|run)[ \t]+\S|"
+    r"(?:#|//)+[ \t]*@(?:connection-timeout|no-auto-encoding)\b)",
+    re.MULTILINE,
+)
+_HTTPYAC = re.compile(
+    r"^[ \t]*(?:\?\?[ \t]|\{\{(?:[@+]\w*)?[ \t]*$|"
+    r"(?:#|//)+[ \t]*@(?:ref|force-?ref|loop|import|sleep|rate-?limit)\b)",
+    re.MULTILINE | re.IGNORECASE,
+)
+
+
+def is_jetbrains(text: str) -> bool:
+    """Tell whether a request file is JetBrains' by its own marks, and has none of httpyac's."""
+    return _JETBRAINS.search(text) is not None and _HTTPYAC.search(text) is None
 
 
 def is_restclient(text: str) -> bool | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import time
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
@@ -187,6 +188,30 @@ def test_a_loop_that_is_not_understood_or_has_no_bounds_is_an_error(run, loop: s
 )
 def test_times_of_directives_are_read_with_their_unit(text: str, expected: float) -> None:
     assert hooks.seconds(text, "timeout") == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "state"),
+    [
+        ("# @timeout 50\nGET HOST/\n", "failed"),
+        ("# @timeout 50\nGET HOST/\n\n> {% client.log(1); %}\n?? status == 200\n", "failed"),
+        pytest.param(
+            "# @timeout 50\nGET HOST/\n\n> {% client.log(1); %}\n", "done", marks=needs_engine
+        ),
+        ("# @timeout 50\n# @connection-timeout 5\nGET HOST/\n", "done"),
+        ("# @timeout 50 ms\n# @connection-timeout 5\nGET HOST/\n", "failed"),
+    ],
+)
+def test_a_time_without_unit_is_in_that_of_the_tool_whose_marks_a_file_has(
+    tmp_path: Path, text: str, state: str
+) -> None:
+    def late(connection: socket.socket, _: bytes) -> None:
+        time.sleep(0.2)
+        with contextlib.suppress(OSError):  # who asked may be gone
+            connection.sendall(response(b"{}"))
+
+    with RawServer(late) as server:
+        assert Run(server, tmp_path, text).states == [state]
 
 
 def test_a_time_that_is_none_is_an_error(run) -> None:
