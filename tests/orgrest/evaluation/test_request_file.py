@@ -195,9 +195,7 @@ def test_times_of_directives_are_read_with_their_unit(text: str, expected: float
     [
         ("# @timeout 50\nGET HOST/\n", "failed"),
         ("# @timeout 50\nGET HOST/\n\n> {% client.log(1); %}\n?? status == 200\n", "failed"),
-        pytest.param(
-            "# @timeout 50\nGET HOST/\n\n> {% client.log(1); %}\n", "done", marks=needs_engine
-        ),
+        ("# @timeout 50\nimport other.http\nGET HOST/\n", "done"),
         ("# @timeout 50\n# @connection-timeout 5\nGET HOST/\n", "done"),
         ("# @timeout 50 ms\n# @connection-timeout 5\nGET HOST/\n", "failed"),
     ],
@@ -210,6 +208,7 @@ def test_a_time_without_unit_is_in_that_of_the_tool_whose_marks_a_file_has(
         with contextlib.suppress(OSError):  # who asked may be gone
             connection.sendall(response(b"{}"))
 
+    (tmp_path / "other.http").write_text("@a = 1\n### b\nGET http://b/\n")
     with RawServer(late) as server:
         assert Run(server, tmp_path, text).states == [state]
 
