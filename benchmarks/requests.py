@@ -16,10 +16,10 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 
-import attrs
+from benchmarks import runs as test_runs
+from benchmarks.processes import measure, surroundings
 
 SERVER = """
 import socketserver
@@ -66,40 +66,6 @@ for block in document.blocks:
     result_of(document, block)
 print(middle - start, time.perf_counter() - middle, len(document.blocks))
 """
-
-
-@attrs.frozen
-class Measured:
-    """The best of several runs: seconds of wall time, and megabytes."""
-
-    seconds: float
-    megabytes: float
-
-
-def surroundings(**more: str) -> dict[str, str]:
-    """Give the environment of the contenders: Python keeps its bytecode, as it does by default."""
-    inherited = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
-    return {**inherited, "NO_PROXY": "127.0.0.1", **more}
-
-
-def measure(command: list[str], runs: int, environment: dict[str, str]) -> Measured:
-    """Run a command several times and give its best time and its memory."""
-    seconds, memory = float("inf"), 0
-    for _ in range(runs):
-        start = time.perf_counter()
-        process = subprocess.Popen(
-            command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
-        )
-        assert process.stderr is not None
-        errors = process.stderr.read()
-        _, status, used = os.wait4(process.pid, 0)
-        seconds = min(seconds, time.perf_counter() - start)
-        process.stderr.close()
-        process.returncode = os.waitstatus_to_exitcode(status)
-        if process.returncode:
-            raise SystemExit(f"{command[0]} failed: {errors.decode(errors='replace')[-500:]}")
-        memory = max(memory, used.ru_maxrss)
-    return Measured(seconds, memory / 1024)
 
 
 def document(url: str, count: int) -> str:
@@ -214,6 +180,8 @@ def main(smoke: bool) -> None:
             overhead(folder, url, (1, many), runs)
             request_file(folder, url, many, runs)
             parsing(folder, blocks)
+            test_runs.compare(folder, url, PLAIN, runs)
+            test_runs.many(folder, url, 20 if smoke else 500)
     finally:
         server.kill()
         server.communicate()
