@@ -21,6 +21,7 @@ from orgrest.org.text import column
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+_MARKS = frozenset("*#:\\ \t")  # what the lines begin with that end something
 _FORMULA = re.compile(r"#\+tblfm:", re.IGNORECASE)
 
 
@@ -56,7 +57,7 @@ class Elements:
     @cached_property
     def landmarks(self) -> Landmarks:
         """The lines that end something."""
-        return _landmarks(self.lines)
+        return landmarks_of(self.lines)
 
     @property
     def headings(self) -> list[int]:
@@ -73,11 +74,7 @@ class Elements:
 
     def closing(self, kind: str, line: int, limit: int) -> int | None:
         """Find the first line after `line` and before `limit` that closes `kind`."""
-        lines = self.landmarks.closings.get(kind)
-        if lines is None:
-            return None
-        at = bisect_right(lines, line)
-        return lines[at] if at < len(lines) and lines[at] < limit else None
+        return closing(self.landmarks, kind, line, limit)
 
     def section_end(self, line: int) -> int:
         """Find the first heading after `line`, or the end."""
@@ -164,16 +161,26 @@ class Elements:
         return end
 
 
-def _landmarks(lines: list[str]) -> Landmarks:
-    closing, found = syntax.closing, Landmarks()
-    for number, line in enumerate(lines):
+def closing(landmarks: Landmarks, kind: str, line: int, limit: int) -> int | None:
+    """Find the first line after `line` and before `limit` that closes `kind`."""
+    lines = landmarks.closings.get(kind)
+    if lines is None:
+        return None
+    at = bisect_right(lines, line)
+    return lines[at] if at < len(lines) and lines[at] < limit else None
+
+
+def landmarks_of(lines: list[str]) -> Landmarks:
+    """Find the lines that end something."""
+    found = Landmarks()
+    for number, line in [(at, one) for at, one in enumerate(lines) if one[:1] in _MARKS]:
         text = line.lstrip(" \t")
         first = text[:1]
         if first == "*":
             if len(text) == len(line) and syntax.HEADING.match(line):
                 found.headings.append(number)
         elif first and first in "#:\\":
-            kind = closing(text)
+            kind = syntax.closing(text)
             if kind is not None:
                 found.closings.setdefault(kind, []).append(number)
             elif first == "#" and "TODO:" in text[:12].upper():

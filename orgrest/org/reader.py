@@ -8,6 +8,7 @@ only: `Section`s can be kept as long as their text is the same, wherever it move
 
 from __future__ import annotations
 
+import itertools
 import re
 from typing import TYPE_CHECKING
 
@@ -15,7 +16,7 @@ import attrs
 
 from orgrest.org import inline, syntax
 from orgrest.org.blocks import Block, Call, Heading, Region
-from orgrest.org.elements import Elements
+from orgrest.org.elements import closing, landmarks_of
 from orgrest.org.text import column
 
 if TYPE_CHECKING:
@@ -55,25 +56,25 @@ class Section:
 
 def read(text: str) -> Section:
     """Read the text of a section: only its first line may be a heading."""
-    elements = Elements(text)
-    if elements.headings:
-        stars, _, title = elements.lines[0].partition(" ")
-        properties = _properties(elements.lines, 1)
-        section = Section(len(stars), title, properties, elements.landmarks, len(elements.lines))
+    lines = text.split("\n")
+    landmarks = landmarks_of(lines)
+    if landmarks.headings:
+        stars, _, title = lines[0].partition(" ")
+        section = Section(len(stars), title, _properties(lines, 1), landmarks, len(lines))
     else:
-        properties = _properties(elements.lines, 0, top=True)
-        section = Section(0, "", properties, elements.landmarks, len(elements.lines))
-    _Reader(elements, section).read()
+        section = Section(0, "", _properties(lines, 0, top=True), landmarks, len(lines))
+    _Reader(text, lines, section).read()
     return section
 
 
 class _Reader:
     """The walk over the lines of a section, which it fills."""
 
-    def __init__(self, elements: Elements, section: Section) -> None:
+    def __init__(self, text: str, lines: list[str], section: Section) -> None:
         self._section = section
-        self._elements = elements
-        self._lines = elements.lines
+        self._text = text
+        self._lines = lines
+        self._starts: list[int] = []
         # what encloses the line: the line that ends it, the columns of the bullets of the list
         # items, whether it is a footnote, the containers; and the same of what is outside of it
         self._limit = len(self._lines)
@@ -86,7 +87,7 @@ class _Reader:
     def read(self) -> None:
         """Go over the lines."""
         lines, count = self._lines, len(self._lines)
-        inlines = "src_" in self._elements.text or "call_" in self._elements.text
+        inlines = "src_" in self._text or "call_" in self._text
         special: dict[str, Callable[[int, str], int | None]] = {
             "#": self._keyword,
             ":": self._opening,
@@ -130,6 +131,12 @@ class _Reader:
                 self._inlines(at)
             at += 1
 
+    def _offset(self, line: int) -> int:
+        if not self._starts:
+            sizes = map((1).__add__, map(len, self._lines))
+            self._starts = list(itertools.accumulate(sizes, initial=0))
+        return self._starts[line]
+
     # what encloses a line
 
     def _region(self) -> Region:
@@ -161,7 +168,7 @@ class _Reader:
         if opened is None:
             return None
         kind, element = opened
-        end = self._elements.closing(kind, at, self._limit)
+        end = closing(self._section.landmarks, kind, at, self._limit)
         if end is None:
             if element != "latex":
                 self._section.unclosed.append((kind, at))
@@ -217,8 +224,8 @@ class _Reader:
         self._section.blocks.append(
             Block(
                 kind="block",
-                start=self._elements.offset(at),
-                end=self._elements.offset(end) + len(self._lines[end]),
+                start=self._offset(at),
+                end=self._offset(end) + len(self._lines[end]),
                 line=at,
                 heading=_NOWHERE,
                 region=self._region(),
@@ -243,7 +250,7 @@ class _Reader:
         if close is None:
             return
         name, headers, _ = _keywords(self._lines, self._above)
-        start = self._elements.offset(at)
+        start = self._offset(at)
         self._section.blocks.append(
             Block(
                 kind="call",
@@ -265,7 +272,7 @@ class _Reader:
         )
 
     def _inlines(self, at: int) -> None:
-        start = self._elements.offset(at)
+        start = self._offset(at)
         region = self._region()
         for found in inline.find(self._lines[at]):
             is_call = not found.language
