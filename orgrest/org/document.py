@@ -100,6 +100,9 @@ class Document(Elements):
         """
         words = "|".join(re.escape(word) for word in ("TODO", "DONE", *self._todo))
         comment = re.compile(rf"(?:(?:{words})[ \t]+)?(?:\[#.\][ \t]*)?COMMENT(?:[ \t]|$)")
+        is_headed = starts[1:2] == [0]  # and nothing stands above the first heading
+        if before and is_headed != (before[0].end == 0):
+            before = []
         both = zip(before, sections, strict=False)
         found = [old for old, _ in itertools.takewhile(lambda one: one[0].section is one[1], both)]
         heading = found[-1].heading if found else Heading(0, 0, False, None, sections[0].properties)
@@ -117,8 +120,7 @@ class Document(Elements):
                 if ":" in section.title and (own := syntax.TAGS.search(f" {section.title}")):
                     tags = tags.union(filter(None, own[1].split(":")))
                 heading = Heading(section.level, line, is_comment, parent, section.properties, tags)
-            is_nothing = not found and starts[1:2] == [start]
-            end = line if is_nothing else line + section.height
+            end = 0 if is_headed and not found else line + section.height
             found.append(Placed(section, heading, line, end, start))
             line = end
         return found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import attrs
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from orgrest.org import document as org
@@ -66,6 +66,7 @@ def everything(document: org.Document) -> object:
 
     return [
         document.lines,
+        [(one.line, one.end, one.start) for one in document.sections],
         document.landmarks,
         document.keywords,
         document.named,
@@ -79,6 +80,8 @@ def everything(document: org.Document) -> object:
 
 
 @given(st.lists(st.sampled_from(LINES), max_size=40).map("\n".join), st.lists(EDITS, max_size=4))
+@example("", [(0, 0, "* A heading")])
+@example("* A heading", [(0, 60, "")])
 def test_a_document_read_again_after_edits_is_what_a_fresh_one_is(
     text: str, edits: list[tuple[int, int, str]]
 ) -> None:
