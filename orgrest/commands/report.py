@@ -135,6 +135,7 @@ def json_lines(
                 {
                     "name": mask(one.name, outcome.secrets),
                     "held": one.held,
+                    "line": one.line,
                     "reason": mask(one.reason, outcome.secrets),
                 }
                 for one in outcome.tests

@@ -171,7 +171,9 @@ def _report(outcome: Outcome, source: _Read, settings: Settings) -> bool:
         from orgrest.answers.results import test_line
 
         for test in outcome.tests:
-            complain(safe(f"{source.name}:{outcome.line}: {test_line(test)}", outcome.secrets))
+            where = f"{source.name}:{test.line or outcome.line}"
+            for line in (f"{where}: {test_line(test)}", *(f"  {one}" for one in test.difference)):
+                complain(safe(line, outcome.secrets))
     for exchange in outcome.exchanges if not settings.json else ():
         if settings.mode == "dry run":
             explained = report.explain(exchange) if settings.explain else ""

@@ -270,6 +270,13 @@ def _request(
         else:
             below += inside(line.name, "property")
             below += inside(line.value, "string")
+    for one in () if item.restclient else item.assertions:  # there, they are comments
+        start = one.text.offset(0)
+        mark = text.rindex("??", 0, start)
+        below.append((mark, mark + 2, "operator"))
+        if one.text.text.lower().startswith(one.subject):  # it may stand behind `eventually`
+            below.append((start, start + len(one.subject), "property"))
+        below += inside(one.expected, "string")
     for capture in item.captures:
         arrow = text.rindex("->", 0, capture.span.start)
         below.append((arrow, arrow + 2, "operator"))

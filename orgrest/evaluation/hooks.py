@@ -58,7 +58,7 @@ class Hooks:
         """
         for script in self._of(parsed, "before"):
             result = self._run(script, parsed, scope, _as_written(parsed), None)
-            _keep(result, around)
+            _keep(result, script, parsed, around)
 
     def after(
         self,
@@ -69,7 +69,8 @@ class Hooks:
     ) -> None:
         """Run the scripts below a request, which see its response. Raises ScriptError."""
         for script in self._of(parsed, "after"):
-            _keep(self._run(script, parsed, scope, *exchange), around)
+            result = self._run(script, parsed, scope, *exchange)
+            _keep(result, script, parsed, around)
 
     @staticmethod
     def _of(parsed: ParsedRequest, when: str) -> Iterator[Script]:
@@ -117,9 +118,14 @@ class Hooks:
         return self._engine
 
 
-def _keep(result: Result, around: Around) -> None:
+def _keep(result: Result, script: Script, parsed: ParsedRequest, around: Around) -> None:
+    """Take in what a script left behind; the place of its tests is its own."""
     around.notes += (f"log: {line}" for line in result.log)
-    around.tests += result.tests
+    place = parsed.source.position(script.span.start)
+    around.tests += (
+        attrs.evolve(one, file=parsed.source.file, line=place.line, column=place.column)
+        for one in result.tests
+    )
     around.cancelled |= result.cancelled
 
 

@@ -16,6 +16,7 @@ import attrs
 from orgrest.answers import jq
 from orgrest.http import patterns
 from orgrest.http.assertions.judging import unified
+from orgrest.http.responses import json_of
 from orgrest.model import OrgrestError, Verdict
 from orgrest.org.text import unescape
 
@@ -142,7 +143,7 @@ def _without_paths(before: str, after: str, paths: tuple[str, ...]) -> tuple[str
         return before, after
     both = json.dumps([one, other])
     made = jq.run(f"map(del({', '.join(paths)}))", both, "-c")
-    first, second = json.loads(made)
+    first, second = json_of(made)
     return f"{_pretty(first)}\n{rest}", f"{_pretty(second)}\n{others}"
 
 

@@ -41,6 +41,8 @@ def judge(
         value, held, why = _compared(assertion, operator, expected, response, tools)
     except OrgrestError as error:
         return attrs.evolve(verdict, expected=expected, reason=error.reason)
+    except RecursionError:
+        return attrs.evolve(verdict, expected=expected, reason="the value is nested too deep")
     verdict = attrs.evolve(
         verdict, held=held != negated, expected=expected, actual=_cut(_text(value), _KEPT)
     )

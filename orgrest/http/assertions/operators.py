@@ -17,7 +17,7 @@ _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12
 _ISO_DATE = re.compile(
     r"\d{4}-\d{2}-\d{2}(?:[Tt ]\d{2}:\d{2}:\d{2}(?:\.\d+)?(?:[Zz]|[+-]\d{2}:\d{2})?)?", re.ASCII
 )
-_COUNT = re.compile(r"\s*(==|>=|<=|>|<)?\s*(\d+)\s*")
+_COUNT = re.compile(r"\s*(==|>=|<=|>|<)?\s*(\d{1,18})\s*")
 _CODES = re.compile(r"[1-5][xX]{2}")
 
 

@@ -73,7 +73,8 @@ def values(assertion: Assertion, response: Response, tools: Tools) -> list[Any]:
         return [] if one is None else [one]
     body = responses.text_of(response.body, response.headers)
     if assertion.subject == "jq":
-        return [json.loads(line) for line in tools.jq(path, body).split("\n") if line]
+        lines = tools.jq(path, body).split("\n")
+        return [responses.json_of(line) for line in lines if line]
     if assertion.subject == "xpath":
         return responses.all_in_xml(body, path)
     found = responses.all_found(body, path)

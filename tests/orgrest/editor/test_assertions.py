@@ -15,6 +15,7 @@ from orgrest.editor.completion import complete
 from orgrest.editor.diagnostics.report import Report
 from orgrest.editor.hover import hover
 from orgrest.editor.names import Names
+from orgrest.editor.outline import tokens
 from orgrest.evaluation.evaluate import Evaluation
 from orgrest.evaluation.outcomes import Options
 from orgrest.http.assertions import OPERATORS, SUBJECTS
@@ -220,3 +221,16 @@ def test_two_requests_of_a_block_share_its_lens(server: RawServer, tmp_path: Pat
     (lens,) = done.lenses()
     assert "1 assertion held; 200 in" in lens
     assert [text for text, _ in done.marked()] == ["status == 201"]
+
+
+def test_the_parts_of_an_assertion_have_their_colours() -> None:
+    text = f"@n = 1\n{GET}?? status == {{{{n}}}}0\n?? $.a exists\n"
+    analysis = Analysis(text, "http", Scope)
+    found = [(text[one.start : one.end], one.type) for one in tokens(analysis)]
+    assert found[-5:] == [
+        ("??", "operator"),
+        ("status", "property"),
+        ("{{n}}", "variable"),
+        ("0", "string"),
+        ("??", "operator"),
+    ]

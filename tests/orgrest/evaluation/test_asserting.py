@@ -366,6 +366,26 @@ def test_the_expected_status_is_inherited_as_org_inherits(
     ]
 
 
+def test_requests_of_verb_have_expectations_too(server: RawServer, tmp_path: Path) -> None:
+    text = (
+        "* API :verb:\n:PROPERTIES:\n:header-args: :expect 2xx\n:END:\n"
+        "** One\nget HOST/user\n** Two\nget HOST/404\n"
+    )
+    done = in_org(server, tmp_path, text, languages=frozenset({"verb"}))
+    assert [(test.name, test.held) for test in done.tests] == [
+        ("status == 2xx", True),
+        ("status == 2xx", False),
+    ]
+
+
+@needs_engine
+def test_tests_of_scripts_say_where_their_script_stands(server: RawServer, tmp_path: Path) -> None:
+    text = "GET HOST/user\n\n> {%\nclient.test('fails', () => client.assert(false, 'no'));\n%}\n"
+    (verdict,) = Run(server, tmp_path, text).tests
+    assert (verdict.name, verdict.held, verdict.reason) == ("fails", False, "no")
+    assert (verdict.file, verdict.line) == ("a.http", 3)
+
+
 def test_an_expectation_that_is_none_sends_nothing(server: RawServer, tmp_path: Path) -> None:
     before = len(server.requests)
     done = in_org(server, tmp_path, block("GET HOST/user", arguments=":expect fine"))

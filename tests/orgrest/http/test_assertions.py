@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import json
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from orgrest.http.assertions import OPERATORS, Tools, judge
+from orgrest.http.assertions import OPERATORS, SUBJECTS, Found, Tools, find, judge
 from orgrest.http.requestfile import parse
-from orgrest.model import Response
+from orgrest.http.syntax import Assertion, Template
+from orgrest.model import Response, Span
 
 BODY = (
     '{"id": 7, "name": "Ann", "on": true, "none": null, "list": [1, "two"], '
@@ -205,3 +209,75 @@ def test_every_operator_is_understood_however_it_is_written() -> None:
         assert [one.operator for one in request.assertions] == [name]
         (request,) = parse(f"GET http://a/\n\n?? body a NOT {name.upper()} {expected}\n").requests
         assert [one.operator for one in request.assertions] == [f"not {name}"]
+
+
+# ------------------------------------------------------------------------------------- hostile ones
+
+WORDS = st.sampled_from(
+    [*SUBJECTS, *OPERATORS, "not", "eventually 3s", "$.a", "'", '"', "a[0]", "=="]
+)
+LINES = st.one_of(st.text(), st.lists(st.one_of(WORDS, st.text(max_size=5))).map(" ".join))
+
+
+@given(LINES)
+def test_whatever_follows_the_marks_is_an_assertion_or_told_to_be_none(text: str) -> None:
+    found = find(text)
+    if isinstance(found, Found):
+        assert found.subject in SUBJECTS
+        assert found.operator.removeprefix("not ") in OPERATORS
+        assert text[found.start :] == found.expected
+    else:
+        assert found
+
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner),
+    max_leaves=5,
+)
+
+
+@given(VALUES, st.sampled_from(sorted(OPERATORS)), st.text(max_size=9) | VALUES.map(json.dumps))
+def test_an_assertion_and_its_opposite_never_agree_and_never_break(
+    value: object, operator: str, expected: str
+) -> None:
+    rule = OPERATORS[operator]
+    expected = "".join(expected.split()) or "1" if rule.expected else ""
+    response = answer(json.dumps({"a": value}))
+    found = [find(f"body a {word}{operator} {expected}".strip()) for word in ("", "not ")]
+    verdicts = [
+        judge(as_assertion(one), one.expected, response, Tools(), None)
+        for one in found
+        if isinstance(one, Found)
+    ]
+    if len(verdicts) == 2 and "here" not in verdicts[0].reason and "count" not in operator:
+        assert verdicts[0].held != verdicts[1].held
+
+
+def as_assertion(found: Found) -> Assertion:
+    text = Template("", ((0, 0),))
+    return Assertion(
+        text, found.subject, found.path, found.operator, text, Span(0, 0), found.within
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "body " + " " * 200_000 + "x",
+        "body " + "not " * 50_000,
+        "js " + "a == " * 50_000,
+        "body a count " + "9" * 100_000,
+        "jq '" + "a" * 200_000,
+    ],
+)
+def test_a_long_line_is_read_at_once(text: str) -> None:
+    find(text)
+
+
+def test_values_that_are_too_deep_or_too_long_break_nothing() -> None:
+    deep = answer('{"a": ' + "[" * 900 + "]" * 900 + "}")
+    for line in ("body a == " + "[" * 900 + "]" * 900, "body a contains x", "body a isUuid"):
+        judged(line, deep)
+    verdict = judged("body a == 1", answer('{"a": "' + "x\\n" * 100_000 + '"}'))
+    assert len(verdict[1]) < 200
