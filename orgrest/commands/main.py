@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 # Where each command is defined, under its name.
 _MODULES = {
     "test": "orgrest.commands.test",
+    "report": "orgrest.commands.reports",
     "demo": "orgrest.commands.demo",
     "curl": "orgrest.commands.curl",
     "complete": "orgrest.commands.editor",

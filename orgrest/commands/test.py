@@ -18,6 +18,8 @@ import attrs
 import click
 
 from orgrest.commands.console import complain, read_env_files, with_values
+from orgrest.commands.reports import check, chosen, with_reports, write_all
+from orgrest.files import FileError
 from orgrest.model import OrgrestError
 
 if TYPE_CHECKING:
@@ -25,18 +27,9 @@ if TYPE_CHECKING:
 
     from orgrest.runs.control import Control
     from orgrest.runs.run import Run
-    from orgrest.runs.spool import Spool
     from orgrest.runs.summary import Brief
     from orgrest.runs.unit import Settings, Unit
 
-REPORTS = {
-    "junit": "orgrest.runs.reports.junit",
-    "html": "orgrest.runs.reports.html",
-    "tap": "orgrest.runs.reports.tap",
-    "json": "orgrest.runs.reports.data",
-    "har": "orgrest.runs.reports.har",
-}
-"""Where each report is made; `pieces` of the module gives its bytes."""
 _COLORS = {"passed": "green", "failed": "red", "error": "red", "skipped": "yellow"}
 _WORDS = {"passed": "ok", "failed": "FAILED", "error": "ERROR", "skipped": "skipped"}
 _FILE = click.Path(path_type=Path, dir_okay=False)
@@ -72,23 +65,6 @@ class Asked:
     jsonl: Path | None
     quiet: bool
     reports: dict[str, Path] = attrs.field(factory=dict)
-
-
-def _with_reports(command: Any) -> Any:
-    told = {
-        "junit": "Write a report as JUnit's XML.",
-        "html": "Write a report as one page to read (extra `report`).",
-        "tap": "Write a report in the Test Anything Protocol.",
-        "json": "Write a report as JSON.",
-        "har": "Write the exchanges as an HTTP Archive 1.2.",
-    }
-    for name in reversed(REPORTS):
-        option = click.option(f"--{name}", type=_PATH, metavar="FILE", help=told[name])
-        command = option(command)
-    return command
-
-
-_PATH = click.Path(path_type=Path, dir_okay=False, allow_dash=True)
 
 
 @click.command()
@@ -149,7 +125,7 @@ _PATH = click.Path(path_type=Path, dir_okay=False, allow_dash=True)
 )
 @click.option("--ca", type=_FILE, metavar="FILE", help="Certificates to trust.")
 @click.option("--insecure", is_flag=True, help="Do not verify TLS certificates.")
-@_with_reports
+@with_reports
 @click.option(
     "--jsonl", type=_FILE, metavar="FILE", help="Write a line of JSON for each request, at once."
 )
@@ -160,12 +136,9 @@ def test(**given: Any) -> None:
     Nothing is written into the documents. What is named or tagged `setup` is sent before the other
     requests of its document, `teardown` after them, whatever happens. A report's FILE may be `-`.
     """
-    reports = {name: path for name in REPORTS if (path := given.pop(name)) is not None}
-    asked = Asked(**given, reports=reports)
+    asked = Asked(reports=chosen(given), **given)
     if asked.write and (asked.repeat > 1 or asked.data):
         raise click.UsageError("--write keeps one result, so not with --repeat or --data")
-    if [str(path) for path in reports.values()].count("-") > 1:
-        raise click.UsageError("only one report can go to standard output")
     try:
         status = _test(asked)
     except OrgrestError as error:
@@ -179,10 +152,7 @@ def _test(asked: Asked) -> int:
     from orgrest.runs.control import Control
     from orgrest.runs.waiting import wait_for
 
-    if "html" in asked.reports:
-        from orgrest.runs.reports.html import check
-
-        check()
+    check(asked.reports)
     plan = _plan(asked)
     settings = _settings(asked)
 
@@ -204,6 +174,9 @@ def _test(asked: Asked) -> int:
     control = Control(client, deadline)
     try:
         return _run(asked, plan, settings, control)
+    except FileError as error:  # of --jsonl: the disk is full
+        complain(str(error))
+        return 1
     finally:
         control.close()
 
@@ -249,19 +222,14 @@ def _settings(asked: Asked) -> Settings:
 def _run(asked: Asked, plan: Sequence[Unit], settings: Settings, control: Control) -> int:
     """Run everything, make the reports, and return the exit status."""
     from contextlib import ExitStack
-    from datetime import UTC, datetime
-    from importlib.metadata import version
 
     from orgrest.runs.run import Run
     from orgrest.runs.spool import Spool
 
-    head = {
-        "orgrest": version("scriptschema"),
-        "started": datetime.now(UTC).isoformat(timespec="milliseconds"),
-    }
     with ExitStack() as stack:
-        spool = None
+        head, spool = {}, None
         if asked.reports or asked.jsonl:
+            head = _head()
             spool = stack.enter_context(Spool(asked.jsonl, head))
         run = Run(plan, settings, control, jobs=asked.jobs, spool=spool)
         abandoned = False
@@ -276,12 +244,21 @@ def _run(asked: Asked, plan: Sequence[Unit], settings: Settings, control: Contro
         _conclude(run, summary, len(plan))
         if spool is not None:
             spool.write({"summary": summary})
-            status = _report(asked, {**head, "summary": summary}, spool, status)
+            if not write_all(asked.reports, {**head, "summary": summary}, spool.records):
+                status = status or 1
         if abandoned:
             sys.stdout.flush()
             sys.stderr.flush()
             os._exit(130)  # now: requests that are still under way must not be waited for
     return status
+
+
+def _head() -> dict[str, Any]:
+    from datetime import UTC, datetime
+    from importlib.metadata import version
+
+    started = datetime.now(UTC).isoformat(timespec="milliseconds")
+    return {"orgrest": version("scriptschema"), "started": started}
 
 
 def _status(asked: Asked, run: Run, control: Control) -> int:
@@ -346,26 +323,6 @@ def _conclude(run: Run, summary: dict[str, Any], documents: int) -> None:
     what = f"{documents} document{'' if documents == 1 else 's'}"
     ended = f"; {summary['ended']}" if summary["ended"] else ""
     click.echo(f"{what}: {sums} in {summary['duration']:.2f} s{ended}", err=True)
-
-
-def _report(asked: Asked, run: dict[str, Any], spool: Spool, status: int) -> int:
-    """Write the reports; return the exit status, which is 1 at least where one cannot be."""
-    from importlib import import_module
-
-    from orgrest.files import FileError, write_pieces
-
-    for name, path in asked.reports.items():
-        pieces = import_module(REPORTS[name]).pieces(run, spool.records())
-        try:
-            if str(path) == "-":
-                sys.stdout.buffer.writelines(pieces)
-                sys.stdout.buffer.flush()
-            else:
-                write_pieces(path, pieces)
-        except FileError as error:
-            complain(str(error))
-            status = max(status, 1)
-    return status
 
 
 def _with_progress(briefs: Iterable[Brief], plan: Sequence[Unit], asked: Asked) -> Iterator[Brief]:

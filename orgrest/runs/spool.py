@@ -34,12 +34,16 @@ class Spool:
         self._lock = threading.Lock()
         self._places: list[tuple[int, int, int]] = []
         self._path = path
+        self._end = 0
         try:
             self._stream = _temporary() if path is None else path.open("w+b", buffering=0)
-            self._end = 0
-            self.write({"format": FORMAT, **head})
         except OSError as error:
             raise FileError(f"cannot be written: {error.strerror}", file=str(path)) from None
+        try:
+            self.write({"format": FORMAT, **head})
+        except FileError:
+            self._stream.close()
+            raise
 
     def __enter__(self) -> Self:
         return self

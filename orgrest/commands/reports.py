@@ -1,0 +1,113 @@
+"""Reports of a run: the options that name their files, and ``orgrest report``.
+
+A run that was killed leaves what was done in its ``--jsonl``; its reports are made of that.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from orgrest.commands.console import complain
+from orgrest.model import OrgrestError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from orgrest.runs.record import Record
+
+_Command = TypeVar("_Command", bound="Callable[..., object]")
+
+_REPORTS = {
+    "junit": "orgrest.runs.reports.junit",
+    "html": "orgrest.runs.reports.html",
+    "tap": "orgrest.runs.reports.tap",
+    "json": "orgrest.runs.reports.data",
+    "har": "orgrest.runs.reports.har",
+}
+"""Where each report is made; `pieces` of the module gives its bytes."""
+_HELP = {
+    "junit": "Write a report as JUnit's XML.",
+    "html": "Write a report as one page to read (extra `report`).",
+    "tap": "Write a report in the Test Anything Protocol.",
+    "json": "Write a report as JSON.",
+    "har": "Write the exchanges as an HTTP Archive 1.2.",
+}
+_PATH = click.Path(path_type=Path, dir_okay=False, allow_dash=True)
+
+
+def with_reports(command: _Command) -> _Command:
+    """Give a command the options that name the files of reports."""
+    for name in reversed(_REPORTS):
+        option = click.option(f"--{name}", type=_PATH, metavar="FILE", help=_HELP[name])
+        command = option(command)
+    return command
+
+
+def chosen(given: dict[str, Any]) -> dict[str, Path]:
+    """Take the reports that are wanted out of the options of a command. Raises UsageError."""
+    reports = {name: path for name in _REPORTS if (path := given.pop(name)) is not None}
+    if [str(path) for path in reports.values()].count("-") > 1:
+        raise click.UsageError("only one report can go to standard output")
+    return reports
+
+
+def check(reports: Mapping[str, Path]) -> None:
+    """Raise OrgrestError where a report cannot be made here."""
+    if "html" in reports:
+        from orgrest.runs.reports.html import check as check_html
+
+        check_html()
+
+
+def write_all(
+    reports: Mapping[str, Path], run: Record, records: Callable[[], Iterable[Record]]
+) -> bool:
+    """Write the reports of a run, and tell whether that was possible."""
+    from importlib import import_module
+
+    from orgrest.files import FileError, write_pieces
+
+    written = True
+    for name, path in reports.items():
+        pieces = import_module(_REPORTS[name]).pieces(run, records())
+        try:
+            if str(path) == "-":
+                sys.stdout.buffer.writelines(pieces)
+                sys.stdout.buffer.flush()
+            else:
+                write_pieces(path, pieces)
+        except FileError as error:
+            complain(str(error))
+            written = False
+    return written
+
+
+@click.command()
+@click.argument("run", type=click.Path(path_type=Path), metavar="FILE")
+@with_reports
+def report(run: Path, **given: Any) -> None:
+    """Make reports of what `orgrest test --jsonl FILE` wrote, also when it was killed."""
+    reports = chosen(given)
+    if not reports:
+        raise click.UsageError("which report? (--html FILE ...)")
+    from orgrest.runs.spool import read
+    from orgrest.runs.summary import Brief, Summary
+
+    try:
+        check(reports)
+        head, records, summary = read(run)
+    except OrgrestError as error:
+        complain(str(error))
+        sys.exit(2)
+    if not summary:
+        sums = Summary(repeated=any(one["turn"] > 1 for one in records))
+        for one in records:
+            sums.count(Brief.of(one))
+        took = sum(one["duration"] for one in records)
+        summary = {**sums.as_data(), "duration": round(took, 3), "ended": "the run was killed"}
+    whole = {"orgrest": head["orgrest"], "started": head["started"], "summary": summary}
+    sys.exit(0 if write_all(reports, whole, lambda: records) else 1)

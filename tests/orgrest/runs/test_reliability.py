@@ -1,0 +1,177 @@
+"""Runs that one can trust: bad servers, long runs, full disks, terminals."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from servers import RawServer, by_path, closing, response
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+def reset(connection: socket.socket, _: bytes) -> None:
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
+    connection.close()
+
+
+def stall(connection: socket.socket, _: bytes) -> None:
+    connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Le")
+    time.sleep(8)
+
+
+def drip(connection: socket.socket, _: bytes) -> None:
+    connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n")
+    for _ in range(40):
+        connection.sendall(b"x")
+        time.sleep(0.2)
+
+
+BAD = {
+    "/reset": reset,
+    "/stall": stall,
+    "/drip": drip,
+    "/silent": lambda *_: time.sleep(8),
+    "/close": closing(b""),
+    "/short": closing(b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc"),
+    "/chunks": closing(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nZZ\r\nabc"),
+    "/noise": closing(b"\x16\x03\x01\x00\x00"),
+    "/loop": response(b"", "Location: /loop", status="302 Found"),
+    "/two": closing(b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\nContent-Length: 4\r\n\r\nabc"),
+    "/fine": response(b"{}"),
+}
+
+
+@pytest.fixture
+def bad() -> Iterator[RawServer]:
+    with RawServer(by_path(BAD)) as server:
+        yield server
+
+
+@pytest.mark.parametrize("jobs", ["1", "8"])
+def test_every_request_to_a_bad_server_has_an_outcome_in_time(run, bad: RawServer, jobs) -> None:
+    documents = {
+        f"{number:02}_http": f"GET {bad.url}{path}\n\n###\nGET {bad.url}/fine\n"
+        for number, path in enumerate(BAD)
+    }
+    start = time.monotonic()
+    done = run("-j", jobs, "--timeout", "0.4", ".", **documents)
+    assert time.monotonic() - start < 60
+    assert [one["file"] for one in done.requests] == [
+        f"{number:02}.http" for number in range(len(BAD)) for _ in range(2)
+    ]
+    assert done.outcomes[1::2] == ["passed"] * len(BAD)
+    assert done.outcomes[0::2] == ["error"] * (len(BAD) - 1) + ["passed"]
+    assert all(one["reason"] for one in done.requests if one["outcome"] == "error")
+
+
+def test_a_long_run_by_many_jobs_is_in_order_and_small(
+    folder: Path, long_mode: bool, server: RawServer
+) -> None:
+    documents, each = (500, 20) if long_mode else (24, 4)
+    (folder / "docs").mkdir()
+    text = f"GET {server.url}/json\n?? status == 200\n?? body id == 1\n\n###\n" * each
+    for number in range(documents):
+        (folder / f"docs/d{number:03}.http").write_text(text)
+    reports = ("--json", "r.json", "--html", "r.html", "--junit", "r.xml", "--har", "r.har")
+    command = [sys.executable, "-m", "orgrest", "test", "-q", "-j", "32", "docs", *reports]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE)
+    assert process.stderr is not None
+    told = process.stderr.read()
+    _, status, used = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    process.stderr.close()
+    assert process.returncode == 0, told
+    found = json.loads((folder / "r.json").read_text())["requests"]
+    places = [(one["file"], one["line"]) for one in found]
+    assert len(places) == documents * each
+    assert places == sorted(places)
+    assert used.ru_maxrss < 150 * 1024
+
+
+def test_a_full_disk_is_told_and_no_success(run, server: RawServer) -> None:
+    if not Path("/dev/full").exists():
+        pytest.skip("no /dev/full")
+    done = run("a.http", "--jsonl", "/dev/full", a_http="GET HOST/json")
+    assert done.status == 1
+    assert "/dev/full: cannot be written: No space left" in done.err
+    assert server.requests == []
+    done = run("a.http", "--junit", "/dev/full", a_http="GET HOST/json")
+    assert done.status == 1
+    assert "/dev/full: cannot be written: No space left" in done.err
+
+
+def test_on_a_terminal_the_run_shows_how_far_it_is(folder: Path, server: RawServer) -> None:
+    pty = pytest.importorskip("pty")
+    for number in range(6):
+        (folder / f"d{number}.http").write_text(f"GET {server.url}/json\n?? status == {number}\n")
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-m", "orgrest", "test", "."]
+    environment = {**os.environ, "TERM": "xterm", "COLUMNS": "100"}
+    process = subprocess.Popen(command, stdout=theirs, stderr=theirs, env=environment)
+    os.close(theirs)
+    told = b""
+    while True:
+        try:
+            chunk = os.read(ours, 65536)
+        except OSError:  # its other side is closed
+            break
+        if not chunk:
+            break
+        told += chunk
+    os.close(ours)
+    assert process.wait() == 1
+    assert b"Documents" in told
+    assert told.count(b"FAILED") == 6
+    assert b"\x1b[31mFAILED" in told
+    assert b"6 documents" in told
+
+
+class TestReport:
+    def test_reports_are_made_of_what_a_killed_run_left(self, run, folder: Path) -> None:
+        run("a.http", "--jsonl", "r.jsonl", a_http="GET HOST/json\n\n###\nGET HOST/short\n")
+        lines = (folder / "r.jsonl").read_bytes().splitlines(keepends=True)
+        (folder / "cut.jsonl").write_bytes(b"".join(lines[:3])[:-20])
+        done = self.call("cut.jsonl", "--json", "-", "--html", "cut.html", "--junit", "cut.xml")
+        assert done.returncode == 0
+        report = json.loads(done.stdout)
+        assert report["summary"]["requests"] == report["summary"]["passed"] == 1
+        assert report["summary"]["ended"] == "the run was killed"
+        assert "1 passed" in (folder / "cut.html").read_text()
+
+    def test_reports_made_later_are_those_of_the_run(self, run, folder: Path) -> None:
+        documents = {f"{name}_http": "GET HOST/json\n?? status == 200\n" for name in "abc"}
+        report = run("-j", "3", "--repeat", "2", ".", "--jsonl", "r.jsonl", **documents).report
+        later = json.loads(self.call("r.jsonl", "--json", "-").stdout)
+        assert later["summary"]["percentiles"]
+        assert [one["order"] for one in later["requests"]] == [
+            one["order"] for one in report["requests"]
+        ]
+
+    @pytest.mark.parametrize(
+        ("arguments", "why"),
+        [
+            (("missing.jsonl", "--tap", "-"), "cannot be read"),
+            (("a.http", "--tap", "-"), "no file of"),
+            (("a.http",), "which report"),
+            (("a.http", "--tap", "-", "--json", "-"), "only one report"),
+        ],
+    )
+    def test_wrong_usage_is_status_2(self, folder: Path, arguments: tuple[str], why: str) -> None:
+        (folder / "a.http").write_text("GET http://127.0.0.1/")
+        done = self.call(*arguments)
+        assert done.returncode == 2
+        assert why in done.stderr
+
+    @staticmethod
+    def call(*arguments: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "orgrest", "report", *arguments]
+        return subprocess.run(command, capture_output=True, text=True, check=False)
