@@ -7,13 +7,14 @@ from pathlib import Path
 
 import click
 
+from orgrest.commands.completion import documents
 from orgrest.commands.console import complain, read_env_files, with_values
 from orgrest.files import File, decode, is_request_file
 from orgrest.model import OrgrestError
 
 
 @click.command()
-@click.argument("file", required=False)
+@click.argument("file", required=False, shell_complete=documents)
 @click.option("--line", type=int, metavar="N", help="The request at this line.")
 @click.option("--name", metavar="NAME", help="The request with this name.")
 @with_values

@@ -11,6 +11,7 @@ from typing import Any
 
 import click
 
+from orgrest.commands.completion import documents
 from orgrest.commands.console import complain, safe
 from orgrest.files import File, FileError, decode, entries, is_request_file, write_result
 from orgrest.model import OrgrestError
@@ -122,7 +123,7 @@ def _read_call(text: bytes) -> dict[str, Any]:
 
 
 @click.command()
-@click.argument("file", default="-")
+@click.argument("file", default="-", shell_complete=documents)
 @click.option("--offset", type=int, required=True, metavar="N", help="The place, in characters.")
 @click.option(
     "--document",

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from orgrest.commands.completion import documents
 from orgrest.commands.console import complain, read_env_files, with_values
 from orgrest.files import FileError, is_request_file, read_bytes, write_private
 from orgrest.model import OrgrestError
@@ -33,7 +34,7 @@ def _size(_: object, parameter: click.Parameter, given: str | None) -> int | Non
 
 
 @click.command()
-@click.argument("files", nargs=-1, metavar="FILE...")
+@click.argument("files", nargs=-1, metavar="FILE...", shell_complete=documents)
 @click.option("--name", "names", multiple=True, metavar="NAME", help="Only the block so named.")
 @click.option("--line", "lines", multiple=True, type=int, metavar="N", help="Only the block there.")
 @click.option(

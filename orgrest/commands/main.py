@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from orgrest.commands.completion import FIRST_WORD
 from orgrest.commands.console import complain
 from orgrest.commands.evaluate import evaluate
 
@@ -34,6 +35,7 @@ _MODULES = {
     "lsp": "orgrest.commands.editor",
     "emacs": "orgrest.commands.editor",
     "babel": "orgrest.commands.editor",
+    "completion": "orgrest.commands.completion",
 }
 _SETTINGS: dict[str, Any] = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
@@ -65,7 +67,10 @@ class _Program(click.Group):
         """Read the arguments, unless they are a command's."""
         if args and args[0] in _MODULES:
             ctx.meta[__name__] = args
+            if ctx.resilient_parsing:  # a shell completes the command's words
+                ctx.args = args
             return []
+        ctx.meta[FIRST_WORD] = not args
         return click.Command.parse_args(self, ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:

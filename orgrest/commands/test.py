@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import click
 
+from orgrest.commands.completion import documents
 from orgrest.commands.console import complain, read_env_files, with_values
 from orgrest.commands.reports import check, chosen, with_reports, write_all
 from orgrest.files import FileError
@@ -68,7 +69,9 @@ class Asked:
 
 
 @click.command()
-@click.argument("files", nargs=-1, required=True, metavar="FILE|FOLDER...")
+@click.argument(
+    "files", nargs=-1, required=True, metavar="FILE|FOLDER...", shell_complete=documents
+)
 @click.option("--name", "names", multiple=True, metavar="NAME", help="Only requests so named (*?).")
 @click.option("--tag", "tags", multiple=True, metavar="TAG", help="Only requests with this tag.")
 @with_values

@@ -20,12 +20,20 @@ T = TypeVar("T")
 FORMATS = click.Choice(["binary", "text", "json"])
 INPUT = click.Path(path_type=Path, allow_dash=True)
 
+
+def _message_names(_: object, __: object, incomplete: str) -> list[str]:
+    from scriptschema.messages import MESSAGES
+
+    return [name for name in MESSAGES if name.startswith(incomplete)]
+
+
 message_option = click.option(
     "--message",
     "message_name",
     default="ModuleSet",
     show_default=True,
     metavar="NAME",
+    shell_complete=_message_names,
     help="What the trees are, by the message's name in the schema.",
 )
 from_option = click.option(

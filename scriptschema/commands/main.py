@@ -10,7 +10,15 @@ from typing import Any
 
 import click
 
-from scriptschema.commands import corpora, engines, exchange, fuzzing, generation, luau
+from scriptschema.commands import (
+    completion,
+    corpora,
+    engines,
+    exchange,
+    fuzzing,
+    generation,
+    luau,
+)
 from scriptschema.commands.console import hold_standard_streams, report
 
 
@@ -54,5 +62,6 @@ for _command in (
     fuzzing.reduce_command,
     engines.dictionary_command,
     engines.report_command,
+    completion.completion,
 ):
     main.add_command(_command)
