@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from scriptschema.commands import (
+    campaign,
     completion,
     corpora,
     engines,
@@ -63,5 +64,7 @@ for _command in (
     engines.dictionary_command,
     engines.report_command,
     completion.completion,
+    campaign.fuzz,
+    campaign.reproduce,
 ):
     main.add_command(_command)

@@ -50,7 +50,8 @@ class Find:
     `count` is how many programs showed it, `first_seen` and `last_seen` are times (ISO 8601, UTC),
     `seconds` how long the campaign had run by then. `origin` says how the program came about: the
     worker's seed, the number of the program, the operator and the corpus file it was mutated by and
-    from. `command` runs it again; `versions` are those of this package, of Python and the targets.
+    from. `command` runs it again, on what `config`, the campaign's, describes; `versions` are those
+    of this package, of Python and the targets.
     """
 
     name: str
@@ -65,6 +66,7 @@ class Find:
     command: str = ""
     versions: dict[str, str] = attrs.field(factory=dict)
     reduction_tests: int = 0
+    config: dict[str, Any] = attrs.field(factory=dict)
 
     @property
     def signature(self) -> Signature:

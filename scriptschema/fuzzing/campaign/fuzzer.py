@@ -28,7 +28,6 @@ from scriptschema.fuzzing.corpora.folder import name_of
 from scriptschema.fuzzing.index import Index
 from scriptschema.fuzzing.mutate import Mutant, Mutator
 from scriptschema.fuzzing.oracles import normalisation
-from scriptschema.fuzzing.oracles.judging import is_clear
 from scriptschema.fuzzing.oracles.verdict import Signature, Verdict
 from scriptschema.fuzzing.targets import outcome
 from scriptschema.fuzzing.targets.base import Sources
@@ -49,8 +48,8 @@ _DONORS: Final = 100
 _AGAIN: Final = 4
 """A mutant is mutated once more in one of so many cases."""
 
-_PER_BATCH: Final = 4
-"""So many programs of one unclear signature are handed over in a batch; the others are counted."""
+_PER_BATCH: Final = 1
+"""So many programs of one signature are handed over in a batch; the others are counted."""
 
 _ROUND_TRIPS: Final = 16
 """Every so manieth program is read again, and each that is kept."""
@@ -106,6 +105,7 @@ class Fuzzer:
         self._seen = 0
         self._facts: set[str] = set()
         self._handed: Counter[Signature] = Counter()
+        self._enough: frozenset[Signature] = frozenset()
         self._number = 0
         self._rows: dict[str, list[int]] = {}
         for data in corpus:
@@ -122,10 +122,20 @@ class Fuzzer:
         """End the targets."""
         self.runner.close()
 
-    def work(self, *, seconds: float, programs: int | None = None) -> Batch:
-        """Fuzz for so many seconds, and so many programs, at most."""
+    def work(
+        self,
+        *,
+        seconds: float,
+        programs: int | None = None,
+        enough: frozenset[Signature] = frozenset(),
+    ) -> Batch:
+        """Fuzz for so many seconds, and so many programs, at most.
+
+        Verdicts with a signature in `enough` are counted only.
+        """
         batch = Batch()
         self._handed.clear()
+        self._enough = enough
         end = time.monotonic() + seconds
         count = 0
         waiting: _Made | None = None
@@ -231,8 +241,7 @@ class Fuzzer:
     ) -> None:
         """Hand a program over, if a second run says the same; only count it if there are enough."""
         signature = verdict.signature
-        most = 1 if is_clear(signature) else _PER_BATCH
-        if self._handed[signature] >= most:
+        if signature in self._enough or self._handed[signature] >= _PER_BATCH:
             batch.again[signature] += 1
             return
         if following is not None:

@@ -6,8 +6,8 @@
         session.state.triage.new              finds that were not there before
 
 A worker is asked for a second of fuzzing at a time, and told what the others have kept meanwhile.
-One more process reduces what is suspected. When the time is up, what is suspected and nothing like
-it was found is still reduced, for a while.
+One worker more than there are jobs reduces what is suspected, and others help it if there is much.
+When the time is up, all reduce what is left, for a while.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from multiprocessing.connection import wait
 from typing import Any, Final
 
 from scriptschema.fuzzing.campaign.folder import Campaign
-from scriptschema.fuzzing.campaign.fuzzer import Batch, Suspect
+from scriptschema.fuzzing.campaign.fuzzer import Batch
 from scriptschema.fuzzing.campaign.reduction import MOST_SECONDS
 from scriptschema.fuzzing.campaign.state import State, Told
 from scriptschema.fuzzing.campaign.workers import Failure, Order, Task, Worker
@@ -28,6 +28,9 @@ SLICE: Final = 1.0
 PROGRESS: Final = 1.0
 _DEATHS: Final = 5
 """After so many ends of workers without an answer between them, the session gives up."""
+
+_MANY: Final = 4
+"""Where so many suspects wait, others help to reduce them."""
 
 _ENOUGH: Final = 100
 """A target on which so many programs ended, none of them as programs do, does not work."""
@@ -69,8 +72,6 @@ class Session:
         self._asked = 0
         self._workers: dict[Any, Worker] = {}
         self._news: dict[Any, list[bytes]] = {}
-        self._reducer: Worker | None = None
-        self._reducing: Suspect | None = None
         self._next_seed = 1000 * self.state.starts
         self._deaths = 0
         self._began = time.monotonic()
@@ -85,15 +86,11 @@ class Session:
         self.told({"event": "start", "folder": str(self.campaign.path), "jobs": self.jobs})
         self.campaign.log(f"start: {self.jobs} workers")
         try:
-            for _ in range(self.jobs):
+            for _ in range(self.jobs + 1):  # one more, to reduce
                 self._start_worker()
-            self._fuzz()
-            self._stop_workers()
-            self._finish()
+            self._await_all()
         finally:
             self._stop_workers()
-            if self._reducer is not None:
-                self._reducer.stop()
             self.state.close()
             self.campaign.log("end")
             self.told({**self.progress(), "event": "end"})
@@ -122,58 +119,84 @@ class Session:
             return SLICE
         return self.seconds - (time.monotonic() - self._began)
 
-    def _fuzz(self) -> None:
+    def _is_over(self) -> bool:
+        return self._left() <= 0 or (self.programs is not None and self._asked >= self.programs)
+
+    def _await_all(self) -> None:
+        """Take answers and give orders until there is nothing more to do."""
         shown = time.monotonic()
-        while any(worker.busy for worker in self._workers.values()):
-            self._await([*self._workers], PROGRESS / 4)
-            self._reduce_next()
+        over: float | None = None
+        while True:
+            for worker in self._workers.values():
+                if worker.order is None:
+                    self._order(worker)
+            busy = [pipe for pipe, worker in self._workers.items() if worker.order is not None]
+            if not busy and self._is_over():
+                return
+            for pipe in wait(busy, PROGRESS / 4):
+                self._take(self._workers[pipe])
             self.state.tick()
             if time.monotonic() - shown >= PROGRESS:
                 shown = time.monotonic()
                 self.told(self.progress())
+            if self._is_over():
+                over = over or time.monotonic()
+                if time.monotonic() - over > self.finishing:
+                    return
 
     def _start_worker(self) -> None:
         self._next_seed += 1
         worker = Worker(self.campaign.config, self.campaign.path, self._next_seed)
         self._workers[worker.pipe] = worker
         self._news[worker.pipe] = []
-        self._order(worker)
 
     def _order(self, worker: Worker) -> None:
-        """Ask for the next slice, if there is time and something to do."""
-        left = self._left()
-        programs = None if self.programs is None else self.programs - self._asked
-        if left <= 0 or (programs is not None and programs <= 0):
+        """Have a suspect reduced, or ask for the next slice of fuzzing.
+
+        There is one worker more than jobs. Of all, so many fuzz at most, half of them at least.
+        """
+        orders = [each.order for each in self._workers.values()]
+        fuzzing = sum(isinstance(order, Order) for order in orders)
+        reducing = sum(isinstance(order, Task) for order in orders)
+        over = self._is_over()
+        if (
+            over
+            or not reducing
+            or (self.state.triage.waiting >= _MANY and fuzzing > self.jobs // 2)
+        ):
+            suspect = self.state.triage.next()
+            if suspect is not None:
+                worker.ask(Task(suspect, MOST_SECONDS))
+                return
+        if over or fuzzing >= self.jobs:
             return
-        if programs is not None:
-            programs = max(1, min(programs, self.programs or 0) // (2 * self.jobs))
-            programs = min(programs, 1000)
+        programs = None
+        if self.programs is not None:
+            left = self.programs - self._asked
+            programs = max(1, min(1000, left // (2 * self.jobs)))
             self._asked += programs
         trees, self._news[worker.pipe] = self._news[worker.pipe], []
-        worker.ask(Order(min(SLICE, left), programs, trees))
-        worker.asked = programs or 0
-
-    def _await(self, pipes: list[Any], seconds: float) -> None:
-        """Take the answers that come in time."""
-        if self._reducer is not None:
-            pipes = [*pipes, self._reducer.pipe]
-        for pipe in wait(pipes, seconds):
-            if self._reducer is not None and pipe is self._reducer.pipe:
-                self._take_reduced(self._reducer)
-            else:
-                self._take(self._workers[pipe])
+        enough = self.state.triage.enough()
+        worker.ask(Order(min(SLICE, self._left()), programs, trees, enough))
 
     def _take(self, worker: Worker) -> None:
+        order = worker.order
         try:
             answer = worker.answer()
         except (EOFError, OSError):
-            self._lost(worker)
+            self._lost(worker, order)
             return
         if isinstance(answer, Failure):
             raise CampaignError(answer.message)
         self._deaths = 0
-        batch: Batch = answer
-        self._asked -= worker.asked - batch.interval.programs if worker.asked else 0
+        if isinstance(order, Task):
+            self.state.triage.reduced(order.suspect, answer)
+        elif order is not None:
+            self._take_batch(worker, order, answer)
+
+    def _take_batch(self, worker: Worker, order: Order, batch: Batch) -> None:
+        if order.programs is not None:  # time was up before all were made
+            self._asked -= order.programs - batch.interval.programs
         accepted = self.state.take(batch)
         for pipe, news in self._news.items():
             if pipe is not worker.pipe:
@@ -181,12 +204,14 @@ class Session:
         self.programs_done += batch.interval.programs
         self.runs_done += batch.interval.runs
         self._require_sense()
-        self._order(worker)
 
-    def _lost(self, worker: Worker) -> None:
+    def _lost(self, worker: Worker, order: Order | Task | None) -> None:
         """Start another for a worker that has ended."""
         del self._workers[worker.pipe], self._news[worker.pipe]
-        self._asked -= worker.asked
+        if isinstance(order, Task):
+            self.state.triage.reduced(order.suspect, None)
+        elif order is not None:
+            self._asked -= order.programs or 0
         worker.stop()
         self._deaths += 1
         self.campaign.log(f"worker {worker.seed} has ended, another is started")
@@ -208,40 +233,3 @@ class Session:
         for worker in self._workers.values():
             worker.stop()
         self._workers.clear()
-
-    # Reduction
-
-    def _reduce_next(self) -> None:
-        if self._reducing is not None:
-            return
-        suspect = self.state.triage.next()
-        if suspect is None:
-            return
-        if self._reducer is None:
-            self._reducer = Worker(self.campaign.config, self.campaign.path, None)
-        self._reducing = suspect
-        self._reducer.ask(Task(suspect, MOST_SECONDS))
-
-    def _take_reduced(self, reducer: Worker) -> None:
-        suspect = self._reducing
-        self._reducing = None
-        try:
-            answer = reducer.answer()
-        except (EOFError, OSError):
-            answer = None
-            reducer.stop()
-            self._reducer = None
-        if isinstance(answer, Failure):
-            raise CampaignError(answer.message)
-        if suspect is not None:
-            self.state.triage.reduced(suspect, answer)
-
-    def _finish(self) -> None:
-        """Reduce what waits, for a while."""
-        end = time.monotonic() + self.finishing
-        while time.monotonic() < end:
-            self._reduce_next()
-            if self._reducing is None:
-                break
-            self._await([], min(PROGRESS, max(0.0, end - time.monotonic())))
-            self.told(self.progress())

@@ -5,7 +5,7 @@ find at once, and is reduced later. Others (a difference, a hang) tell little. T
 reduced first, and the reduced program is compared with the finds that have the same signature: it
 is of one of these if one of both uses no more than the other (`oracles.construct`). Those that use
 what no find uses up are reduced first. The more reductions in a row have brought what is known,
-the fewer suspects that a known find may explain are reduced: every second, every fourth, and so on.
+the fewer suspects are asked for: every second time, every fourth, and so on.
 """
 
 from __future__ import annotations
@@ -28,9 +28,10 @@ from scriptschema.fuzzing.oracles.construct import construct_of, is_same_bug, te
 from scriptschema.fuzzing.oracles.judging import is_clear
 from scriptschema.fuzzing.oracles.known import KnownBugs
 from scriptschema.fuzzing.oracles.verdict import Signature, Verdict
+from scriptschema.fuzzing.targets import outcome
 from scriptschema.messages import ModuleSet
 
-_MOST_WAITING: Final = 8
+_MOST_WAITING: Final = 4
 """So many suspects of one signature wait at most."""
 
 _RAREST: Final = 64
@@ -46,7 +47,22 @@ class _Group:
     finds: dict[frozenset[str], Find] = attrs.field(factory=dict)
     waiting: list[tuple[bool, Suspect]] = attrs.field(factory=list)
     streak: int = 0
-    passed: int = 0
+    running: int = 0
+
+
+@attrs.frozen(order=True)
+class _Rank:
+    """Which suspect is reduced first: one that no find explains, that costs little, and so on."""
+
+    explained: bool = False
+    costly: bool = False
+    unreduced: bool = False
+    streak: int = 0
+
+
+def _is_costly(suspect: Suspect) -> bool:
+    """Whether a test of the reduction takes long: up to a limit, or to start the target again."""
+    return suspect.verdict.signature.kind in (outcome.HANG, outcome.MEMORY, outcome.CRASH)
 
 
 class Triage:
@@ -72,7 +88,9 @@ class Triage:
         self.seen_known: Counter[str] = Counter()
         self.finds: dict[str, Find] = {}
         self._groups: dict[Signature, _Group] = {}
+        self._orders = 0
         self._unreduced: list[tuple[Find, Suspect]] = []
+        self._running: dict[int, Find] = {}
         self._changed: set[str] = set()
         for folder, find in finds.load_all(campaign.path):
             self._remember(find, folder)
@@ -96,9 +114,6 @@ class Triage:
         explained = self._explanation(group, suspect)
         if explained is not None:
             self._again(explained)
-            group.passed += 1
-            if group.passed % min(_RAREST, 1 << group.streak):
-                return
         if len(group.waiting) < _MOST_WAITING:
             group.waiting.append((explained is not None, suspect))
         elif explained is None:
@@ -115,28 +130,54 @@ class Triage:
         if group is not None and len(group.finds) == 1:
             self._again(next(iter(group.finds.values())), count)
 
+    def enough(self) -> frozenset[Signature]:
+        """The signatures of which no more suspects are wanted for now: they are to be counted."""
+        self._orders += 1
+        return frozenset(
+            signature
+            for signature, group in self._groups.items()
+            if len(group.waiting) + group.running >= _MOST_WAITING
+            or (is_clear(signature) and group.finds)
+            or self._orders % min(_RAREST, 1 << group.streak)
+        )
+
+    @property
+    def waiting(self) -> int:
+        """How many suspects there are to reduce."""
+        return len(self._unreduced) + sum(len(group.waiting) for group in self._groups.values())
+
     def next(self) -> Suspect | None:
-        """The suspect that is to be reduced next."""
-        if self._unreduced:
-            return self._unreduced[0][1]
-        groups = [group for group in self._groups.values() if group.waiting]
-        if not groups:
+        """The suspect that is to be reduced next; what becomes of it, `reduced` takes."""
+        options: list[tuple[_Rank, Suspect]] = []
+        for _, suspect in self._unreduced:
+            options.append((_Rank(costly=_is_costly(suspect), unreduced=True), suspect))
+        for group in self._groups.values():
+            for explained, suspect in group.waiting:
+                rank = _Rank(explained, _is_costly(suspect), False, group.streak + group.running)
+                options.append((rank, suspect))
+        if not options:
             return None
-        # What no find explains comes first, and what has brought nothing new last.
-        group = min(groups, key=lambda g: (min(w[0] for w in g.waiting), g.streak))
-        group.waiting.sort(key=lambda waiting: (waiting[0], len(waiting[1].data)))
-        return group.waiting[0][1]
+        _, suspect = min(options, key=lambda option: (option[0], len(option[1].data)))
+        for number, (find, each) in enumerate(self._unreduced):
+            if each is suspect:
+                del self._unreduced[number]
+                self._running[id(suspect)] = find
+                return suspect
+        group = self._groups[suspect.verdict.signature]
+        group.waiting = [waiting for waiting in group.waiting if waiting[1] is not suspect]
+        group.running += 1
+        return suspect
 
     def reduced(self, suspect: Suspect, reduced: Reduced | None) -> None:
-        """Take what became of the suspect that `next` gave; None if it did not show again."""
-        if self._unreduced and self._unreduced[0][1] is suspect:
-            find, _ = self._unreduced.pop(0)
+        """Take what became of a suspect that `next` gave; None if it did not show again."""
+        found = self._running.pop(id(suspect), None)
+        if found is not None:
             if reduced is not None:
-                self._add_reduced(find, reduced)
+                self._add_reduced(found, reduced)
             return
         signature = suspect.verdict.signature
         group = self._groups[signature]
-        group.waiting = [waiting for waiting in group.waiting if waiting[1] is not suspect]
+        group.running -= 1
         if reduced is None:
             return
         for construct, find in group.finds.items():
@@ -192,6 +233,7 @@ class Triage:
             origin=suspect.origin,
             command=f"scriptschema reproduce {self.campaign.path / finds.FOLDER / name}",
             versions=self.versions,
+            config=self.campaign.config.as_json(),
         )
         smaller = None
         if reduced is not None:

@@ -1,4 +1,4 @@
-"""Worker processes: each has a fuzzer, or reduces suspects; it is asked and answers over a pipe.
+"""Worker processes: each fuzzes or reduces suspects, as it is asked, and answers over a pipe.
 
 A worker that ends, for whatever reason, costs what it was at, and nothing else.
 """
@@ -9,7 +9,6 @@ import multiprocessing
 import os
 import signal
 import threading
-from collections.abc import Callable
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, Final
@@ -22,6 +21,7 @@ from scriptschema.fuzzing.campaign.fuzzer import Fuzzer, Suspect
 from scriptschema.fuzzing.campaign.reduction import reduce_suspect
 from scriptschema.fuzzing.campaign.runner import Runner
 from scriptschema.fuzzing.oracles.judging import JudgeError
+from scriptschema.fuzzing.oracles.verdict import Signature
 from scriptschema.fuzzing.targets.description import TargetError
 from scriptschema.fuzzing.targets.processes import kill_all
 from scriptschema.generation.bulk import interrupts_later
@@ -31,11 +31,15 @@ _CONTEXT: Final = multiprocessing.get_context("spawn")
 
 @attrs.frozen
 class Order:
-    """What a fuzzer is to do: for how long, how many programs, and trees that others have kept."""
+    """What a fuzzer is to do: for how long, how many programs, and what it is to know.
+
+    `trees` are what others have kept, and `enough` the signatures of which no more is wanted.
+    """
 
     seconds: float
     programs: int | None
     trees: list[bytes]
+    enough: frozenset[Signature]
 
 
 @attrs.frozen
@@ -54,14 +58,13 @@ class Failure:
 
 
 class Worker:
-    """A worker process, and the pipe to it. `seed` None makes it one that reduces."""
+    """A worker process, and the pipe to it."""
 
-    def __init__(self, config: Config, folder: Path, seed: int | None) -> None:
+    def __init__(self, config: Config, folder: Path, seed: int) -> None:
         self.seed = seed
         self.pipe, other = _CONTEXT.Pipe()
-        self.busy = False
-        self.asked = 0
-        """How many programs it was asked for; 0 for any number."""
+        self.order: Order | Task | None = None
+        """What it is at."""
         arguments = (config, folder, seed, other)
         self.process = _CONTEXT.Process(target=_main, args=arguments, daemon=True)
         with interrupts_later():  # what it is started in, it inherits
@@ -70,7 +73,7 @@ class Worker:
 
     def ask(self, order: Order | Task) -> None:
         """Send an order; a worker that has ended is noticed when its answer is awaited."""
-        self.busy = True
+        self.order = order
         try:
             self.pipe.send(order)
         except OSError:
@@ -78,7 +81,7 @@ class Worker:
 
     def answer(self) -> Any:
         """The answer that is there; raises EOFError if the worker has ended, OSError as well."""
-        self.busy = False
+        self.order = None
         return self.pipe.recv()
 
     def stop(self) -> None:
@@ -94,16 +97,26 @@ class Worker:
         self.process.close()
 
 
-def _main(config: Config, folder: Path, seed: int | None, pipe: Connection) -> None:
+def _main(config: Config, folder: Path, seed: int, pipe: Connection) -> None:
     """Answer orders until there are no more."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for who started this
     signal.signal(signal.SIGTERM, lambda *_: _end())
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT, signal.SIGTERM})
     threading.Thread(target=_end_with_parent, daemon=True).start()
+    fuzzer: Fuzzer | None = None
+    runner: Runner | None = None
     try:
-        work = _reducing(config) if seed is None else _fuzzing(config, folder, seed)
         while True:
-            pipe.send(work(pipe.recv()))
+            order = pipe.recv()
+            if isinstance(order, Task):
+                runner = runner or (fuzzer.runner if fuzzer else Runner(config))
+                pipe.send(reduce_suspect(runner, order.suspect, order.seconds))
+                continue
+            fuzzer = fuzzer or _fuzzer(config, folder, seed)
+            for data in order.trees:
+                fuzzer.add(data)
+            seconds, programs = order.seconds, order.programs
+            pipe.send(fuzzer.work(seconds=seconds, programs=programs, enough=order.enough))
     except (TargetError, JudgeError) as error:
         pipe.send(Failure(str(error)))
     except (EOFError, OSError):
@@ -112,21 +125,9 @@ def _main(config: Config, folder: Path, seed: int | None, pipe: Connection) -> N
         kill_all()
 
 
-def _fuzzing(config: Config, folder: Path, seed: int) -> Callable[[Order], Any]:
+def _fuzzer(config: Config, folder: Path, seed: int) -> Fuzzer:
     corpus = [path.read_bytes() for path in sorted((folder / CORPUS).glob("*.pb"))]
-    fuzzer = Fuzzer(config, seed=seed, corpus=corpus)
-
-    def work(order: Order) -> Any:
-        for data in order.trees:
-            fuzzer.add(data)
-        return fuzzer.work(seconds=order.seconds, programs=order.programs)
-
-    return work
-
-
-def _reducing(config: Config) -> Callable[[Task], Any]:
-    runner = Runner(config)
-    return lambda task: reduce_suspect(runner, task.suspect, task.seconds)
+    return Fuzzer(config, seed=seed, corpus=corpus)
 
 
 def _end_with_parent() -> None:

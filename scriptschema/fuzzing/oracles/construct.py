@@ -11,6 +11,7 @@ from typing import Final
 from scriptschema import wire
 from scriptschema.codec.scanning import parts
 from scriptschema.fuzzing.corpora.features import library_names
+from scriptschema.luau.names import DEFAULT
 from scriptschema.messages import ModuleSet
 
 _PLAIN: Final = frozenset(
@@ -26,7 +27,7 @@ _PLAIN: Final = frozenset(
 def construct_of(tree: ModuleSet) -> frozenset[str]:
     """What a program uses: library members, statements, expressions and operators."""
     scan = wire.scan(ModuleSet, wire.encode(tree))
-    found = set(library_names(scan)) - {"print"}
+    found = set(library_names(scan)) - {"print", *DEFAULT.libraries}
     known = parts()
     for number in set(scan.parts):
         found.update(name for name in known[number].messages if name not in _PLAIN)

@@ -50,8 +50,10 @@ def difference(runs: Sequence[Run], targets: Sequence[int]) -> Verdict | None:
         return None
     positions = targets[runs.index(others[0])] == targets[0]
     found = first_difference(first, others[0], positions=positions)
-    same = [run.target for run in runs if run not in others]
-    detail = f"{', '.join(same)} / {', '.join(run.target for run in others)}"
+    names = short_names(runs)
+    same = [name for name, run in zip(names, runs, strict=True) if run not in others]
+    different = [name for name, run in zip(names, runs, strict=True) if run in others]
+    detail = f"{', '.join(same)} / {', '.join(different)}"
     ends = [_end_of(run, positions) for run in (first, others[0])]
     if found is not None:
         message = f"line {found.line} of what they print differs"
@@ -59,6 +61,14 @@ def difference(runs: Sequence[Run], targets: Sequence[int]) -> Verdict | None:
         message = f"one ends with {' '.join(ends[0])}, the other with {' '.join(ends[1])}"
     text = f"{first.target} and {others[0].target} do not do the same: {message}"
     return Verdict(Signature(KIND, detail), text, found)
+
+
+def short_names(runs: Sequence[Run]) -> list[str]:
+    """The names of runs, less the words that all of them begin with."""
+    words = [run.target.split(" ") for run in runs]
+    while len(runs) > 1 and all(len(w) > 1 and w[0] == words[0][0] for w in words):
+        words = [w[1:] for w in words]
+    return [" ".join(w) for w in words]
 
 
 def first_difference(left: Run, right: Run, *, positions: bool) -> Difference | None:

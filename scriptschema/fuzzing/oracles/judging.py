@@ -107,7 +107,9 @@ class Judge:
         for kind in (outcome.HANG, outcome.MEMORY):
             if kind not in self.oracles:
                 continue
-            those = [run.target for run in runs if run.outcome.kind == kind]
+            names = differential.short_names(runs)
+            pairs = [*zip(names, runs, strict=True)]
+            those = [name for name, run in pairs if run.outcome.kind == kind]
             if those and (len(runs) == 1 or len(those) < len(runs)):
                 what = "hangs" if kind == outcome.HANG else "uses up its memory"
                 others = "" if len(runs) == 1 else ", others do not"

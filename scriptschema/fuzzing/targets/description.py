@@ -79,7 +79,7 @@ class Description:
         """What a run with a variant is called."""
         if "{variant}" in self.command:
             return self.command.replace("{variant}", variant)
-        return f"{self.name} {variant}".strip()
+        return " ".join([*self.name.split(), *variant.split()])
 
     def as_json(self) -> dict[str, Any]:
         """Everything as JSON's types."""

@@ -6,12 +6,14 @@
 // its thread. The variants -O0, -O1 and -O2 are a comment in the first line, `--!optimize 2`.
 //
 // Another module may plant bugs: it calls `start` with its own `url`, `prelude(variant)`, Luau that
-// runs before a program, `transform(source, variant)`, and `environment`, functions for the prelude.
+// runs before a program, `transform(source, variant)`, `environment`, functions for the prelude,
+// `finish(answer)`, and `words`, which its workers find in `workerData`.
 
 import { createRequire } from 'node:module'
 import { createInterface } from 'node:readline'
 import { pathToFileURL } from 'node:url'
 import { realpathSync } from 'node:fs'
+import { setFlagsFromString } from 'node:v8'
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads'
 
 const PRELUDE = `
@@ -42,13 +44,13 @@ end, function(required) module = required end
 
 // A destroyed state spoils the next one, so none is destroyed: a worker is given up when its states
 // hold so many kilobytes, or after so many programs.
-const KILOBYTES = 40_000
+const KILOBYTES = 25_000
 const RUNS = 500
 
 // luau-web 1.4.0 has 274 pages (18 MB) for good, which a few programs have filled. The section of its
-// memory is made to say 2048 (128 MB); where it is another, it stays, and less is put into it.
+// memory is made to say 1024 (64 MB); where it is another, it stays, and less is put into it.
 const MEMORY = Buffer.from([5, 6, 1, 1, 0x92, 2, 0x92, 2])
-const MORE_MEMORY = Buffer.from([5, 6, 1, 1, 0x80, 16, 0x80, 16])
+const MORE_MEMORY = Buffer.from([5, 6, 1, 1, 0x80, 8, 0x80, 8])
 const KILOBYTES_OF_LITTLE = 5_000
 const BROKEN = new Set(['memory', 'assertion', 'crash'])
 const STARTING = 30_000 // milliseconds for what is done with a source before it runs
@@ -124,18 +126,19 @@ async function work(options) {
         return { ...answer, spent: kilobytes > KILOBYTES || ++runs >= RUNS }
     }
 
+    const finish = options.finish ?? ((answer) => answer)
     console.log = console.warn = console.error = () => {}
-    parentPort.on('message', async (request) => parentPort.postMessage(await run(request)))
+    parentPort.on('message', async (request) => parentPort.postMessage(finish(await run(request))))
     parentPort.postMessage('ready')
 }
 
 let compiled = null
 
-function startWorker(url, folder) {
+function startWorker({ url, words }, folder) {
     const worker = new Worker(new URL(url), {
         stdout: true,
         stderr: true,
-        workerData: { folder, url, compiled },
+        workerData: { folder, url, words, compiled },
         resourceLimits: { stackSizeMb: 32 }, // for Luau's own limit of 1,000 levels
     })
     const handle = { worker, ended: null, started() {}, settle() {} }
@@ -154,15 +157,12 @@ function startWorker(url, folder) {
     return handle
 }
 
-async function serve(url, folder) {
-    let current = startWorker(url, folder)
-    await current.ready
-    let spare = startWorker(url, folder)
+async function serve(options, folder) {
+    let current = startWorker(options, folder)
 
     function replace() {
         current.worker.terminate()
-        current = spare
-        spare = startWorker(url, folder)
+        current = startWorker(options, folder)
     }
 
     async function ask(request) {
@@ -200,13 +200,14 @@ async function serve(url, folder) {
         process.stdout.write(JSON.stringify(await answer(JSON.parse(line))) + '\n')
     }
     await current.worker.terminate()
-    await spare.worker.terminate()
 }
 
 export async function start(options) {
     if (!isMainThread) return work(options)
+    // Programs are short and run once: V8's better code would take longer to make than it saves.
+    setFlagsFromString('--liftoff-only')
     try {
-        await serve(options.url, process.argv[2] || process.cwd())
+        await serve(options, process.argv[2] || process.cwd())
     } catch (error) {
         console.error(String(error?.message ?? error))
         process.exit(1)

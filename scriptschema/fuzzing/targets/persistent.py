@@ -45,7 +45,7 @@ GRACE: Final = 1.0
 """Seconds that a service has beyond the limit to say so itself."""
 
 STARTING: Final = 30.0
-"""Seconds that a service may take for its first answer."""
+"""Seconds that a service may take for its first answer; then, ten times what it took."""
 
 BESIDES: Final = 512
 """Megabytes that a service may use beside a program's, twice; a program's it limits itself."""
@@ -68,6 +68,7 @@ class PersistentTarget:
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115  # as long as the target is open
         self._received = b""
         self._fresh = True
+        self._starting = STARTING
         self._last = 0
         self._requests: list[tuple[int, bytes]] = []
         self._sent = 0
@@ -98,10 +99,10 @@ class PersistentTarget:
                 self._sent = len(found)
                 self._send()
             received = self._receive(len(found))
-            if received is None:  # it has ended between two programs
+            if received is not None:
+                found.append(received)
+            if self._process is None:  # what it was sent ahead is sent to the next one
                 self._sent = len(found)
-                continue
-            found.append(received)
         return found
 
     def close(self) -> None:
@@ -141,7 +142,7 @@ class PersistentTarget:
         process = self._running()
         identity = self._requests[number][0]
         began = time.monotonic()
-        limit = began + self._seconds + GRACE + (STARTING if self._fresh else 0)
+        limit = began + self._seconds + GRACE + (self._starting if self._fresh else 0)
         while (answer := self._next_answer(identity)) is None:
             left = limit - time.monotonic()
             if left <= 0 or len(self._received) > _MOST:
@@ -153,8 +154,11 @@ class PersistentTarget:
                 return Outcome(outcome.HANG, "", message, seconds=seconds)
             if process.stdout is not None and not self._read(process.stdout.fileno(), left):
                 return self._died(process, began)
+        seconds = time.monotonic() - began
+        if self._fresh:  # so long, at most, another start may take
+            self._starting = min(STARTING, 1 + 10 * seconds)
         self._fresh = False
-        return self._outcome_of(answer, time.monotonic() - began)
+        return self._outcome_of(answer, seconds)
 
     def _read(self, descriptor: int, seconds: float) -> bool:
         """Read what there is within the time; return whether there may be more."""

@@ -1,0 +1,256 @@
+"""The commands `fuzz`, which looks for bugs in implementations of Luau, and `reproduce`."""
+
+from __future__ import annotations
+
+import re
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import attrs
+import click
+
+from scriptschema.commands.campaign_display import Display, Lines, as_json
+from scriptschema.commands.console import counted, report
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from scriptschema.fuzzing.campaign.config import Config
+    from scriptschema.fuzzing.campaign.finds import Find
+    from scriptschema.fuzzing.targets.description import Description
+    from scriptschema.fuzzing.targets.outcome import Run
+
+FOUND = 3
+"""The status that says, with --fail-on-find, that something new was found."""
+
+DEMO_SECONDS = 30.0
+
+_UNITS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
+
+
+def _duration(_context: object, _parameter: object, value: str | None) -> float | None:
+    """The seconds of a duration: 30s, 10m, 8h, 2d, or seconds."""
+    if value is None:
+        return None
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)([smhd]?)", value)
+    if not found or not float(found[1]):
+        raise click.BadParameter(f"{value!r} is no duration: write 30s, 10m or 8h")
+    return float(found[1]) * _UNITS[found[2]]
+
+
+@click.command("fuzz")
+@click.option("-t", "--target", "words", multiple=True, metavar="TARGET", help="See below.")
+@click.option(
+    "--variant",
+    "variants",
+    multiple=True,
+    metavar="WORDS",
+    help="Run each program with these arguments, too; several times.",
+)
+@click.option("--timeout", type=click.FloatRange(0, min_open=True), metavar="S", help="For a run.")
+@click.option("--memory", type=click.IntRange(1), metavar="MB", help="For a run.")
+@click.option(
+    "--config",
+    "config_path",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Targets and options as TOML.",
+)
+@click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FOLDER")
+@click.option("-j", "--jobs", default=1, show_default=True, type=click.IntRange(1), metavar="N")
+@click.option("--for", "seconds", callback=_duration, metavar="TIME", help="30s, 10m, 8h.")
+@click.option("-n", "--count", type=click.IntRange(1), metavar="N", help="Programs at most.")
+@click.option("--seed", type=int, metavar="N")
+@click.option("--size", type=click.IntRange(1), metavar="N", help="Nodes of a program, about.")
+@click.option("--types", type=click.Choice(["none", "random", "sound"]), help="Annotations.")
+@click.option("--checker", metavar="COMMAND", help="A type checker, see below.")
+@click.option("--printer", metavar="COMMAND", help="A command that prints a program again.")
+@click.option("--judge", metavar="MODULE:FUNCTION", help="A judge of your own.")
+@click.option("--known", type=click.Path(path_type=Path), metavar="FILE", help="Known bugs.")
+@click.option("--fail-on-find", is_flag=True, help=f"Status {FOUND} if there is a new find.")
+@click.option("--json", "as_events", is_flag=True, help="Print events, a line of JSON each.")
+@click.option("--demo", is_flag=True, help="Half a minute on luau-web, in a temporary folder.")
+def fuzz(
+    output: Path | None,
+    jobs: int,
+    seconds: float | None,
+    count: int | None,
+    fail_on_find: bool,
+    as_events: bool,
+    demo: bool,
+    **options: Any,
+) -> None:
+    """Look for bugs in implementations of Luau, in a campaign that is a folder.
+
+    \b
+    scriptschema fuzz --target luau-web -o campaign/ --jobs 2 --for 10m
+    scriptschema fuzz --target 'command:luau {variant} {file}' --variant=-O0 --variant=-O2 -o out/
+    scriptschema fuzz -o campaign/
+
+    Programs are made, mutated, run by each TARGET with each variant, and judged: crashes, reports
+    of sanitizers, failed assertions, internal errors, hangs, and differences between targets and
+    variants are bugs. Each is reduced and kept once, in FOLDER/finds/. A campaign that is there
+    goes on.
+
+    TARGET is luau-web or luau-web:FOLDER (npm), pluau (PyPI), command:COMMAND, which reads {file}
+    or standard input, or persistent:COMMAND, which runs one program after the other. In COMMAND,
+    {variant} is where a variant's arguments are put.
+
+    With --types sound and --checker, a program that the checker accepts in strict mode and that
+    fails with an error of type is a bug of the checker.
+    """
+    from scriptschema.files import FileError
+    from scriptschema.fuzzing.campaign.folder import Campaign
+    from scriptschema.fuzzing.campaign.session import CampaignError, Session
+    from scriptschema.fuzzing.oracles.judging import JudgeError
+    from scriptschema.fuzzing.targets.description import TargetError
+
+    if demo:
+        output = output or Path(tempfile.mkdtemp(prefix="scriptschema-demo-")) / "campaign"
+        seconds = seconds or DEMO_SECONDS
+        options["words"] = options["words"] or ("luau-web",)
+    if output is None:
+        raise click.UsageError("name the folder of the campaign: -o FOLDER")
+    config = _config(output, **options)
+    display: Any = as_json if as_events else Display() if sys.stderr.isatty() else Lines()
+    try:
+        with Campaign(output, config) as campaign:
+            session = Session(campaign, jobs=jobs, seconds=seconds, programs=count, told=display)
+            try:
+                session.run()
+            except KeyboardInterrupt:
+                click.echo(f"interrupted: `scriptschema fuzz -o {output}` goes on", err=True)
+                sys.exit(130)
+    except (FileError, TargetError, JudgeError, CampaignError) as error:
+        report(error)
+        sys.exit(1)
+    new = session.state.triage.new
+    if not as_events:
+        what = (
+            f"{counted(new, 'new find')} in {output / 'finds'}" if new else "nothing new was found"
+        )
+        click.echo(f"{counted(session.programs_done, 'program')}: {what}", err=True)
+    if new and fail_on_find:
+        sys.exit(FOUND)
+
+
+def _config(
+    folder: Path,
+    *,
+    words: tuple[str, ...],
+    config_path: Path | None,
+    variants: tuple[str, ...],
+    timeout: float | None,
+    memory: int | None,
+    known: Path | None,
+    **options: Any,
+) -> Config | None:
+    """What was asked for; None to go on with a campaign that is there."""
+    from scriptschema.fuzzing.campaign.config import Config
+    from scriptschema.fuzzing.targets.description import TargetError, from_word
+
+    given = {name: value for name, value in options.items() if value is not None}
+    if known is not None:
+        given["known"] = str(known.absolute())
+    limits: dict[str, Any] = {"variants": variants} if variants else {}
+    limits |= {} if timeout is None else {"seconds": timeout}
+    limits |= {} if memory is None else {"megabytes": memory}
+    if config_path is not None:
+        if words or limits:
+            raise click.UsageError("targets stand in the file of --config, or in options")
+        return _read_config(config_path, given)
+    if not words:
+        if given or limits or not (folder / "campaign.json").exists():
+            raise click.UsageError(
+                "name what to run programs with, for example --target luau-web; only a campaign "
+                "that is there goes on without, and with the options that it has"
+            )
+        return None
+    try:
+        targets = [from_word(word, **limits) for word in words]
+        return Config(targets=tuple(_at_home(target) for target in targets), **given)
+    except TargetError as error:
+        raise click.BadParameter(str(error), param_hint="--target") from None
+
+
+def _at_home(target: Description) -> Description:
+    """The target with the folder that it means now, wherever the campaign goes on."""
+    if target.kind != "luau-web":
+        return target
+    return attrs.evolve(target, folder=str(Path(target.folder or ".").absolute()))
+
+
+def _read_config(path: Path, given: dict[str, Any]) -> Config:
+    """The configuration in a TOML file, with the options given instead of its own."""
+    import tomllib
+
+    from scriptschema import files
+    from scriptschema.fuzzing.campaign.config import FORMAT, Config
+
+    try:
+        with path.open("rb") as file:
+            table = tomllib.load(file)
+        return Config.from_json({"format": FORMAT, **table, **given})
+    except (OSError, ValueError) as error:
+        reason = files.reason_of(error)
+        raise click.BadParameter(f"{path}: {reason}", param_hint="--config") from None
+
+
+@click.command("reproduce")
+@click.argument("folder", type=click.Path(path_type=Path), metavar="FIND")
+@click.option("--original", is_flag=True, help="The program as it was found, not the reduced one.")
+def reproduce(folder: Path, original: bool) -> None:
+    """Run a find's program again, on the targets of its campaign, and tell what comes of it.
+
+    FIND is a folder in a campaign's finds/. The status is 0 if the bug shows again, else 1.
+    """
+    from scriptschema import files
+    from scriptschema.fuzzing.campaign import finds
+    from scriptschema.fuzzing.campaign.config import Config
+    from scriptschema.fuzzing.campaign.runner import Runner
+    from scriptschema.fuzzing.oracles.judging import JudgeError
+    from scriptschema.fuzzing.targets.description import TargetError
+
+    try:
+        find = finds.load(folder)
+        stem = finds.PROGRAM if original or find.reduced is None else finds.REDUCED
+        tree = finds.tree_of(folder, stem)
+        runner = Runner(Config.from_json(find.config))
+        try:
+            verdict, runs = runner.verdict(tree, whole=True)
+        finally:
+            runner.close()
+    except (files.FileError, TargetError, JudgeError, ValueError) as error:
+        report(error)
+        sys.exit(1)
+    click.echo(finds.source_of(folder, stem).rstrip("\n") + "\n")
+    for run in runs:
+        _show(run, click.echo)
+    shown = verdict is not None and _is_of(verdict.signature, find)
+    if verdict is not None:
+        click.echo(f"{verdict.signature.kind}: {verdict.message}")
+        if verdict.difference is not None:
+            for target, line in (
+                (verdict.difference.left_target, verdict.difference.left),
+                (verdict.difference.right_target, verdict.difference.right),
+            ):
+                click.echo(f"  {target}: {'(nothing)' if line is None else line}")
+    click.echo(f"{find.signature}: {'shown again' if shown else 'not shown'}")
+    sys.exit(0 if shown else 1)
+
+
+def _is_of(signature: Any, find: Find) -> bool:
+    return (signature.kind, signature.detail) == (find.signature.kind, find.signature.detail)
+
+
+def _show(run: Run, echo: Callable[[str], None]) -> None:
+    status = "" if run.outcome.status is None else f", status {run.outcome.status}"
+    echo(f"{run.target}: {run.outcome.kind}{status} ({run.outcome.seconds:.2f} s)")
+    for text in (run.outcome.output, run.outcome.error):
+        lines = text.splitlines()
+        for line in lines[:20]:
+            echo(f"  {line[:200]}")
+        if len(lines) > 20:
+            echo(f"  ... {len(lines) - 20} lines more")

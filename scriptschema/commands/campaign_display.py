@@ -1,0 +1,108 @@
+"""What `fuzz` shows while it runs: a display on terminals, lines elsewhere, or events as JSON.
+
+Each is called with the events of `fuzzing.campaign.state`.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections import deque
+from typing import Any
+
+import click
+
+EVERY = 10.0
+"""Seconds between two lines about how things stand."""
+
+_SHOWN = 8
+
+
+def as_json(event: dict[str, Any]) -> None:
+    """Print an event as a line of JSON."""
+    click.echo(json.dumps(event))
+
+
+def line_of(event: dict[str, Any]) -> str:
+    """A find, or how things stand, in a line."""
+    if event["event"] in ("find", "reduced"):
+        what = "new" if event["event"] == "find" else "reduced"
+        return f"{what}: {event['signature']}, {event['nodes']} nodes: {event['name']}"
+    outcomes = sorted(event["outcomes"].items(), key=lambda item: -item[1])
+    kinds = ", ".join(f"{kind} {count:,}" for kind, count in outcomes)
+    return (
+        f"{_time(event['seconds'])}: {event['programs']:,} programs ({kinds}), "
+        f"{event['runs_per_second']:,.0f} runs/s, corpus {event['corpus']:,}, "
+        f"finds {event['finds']:,}, last new {_time(event['since_new'])} ago"
+    )
+
+
+class Lines:
+    """Prints finds to standard output, and now and then how things stand to standard error."""
+
+    def __init__(self) -> None:
+        self._shown = time.monotonic()
+
+    def __call__(self, event: dict[str, Any]) -> None:
+        """Take an event."""
+        if event["event"] in ("find", "reduced"):
+            click.echo(line_of(event))
+        elif event["event"] == "end" or (
+            event["event"] == "progress" and time.monotonic() - self._shown >= EVERY
+        ):
+            self._shown = time.monotonic()
+            click.echo(line_of(event), err=True)
+
+
+class Display:
+    """A display on standard error that changes in place, with the latest finds."""
+
+    def __init__(self) -> None:
+        self._live: Any = None
+        self._finds: deque[str] = deque(maxlen=_SHOWN)
+
+    def __call__(self, event: dict[str, Any]) -> None:
+        """Take an event."""
+        if event["event"] == "start":
+            from rich.console import Console
+            from rich.live import Live
+
+            self._live = Live(console=Console(stderr=True), refresh_per_second=4)
+            self._live.start()
+        elif event["event"] in ("find", "reduced"):
+            self._finds.append(line_of(event))
+        elif self._live is not None:
+            self._live.update(self._table(event), refresh=True)
+        if event["event"] == "end" and self._live is not None:
+            self._live.stop()
+            self._live = None
+
+    def _table(self, event: dict[str, Any]) -> Any:
+        from rich.console import Group
+        from rich.table import Table
+        from rich.text import Text
+
+        table = Table.grid(padding=(0, 2))
+        rows = [
+            ("time", _time(event["seconds"]), "programs", f"{event['programs']:,}"),
+            ("runs/s", f"{event['runs_per_second']:,.0f}", "runs", f"{event['runs']:,}"),
+            ("corpus", f"{event['corpus']:,}", "finds", f"{event['finds']:,}"),
+            (
+                "new finds",
+                f"{event['new_finds']:,}",
+                "last new",
+                f"{_time(event['since_new'])} ago",
+            ),
+        ]
+        for one, two, three, four in rows:
+            table.add_row(Text(one, "dim"), two, Text(three, "dim"), four)
+        outcomes = sorted(event["outcomes"].items(), key=lambda item: -item[1])
+        kinds = ", ".join(f"{kind} {count:,}" for kind, count in outcomes)
+        finds = [Text(line, "bold", overflow="ellipsis", no_wrap=True) for line in self._finds]
+        return Group(table, Text(kinds), *finds)
+
+
+def _time(seconds: float) -> str:
+    minutes, rest = divmod(int(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"

@@ -1,0 +1,71 @@
+"""A persistent target for tests: it runs no Luau, but answers by what it finds in the source.
+
+Bugs are there with the variant -O2 only. `print(n)` prints, `error` ends with an error; `die`,
+`leave` and the like in a string constant or comment make the service misbehave.
+"""
+
+import json
+import os
+import re
+import signal
+import sys
+import time
+
+BUGS = {
+    r"\brepeat\b": ("assertion", "reg < 255"),
+    r"(?s)\bwhile\b.*\.\.": ("internal error", "no block 7 for 'x'"),
+}
+
+
+def say(text, file=sys.stdout):
+    file.write(f"{text}\n")
+    file.flush()
+
+
+def answer(request):
+    source, variant = request["source"], request["variant"]
+    if "say-noise" in source:
+        say("noise")
+        say('{"id": 0}')
+    if "end-quietly" in source:
+        sys.exit(0)
+    if "end-badly" in source:
+        say("what is this", file=sys.stderr)
+        sys.exit(5)
+    if "abort" in source:
+        say("a.cpp(3): ASSERTION FAILED: x > 0", file=sys.stderr)
+        os.kill(os.getpid(), signal.SIGABRT)
+    if "segfault" in source:
+        os.kill(os.getpid(), signal.SIGSEGV)
+    if "sleep-long" in source:
+        time.sleep(60)
+    if "say-nothing" in source:
+        return {"id": request["id"]}
+    if "print-much" in source:
+        return {"id": request["id"], "kind": "ok", "output": "x" * 2_000_000}
+    if "much-memory" in source:
+        return {"id": request["id"], "kind": "error", "error": "not enough memory"}
+    found = {"id": request["id"], "kind": "ok", "output": "", "error": ""}
+    for number in re.findall(r"print\((\d+)\)", source):
+        found["output"] += f"{number}\n"
+    if variant == "-O2":
+        if re.search(r"//", source):
+            found["output"] += "wrong\n"
+        for pattern, (kind, error) in BUGS.items():
+            if re.search(pattern, source):
+                found.update(kind=kind, error=error)
+    if "module" in source:
+        found["output"] += f"{request['module']}\n"
+    return found
+
+
+pause = float(sys.argv[1]) if len(sys.argv) > 1 else 0
+for line in sys.stdin:
+    request = json.loads(line)
+    if pause:
+        end = time.perf_counter() + pause
+        while time.perf_counter() < end:
+            pass
+    say(json.dumps(answer(request)))
+    if "then-end" in request["source"]:
+        sys.exit(0)

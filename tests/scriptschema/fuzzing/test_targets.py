@@ -1,0 +1,300 @@
+"""Targets: whatever becomes of a program and of the process that runs it, it is an outcome."""
+
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from scriptschema.fuzzing.targets import reports
+from scriptschema.fuzzing.targets.base import Sources, Target
+from scriptschema.fuzzing.targets.description import Description, TargetError
+from scriptschema.fuzzing.targets.opening import open_target, try_target, versions_of
+from scriptschema.fuzzing.targets.outcome import Outcome
+from scriptschema.fuzzing.targets.processes import kill_all, split
+
+SERVICE = f"{sys.executable} {Path(__file__).with_name('service.py')}"
+
+
+def run(
+    target: Target, source: str, seconds: float = 20, module: str | None = None
+) -> list[Outcome]:
+    target.submit(Sources(module, source), seconds)
+    return target.collect()
+
+
+def command(text: str, source: str = "print(1)", **options: object) -> list[Outcome]:
+    seconds = options.pop("limit", 20)
+    assert isinstance(seconds, int | float)
+    target = open_target(Description("command", text, **options))  # type: ignore[arg-type]
+    try:
+        return run(target, source, seconds)
+    finally:
+        target.close()
+
+
+# Commands
+
+
+def test_a_command_reads_the_program_from_a_file_or_its_input() -> None:
+    assert command("cat {file}")[0] == Outcome("ok", "print(1)", "", 0)
+    assert command("cat")[0] == Outcome("ok", "print(1)", "", 0)
+
+
+def test_a_program_finds_its_module_beside_it() -> None:
+    target = open_target(Description("command", "sh -c 'cat $(dirname $0)/module0.luau' {file}"))
+    assert run(target, "print(1)", module="return 2")[0].output == "return 2"
+    assert run(target, "print(1)")[0].kind == "error"
+    target.close()
+
+
+def test_each_variant_is_put_where_it_belongs() -> None:
+    variants = ("-O0", "-O2 --codegen")
+    after = command("echo x {file}", variants=variants)
+    placed = command("echo {file} {variant} y", variants=variants)
+    inside = command("sh -c 'echo <{variant}>; cat'", variants=variants)
+    assert [found.output for found in after] == [
+        "-O0 x program.luau\n",
+        "-O2 --codegen x program.luau\n",
+    ]
+    assert [found.output for found in placed] == [
+        "program.luau -O0 y\n",
+        "program.luau -O2 --codegen y\n",
+    ]
+    assert [found.kind for found in inside] == ["error", "error"]  # a shell's redirection
+
+
+@pytest.mark.parametrize(
+    ("script", "kind", "said"),
+    [
+        ("exit 1", "error", ""),
+        ("echo 'a.luau:1: bad' >&2; exit 1", "error", "a.luau:1: bad"),
+        ("echo 'SyntaxError: x' >&2; exit 1", "rejected", "SyntaxError: x"),
+        ("kill -SEGV $$", "crash", "SIGSEGV"),
+        ("exit 139", "crash", "SIGSEGV"),
+        ("kill -ABRT $$", "crash", "SIGABRT"),
+        (
+            'echo "x: a.c:3: f: Assertion \\`n > 0\' failed." >&2; kill -ABRT $$',
+            "assertion",
+            "n > 0",
+        ),
+        ("echo 'internal compiler error: no' >&2; exit 1", "internal error", "internal"),
+        ("echo 'not enough memory' >&2; exit 1", "memory", "not enough memory"),
+    ],
+)
+def test_how_a_command_ends_is_told_apart(script: str, kind: str, said: str) -> None:
+    [found] = command(f"sh -c {script!r}" if '"' not in script else f"sh -c {quoted(script)}")
+    assert found.kind == kind
+    assert said in found.error
+
+
+def quoted(text: str) -> str:
+    import shlex
+
+    return shlex.quote(text)
+
+
+def is_alive(number: int) -> bool:
+    """Whether a process runs, a little later if need be."""
+    for _ in range(100):
+        try:
+            state = Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()[0]
+        except (FileNotFoundError, ProcessLookupError):
+            return False
+        if state == "Z":
+            return False
+        time.sleep(0.05)
+    return True
+
+
+def test_a_command_that_hangs_is_ended_with_all_that_it_started(tmp_path: Path) -> None:
+    note = tmp_path / "pid"
+    began = time.monotonic()
+    [found] = command(f"sh -c 'sleep 50 & echo $! > {note}; wait'", limit=0.3)
+    assert found.kind == "hang"
+    assert time.monotonic() - began < 10
+    assert not is_alive(int(note.read_text()))
+
+
+def test_what_a_command_leaves_behind_is_not_waited_for() -> None:
+    began = time.monotonic()
+    [found] = command("sh -c 'sleep 50 & echo done'")
+    assert found == Outcome("ok", "done\n", "", 0)
+    assert time.monotonic() - began < 10
+
+
+def test_output_without_an_end_is_cut_off() -> None:
+    [found] = command("yes", output=1000)
+    assert (found.kind, len(found.output)) == ("flood", 1000)
+
+
+def test_a_command_that_closes_its_output_and_stays_is_ended() -> None:
+    [found] = command("sh -c 'exec >&- 2>&-; sleep 50'", limit=0.3)
+    assert found.kind == "hang"
+
+
+def test_memory_is_limited() -> None:
+    text = f"{sys.executable} -S -c 'x = bytearray(500_000_000)'"
+    [found] = command(text, megabytes=100)
+    assert found.kind in ("memory", "error"), found
+    assert "MemoryError" in found.error or found.kind == "memory"
+
+
+def test_bytes_that_are_no_text_are_shown() -> None:
+    [found] = command(r"printf '\377a'")
+    assert found.output == r"\xffa"
+
+
+def test_a_command_that_is_not_there_is_told() -> None:
+    with pytest.raises(TargetError, match="no-such-program: No such file"):
+        command("no-such-program {file}")
+    with pytest.raises(TargetError, match="cannot be split"):
+        command("sh -c 'x")
+    with pytest.raises(TargetError, match="empty"):
+        split(" ")
+
+
+def test_a_target_that_never_works_is_told_with_its_output() -> None:
+    with pytest.raises(TargetError, match=r"(?s)does not work.*status 3\nwhat is luau"):
+        try_target(Description("command", "sh -c 'echo what is luau >&2; exit 3'"))
+    with pytest.raises(TargetError, match="it wrote nothing"):
+        try_target(Description("command", "false"))
+    assert [found.kind for found in try_target(Description("command", "cat {file}"))] == ["ok"]
+
+
+def test_versions_are_those_of_the_targets() -> None:
+    found = versions_of([Description("command", "bash {file}"), Description("command", "false")])
+    assert "GNU bash" in found["bash"]
+    assert found["python"] == sys.version.split()[0]
+    assert "false" not in found or "false" in found["false"]
+
+
+# Reports
+
+ASAN = """\
+=================================================================
+==4==ERROR: AddressSanitizer: heap-use-after-free on address 0x602000000010 at pc 0x0000004f
+READ of size 4 at 0x602000000010 thread T0
+    #0 0x4f8c3a in __asan_memcpy (/bin/luau+0x4f8c3a)
+    #1 0x4f8c3b in Luau::Compiler::compile(Luau::AstStat*, std::vector<int>) /src/Compiler.cpp:31:5
+    #2 0x4f8d00 in lua_concat /src/lvm.cpp:3
+    #3 0x4f8d01 in main /src/main.cpp:9
+freed by thread T0 here:
+    #0 0x493 in free
+"""
+UBSAN = "/src/a.cpp:31:5: runtime error: signed integer overflow: 1 + 2147483647\n"
+
+
+def test_reports_of_sanitizers_give_the_error_and_the_functions() -> None:
+    found = reports.outcome_of(1, "", ASAN, 0)
+    assert (found.kind, found.error) == ("sanitizer", "heap-use-after-free")
+    assert found.frames == ("Luau::Compiler::compile", "lua_concat")
+    found = reports.outcome_of(0, "x", UBSAN, 0)
+    assert (found.kind, found.output) == ("sanitizer", "x")
+    assert found.error.startswith("signed integer overflow")
+
+
+@pytest.mark.parametrize(
+    ("errors", "kind"),
+    [
+        ("==4==ERROR: AddressSanitizer: hard rss limit exhausted (5Mb vs 4Mb)", "memory"),
+        ("terminate called after throwing an instance of 'std::bad_alloc'", "memory"),
+        ("terminate called after throwing an instance of 'int'", "internal error"),
+        ("thread 'main' panicked at src/a.rs:3", "internal error"),
+        ("lvm.cpp(12): ASSERTION FAILED: x", "assertion"),
+        ("Assertion failed: (x > 0), function f, file a.c, line 3.", "assertion"),
+    ],
+)
+def test_messages_of_run_time_libraries_are_known(errors: str, kind: str) -> None:
+    assert reports.outcome_of(-6, "", errors, 0).kind == kind
+
+
+def test_a_signal_without_a_name_has_its_number() -> None:
+    assert reports.outcome_of(-50, "", "", 0).error == "signal 50"
+
+
+# Persistent targets
+
+
+@pytest.fixture
+def service() -> Iterator[Target]:
+    target = open_target(Description("persistent", SERVICE, variants=("-O0", "-O2")))
+    yield target
+    target.close()
+
+
+def kinds(found: list[Outcome]) -> list[str]:
+    return [each.kind for each in found]
+
+
+def test_a_service_answers_for_each_variant(service: Target) -> None:
+    first, second = run(service, "print(3) x // y")
+    assert first == Outcome("ok", "3\n")
+    assert second == Outcome("ok", "3\nwrong\n")
+    assert run(service, "say-noise module", module="m")[0].output == "m\n"
+
+
+@pytest.mark.parametrize(
+    ("source", "kind", "said"),
+    [
+        ("segfault", "crash", "SIGSEGV"),
+        ("abort", "assertion", "x > 0"),
+        ("end-badly", "crash", "the service ended with status 5: what is this"),
+        ("say-nothing", "internal error", "an answer without a kind"),
+        ("print-much", "flood", ""),
+        ("much-memory", "memory", "not enough memory"),
+    ],
+)
+def test_a_service_that_breaks_is_started_again(
+    service: Target, source: str, kind: str, said: str
+) -> None:
+    found = run(service, source)
+    assert kinds(found) == [kind, kind]
+    assert said in found[0].error
+    assert run(service, "print(3)") == [Outcome("ok", "3\n")] * 2
+
+
+def test_a_service_that_does_not_answer_is_ended(service: Target) -> None:
+    run(service, "print(1)")
+    began = time.monotonic()
+    service.submit(Sources(None, "sleep-long"), 0.1)
+    assert service.collect()[0].kind == "hang"
+    assert time.monotonic() - began < 50
+
+
+def test_a_service_may_end_between_two_programs(service: Target) -> None:
+    assert kinds(run(service, "then-end")) == ["ok", "ok"]
+    assert kinds(run(service, "print(1)")) == ["ok", "ok"]
+
+
+def test_a_service_that_ends_at_once_is_a_crash_and_no_endless_loop() -> None:
+    target = open_target(Description("persistent", "true"))
+    assert kinds(run(target, "print(1)")) == ["crash"]
+    target.close()
+
+
+def test_programs_larger_than_a_pipe_are_run(service: Target) -> None:
+    source = "print(3)" + " " * 200_000
+    assert run(service, source) == [Outcome("ok", "3\n")] * 2
+
+
+def test_nothing_is_left_of_processes_in_a_hurry() -> None:
+    target = open_target(Description("persistent", SERVICE))
+    run(target, "print(1)")
+    kill_all()
+    assert kinds(run(target, "print(1)")) == ["crash"]
+    target.close()
+
+
+def test_what_is_missing_is_said_with_how_to_install_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(TargetError, match=r"npm install luau-web|apt install nodejs"):
+        open_target(Description("luau-web", folder=str(tmp_path)))
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(TargetError, match="apt install nodejs"):
+        open_target(Description("luau-web", folder=str(tmp_path)))
+    monkeypatch.setattr("scriptschema.fuzzing.targets.opening._version_of_package", lambda _: "")
+    with pytest.raises(TargetError, match=r"pip install 'scriptschema\[luau\]'"):
+        open_target(Description("pluau"))
