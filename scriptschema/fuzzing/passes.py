@@ -19,6 +19,7 @@ from scriptschema.fuzzing.index import Index
 from scriptschema.messages import (
     MESSAGES,
     Expr,
+    ExprCall,
     ExprConstantNil,
     ExprConstantNumber,
     ExprFunction,
@@ -190,6 +191,21 @@ def hoist(index: AnyIndex) -> Iterator[Edit]:
     for number, inner in _nearest(index, (Type,), (Type,)):
         node = index.nodes[inner]
         yield _gain(index, number, inner), putting(index, number, _as(node, node))
+
+
+def call_arguments(index: AnyIndex) -> Iterator[Edit]:
+    """A call's first argument called with the others: `f(x)` in the place of `pcall(f, x)`."""
+    for number in index.of(ExprCall):
+        call: Any = index.nodes[number]
+        if call.args and call.args[0].which in ExprPrefix.FIELDS:
+            gain = -len(Index(call.func))
+            yield gain, changing(index, number, _call_first)
+
+
+def _call_first(call: Any) -> None:
+    first = call.args.pop(0)
+    call.func = ExprPrefix(**{first.which: first.alternative})
+    call.self_ = False
 
 
 def _as(outer: Message, node: Message) -> Callable[[], Message]:
@@ -397,6 +413,7 @@ PHASES: Final[Sequence[Sequence[Pass]]] = (
         Pass("module", "put the module in the place of the program", keep_module),
         Pass("splice", "put a body in the place of its statement", splice_bodies),
         Pass("hoist", "put an operand in the place of its expression", hoist),
+        Pass("calls", "call a call's first argument instead", call_arguments),
         Pass("extract", "take an expression out into a local", extract),
         Pass("simplest", "replace by the simplest of the same kind", simplify),
     ),

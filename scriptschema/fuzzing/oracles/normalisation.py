@@ -37,7 +37,7 @@ def message(text: str) -> str:
     first = next((line for line in text.splitlines() if line.strip()), "")
     for pattern, instead in (
         (_POSITION, ""),
-        (_ADDRESS, "0x"),
+        (_ADDRESS, "…"),
         (_QUOTED, "'…'"),
         (_NUMBER, "N"),
     ):

@@ -1,0 +1,247 @@
+"""Oracles: what is a bug is seen, what is none is not, and one bug has one signature."""
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from scriptschema import wire
+from scriptschema.files import FileError
+from scriptschema.fuzzing.oracles import normalisation, round_trip
+from scriptschema.fuzzing.oracles.construct import construct_of, is_same_bug, text_of
+from scriptschema.fuzzing.oracles.differential import difference
+from scriptschema.fuzzing.oracles.judging import Judge, JudgeError, is_clear
+from scriptschema.fuzzing.oracles.known import KnownBugs
+from scriptschema.fuzzing.oracles.verdict import Signature, Verdict
+from scriptschema.fuzzing.targets.base import Sources
+from scriptschema.fuzzing.targets.description import TargetError
+from scriptschema.fuzzing.targets.outcome import Outcome, Run
+from scriptschema.generation.programs import program
+from scriptschema.luau.parse import parse
+from scriptschema.luau.render import render_module_set
+from scriptschema.messages import ModuleSet
+from scriptschema.wire import Scan
+
+ALL = ("broken", "hang", "memory", "difference", "round-trip", "types")
+
+
+def runs(*outcomes: Outcome) -> list[Run]:
+    return [Run(f"luau -O{number}", outcome) for number, outcome in enumerate(outcomes)]
+
+
+def ok(output: str) -> Outcome:
+    return Outcome("ok", output)
+
+
+def scan(source: str) -> Scan:
+    return wire.scan(ModuleSet, wire.encode(parse(source).tree))
+
+
+def judged(outcomes: Sequence[Outcome], source: str = "print(1)", **options: str) -> Verdict | None:
+    judge = Judge(ALL, [0] * len(outcomes), **options)  # type: ignore[arg-type]
+    return judge.judge(Sources(None, source), runs(*outcomes), scan(source))
+
+
+# Differences
+
+
+@pytest.mark.parametrize(
+    ("left", "right"),
+    [
+        ("table: 0x55d0a1", "table: 0x123"),
+        ("-nan", "nan"),
+        ("-nan(ind)", "nan"),
+        ("a\r\n", "a\n"),
+    ],
+)
+def test_what_is_left_out_makes_no_difference(left: str, right: str) -> None:
+    assert difference(runs(ok(left), ok(right)), [0, 0]) is None
+
+
+def test_positions_count_between_variants_and_not_between_targets() -> None:
+    two = runs(Outcome("error", "", "a.luau:3: bad"), Outcome("error", "", '[string "x"]:4: bad'))
+    assert difference(two, [0, 0]) is not None
+    assert difference(two, [0, 1]) is None
+
+
+def test_the_first_line_that_differs_is_reported() -> None:
+    verdict = difference(runs(ok("a\nb\nc"), ok("a\nb\nc"), ok("a\nX\nc")), [0, 0, 0])
+    assert verdict is not None
+    assert verdict.signature == Signature("difference", "-O0, -O1 / -O2")
+    found = verdict.difference
+    assert found is not None
+    assert (found.line, found.left, found.right) == (2, "b", "X")
+    assert (found.left_target, found.right_target) == ("luau -O0", "luau -O2")
+
+
+def test_an_output_that_ends_early_differs() -> None:
+    verdict = difference(runs(ok("a\nb\n"), ok("a\n")), [0, 0])
+    assert verdict is not None
+    assert verdict.difference is not None
+    assert verdict.difference.right is None
+
+
+def test_how_runs_end_is_compared() -> None:
+    verdict = difference(runs(ok("a"), Outcome("error", "a", "x:1: bad")), [0, 0])
+    assert verdict is not None
+    assert verdict.difference is None
+    assert "one ends with ok" in verdict.message
+
+
+@pytest.mark.parametrize(
+    "outcomes",
+    [
+        [ok("a")],
+        [ok("a"), Outcome("hang")],
+        [ok("stack overflow"), ok("")],
+        [ok("a"), Outcome("error", "", "a:1: stack overflow (200 C levels)")],
+    ],
+)
+def test_what_cannot_be_compared_is_not(outcomes: list[Outcome]) -> None:
+    assert difference(runs(*outcomes), [0] * len(outcomes)) is None
+
+
+def test_programs_that_differ_from_run_to_run_are_not_compared() -> None:
+    two = [ok("1"), ok("2")]
+    assert judged(two) is not None
+    assert judged(two, "print(os.clock())") is None
+
+
+# Ends that no program may have
+
+
+def test_a_crash_is_known_by_its_stack_or_by_its_message() -> None:
+    found = judged([ok(""), Outcome("crash", "", "SIGSEGV", -11, ("f", "g", "h", "i"))])
+    assert found is not None
+    assert found.signature == Signature("crash", "f < g < h")
+    found = judged([Outcome("assertion", "", "lvm.c:31: index 31 < 'n'")])
+    assert found is not None
+    assert found.signature == Signature("assertion", "index N < '…'")
+
+
+def test_a_hang_is_a_bug_unless_every_variant_hangs() -> None:
+    hang, memory = Outcome("hang"), Outcome("memory")
+    for outcomes in ([ok(""), hang], [hang]):
+        found = judged(outcomes)
+        assert found is not None
+        assert found.signature.kind == "hang"
+    assert judged([hang, hang]) is None
+    found = judged([ok(""), memory])
+    assert found is not None
+    assert found.signature == Signature("memory", "-O1")
+
+
+def test_only_the_oracles_that_were_asked_for_judge() -> None:
+    judge = Judge(("hang",), [0, 0])
+    for outcomes in ([ok("a"), ok("b")], [Outcome("crash"), ok("")], [ok(""), Outcome("memory")]):
+        assert judge.judge(Sources(None, ""), runs(*outcomes), scan("")) is None
+    assert judge.judge_text(Sources(None, "print(")) is None
+
+
+def test_clear_signatures_are_those_that_tell_bugs_apart() -> None:
+    assert is_clear(Signature("crash", "f < g"))
+    assert is_clear(Signature("assertion", "x"))
+    assert not is_clear(Signature("crash", "SIGSEGV"))
+    assert not is_clear(Signature("hang", "-O2"))
+    assert not is_clear(Signature("difference", "-O0 / -O2"))
+
+
+# Round trips
+
+
+def test_what_is_printed_is_read_again() -> None:
+    for seed in range(20):
+        assert round_trip.own(render_module_set(program(seed=seed))) is None
+
+
+def test_a_source_that_parse_refuses_or_changes_is_a_bug_of_ours() -> None:
+    refused = round_trip.own(Sources(None, "print("))
+    assert refused is not None
+    assert refused.signature.detail.startswith("parse: ")
+    changed = round_trip.own(Sources(None, "print( 1 )"))
+    assert changed is not None
+    assert changed.signature.detail == "parse: another tree"
+
+
+@pytest.mark.parametrize(
+    ("command", "detail"),
+    [
+        ("cat {file}", None),
+        ("cat", None),
+        ("sed s/1/2/", "printer: another tree"),
+        ("echo x y", "printer: "),
+        ("false", None),
+    ],
+)
+def test_a_printer_has_to_print_the_program(command: str, detail: str | None) -> None:
+    judge = Judge(ALL, [0], printer=command)
+    found = judge.judge_text(Sources(None, "print(1)\n"))
+    assert (found is None) == (detail is None)
+    assert found is None or found.signature.detail.startswith(detail or "")
+
+
+# Types, and functions of one's own
+
+
+def test_a_type_error_of_a_program_that_the_checker_accepts_is_a_bug() -> None:
+    failed = [Outcome("error", "", "x:1: attempt to call a nil value")]
+    found = judged(failed, checker="grep -q strict")
+    assert found is not None
+    assert found.signature == Signature("types", "attempt to call a nil value")
+    assert judged(failed, checker="false") is None
+    assert judged([Outcome("error", "", "x:1: oh")], checker="true {file}") is None
+    with pytest.raises(TargetError):
+        judged(failed, checker="no-such-program")
+
+
+def test_a_function_of_ones_own_judges(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "mine_to_judge.py").write_text(
+        "def judge(source, runs):\n"
+        "    if 'raise' in source: raise OSError('no')\n"
+        "    return 'slow by 31' if 'slow' in source else None\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    found = judged([ok("")], "slow()", function="mine_to_judge:judge")
+    assert found == Verdict(Signature("own", "slow by N"), "slow by 31")
+    assert judged([ok("")], function="mine_to_judge:judge") is None
+    with pytest.raises(JudgeError, match="OSError: no"):
+        judged([ok("")], "raise()", function="mine_to_judge:judge")
+    for name in ("mine_to_judge", "mine_to_judge:no", "no_such_module:judge", "sys:path"):
+        with pytest.raises(JudgeError):
+            Judge(ALL, [0], function=name)
+
+
+# Signatures
+
+
+def test_messages_lose_what_differs_from_program_to_program() -> None:
+    text = "\nsource:31: invalid argument #2 to 'rep' (1.5e3 at 0x55)\nstack"
+    assert normalisation.message(text) == "invalid argument #N to '…' (N at …)"
+    assert len(normalisation.message("x" * 5000)) == 201
+
+
+def test_what_reduced_programs_use_tells_bugs_apart() -> None:
+    floor = construct_of(parse("print(math.floor(1 / 2))").tree)
+    caught = construct_of(parse("pcall(math.floor)").tree)
+    power = construct_of(parse("local a = 2 ^ 3").tree)
+    assert text_of(floor) == "math.floor, ExprBinary.Op.Div"
+    assert text_of(power) == "ExprBinary.Op.Pow"
+    assert is_same_bug(floor, floor | {"pcall"})
+    assert not is_same_bug(floor, caught)
+    assert not is_same_bug(floor, power)
+    assert not is_same_bug(frozenset(), floor)
+    assert is_same_bug(frozenset(), frozenset())
+
+
+def test_known_bugs_are_patterns_in_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "known.txt"
+    path.write_text("# of last week\n\ncrash: lua_concat < *\ndifference: -O0 / -O2 (math.floor)\n")
+    known = KnownBugs(str(path))
+    assert known.match(Signature("crash", "lua_concat < f")) == "crash: lua_concat < *"
+    assert known.match(Signature("difference", "-O0 / -O2", "math.floor")) is not None
+    assert known.match(Signature("crash", "f")) is None
+    assert KnownBugs("").match(Signature("crash")) is None
+    with pytest.raises(FileError, match=r"none\.txt"):
+        KnownBugs(str(tmp_path / "none.txt"))
