@@ -1,7 +1,6 @@
-"""Makes docs/emacs.svg: Emacs in a terminal, with the line that `orgrest emacs` prints and no more.
+"""A program in a terminal, as somebody sees and uses it, and a drawing of what the terminal shows.
 
-`python docs/screenshot.py` plays a session against the demo's server, as somebody would type it,
-and draws what the terminal then shows. Needs Emacs with Org and company, and the package pyte.
+`pictures.py` has the sessions that the documentation's pictures show.
 """
 
 from __future__ import annotations
@@ -14,48 +13,22 @@ import select
 import struct
 import subprocess
 import sys
-import tempfile
 import termios
 import time
 from collections.abc import Iterator
-from html import escape
+from html import escape, unescape
 from itertools import groupby
 from pathlib import Path
 from typing import Any, Self
 
 import pyte
 
-from orgrest.commands import demo_server
-
-COLUMNS, ROWS = 84, 36
 CELL, LINE, SIZE, MARGIN, BAR = 8.43, 18, 14, 14, 34
 FOREGROUND, BACKGROUND, TITLE_BAR = "#ffffff", "#000000", "#2b2e36"
 NAMED = {
     "black": "#000000", "red": "#e06c75", "green": "#98c379", "brown": "#e5c07b",
     "blue": "#61afef", "magenta": "#c678dd", "cyan": "#56b6c2", "white": "#dcdfe4",
 }  # fmt: skip
-
-LOOK = """
-(setq native-comp-async-report-warnings-errors nil)
-(menu-bar-mode -1)
-(load-theme 'modus-vivendi t)
-(setq inhibit-startup-screen t ring-bell-function 'ignore make-backup-files nil
-      org-confirm-babel-evaluate nil org-startup-folded nil
-      company-idle-delay 0.1 company-minimum-prefix-length 3 company-tooltip-align-annotations t
-      company-tooltip-limit 6)
-(global-company-mode)
-(electric-indent-mode -1)
-(setq-default mode-line-format '(" %b  (%m)  %l:%c"))
-"""
-
-# Keys as Emacs binds them: M->, C-p, C-a C-o, M-TAB, C-c C-c
-END, UP, OPEN, COMPLETE, SEND = "\x1b>", "\x10", "\x01\x0f", "\x1b\t", "\x03\x03"
-
-DOCUMENT = """\
-#+TITLE: Notes on the tasks API
-#+PROPERTY: header-args:restclient :var host="http://127.0.0.1:{port}"
-
-"""
 
 
 _TAKE_TERMINAL = """
@@ -68,13 +41,16 @@ os.execvp(sys.argv[1], sys.argv[1:])
 class Terminal:
     """A program in a terminal of its own: what it shows, and a keyboard."""
 
-    def __init__(self, command: list[str], env: dict[str, str], cwd: Path) -> None:
-        """Start the program."""
-        self.screen = pyte.Screen(COLUMNS, ROWS)
+    def __init__(
+        self, command: list[str], env: dict[str, str], cwd: Path, size: tuple[int, int]
+    ) -> None:
+        """Start the program in a terminal of so many columns and rows."""
+        columns, rows = size
+        self.screen = pyte.Screen(columns, rows)
         self._stream = pyte.ByteStream(self.screen)
         self._fd, tty = pty.openpty()
-        fcntl.ioctl(tty, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
-        self._process = subprocess.Popen(  # noqa: S603 - no shell, our own command
+        fcntl.ioctl(tty, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+        self._process = subprocess.Popen(
             [sys.executable, "-c", _TAKE_TERMINAL, *command],
             stdin=tty, stdout=tty, stderr=tty, env=env, cwd=cwd, start_new_session=True,
         )  # fmt: skip
@@ -121,35 +97,6 @@ class Terminal:
                 pass
 
 
-def emacs(home: Path, init: str, file: str) -> Terminal:
-    """Start Emacs in a terminal, with this in its init file, on a file in `home`."""
-    folder = home / ".emacs.d"
-    folder.mkdir()
-    (folder / "init.el").write_text(init)
-    env = {name: os.environ[name] for name in ("PATH", "PYTHONPATH") if name in os.environ}
-    env |= {"HOME": str(home), "TERM": "xterm-256color", "COLORTERM": "truecolor"}
-    return Terminal(["emacs", "-nw", file], {**env, "LANG": "C.UTF-8"}, home)
-
-
-def init_line() -> str:
-    """Return what `orgrest emacs` prints."""
-    command = [sys.executable, "-m", "orgrest", "emacs"]
-    return subprocess.run(command, check=True, capture_output=True, text=True).stdout  # noqa: S603 - our own command
-
-
-def play(terminal: Terminal) -> None:
-    """Type a request, evaluate it, and begin another."""
-    terminal.wait_for("Notes on the tasks API")
-    terminal.type(f"{END}#+begin_src restclient :jq .[0]\rGE{COMPLETE}")
-    terminal.wait_for(r"\bGET\b")
-    terminal.type(f":host/tasks?done=true\r#+end_src{UP}{SEND}")
-    terminal.wait_for("Request duration")
-    terminal.type(f"{END}\r#+begin_src restclient\r#+end_src{OPEN}PO{COMPLETE}")
-    terminal.wait_for(r"\bPOST\b")
-    terminal.type(":host/tasks\rAccept: application/json\rConten")
-    terminal.wait_for("Content-Type +header")
-
-
 # ---------------------------------------------------------------------------------------- drawing
 
 
@@ -166,7 +113,7 @@ def _style(cell: Any) -> tuple[str, str, bool]:
 
 def _row(screen: Any, row: int) -> Iterator[str]:
     top = BAR + MARGIN + row * LINE
-    cells = ((column, screen.buffer[row][column]) for column in range(COLUMNS))
+    cells = ((column, screen.buffer[row][column]) for column in range(screen.columns))
     at = 0
     for (front, back, bold), run in groupby(cells, key=lambda pair: _style(pair[1])):
         text = "".join(cell.data for _, cell in run)
@@ -187,7 +134,8 @@ def _row(screen: Any, row: int) -> Iterator[str]:
 
 def svg(screen: Any, title: str) -> str:
     """Draw a terminal's screen."""
-    width, height = COLUMNS * CELL + 2 * MARGIN, BAR + 2 * MARGIN + ROWS * LINE
+    width = screen.columns * CELL + 2 * MARGIN
+    height = BAR + 2 * MARGIN + screen.lines * LINE
     buttons = "".join(
         f'<circle cx="{20 + 20 * number}" cy="{BAR / 2}" r="6" fill="{color}"/>'
         for number, color in enumerate(("#ff5f57", "#febc2e", "#28c840"))
@@ -204,21 +152,12 @@ def svg(screen: Any, title: str) -> str:
         buttons,
         f'<text {place} fill="#b6bdca" font-family="sans-serif">{escape(title)}</text>',
     ]
-    for row in range(ROWS):
+    for row in range(screen.lines):
         lines += _row(screen, row)
     return "\n".join([*lines, "</svg>", ""])
 
 
-def main() -> None:
-    """Play the session and write the picture."""
-    with tempfile.TemporaryDirectory() as folder, demo_server.serve() as port:
-        home = Path(folder)
-        (home / "notes.org").write_text(DOCUMENT.format(port=port))
-        with emacs(home, init_line() + LOOK, "notes.org") as terminal:
-            play(terminal)
-            drawn = svg(terminal.screen, "notes.org - Emacs").replace(f":{port}", ":8000")
-    Path(__file__).with_name("emacs.svg").write_text(drawn)
-
-
-if __name__ == "__main__":
-    main()
+def text_of(drawing: str) -> list[str]:
+    """Return the texts in a drawing, in order, without where and how they stand."""
+    found = re.findall(r"<text[^>]*>([^<]*)</text>", drawing)
+    return [word for text in found for word in unescape(text).split()]

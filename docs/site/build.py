@@ -1,0 +1,51 @@
+"""Builds the documentation site: `python docs/site/build.py`, and then open build/site/index.html.
+
+The pages in docs/ are copied to build/docs, the pages made from the code are put beside them, and
+Zensical makes the site of these, as mkdocs.yml tells it, of which build/ gets a copy that lists all
+modules. Ends with a status other than 0 where there is a warning, a link into nothing for example.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import moving
+import reference
+
+ROOT = Path(__file__).parents[2]
+_PATTERN = re.compile(r"^(?P<lead> *- )(?P<folder>\S+)/\*\.md\n", re.MULTILINE)
+
+
+def gather() -> None:
+    """Make build/docs: the pages, and what is made from the code."""
+    folder = ROOT / "build/docs"
+    shutil.rmtree(folder, ignore_errors=True)
+    shutil.copytree(ROOT / "docs", folder, ignore=shutil.ignore_patterns("site", "*.toml"))
+    for path, text in {**reference.pages(), **moving.pages()}.items():
+        page = folder / path
+        page.parent.mkdir(parents=True, exist_ok=True)
+        page.write_text(text, encoding="utf-8")
+    config = (ROOT / "docs/site/mkdocs.yml").read_text("utf-8")
+    (ROOT / "build/mkdocs.yml").write_text(_PATTERN.sub(_listed, config), encoding="utf-8")
+
+
+def _listed(found: re.Match[str]) -> str:
+    """A line of the navigation for each page that a pattern stands for."""
+    pages = sorted((ROOT / "build/docs" / found["folder"]).glob("*.md"))
+    return "".join(f"{found['lead']}{p.stem}: {found['folder']}/{p.name}\n" for p in pages)
+
+
+def main() -> None:
+    """Build the site."""
+    gather()
+    command = [sys.executable, "-m", "zensical", "build", "--strict", "--clean"]
+    command += ["--config-file", "build/mkdocs.yml"]
+    sys.exit(subprocess.run(command, cwd=ROOT, check=False).returncode)
+
+
+if __name__ == "__main__":
+    main()

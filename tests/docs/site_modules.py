@@ -1,0 +1,15 @@
+"""The scripts in docs/site, which are no package, as modules."""
+
+import sys
+from importlib import import_module
+from types import ModuleType
+
+from pages import ROOT
+
+
+def site_module(name: str) -> ModuleType:
+    """Import a script of docs/site by its name."""
+    folder = str(ROOT / "docs/site")
+    if folder not in sys.path:
+        sys.path.append(folder)
+    return import_module(name)

@@ -1,0 +1,131 @@
+"""The examples of the README and of all pages in docs/, run as they stand.
+
+Each is run as if pasted alone: a `python` block in a namespace of its own, where its tests are
+called, a `console` block in a copy of `examples/` of its own: each line after `$ ` is run by a
+shell, and what it prints must be what the block shows; a line `...` stands for any lines.
+
+A tutorial is one session: its blocks share a folder. There a block with a title is a file of that
+name, unless it is a `console` block: what stands in such a one runs in a second terminal until the
+end.
+"""
+
+import doctest
+import os
+import re
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pages import PAGES, ROOT, Block, blocks, is_tutorial
+
+BLOCKS = [block for page in PAGES for block in blocks(page)]
+ALONE = [b for b in BLOCKS if b.language in ("python", "console") and not is_tutorial(b.page)]
+# What differs from run to run, in what is shown and in what comes.
+VARYING = (
+    (re.compile(r"\b\d+(\.\d+)? ?(ms|s)\b"), "SECONDS"),
+    (re.compile(r"\w{3}, \d\d \w{3} \d{4} \d\d:\d\d:\d\d GMT"), "DATE"),
+    (re.compile(r"Python/3\.\d+\.\d+\S*"), "Python/VERSION"),
+)
+
+
+def environment() -> dict[str, str]:
+    """The environment of a shell after an install."""
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    return {**os.environ, "PATH": path, "COLUMNS": "100", "PYTHONUNBUFFERED": "1"}
+
+
+def same(expected: str, got: str) -> bool:
+    for pattern, name in VARYING:
+        expected, got = pattern.sub(name, expected), pattern.sub(name, got)
+    return doctest.OutputChecker().check_output(expected, got, doctest.ELLIPSIS)
+
+
+def session(text: str) -> Iterator[tuple[str, str]]:
+    """Yield each command of a console block, and what it should print."""
+    for part in re.split(r"^\$ ", text, flags=re.MULTILINE)[1:]:
+        lines = part.split("\n")
+        count = 1
+        while lines[count - 1].endswith("\\") and lines[count].startswith("> "):
+            count += 1
+        command = "\n".join([lines[0], *(line[2:] for line in lines[1:count])])
+        yield command, "\n".join(lines[count:])
+
+
+def run_console(block: Block, folder: Path) -> None:
+    for command, expected in session(block.text):
+        done = subprocess.run(
+            command,
+            shell=True,
+            cwd=folder,
+            env=environment(),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=False,
+            timeout=180,
+        )
+        assert same(expected, done.stdout), f"{block}: $ {command}\n{done.stdout}"
+
+
+@contextmanager
+def second_terminal(block: Block, folder: Path) -> Iterator[None]:
+    [(command, expected)] = session(block.text)
+    with subprocess.Popen(
+        shlex.split(command),
+        cwd=folder,
+        env=environment(),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    ) as process:
+        try:
+            assert process.stdout is not None
+            shown = "".join(process.stdout.readline() for _ in expected.splitlines())
+            assert same(expected, shown), f"{block}: $ {command}\n{shown}"
+            yield
+        finally:
+            process.send_signal(signal.SIGINT)
+
+
+def test_there_are_examples_to_run() -> None:
+    assert {block.language for block in ALONE} == {"python", "console"}
+    assert any(is_tutorial(page) for page in PAGES)
+
+
+@pytest.mark.parametrize("block", ALONE, ids=str)
+def test_an_example_does_what_the_page_shows(
+    block: Block, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(ROOT / "examples", tmp_path / "examples")
+    monkeypatch.chdir(tmp_path)
+    if block.language == "console":
+        run_console(block, tmp_path)
+        return
+    namespace: dict[str, Any] = {"__name__": "example"}
+    exec(compile(block.text, str(block), "exec"), namespace)
+    for name in [name for name in namespace if name.startswith("test_")]:
+        namespace[name]()
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if is_tutorial(page)], ids=str)
+def test_a_tutorial_can_be_followed_from_top_to_bottom(page: Path, tmp_path: Path) -> None:
+    shutil.copytree(ROOT / "examples", tmp_path / "examples")
+    with ExitStack() as terminals:
+        for block in blocks(page):
+            if block.language != "console":
+                if block.title:
+                    (tmp_path / block.title).parent.mkdir(parents=True, exist_ok=True)
+                    (tmp_path / block.title).write_text(block.text)
+            elif block.title:
+                terminals.enter_context(second_terminal(block, tmp_path))
+            else:
+                run_console(block, tmp_path)

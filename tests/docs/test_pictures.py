@@ -1,0 +1,30 @@
+"""The pictures show what the programs show today: played again, a session has the same text."""
+
+import re
+import shutil
+
+import pytest
+from pages import PAGES, ROOT
+from site_modules import site_module
+
+pytest.importorskip("pyte")
+pictures, terminal = site_module("pictures"), site_module("terminal")
+
+VARYING = re.compile(r"\d+\.\d+s\b|\w{3}, \d\d \w{3} \d{4} \d\d:\d\d:\d\d GMT")
+
+
+@pytest.mark.parametrize("name", sorted(pictures.PICTURES))
+def test_a_picture_has_the_text_that_the_program_shows(name: str) -> None:
+    if name == "emacs.svg" and shutil.which("emacs") is None:
+        pytest.skip("Emacs is not there")
+
+    def shown(drawing: str) -> list[str]:
+        return VARYING.sub("...", " ".join(terminal.text_of(drawing))).split()
+
+    assert shown(pictures.draw(name)) == shown((ROOT / "docs" / name).read_text("utf-8"))
+
+
+def test_every_picture_of_a_page_is_made_by_a_script() -> None:
+    image = re.compile(r"!\[[^]]*\]\(\S*?([\w-]+\.\w+)\)")
+    shown = {name for page in PAGES for name in image.findall(page.read_text("utf-8"))}
+    assert shown == set(pictures.PICTURES)

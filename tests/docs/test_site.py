@@ -1,0 +1,179 @@
+"""The documentation site: it builds without warnings, its links lead somewhere, and it is whole."""
+
+import os
+import re
+import subprocess
+import sys
+from functools import cache
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import click
+import pytest
+from pages import PAGES, ROOT, blocks
+from site_modules import site_module
+
+from orgrest.commands.main import program
+from scriptschema.commands.main import main
+
+reference = site_module("reference")
+SITE = ROOT / "build/site"
+# What a browser loads by itself.
+LOADED = {"script": "src", "img": "src", "iframe": "src", "link": "href", "source": "src"}
+
+
+class Page(HTMLParser):
+    """A built page: what it links to, what it loads, and the places that can be linked to."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self.links: list[str] = []
+        self.loads: list[str] = []
+        self.places: set[str] = set()
+        self.text = path.read_text("utf-8")
+        self.feed(self.text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = {name: value or "" for name, value in attrs}
+        self.places |= {given[name] for name in ("id", "name") if name in given}
+        if tag == "a" and "href" in given:
+            self.links.append(given["href"])
+        if LOADED.get(tag) in given and given.get("rel") not in ("canonical", "prev", "next"):
+            self.loads.append(given[LOADED[tag]])
+
+
+@pytest.fixture(scope="module")
+def built() -> dict[Path, Page]:
+    """Build the site into build/site, where one can look at it; give its pages."""
+    done = subprocess.run(
+        [sys.executable, ROOT / "docs/site/build.py"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        env={**os.environ, "PYTHONSAFEPATH": ""},
+        check=False,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stdout
+    assert "warning" not in done.stdout.lower(), done.stdout
+    return {path: Page(path) for path in SITE.rglob("*.html")}
+
+
+def test_no_link_of_the_site_leads_nowhere(built: dict[Path, Page]) -> None:
+    broken = []
+    for path, page in built.items():
+        if path.name == "404.html":  # whose links are those of the server's root
+            continue
+        for link in page.links:
+            parts = urlsplit(link)
+            if parts.scheme or parts.netloc:
+                continue
+            target = (path.parent / unquote(parts.path)).resolve() if parts.path else path
+            if not target.exists():
+                broken.append(f"{path.relative_to(SITE)}: {link}")
+            elif target in built and parts.fragment:
+                places = built[target].places
+                broken += [] if unquote(parts.fragment) in places else [f"{path.name}: {link}"]
+    assert broken == []
+
+
+def test_the_site_takes_nothing_from_other_hosts(built: dict[Path, Page]) -> None:
+    loaded = {load for page in built.values() for load in page.loads}
+    assert [load for load in loaded if urlsplit(load).netloc] == []
+    for style in SITE.rglob("*.css"):
+        assert re.findall(r"(?:url\(|@import )[\"']?(?:https?:)?//[^)]*", style.read_text()) == []
+
+
+def test_every_page_can_be_reached_from_the_navigation(built: dict[Path, Page]) -> None:
+    index = SITE / "index.html"
+    linked = {(SITE / unquote(urlsplit(link).path)).resolve() for link in built[index].links}
+    missing = [path.relative_to(SITE) for path in built if path.name != "404.html"]
+    assert [path for path in missing if (SITE / path).resolve() not in linked] == []
+
+
+def test_no_command_or_option_is_missing_from_the_reference(built: dict[Path, Page]) -> None:
+    for package, top in (("scriptschema", main), ("orgrest", program)):
+        text = (SITE / package / "reference/commands.html").read_text("utf-8")
+        for command in commands(top):
+            for parameter in command.params:
+                for option in parameter.opts:
+                    if option.startswith("-"):
+                        assert option in text, f"{command.name} {option}"
+
+
+def test_every_public_name_is_in_the_reference(built: dict[Path, Page]) -> None:
+    places = {place for page in built.values() for place in page.places}
+    for name in (
+        *("scriptschema.wire.encode", "scriptschema.messages.ExprBinary.Op"),
+        *("scriptschema.strategies.programs", "scriptschema.fuzzing.reduce.reduce"),
+        *("scriptschema.luau.repair.RULES", "scriptschema.generation.programs.program"),
+        *("orgrest.model.OrgrestError", "orgrest.evaluation.evaluate.Evaluation.run"),
+    ):
+        assert name in places, name
+    for package in ("scriptschema", "orgrest"):
+        modules = {path.stem for path in (SITE / package / "reference/api").glob("*.html")}
+        there = {path.stem for path in (ROOT / package).glob("[!_]*") if path.suffix in ("", ".py")}
+        assert modules == there - reference.SKIPPED
+
+
+def commands(command: click.Command) -> list[click.Command]:
+    """A command, and all below it."""
+    if not isinstance(command, click.Group):
+        return [command]
+    context = click.Context(command)
+    inner = [command.get_command(context, name) for name in command.list_commands(context)]
+    return [command, *(one for part in inner if part for one in commands(part))]
+
+
+# ------------------------------------------------------------------- what stands in the pages
+
+
+@cache
+def options(program_name: str) -> dict[str, set[str]]:
+    """The options of each command of a program, by the words that call it."""
+    top: click.Command = {"scriptschema": main, "orgrest": program}[program_name]
+    found: dict[str, set[str]] = {}
+
+    def visit(command: click.Command, words: str) -> None:
+        found[words] = {o for p in command.params for o in (*p.opts, *p.secondary_opts)}
+        found[words] |= {"-h", "--help"}
+        if isinstance(command, click.Group):
+            context = click.Context(command)
+            for name in command.list_commands(context):
+                if inner := command.get_command(context, name):
+                    visit(inner, f"{words} {name}")
+
+    visit(top, program_name)
+    return found
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_the_commands_of_a_page_have_the_options_it_names(page: Path) -> None:
+    text = page.read_text("utf-8")
+    shell = [block.text for block in blocks(page) if block.language in ("sh", "console", "bash")]
+    inline = re.findall(r"`((?:scriptschema|orgrest) [^`]*)`", text)
+    for part in (*shell, *inline):
+        for call in re.split(r"&&|[;|\n]", re.sub(r"\\\n", " ", part)):
+            if found := re.search(r"(?:^|[\s(/])(?P<name>scriptschema|orgrest)(?P<rest> .*)", call):
+                path, words = found["name"], found["rest"].split(" --test ")[0].split()
+                known = options(path)
+                while words and f"{path} {words[0]}" in known:
+                    path = f"{path} {words.pop(0)}"
+                named = [word.split("=")[0] for word in words if re.match(r"--?[a-z]", word)]
+                assert set(named) <= known[path], call
+
+
+def test_the_readme_is_no_longer_than_it_may_be() -> None:
+    assert len((ROOT / "README.md").read_text("utf-8").splitlines()) <= 150
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_the_links_of_a_page_lead_to_files(page: Path) -> None:
+    generated = {ROOT / "docs" / path for path in reference.pages()}
+    generated |= {ROOT / "docs" / path for path in site_module("moving").pages()}
+    text = re.sub(r"^```.*?^```", "", page.read_text("utf-8"), flags=re.DOTALL | re.MULTILINE)
+    for target in re.findall(r"\]\(([^)#\s]+)", text):
+        if not urlsplit(target).scheme:
+            path = Path(os.path.normpath(page.parent / target))
+            assert path.exists() or path in generated, target
