@@ -30,13 +30,15 @@ def gather() -> None:
         page.parent.mkdir(parents=True, exist_ok=True)
         page.write_text(text, encoding="utf-8")
     config = (ROOT / "docs/site/mkdocs.yml").read_text("utf-8")
-    (ROOT / "build/mkdocs.yml").write_text(_PATTERN.sub(_listed, config), encoding="utf-8")
+    listed = _PATTERN.sub(lambda found: _pages(found, config), config)
+    (ROOT / "build/mkdocs.yml").write_text(listed, encoding="utf-8")
 
 
-def _listed(found: re.Match[str]) -> str:
-    """A line of the navigation for each page that a pattern stands for."""
-    pages = sorted((ROOT / "build/docs" / found["folder"]).glob("*.md"))
-    return "".join(f"{found['lead']}{p.stem}: {found['folder']}/{p.name}\n" for p in pages)
+def _pages(found: re.Match[str], config: str) -> str:
+    """Return a line of the navigation for each page that a pattern stands for."""
+    folder = ROOT / "build/docs"
+    pages = (p.relative_to(folder) for p in sorted((folder / found["folder"]).glob("*.md")))
+    return "".join(f"{found['lead']}{page}\n" for page in pages if f" {page}\n" not in config)
 
 
 def main() -> None:

@@ -240,7 +240,7 @@ def _modules(package: str) -> Iterator[tuple[str, str]]:
         if found.name in SKIPPED or found.name.startswith("_"):
             continue
         name = f"{package}.{found.name}"
-        text = f"# `{name}`\n\n"
+        text = f"# {found.name}\n\n"
         for module in public_modules(name):
             text += f"::: {module}\n    options:\n      heading_level: 2\n\n"
         yield f"{package}/reference/api/{found.name}.md", text
