@@ -75,7 +75,7 @@ def expected_status(arguments: Arguments, file: str | None, line: int) -> Assert
 
     Raises EvaluationError where it says something else than statuses and `same`.
     """
-    words = re.split(r"[\s,]+", arguments.get("expect").strip("'()"))
+    words = re.split(r"[\s,]+", arguments.get("expect"))
     wanted = [word for word in words if word and word.lower() != SAME]
     for word in wanted:
         if not _EXPECTED.fullmatch(word):

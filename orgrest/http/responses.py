@@ -114,22 +114,15 @@ def all_found(text: str, path: str) -> list[Any]:
 
     Raises OrgrestError where the path is none, or the body is not what it is for.
     """
-    import jsonpath
-
     if path.startswith("/"):
         return list(all_in_xml(text, path))
     try:
         body: Any = json.loads(text)
     except (ValueError, RecursionError):
         raise OrgrestError(f"the body is no JSON, in which {path} could be looked for") from None
-    path = _rooted(path)
-    try:
-        return list(jsonpath.findall(path, body))
-    except jsonpath.JSONPathError as error:
-        reason = str(error).partition("\n")[0]
-        raise OrgrestError(f"{path} is no JSONPath: {reason}") from None
-    except RecursionError:
-        raise OrgrestError(f"{path} leads too deep") from None
+    from orgrest.http import jsonpaths  # loads the package, which takes its time
+
+    return jsonpaths.find(_rooted(path), body)
 
 
 def json_of(text: str) -> Any:

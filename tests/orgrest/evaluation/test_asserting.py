@@ -6,6 +6,7 @@ import datetime
 import hashlib
 import json
 import ssl
+import sys
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ from servers import RawServer, by_path, response
 
 from orgrest.evaluation.evaluate import Evaluation
 from orgrest.evaluation.outcomes import Options, Outcome
+from orgrest.http import scripts
 from orgrest.http.transport import Client
 from orgrest.http.variables import Scope
 
@@ -188,6 +190,20 @@ def test_a_pattern_that_blows_up_elsewhere_takes_no_time(server: RawServer, tmp_
     assert verdict.reason.startswith("body is one")
 
 
+@pytest.mark.parametrize(
+    ("module", "line"), [("re2", "body matches x"), ("jsonschema", "body schema s.json")]
+)
+def test_what_is_not_installed_is_named_with_the_extra_that_brings_it(
+    server: RawServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, module: str, line: str
+) -> None:
+    (tmp_path / "s.json").write_text("{}")
+    monkeypatch.setitem(sys.modules, module, None)
+    monkeypatch.setattr(scripts, "find_spec", lambda _: None)
+    (verdict,) = judged(server, tmp_path, "/user", line)
+    assert not verdict.held
+    assert "pip install 'scriptschema[assertions]'" in verdict.reason
+
+
 # --------------------------------------------------------------------------------------- schemas
 
 
@@ -212,18 +228,30 @@ def test_a_body_is_valid_by_a_schema_in_files_beside_the_document(
     (folder / "far.json").write_text('{"$ref": "https://example.org/schema.json"}')
     (folder / "round.json").write_text('{"$ref": "round.json"}')
     (folder / "evil.json").write_text(json.dumps({"properties": {"id": {"pattern": "^("}}}))
-    names = ("user", "other", "bad", "far", "round", "evil")
+    (folder / "text.json").write_text("no JSON")
+    names = ("user", "other", "bad", "far", "round", "evil", "text")
     tests = judged(
         server, tmp_path, "/user", *(f"body schema schemas/{name}.json" for name in names)
     )
-    assert [test.held for test in tests] == [True, False, False, False, False, False]
+    assert [test.held for test in tests] == [True, False, False, False, False, False, False]
     assert "$.n: 3 is greater than the maximum of 2" in tests[1].reason
     assert "$.at: " in tests[1].reason
     assert "no JSON Schema" in tests[2].reason
     assert "refers to https://example.org/schema.json, which is not there" in tests[3].reason
     assert "never comes to an end" in tests[4].reason
+    assert "schemas/text.json is no JSON" in tests[6].reason
     (negated,) = judged(server, tmp_path, "/user", "body not schema schemas/other.json")
     assert negated.held
+
+
+def test_a_schema_whose_patterns_blow_up_is_given_up(
+    server: RawServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(scripts, "VALIDATION_TIMEOUT", 1.0)
+    (tmp_path / "evil.json").write_text('{"properties": {"id": {"pattern": "^([0-9a-f-]+)+!$"}}}')
+    first, second = judged(server, tmp_path, "/user", "body schema evil.json", "status == 200")
+    assert first.reason == "the validation did not come to an end within 1 s"
+    assert second.held
 
 
 # ----------------------------------------------------------------------------------- differences

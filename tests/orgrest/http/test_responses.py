@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from orgrest.http.responses import Reference, read, read_short, text_of, value
+from orgrest.http.responses import Reference, all_found, read, read_short, text_of, value
 from orgrest.model import OrgrestError, Request, Response
 
 REQUEST = Request("POST", "http://a/", (("Content-Type", "application/json"),), b'{"user": "me"}')
@@ -118,3 +118,31 @@ def test_a_body_is_read_in_its_charset() -> None:
     assert text_of("é".encode(), ()) == "é"
     assert text_of(b"a", (("Content-Type", "text/plain; charset=nosuch"),)) == "a"
     assert text_of(b"a", (("Content-Type", "text/plain; charset=rot13"),)) == "a"
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("$[?search(@.a, 'b+')].n", [1, 2]),
+        ("$[?match(@.a, 'a.*')].n", [1]),
+        ("$[?match(@.a, 'b')].n", []),
+        ("$[?match(@.n, 'b')].n", []),
+        ("$[?@.a =~ /AB+/i].n", [1]),
+        ("$[?@.a =~ /xb/].n", [2]),
+        ("$[?@.n > 1].n", [2, 3]),
+    ],
+)
+def test_patterns_in_a_path_find_what_they_are_for(path: str, expected: list[int]) -> None:
+    text = '[{"a": "abb", "n": 1}, {"a": "xb", "n": 2}, {"a": "\\ny", "n": 3}]'
+    assert all_found(text, path) == expected
+
+
+@pytest.mark.parametrize("form", ["search(@.a, '(a+)+$')", "match(@.a, '(a+)+')", "@.a =~ /(a+)+/"])
+def test_a_pattern_in_a_path_never_blows_up(form: str) -> None:
+    assert all_found('[{"a": "' + "a" * 5_000 + '!"}]', f"$[?{form}]") == []
+
+
+@pytest.mark.parametrize("path", ["$[?search(@.a, '(')]", "$[?@.a =~ /(/]"])
+def test_a_pattern_in_a_path_that_is_none_is_told(path: str) -> None:
+    with pytest.raises(OrgrestError, match=r"RE2 cannot read|is no JSONPath"):
+        all_found('[{"a": "a"}]', path)

@@ -1,0 +1,65 @@
+"""JSONPaths out of documents: RFC 9535, with regular expressions that cannot blow up."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Final
+
+import jsonpath
+from jsonpath.function_extensions import ExpressionType, FilterFunction
+
+from orgrest.http import patterns
+from orgrest.model import OrgrestError
+
+_FLAGS: Final = {re.IGNORECASE: "i", re.MULTILINE: "m", re.DOTALL: "s"}
+
+
+class _Search(FilterFunction):
+    """The functions `search` and `match` of a filter, by RE2."""
+
+    arg_types: Final = [ExpressionType.VALUE, ExpressionType.VALUE]
+    return_type: Final = ExpressionType.LOGICAL
+
+    def __init__(self, form: str) -> None:
+        self._form = form
+
+    def __call__(self, value: object, pattern: object) -> bool:
+        if not isinstance(value, str) or not isinstance(pattern, str):
+            return False
+        return patterns.matches(self._form.format(pattern), value)
+
+
+class _Environment(jsonpath.JSONPathEnvironment):
+    """The package's own dialect, with these functions."""
+
+    def setup_function_extensions(self) -> None:
+        super().setup_function_extensions()
+        self.function_extensions["search"] = _Search("{}")
+        self.function_extensions["match"] = _Search(r"\A(?:{})\z")
+
+    def compare(self, left: object, operator: str, right: object) -> bool:
+        if operator == "=~" and isinstance(right, re.Pattern) and isinstance(left, str):
+            flags = "".join(name for flag, name in _FLAGS.items() if right.flags & flag)
+            form = rf"\A(?{flags}:{{}})\z" if flags else r"\A(?:{})\z"
+            return patterns.matches(form.format(right.pattern), left)
+        return super().compare(left, operator, right)
+
+
+_ENVIRONMENT: Final = _Environment()
+
+
+def find(path: str, value: Any) -> list[Any]:
+    """Return all that stands at a path of a value, in order.
+
+    Raises OrgrestError where the path is none, leads too deep, or has a pattern that RE2 does not
+    know.
+    """
+    try:
+        return list(_ENVIRONMENT.findall(path, value))
+    except jsonpath.JSONPathError as error:
+        reason = str(error).partition("\n")[0]
+        raise OrgrestError(f"{path} is no JSONPath: {reason}") from None
+    except RecursionError:
+        raise OrgrestError(f"{path} leads too deep") from None
+    except re.error as error:
+        raise OrgrestError(f"{path} is no JSONPath: {error}") from None
