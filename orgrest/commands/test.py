@@ -286,7 +286,8 @@ def _interruptible(control: Control) -> Iterator[None]:
     def end(*_: object) -> None:
         if control.interrupted:
             raise KeyboardInterrupt
-        complain("interrupted: the teardown is sent, then the reports are written")
+        # Not by click: what is interrupted may be writing to the same stream.
+        os.write(2, b"orgrest: interrupted: the teardown is sent, then reports are written\n")
         control.interrupt()
 
     kinds = (signal.SIGINT, signal.SIGTERM)

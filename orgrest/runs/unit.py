@@ -182,23 +182,22 @@ def _send_all(
     requests = opened.items("request")
     if not (requests or whole):
         return  # what is left of it has nothing to set up
-    ready = True
+    ready, begun = True, False
     try:
-        for item in opened.items("setup"):
+        for item in (*opened.items("setup"), *requests):
             if not ready or control.over:
                 keep(opened.skip(item, control.why or "the setup failed"))
-            else:
-                ready = False not in [kept(found) for found in opened.send(item)]
-        for item in requests:
-            if not ready or control.over:
-                keep(opened.skip(item, control.why or "the setup failed"))
-            else:
-                for found in opened.send(item):
-                    kept(found)
+                continue
+            begun = True
+            held = [kept(found) for found in opened.send(item)]
+            ready = item.part != "setup" or all(held)
     finally:
         if control.over:
             opened.patience.deadline = time.monotonic() + TEARDOWN
             opened.patience.sleep = Patience().sleep
         for item in opened.items("teardown"):
+            if not begun:
+                keep(opened.skip(item, control.why or "nothing was sent"))
+                continue
             for found in opened.send(item):
                 kept(found)

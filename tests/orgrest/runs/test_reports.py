@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import re
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -141,6 +142,36 @@ class TestData:
         assert (kept["resolve"], kept["connect"]) == (None, None)
         assert sum(filter(None, timing.values())) <= first["exchanges"][0]["duration"] + 0.001
 
+    def test_what_cannot_be_sent_is_there_as_it_is_written(self, run) -> None:
+        [request] = run("a.http", a_http="GET http://[::1/\nX-Id: 7\n").requests
+        assert request["outcome"] == "error"
+        assert request["exchanges"][0]["request"]["headers"] == [["X-Id", "7"]]
+
+    def test_a_secret_at_the_cut_of_a_long_body_is_hidden_too(
+        self, run, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("TOKEN", "s3cr3t-t0ken")
+        body = b"x" * (64 * 1024 - 6) + b"s3cr3t-t0ken"
+        with RawServer(response(body, "Content-Type: text/plain")) as long:
+            text = f"GET {long.url}\nX-Token: {{{{$processEnv TOKEN}}}}\n"
+            [request] = run("a.http", a_http=text).requests
+        found = request["exchanges"][0]["response"]["body"]["text"]
+        assert found.endswith("x***")
+
+    def test_json_that_is_none_is_shown_as_it_came(self, reported, folder: Path) -> None:
+        with RawServer(response(b"{nothing", "Content-Type: application/json")) as wrong:
+            reported(f"GET {wrong.url}")
+        assert "{nothing" in (folder / "r.html").read_text()
+
+    def test_without_jinja_a_page_is_refused_before_anything_is_sent(
+        self, run, server, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setitem(sys.modules, "jinja2", None)
+        done = run("--html", "r.html", "a.http", a_http="GET HOST/json")
+        assert done.status == 2
+        assert "scriptschema[report]" in done.err
+        assert server.requests == []
+
     def test_a_long_body_is_cut_and_a_binary_one_is_base64(self, run) -> None:
         body = "é" * 50_000
         with RawServer(response(body.encode(), "Content-Type: text/plain")) as long:
@@ -240,6 +271,11 @@ class TestHar:
         ]
         assert entries[1]["request"]["postData"]["text"] == "a text"
         assert entries[3]["response"]["content"]["encoding"] == "base64"
+
+    def test_a_url_that_is_none_breaks_nothing(self, run, folder: Path) -> None:
+        run("a.http", "--har", "r.har", a_http="GET http://[::1/?a\n\n###\nGET HOST/json\n")
+        found = json.loads((folder / "r.har").read_text())
+        _check(found["log"], "log", "log")
 
     def test_times_add_up(self, reported) -> None:
         for entry in json.loads((reported() / "r.har").read_text())["log"]["entries"]:

@@ -121,13 +121,13 @@ class TestEventually:
 
     def test_what_never_comes_true_fails_when_its_time_is_over(self, run) -> None:
         with in_turn(OK) as server:
-            text = f'GET {server.url}\n?? eventually 300ms body.state == "open"\n'
+            text = f'GET {server.url}\n?? eventually 1500ms body.state == "open"\n'
             [request] = run("a.http", a_http=text).requests
         assert request["outcome"] == "failed"
         assert request["exchanges"][0]["attempts"] > 1
 
     def test_what_is_never_answered_is_an_error_when_its_time_is_over(self, run) -> None:
-        text = "GET http://127.0.0.1:1/\n?? eventually 300ms status == 200\n"
+        text = "GET http://127.0.0.1:1/\n?? eventually 1500ms status == 200\n"
         [request] = run("a.http", a_http=text).requests
         assert request["outcome"] == "error"
         assert request["exchanges"][0]["attempts"] > 1
