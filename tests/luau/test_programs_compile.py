@@ -66,7 +66,7 @@ def test_every_tree_becomes_a_program_that_compiles(
     luau: RealLuau, kind: object, long_mode: bool
 ) -> None:
     assert callable(kind)
-    seeds = range(10_000 if long_mode else 150)
+    seeds = range(10_000 if long_mode else 100)
     of: list[int] = []
 
     def all_sources() -> Iterator[str]:
@@ -133,7 +133,7 @@ def test_a_module_that_nothing_stops_returns_one_value(luau: RealLuau, long_mode
     them executed.
     """
     counts = Counter()
-    for seed in range(2000 if long_mode else 200):
+    for seed in range(2000 if long_mode else 100):
         tree = generate(ModuleSet, seed=seed, size=200)
         if tree.module is None:
             continue

@@ -285,7 +285,7 @@ def test_damaged_says_what_was_done_and_every_fault_occurs() -> None:
     seen: set[str] = set()
     outcomes: set[bool] = set()
 
-    @settings(max_examples=800, deadline=None, database=None, derandomize=True)
+    @settings(max_examples=400, deadline=None, database=None, derandomize=True)
     @given(strategies.damaged(ModuleSet))
     def collect(damaged: strategies.Damaged) -> None:
         assert 1 <= len(damaged.faults) <= 4

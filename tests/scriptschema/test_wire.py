@@ -278,7 +278,7 @@ def test_the_depth_limit_is_that_of_protobufs_runtimes() -> None:
     assert wire.decode(Expr, data, max_depth=102) == nested(51)
 
 
-@pytest.mark.parametrize("groups", [400, 50_000])
+@pytest.mark.parametrize("groups", [400, 20_000])
 def test_any_depth_works_where_it_is_asked_for(groups: int) -> None:
     data = wire.encode(nested(groups), max_depth=2 * groups)
     assert wire.decode(Expr, data, max_depth=2 * groups) == nested(groups)
