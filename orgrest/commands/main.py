@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from orgrest.commands.completion import FIRST_WORD
-from orgrest.commands.console import complain
 from orgrest.commands.evaluate import evaluate
 
 if TYPE_CHECKING:
@@ -111,12 +110,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
         finally:
             if not sys.stdout.closed:  # the language server closes it
                 sys.stdout.flush()
-    except ModuleNotFoundError as error:
-        name = (error.name or "").partition(".")[0]
-        if not name or name == "orgrest" or name in sys.stdlib_module_names:
-            raise
-        complain(f"{name} is not installed: pip install 'scriptschema[orgrest]' brings it")
-        sys.exit(2)
     except OSError as error:  # nobody reads, or the disk is full
         if not isinstance(error, BrokenPipeError):
             where = "cannot write" if error.filename is None else error.filename
