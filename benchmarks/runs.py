@@ -81,8 +81,10 @@ def _ours(folder: Path, name: str) -> list[list[bool]]:
 
 def _theirs(folder: Path, name: str) -> list[list[bool]]:
     command = ["httpyac", "send", "--all", "--json", name]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-    found = json.loads(done.stdout)["requests"]
+    # Into a file: it leaves before a pipe has taken all of it.
+    with (folder / "theirs.json").open("w") as out:
+        subprocess.run(command, cwd=folder, stdout=out, check=False)
+    found = json.loads((folder / "theirs.json").read_text())["requests"]
     return [[test["status"] == "SUCCESS" for test in one["testResults"]] for one in found]
 
 
