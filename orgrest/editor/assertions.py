@@ -89,7 +89,7 @@ class LastOutcomes:
             if key is not None and exchange.response is not None:
                 verdicts = tuple(_masked(one, safe) for one in exchange.tests)
                 status = f"{exchange.response.status} in {exchange.response.duration:.3f} s"
-                self._known[key] = _Last(f"{status}{_counted(verdicts)}", verdicts)
+                self._known[key] = _Last(f"{status}{counted(verdicts)}", verdicts)
         if outcome.reason is not None:
             for key in sent.starts.get(outcome.line, ()):
                 self._known[key] = _Last(f"failed: {safe(outcome.reason.reason)}")
@@ -97,6 +97,8 @@ class LastOutcomes:
     def diagnostics(self, analysis: Analysis) -> list[Diagnostic]:
         """Return where an assertion did not hold: at its line, else at its request's."""
         found: list[Diagnostic] = []
+        if all(verdict.held for last in self._known.values() for verdict in last.verdicts):
+            return found  # most of the time, while typing
         for key, part, request in _requests(analysis):
             for verdict in self._known.get(key, _Last("")).verdicts:
                 span = None if verdict.held else _place(part, request, verdict)
@@ -109,7 +111,7 @@ class LastOutcomes:
     def summaries(self, analysis: Analysis) -> dict[int, str]:
         """Return what came of the requests of each lens, by where that stands in the file."""
         found: dict[int, str] = {}
-        for key, part, request in _requests(analysis):
+        for key, part, request in _requests(analysis) if self._known else ():
             last = self._known.get(key)
             if last is not None:
                 block = part.region.block
@@ -148,8 +150,8 @@ def _masked(one: Verdict, safe: Callable[[str], str]) -> Verdict:
     return attrs.evolve(one, reason=safe(one.reason), difference=lines, expected=None, actual=None)
 
 
-def _counted(verdicts: tuple[Verdict, ...]) -> str:
-    """Tell in a few words how many assertions hold, and which is the first that does not."""
+def counted(verdicts: tuple[Verdict, ...]) -> str:
+    """Tell behind a comma how many assertions held, and which is the first that did not."""
     if not verdicts:
         return ""
     failed = [one for one in verdicts if not one.held]

@@ -260,7 +260,7 @@ async def _lenses(
 ) -> list[types.CodeLens] | None:
     analysis, text = await server.analysis(document)
     found: list[types.CodeLens] = []
-    last = document.last.summaries(analysis)
+    last = await asyncio.to_thread(document.last.summaries, analysis)
     for one in outline.lenses(analysis):
         where = to_range(text, one.span)
         if (summary := last.get(one.span.start)) is not None:

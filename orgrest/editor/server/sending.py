@@ -12,7 +12,7 @@ from pygls.exceptions import JsonRpcException
 from orgrest.answers.masking import mask
 from orgrest.answers.sanitize import visible
 from orgrest.editor.analysis import Analysis
-from orgrest.editor.assertions import Sent
+from orgrest.editor.assertions import Sent, counted
 from orgrest.editor.server.progress import Progress
 from orgrest.editor.server.responses import Responses
 from orgrest.editor.server.run import CancelledRunError, Run
@@ -220,7 +220,7 @@ def _summary(outcome: Outcome) -> str:
         return outcome.reason.reason
     lines = [
         f"{e.request.method} {e.request.url} {e.response.status} {e.response.reason} "
-        f"{e.response.duration:.3f} s"
+        f"{e.response.duration:.3f} s{counted(e.tests)}"
         for e in outcome.exchanges
         if e.response is not None
     ]

@@ -147,7 +147,8 @@ class Server(LanguageServer):
     async def _look(self, document: Document) -> None:
         version = document.version
         report, text = await self.report(document)
-        found = (*report.diagnostics, *document.last.diagnostics(report.analysis))
+        failed = await asyncio.to_thread(document.last.diagnostics, report.analysis)
+        found = (*report.diagnostics, *failed)
         current = self.document(document.uri) is document and document.version == version
         if current and not document.pulled:
             self._publish(document.uri, version, [to_diagnostic(text, one) for one in found])
@@ -158,7 +159,8 @@ class Server(LanguageServer):
             document.pulled = True
             self._publish(document.uri, None, [])
         report, text = await self.report(document)
-        found = (*report.diagnostics, *document.last.diagnostics(report.analysis))
+        failed = await asyncio.to_thread(document.last.diagnostics, report.analysis)
+        found = (*report.diagnostics, *failed)
         return [to_diagnostic(text, one) for one in found]
 
     def _publish(self, uri: str, version: int | None, found: list[types.Diagnostic]) -> None:

@@ -946,7 +946,8 @@ def test_what_came_of_assertions_is_shown_at_their_lines_and_above_the_request(
 ) -> None:
     text = f"GET {server.url}/json\n\n?? status == 200\n?? body a == 2\n"
     buffer = editor.open(folder / "a.http", text, "http")
-    buffer.command("orgrest.send", 0)
+    sent = buffer.command("orgrest.send", 0)
+    assert sent["message"].endswith(" s, 1 of 2 assertions FAILED: body a == 2")
     (found,) = buffer.diagnostics(lambda found: len(found) == 1)
     assert buffer.shown(found.range) == "body a == 2"
     assert (found.code, found.message) == ("failed-assertion", "body a == 2: body a is 1")

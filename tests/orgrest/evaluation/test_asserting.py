@@ -476,7 +476,7 @@ def test_what_may_differ_is_named_once_for_a_document(
     )
     stands = in_org(server, tmp_path, text).text
     state["header"] = 2
-    state["body"] = b'{"id": 2, "name": "And", "log": [{"at": 5}, {"at": 6}]}'
+    state["body"] = b'{"id": 2222, "name": "And", "log": [{"at": 5}, {"at": 6}]}'
     assert verdict_of(in_org(server, tmp_path, stands)) == (True, "")
     state["body"] = b'{"id": 2, "name": "And", "log": [{"at": 5}]}'
     done = in_org(server, tmp_path, stands)
