@@ -8,6 +8,9 @@ Servers echo what they got, and rarely byte for byte. `mask` knows the spellings
 - in base64, alone or inside of something else (`user:secret`), and in hexadecimal;
 - as UTF-8 that was taken for Latin-1 or Windows-1252, and Latin-1 that was taken for UTF-8.
 
+A secret of fewer than `LEAST` characters stands in many a text by chance: it is masked where it is
+the whole text (the value of a variable, say), and nowhere else.
+
 It is no wall: a server can always disguise what it got (backwards, two of these at once, a word at
 a time). A secret belongs only to servers that may have it.
 """
@@ -26,6 +29,8 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
 MASK = "***"
+LEAST = 4
+"""How many characters a secret has that is masked within other text."""
 
 # What may stay as it is in a percent-encoded text: nothing; paths; `encodeURIComponent`;
 # `encodeURI` and what is sent as a request target.
@@ -49,6 +54,8 @@ def mask(text: str, secrets: Collection[str]) -> str:
     """`text` with every secret, in any of its spellings, as `***`."""
     if not secrets:
         return text
+    if len(text) < LEAST:
+        return MASK if text.strip() and text in secrets else text
     found = _spellings(frozenset(secrets))
     for inside in found.inside_base64:
         if inside in text:
@@ -103,6 +110,8 @@ class _Spellings:
         whole: set[str] = set()
         inside: set[str] = set()
         for secret in secrets:
+            if len(secret.strip()) < LEAST:
+                continue
             lines = [line for line in secret.splitlines() if len(line.strip()) >= 8]
             for text in {secret, secret.strip(), secret.replace("\r\n", "\n"), *lines}:
                 whole.update(_texts(text))
