@@ -161,6 +161,9 @@ class RequestFile:
             except UnicodeDecodeError as error:
                 raise EvaluationError(f"{path} is not UTF-8: byte {error.start}") from None
             self._files[location] = document = read(Source(text, file=path))
+            for problem in document.problems:
+                if problem.code == "too-many-variables":
+                    raise problem
             self._take(document)
         return self._files[location]
 

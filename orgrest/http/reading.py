@@ -7,18 +7,38 @@ Client and httpyac, unless their own marks say that they are restclient's.
 
 from __future__ import annotations
 
+import itertools
 import re
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from orgrest.http import requestfile, requests, verb
+from orgrest.http.syntax import Document
+from orgrest.model import OrgrestError, RequestSyntaxError
 from orgrest.org.blocks import VERB
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from orgrest.http.syntax import Document
     from orgrest.model import Source
+
+
+MOST_DEFINITIONS: Final = 100_000
+"""How many variables a text may define."""
+_DEFINITIONS = re.compile(r"^[ \t]*[@:][^\s=:]+[ \t]*:?=", re.MULTILINE)
+_SHORT = 2**19  # characters, in which so many definitions have no room
+
+
+def _too_many(source: Source) -> OrgrestError | None:
+    """Return what is wrong with a text that defines more variables than anybody writes."""
+    if len(source.text) < _SHORT:
+        return None
+    found = itertools.islice(_DEFINITIONS.finditer(source.text), MOST_DEFINITIONS, None)
+    first = next(found, None)
+    if first is None:
+        return None
+    reason = f"more than {MOST_DEFINITIONS:,} variables are defined here: nothing is sent"
+    return RequestSyntaxError.at(source, first.start(), reason, "too-many-variables")
 
 
 @lru_cache(4)
@@ -39,6 +59,8 @@ def read(
     if language == VERB:
         return verb.parse(source)
     text = source.text
+    if (problem := _too_many(source)) is not None:
+        return Document(source, (), (problem,), ())
     if language == "restclient" or (found := requestfile.is_restclient(text)):
         return requests.parse(source)
     if found is None:

@@ -62,6 +62,22 @@ def test_very_many_variables_in_a_chain_are_an_error(tmp_path: Path) -> None:
     assert "more than 100 variables inside each other" in found[0]
 
 
+@pytest.mark.parametrize("mark", "@:")
+def test_a_million_variables_that_refer_to_each_other_are_an_error(
+    tmp_path: Path, mark: str
+) -> None:
+    count = 1_000_000 if mark == "@" else 100_001
+    chain = "".join(f"{mark}v{n} = {{{{v{(n + 1) % count}}}}}\n" for n in range(count))
+    text = f"{chain}GET http://example.org/{{{{v0}}}}\n"
+    found = reasons(text, tmp_path)
+    assert found == [
+        "a.http:100001:1: more than 100,000 variables are defined here: nothing is sent"
+    ]
+    (tmp_path / "b.http").write_text(text)
+    (found, *_) = reasons("# @import b.http\nGET http://example.org/{{v0}}\n", tmp_path)
+    assert "a.http:1:11: more than 100,000 variables are defined here" in found
+
+
 def test_very_many_variables_that_are_all_used_cost_no_more_than_they_are(tmp_path: Path) -> None:
     count = 20_000
     names = "".join(f"@v{index} = {{{{v0}}}}\n" for index in range(1, count))
