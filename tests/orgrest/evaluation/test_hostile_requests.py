@@ -63,10 +63,8 @@ def test_very_many_variables_in_a_chain_are_an_error(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("mark", "@:")
-def test_a_million_variables_that_refer_to_each_other_are_an_error(
-    tmp_path: Path, mark: str
-) -> None:
-    count = 1_000_000 if mark == "@" else 100_001
+def test_hundreds_of_thousands_of_variables_are_an_error(tmp_path: Path, mark: str) -> None:
+    count = 200_000 if mark == "@" else 100_001
     chain = "".join(f"{mark}v{n} = {{{{v{(n + 1) % count}}}}}\n" for n in range(count))
     text = f"{chain}GET http://example.org/{{{{v0}}}}\n"
     found = reasons(text, tmp_path)
