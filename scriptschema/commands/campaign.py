@@ -16,7 +16,9 @@ from scriptschema.commands.console import counted, report
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from contextlib import AbstractContextManager
 
+    from scriptschema.fuzzing.campaign.cluster import Cluster
     from scriptschema.fuzzing.campaign.config import Config
     from scriptschema.fuzzing.campaign.finds import Find
     from scriptschema.fuzzing.targets.description import Description
@@ -60,6 +62,12 @@ def _duration(_context: object, _parameter: object, value: str | None) -> float 
 )
 @click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FOLDER")
 @click.option("-j", "--jobs", default=1, show_default=True, type=click.IntRange(1), metavar="N")
+@click.option(
+    "--cluster",
+    "address",
+    metavar="ADDRESS",
+    help="Fuzz on a cluster of Dask's: tcp://HOST:PORT of its scheduler, or local:N.",
+)
 @click.option("--for", "seconds", callback=_duration, metavar="TIME", help="30s, 10m, 8h.")
 @click.option("-n", "--count", type=click.IntRange(1), metavar="N", help="Programs at most.")
 @click.option("--seed", type=int, metavar="N")
@@ -75,6 +83,7 @@ def _duration(_context: object, _parameter: object, value: str | None) -> float 
 def fuzz(
     output: Path | None,
     jobs: int,
+    address: str | None,
     seconds: float | None,
     count: int | None,
     fail_on_find: bool,
@@ -102,10 +111,12 @@ def fuzz(
     fails with an error of type is a bug of the checker.
     """
     from scriptschema.files import FileError
+    from scriptschema.fuzzing.campaign.cluster import ClusterError
     from scriptschema.fuzzing.campaign.folder import Campaign
     from scriptschema.fuzzing.campaign.session import CampaignError, Session
     from scriptschema.fuzzing.oracles.judging import JudgeError
     from scriptschema.fuzzing.targets.description import TargetError
+    from scriptschema.interop import MissingExtra
 
     if demo:
         output = output or Path(tempfile.mkdtemp(prefix="scriptschema-demo-")) / "campaign"
@@ -116,14 +127,24 @@ def fuzz(
     config = _config(output, **options)
     display: Any = as_json if as_events else Display() if sys.stderr.isatty() else Lines()
     try:
-        with Campaign(output, config) as campaign:
-            session = Session(campaign, jobs=jobs, seconds=seconds, programs=count, told=display)
+        with Campaign(output, config) as campaign, _cluster(address) as cluster:
+            if cluster is not None:
+                cluster.require(campaign.config)
+                jobs = cluster.threads
+            session = Session(
+                campaign,
+                jobs=jobs,
+                seconds=seconds,
+                programs=count,
+                workers=cluster,
+                told=display,
+            )
             try:
                 session.run()
             except KeyboardInterrupt:
                 click.echo(f"interrupted: `scriptschema fuzz -o {output}` goes on", err=True)
                 sys.exit(130)
-    except (FileError, TargetError, JudgeError, CampaignError) as error:
+    except (FileError, TargetError, JudgeError, CampaignError, ClusterError, MissingExtra) as error:
         report(error)
         sys.exit(1)
     new = session.state.triage.new
@@ -134,6 +155,21 @@ def fuzz(
         click.echo(f"{counted(session.programs_done, 'program')}: {what}", err=True)
     if new and fail_on_find:
         sys.exit(FOUND)
+
+
+def _cluster(address: str | None) -> AbstractContextManager[Cluster | None]:
+    """The cluster at an address, if there is one."""
+    from contextlib import nullcontext
+
+    from scriptschema.fuzzing.campaign.cluster import Cluster
+
+    if address is None:
+        return nullcontext()
+    if not re.fullmatch(r"local:[1-9]\d*|\w+://.+", address):
+        raise click.BadParameter(
+            f"{address!r} is neither tcp://HOST:PORT nor local:N", param_hint="--cluster"
+        )
+    return Cluster(address)
 
 
 def _config(

@@ -79,6 +79,14 @@ class Batch:
     unconfirmed: int = 0
     """Verdicts that a second run did not confirm: of what is not the same in every run."""
 
+    def add(self, later: Batch) -> None:
+        """Take in what was done in a later batch, too."""
+        self.interval.add(later.interval)
+        self.kept += later.kept
+        self.suspects += later.suspects
+        self.again.update(later.again)
+        self.unconfirmed += later.unconfirmed
+
 
 @attrs.frozen
 class _Made:

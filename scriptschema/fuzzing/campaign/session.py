@@ -6,6 +6,7 @@
         session.state.triage.new              finds that were not there before
 
 A worker is asked for a second of fuzzing at a time, and told what the others have kept meanwhile.
+Workers are processes of this machine, unless `workers` has others, whose seconds may be longer.
 One worker more than there are jobs reduces what is suspected, and others help it if there is much.
 When the time is up, all reduce what is left, for a while.
 """
@@ -20,11 +21,18 @@ from scriptschema.fuzzing.campaign.folder import Campaign
 from scriptschema.fuzzing.campaign.fuzzer import Batch
 from scriptschema.fuzzing.campaign.reduction import MOST_SECONDS
 from scriptschema.fuzzing.campaign.state import State, Told
-from scriptschema.fuzzing.campaign.workers import Failure, Order, Task, Worker
+from scriptschema.fuzzing.campaign.workers import (
+    AnyWorker,
+    Failure,
+    News,
+    Order,
+    Processes,
+    Task,
+    Workers,
+)
 from scriptschema.fuzzing.targets import outcome
 from scriptschema.fuzzing.targets.opening import try_target
 
-SLICE: Final = 1.0
 PROGRESS: Final = 1.0
 _DEATHS: Final = 5
 """After so many ends of workers without an answer between them, the session gives up."""
@@ -56,6 +64,7 @@ class Session:
         seconds: float | None = None,
         programs: int | None = None,
         finishing: float = 60.0,
+        workers: Workers | None = None,
         told: Told = lambda _: None,
     ) -> None:
         self.campaign = campaign
@@ -63,6 +72,7 @@ class Session:
         self.seconds = seconds
         self.programs = programs
         self.finishing = finishing
+        self.workers = workers or Processes()
         self.told = told
         for description in campaign.config.targets:
             try_target(description)
@@ -70,7 +80,7 @@ class Session:
         self.programs_done = 0
         self.runs_done = 0
         self._asked = 0
-        self._workers: dict[Any, Worker] = {}
+        self._workers: dict[Any, AnyWorker] = {}
         self._news: dict[Any, list[bytes]] = {}
         self._next_seed = 1000 * self.state.starts
         self._deaths = 0
@@ -116,7 +126,7 @@ class Session:
 
     def _left(self) -> float:
         if self.seconds is None:
-            return SLICE
+            return self.workers.slice_seconds
         return self.seconds - (time.monotonic() - self._began)
 
     def _is_over(self) -> bool:
@@ -146,11 +156,11 @@ class Session:
 
     def _start_worker(self) -> None:
         self._next_seed += 1
-        worker = Worker(self.campaign.config, self.campaign.path, self._next_seed)
+        worker = self.workers.worker(self.campaign, self._next_seed)
         self._workers[worker.pipe] = worker
         self._news[worker.pipe] = []
 
-    def _order(self, worker: Worker) -> None:
+    def _order(self, worker: AnyWorker) -> None:
         """Have a suspect reduced, or ask for the next slice of fuzzing.
 
         There is one worker more than jobs. Of all, so many fuzz at most, half of them at least.
@@ -177,9 +187,9 @@ class Session:
             self._asked += programs
         trees, self._news[worker.pipe] = self._news[worker.pipe], []
         enough = self.state.triage.enough()
-        worker.ask(Order(min(SLICE, self._left()), programs, trees, enough))
+        worker.ask(Order(min(self.workers.slice_seconds, self._left()), programs, trees, enough))
 
-    def _take(self, worker: Worker) -> None:
+    def _take(self, worker: AnyWorker) -> None:
         order = worker.order
         try:
             answer = worker.answer()
@@ -189,14 +199,16 @@ class Session:
         if isinstance(answer, Failure):
             raise CampaignError(answer.message)
         self._deaths = 0
-        if isinstance(order, Task):
+        if isinstance(answer, News):
+            self._take_batch(worker, answer.batch)
+        elif isinstance(order, Task):
             self.state.triage.reduced(order.suspect, answer)
         elif order is not None:
-            self._take_batch(worker, order, answer)
+            if order.programs is not None:  # time was up before all were made
+                self._asked -= order.programs - answer.interval.programs
+            self._take_batch(worker, answer)
 
-    def _take_batch(self, worker: Worker, order: Order, batch: Batch) -> None:
-        if order.programs is not None:  # time was up before all were made
-            self._asked -= order.programs - batch.interval.programs
+    def _take_batch(self, worker: AnyWorker, batch: Batch) -> None:
         accepted = self.state.take(batch)
         for pipe, news in self._news.items():
             if pipe is not worker.pipe:
@@ -205,7 +217,7 @@ class Session:
         self.runs_done += batch.interval.runs
         self._require_sense()
 
-    def _lost(self, worker: Worker, order: Order | Task | None) -> None:
+    def _lost(self, worker: AnyWorker, order: Order | Task | None) -> None:
         """Start another for a worker that has ended."""
         del self._workers[worker.pipe], self._news[worker.pipe]
         if isinstance(order, Task):

@@ -11,13 +11,13 @@ import signal
 import threading
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import attrs
 
 from scriptschema.fuzzing.campaign.config import Config
-from scriptschema.fuzzing.campaign.folder import CORPUS
-from scriptschema.fuzzing.campaign.fuzzer import Fuzzer, Suspect
+from scriptschema.fuzzing.campaign.folder import CORPUS, Campaign
+from scriptschema.fuzzing.campaign.fuzzer import Batch, Fuzzer, Suspect
 from scriptschema.fuzzing.campaign.reduction import reduce_suspect
 from scriptschema.fuzzing.campaign.runner import Runner
 from scriptschema.fuzzing.oracles.judging import JudgeError
@@ -55,6 +55,56 @@ class Failure:
     """Why a worker cannot go on."""
 
     message: str
+
+
+@attrs.frozen
+class News:
+    """What a worker tells before it is done with an order."""
+
+    batch: Batch
+
+
+class AnyWorker(Protocol):
+    """What a session asks for work: a `Worker`, or one elsewhere.
+
+    `order` is what it is at, and `pipe` can be waited for until there is an answer.
+    """
+
+    seed: int
+    pipe: Any
+    order: Order | Task | None
+
+    def ask(self, order: Order | Task) -> None:
+        """Give it an order."""
+
+    def answer(self) -> Any:
+        """The answer that is there.
+
+        That is News, and at the end of the order a Batch, what `reduce_suspect` returns, or a
+        Failure. Raises EOFError or OSError if the worker has ended.
+        """
+
+    def stop(self) -> None:
+        """End it, and what it has started."""
+
+
+class Workers(Protocol):
+    """Where a session has its workers from, and how long they fuzz at a time."""
+
+    slice_seconds: float
+
+    def worker(self, campaign: Campaign, seed: int) -> AnyWorker:
+        """A new worker."""
+
+
+class Processes:
+    """Workers that are processes of this machine."""
+
+    slice_seconds = 1.0
+
+    def worker(self, campaign: Campaign, seed: int) -> AnyWorker:
+        """A new worker."""
+        return Worker(campaign.config, campaign.path, seed)
 
 
 class Worker:

@@ -1,0 +1,303 @@
+"""Workers of a campaign on other machines, by Dask (extra `cluster`).
+
+    with Cluster("tcp://scheduler:8786") as cluster:      or local:4
+        session = Session(campaign, jobs=cluster.threads, workers=cluster)
+
+An order to a worker is a task of Dask's, of ten seconds of fuzzing: what it costs to hand one over
+is then nothing, and as much is lost at most where a machine goes. It takes along the trees that
+were kept last, and brings what it kept as its result; what it suspects it tells at once.
+
+In each process of the cluster fuzzers wait for the next task, so that a target is not started for
+each. Dask runs tasks again whose process has ended.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import logging
+import multiprocessing
+import pickle
+import threading
+import time
+import uuid
+from collections import deque
+from collections.abc import Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Final, Self
+
+import attrs
+
+from scriptschema.fuzzing.campaign.config import Config
+from scriptschema.fuzzing.campaign.folder import CORPUS, Campaign
+from scriptschema.fuzzing.campaign.fuzzer import PARENTS, Batch, Fuzzer
+from scriptschema.fuzzing.campaign.reduction import reduce_suspect
+from scriptschema.fuzzing.campaign.workers import Failure, News, Order, Task
+from scriptschema.fuzzing.corpora.folder import name_of
+from scriptschema.fuzzing.oracles.judging import JudgeError
+from scriptschema.fuzzing.targets.description import TargetError
+from scriptschema.fuzzing.targets.opening import try_target
+from scriptschema.interop import MissingExtra
+
+SLICE: Final = 10.0
+"""Seconds of fuzzing in a task."""
+
+PATIENCE: Final = 30.0
+"""Seconds that may pass until there is a scheduler, and a worker."""
+
+_LOOK: Final = 1.0
+"""Seconds after which a task sees whether it has something to tell."""
+
+_IDLE: Final = 60.0
+"""Seconds after which a fuzzer without a task is given up, with its target's processes."""
+
+
+class ClusterError(Exception):
+    """A cluster that cannot be used; the text says why."""
+
+
+class Cluster:
+    """The cluster at `address`, `tcp://HOST:PORT`, or `local:N` for N processes of this machine.
+
+    A context. `slice_seconds` is how long a task fuzzes.
+
+    Raises ClusterError, MissingExtra and, where it does not work there, TargetError.
+    """
+
+    def __init__(self, address: str, *, slice_seconds: float = SLICE) -> None:
+        self.address = address
+        self.slice_seconds = slice_seconds
+        self._stack = contextlib.ExitStack()
+        self.client: Any = None
+        self._key = uuid.uuid4().hex
+        self._workers: dict[int, RemoteWorker] = {}
+
+    def __enter__(self) -> Self:
+        try:
+            distributed: Any = importlib.import_module("distributed")
+        except ImportError as error:
+            raise MissingExtra(
+                "--cluster needs Dask: install it with pip install 'scriptschema[cluster]'"
+            ) from error
+        logging.getLogger("distributed").setLevel(logging.CRITICAL)  # it tells nobody anything
+        try:
+            address: Any = self.address
+            kind, _, count = address.partition(":")
+            if kind == "local":
+                address = self._stack.enter_context(
+                    distributed.LocalCluster(
+                        n_workers=int(count), threads_per_worker=1, dashboard_address="127.0.0.1:0"
+                    )
+                )
+            client = distributed.Client(address, timeout=PATIENCE, set_as_default=False)
+            self.client = self._stack.enter_context(client)
+            self.client.wait_for_workers(1, timeout=PATIENCE)
+        except (OSError, ValueError, TimeoutError) as error:
+            self._stack.close()
+            raise ClusterError(f"{self.address}: {error}") from None
+        except BaseException:
+            self._stack.close()
+            raise
+        self.client.subscribe_topic(self._key, self._told)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        with contextlib.suppress(Exception):  # what is gone needs no farewell
+            self.client.run(_give_up, self._key, on_error="ignore")
+        self._stack.close()
+
+    @property
+    def threads(self) -> int:
+        """How many tasks run at a time."""
+        return sum(self.client.nthreads().values())
+
+    def require(self, config: Config) -> None:
+        """Try the targets on all workers. Raises TargetError and ClusterError."""
+        for worker, problem in self.client.run(_try, config, on_error="return").items():
+            if isinstance(problem, Exception):
+                raise ClusterError(f"worker {worker}: {problem}")
+            if problem:
+                raise TargetError(f"worker {worker}: {problem}")
+
+    def worker(self, campaign: Campaign, seed: int) -> RemoteWorker:
+        """A worker for a session."""
+        made = RemoteWorker(self.client, self._key, campaign.config, campaign.path, seed)
+        self._workers[seed] = made
+        return made
+
+    def _told(self, event: tuple[float, bytes]) -> None:
+        seed, batch = pickle.loads(event[1])  # noqa: S301  # from workers, which run any code of ours
+        if seed in self._workers:
+            self._workers[seed].put(News(batch))
+
+
+class RemoteWorker:
+    """A worker of a session whose orders are tasks of Dask's: an `AnyWorker`."""
+
+    def __init__(self, client: Any, key: str, config: Config, folder: Path, seed: int) -> None:
+        self.seed = seed
+        self.pipe, self._bell = multiprocessing.Pipe(duplex=False)
+        self.order: Order | Task | None = None
+        self.client = client
+        self._key = key
+        self._config = config
+        self._orders = 0
+        self._answers: deque[Any] = deque()
+        self._future: Any = None
+        self._lock = threading.Lock()
+        there = sorted((folder / CORPUS).glob("*.pb"), key=lambda path: path.stat().st_mtime)
+        self._trees = deque((path.read_bytes() for path in there[-PARENTS:]), maxlen=PARENTS)
+
+    def ask(self, order: Order | Task) -> None:
+        """Submit a task; one that fails is noticed when its answer is awaited."""
+        self.order = order
+        self._orders += 1
+        if isinstance(order, Order):
+            self._trees.extend(order.trees)
+            order = attrs.evolve(order, trees=[*self._trees])
+        number = self.seed * 100_000 + self._orders
+        try:
+            self._future = self.client.submit(
+                _work, self._key, self._config, order, self.seed, number, pure=False
+            )
+            self._future.add_done_callback(self._done)
+        except Exception as error:  # whatever a client whose scheduler has gone raises
+            self.put(error)
+
+    def put(self, answer: Any) -> None:
+        """Give the session an answer; called in Dask's threads."""
+        with self._lock, contextlib.suppress(OSError):  # the session is over
+            self._answers.append(answer)
+            self._bell.send_bytes(b".")
+
+    def answer(self) -> Any:
+        """The next answer; News if the order goes on. Raises EOFError if the task was lost."""
+        self.pipe.recv_bytes()
+        found = self._answers.popleft()
+        batch = found.batch if isinstance(found, News) else found
+        if isinstance(batch, Batch):
+            self._trees.extend(batch.kept)
+        if isinstance(found, News):
+            if isinstance(self.order, Order) and self.order.programs is not None:
+                left = self.order.programs - batch.interval.programs
+                self.order = attrs.evolve(self.order, programs=left)
+            return found
+        self.order = None
+        if isinstance(found, Exception):
+            raise EOFError
+        return found
+
+    def stop(self) -> None:
+        """Take back what has not begun; what runs goes on to its end."""
+        with contextlib.suppress(Exception):
+            if self._future is not None:
+                self._future.cancel()
+        with self._lock:
+            self.pipe.close()
+            self._bell.close()
+
+    def _done(self, future: Any) -> None:
+        try:
+            self.put(future.result())
+        except Exception as error:  # a worker was killed too often, or the scheduler has gone
+            self.put(error)
+
+
+# What runs in the processes of the cluster
+
+
+@attrs.define
+class _Idle:
+    """A fuzzer that waits for a task, the names of its trees, and what gives it up."""
+
+    fuzzer: Fuzzer
+    names: set[str]
+    timer: threading.Timer | None = None
+
+
+_idle: dict[str, list[_Idle]] = {}
+_lock = threading.Lock()
+
+
+def _work(key: str, config: Config, order: Order | Task, seed: int, number: int) -> Any:
+    """Do an order; `number` is the seed of a fuzzer that is made for it."""
+    try:
+        with _fuzzer(key, config, number) as idle:
+            if isinstance(order, Task):
+                return reduce_suspect(idle.fuzzer.runner, order.suspect, order.seconds)
+            for data in order.trees:
+                name = name_of(data)
+                if name not in idle.names:
+                    idle.names.add(name)
+                    idle.fuzzer.add(data)
+            batch = _fuzz(idle.fuzzer, order, key, seed)
+            idle.names.update(map(name_of, batch.kept))
+            return batch
+    except (TargetError, JudgeError) as error:
+        return Failure(str(error))
+
+
+def _fuzz(fuzzer: Fuzzer, order: Order, key: str, seed: int) -> Batch:
+    """Fuzz; what is suspected is told at once, with all that was done by then."""
+    from distributed import get_worker
+
+    end = time.monotonic() + order.seconds
+    left = order.programs
+    batch = Batch()
+    while True:
+        seconds = min(_LOOK, end - time.monotonic())
+        did = fuzzer.work(seconds=seconds, programs=left, enough=order.enough)
+        left = None if left is None else left - did.interval.programs
+        batch.add(did)
+        if time.monotonic() >= end or left == 0:
+            return batch
+        if batch.suspects:
+            get_worker().log_event(key, pickle.dumps((seed, batch)))
+            batch = Batch()
+
+
+@contextlib.contextmanager
+def _fuzzer(key: str, config: Config, number: int) -> Iterator[_Idle]:
+    """Give a fuzzer of the campaign that no other task uses. Raises TargetError."""
+    with _lock:
+        found = _idle.setdefault(key, []).pop() if _idle.get(key) else None
+    if found is None:
+        found = _Idle(Fuzzer(config, seed=number), set())
+    elif found.timer is not None:
+        found.timer.cancel()
+    try:
+        yield found
+    except BaseException:
+        found.fuzzer.close()
+        raise
+    with _lock:
+        _idle.setdefault(key, []).append(found)
+        found.timer = threading.Timer(_IDLE, _give_up, (key,))
+        found.timer.daemon = True
+        found.timer.start()
+
+
+def _give_up(key: str) -> None:
+    """Close the fuzzers of a campaign that wait for tasks."""
+    with _lock:
+        there = _idle.pop(key, [])
+    for idle in there:
+        if idle.timer is not None:
+            idle.timer.cancel()
+        idle.fuzzer.close()
+
+
+def _try(config: Config) -> str:
+    """What is wrong with the targets here, in words; empty if nothing is."""
+    try:
+        for description in config.targets:
+            try_target(description)
+    except TargetError as error:
+        return str(error)
+    return ""
