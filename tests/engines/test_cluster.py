@@ -30,9 +30,8 @@ pytest.importorskip("distributed")
 from scriptschema.fuzzing.campaign import cluster
 from scriptschema.fuzzing.campaign.cluster import Cluster
 
-SERVICE = (
-    f"{shlex.quote(sys.executable)} {shlex.quote(str(Path(__file__).with_name('service.py')))}"
-)
+SERVICE_PATH = Path(__file__).parents[1] / "scriptschema" / "fuzzing" / "service.py"
+SERVICE = shlex.join([sys.executable, str(SERVICE_PATH)])
 CONFIG = Config((from_word(f"persistent:{SERVICE}", variants=("-O0", "-O2")),), size=40)
 
 
@@ -89,28 +88,26 @@ def test_finds_come_as_they_happen_and_a_killed_worker_costs_its_task_only(
 
     def told(event: dict[str, Any]) -> None:
         events.append(event)
-        if event["event"] == "progress" and event["programs"] > 0 and not killed:
+        if event["event"] != "progress" or not event["programs"]:
+            return
+        if not killed:
             killed.append(event["programs"])
             machines.workers[0].kill()
+        elif event["programs"] > killed[0] + 100 and any(e["event"] == "reduced" for e in events):
+            raise KeyboardInterrupt  # as a user may
 
     with Campaign(tmp_path / "campaign", CONFIG) as campaign:
         with Cluster(machines.address, slice_seconds=1.5) as there:
             there.client.wait_for_workers(2, timeout=60)
             there.require(CONFIG)
-            session = Session(
-                campaign, jobs=there.threads, seconds=120, programs=700, workers=there, told=told
-            )
-            session.run()
-        assert killed
-        assert session.programs_done > killed[0]
+            session = Session(campaign, jobs=there.threads, seconds=120, workers=there, told=told)
+            with pytest.raises(KeyboardInterrupt):
+                session.run()
         assert len([*(campaign.path / "corpus").iterdir()]) > 10
         found = [find for _, find in finds.load_all(campaign.path)]
-        assert found
-        assert all(find.reduced for find in found)
+        assert any(find.reduced for find in found)
         total = statistics.total(statistics.read(campaign.path))
-        assert total.programs == session.programs_done
-    kinds = [event["event"] for event in events]
-    assert kinds.index("find") < len(kinds) - 1
+        assert total.programs == session.programs_done > killed[0]
 
 
 def test_a_target_that_works_on_no_worker_is_said_at_once(
