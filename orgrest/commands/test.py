@@ -244,7 +244,7 @@ def _run(asked: Asked, plan: Sequence[Unit], settings: Settings, control: Contro
             abandoned = True
         status = _status(asked, run, control)
         summary = {**run.summary.as_data(), "ended": control.why or None}
-        _conclude(run, summary, len(plan))
+        _conclude(run, summary, len({unit.file for unit in plan}))
         if spool is not None:
             spool.write({"summary": summary})
             if not write_all(asked.reports, {**head, "summary": summary}, spool.records):

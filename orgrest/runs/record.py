@@ -41,14 +41,19 @@ def of_outcome(
     """
     hide = partial(mask, secrets=outcome.secrets)
     exchanges = (*outcome.exchanges, *((outcome.broken,) if outcome.broken else ()))
+    statuses = [one.response.status for one in outcome.exchanges if one.response is not None]
+    bad = [str(status) for status in statuses if fail and status >= 400]
+    reason = f"the status is {', '.join(bad)} (--fail)" if bad else None
+    if outcome.reason is not None:
+        reason = hide(outcome.reason.reason)
     return {
         **place,
         "line": outcome.line,
         "name": hide(item.name or outcome.name or "") or None,
         "part": item.part,
         "tags": sorted(item.tags),
-        "outcome": verdict(outcome, fail=fail),
-        "reason": None if outcome.reason is None else hide(outcome.reason.reason),
+        "outcome": _verdict(outcome, bad=bad),
+        "reason": reason,
         "started": datetime.fromtimestamp(started, UTC).isoformat(timespec="milliseconds"),
         "duration": round(duration, 6),
         "assertions": [_of_test(test, hide, outcome.line) for test in outcome.tests],
@@ -75,15 +80,13 @@ def without_request(place: Record, outcome: str, reason: str, line: int | None =
     }
 
 
-def verdict(outcome: Outcome, *, fail: bool) -> str:
-    """Return ``passed``, ``failed`` (an assertion), ``error`` (no answer) or ``skipped``."""
+def _verdict(outcome: Outcome, *, bad: list[str]) -> str:
+    """Return ``passed``, ``failed`` (an assertion, a `bad` status), ``error`` or ``skipped``."""
     if outcome.state == "failed":
         return "error"
     if outcome.state == "skipped":
         return "skipped"
-    bad = any(one.response is not None and one.response.status >= 400 for one in outcome.exchanges)
-    held = all(test.held for test in outcome.tests)
-    return "passed" if held and not (fail and bad) else "failed"
+    return "passed" if all(test.held for test in outcome.tests) and not bad else "failed"
 
 
 def _of_test(test: Verdict, hide: Callable[[str], str], line: int) -> Record:
