@@ -181,7 +181,7 @@ def main(smoke: bool) -> None:
             request_file(folder, url, many, runs)
             parsing(folder, blocks)
             test_runs.compare(folder, url, PLAIN, runs)
-            test_runs.many(folder, url, 20 if smoke else 500)
+            test_runs.many(folder, url, 8 if smoke else 500)
     finally:
         server.kill()
         server.communicate()

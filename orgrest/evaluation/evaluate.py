@@ -90,6 +90,7 @@ class Evaluation:
                 options=options,
                 answers=self._answers,
                 send=self._sender.exchange,
+                write=write,
             )
         else:
             self._file = OrgFile(

@@ -22,6 +22,7 @@ from orgrest.model import OrgrestError, Source
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
 
     from orgrest.evaluation.answers import Answers
     from orgrest.evaluation.outcomes import Options
@@ -49,8 +50,12 @@ class RequestFile:
         options: Options,
         answers: Answers,
         send: Callable[[Task], Outcome],
+        write: Callable[[Path, bytes], None] | None = None,
     ) -> None:
-        """Take the requests in `text`, of the file called `file`; the rest is the run's."""
+        """Take the requests in `text`, of the file called `file`; the rest is the run's.
+
+        `write` writes the files that responses are saved into.
+        """
         self.text = text
         self.notices: tuple[str, ...] = ()
         self._file = file
@@ -58,6 +63,7 @@ class RequestFile:
         self._options = options
         self._answers = answers
         self._send = send
+        self._write = write or (lambda _path, _content: None)
         self._source = Source(text, file=file)
         self.items: list[Item] = []
         self._problems: list[OrgrestError] = []
@@ -93,7 +99,9 @@ class RequestFile:
                     yield step
 
     def place(self, _task: Task, outcome: Outcome) -> Outcome:
-        """Give the outcome as it is: responses do not stand in such a file."""
+        """Save responses where that is asked for; they do not stand in such a file."""
+        for path, content in outcome.files:
+            self._write(path, content)
         return outcome
 
     def _item(self, one: ParsedRequest | Import) -> Item:

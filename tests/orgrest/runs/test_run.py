@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -16,7 +17,6 @@ from servers import RawServer, response
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
 ORG = """#+FILETAGS: :api:
 * Reading :smoke:
@@ -136,6 +136,20 @@ class TestOutcomes:
         assert "RESULTS" not in before
         assert run("--write", "b.org").status == 0
         assert "RESULTS: read" in (folder / "b.org").read_text()
+
+    def test_responses_are_saved_where_that_is_asked_for_twice(self, run, folder: Path) -> None:
+        from orgrest.commands.main import main
+
+        text = "GET HOST/json\n\n>>! out/saved.json\n"
+        saved = folder / "out/saved.json"
+        assert run("a.http", a_http=text).status == 0
+        assert not saved.exists()
+        assert run("--write", "a.http").status == 0
+        assert json.loads(saved.read_text())["id"] == 1
+        saved.unlink()
+        with pytest.raises(SystemExit):
+            main(["-q", "a.http"])  # without `test`, too
+        assert saved.exists()
 
     def test_results_are_not_written_over_what_somebody_else_wrote(self, run, folder: Path) -> None:
         def change(connection, _: bytes) -> None:
@@ -426,6 +440,19 @@ def _until(holds: Callable[[], bool]) -> None:
     while not holds():
         assert time.monotonic() < end
         time.sleep(0.01)
+
+
+@pytest.mark.parametrize("name", ["orgrest-check", "orgrest-test"])
+def test_the_hooks_of_pre_commit_can_be_called(run, server, folder: Path, name: str) -> None:
+    hooks = (Path(__file__).parents[3] / ".pre-commit-hooks.yaml").read_text()
+    found = re.search(rf"- id: {name}\n(?:  .*\n)*?  entry: orgrest (.*)\n", hooks)
+    assert found
+    for status, text in ((0, "?? status == 200"), (1, "?? nonsense")):
+        (folder / "a.http").write_text(f"GET {server.url}/json\n{text}\n")
+        command = [sys.executable, "-m", "orgrest", *found[1].split(), "a.http"]
+        done = subprocess.run(command, capture_output=True, check=False)
+        assert done.returncode == status, done.stderr
+    assert len(server.requests) == (name == "orgrest-test")
 
 
 class TestWaiting:
