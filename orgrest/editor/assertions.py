@@ -97,10 +97,11 @@ class LastOutcomes:
     def diagnostics(self, analysis: Analysis) -> list[Diagnostic]:
         """Return where an assertion did not hold: at its line, else at its request's."""
         found: list[Diagnostic] = []
-        if all(verdict.held for last in self._known.values() for verdict in last.verdicts):
+        known = dict(self._known)  # another thread may keep more meanwhile
+        if all(verdict.held for last in known.values() for verdict in last.verdicts):
             return found  # most of the time, while typing
         for key, part, request in _requests(analysis):
-            for verdict in self._known.get(key, _Last("")).verdicts:
+            for verdict in known.get(key, _Last("")).verdicts:
                 span = None if verdict.held else _place(part, request, verdict)
                 if span is not None:
                     lines = verdict.difference[:_MOST_LINES]
@@ -111,8 +112,9 @@ class LastOutcomes:
     def summaries(self, analysis: Analysis) -> dict[int, str]:
         """Return what came of the requests of each lens, by where that stands in the file."""
         found: dict[int, str] = {}
-        for key, part, request in _requests(analysis) if self._known else ():
-            last = self._known.get(key)
+        known = dict(self._known)
+        for key, part, request in _requests(analysis) if known else ():
+            last = known.get(key)
             if last is not None:
                 block = part.region.block
                 at = block.start if block else part.region.to_file(request.span.start)

@@ -106,7 +106,8 @@ def _tools(
     def javascript(code: str, host: str) -> Any:
         context = Context(variables=scope.captured, environment=scope.environment.values())
         log = started().run(code, host, context, *exchange).log
-        return json.loads(log[-1]).get("value") if log else None
+        found = json.loads(log[-1]) if log else {}
+        return found["value"] if "value" in found else None  # JSON has no undefined
 
     def evaluate(expression: str) -> Any:
         return javascript(f"console.log(JSON.stringify({{value: ({expression}\n)}}))", "httpyac")
