@@ -106,15 +106,14 @@ def _tools(
     def javascript(code: str, host: str) -> Any:
         context = Context(variables=scope.captured, environment=scope.environment.values())
         log = started().run(code, host, context, *exchange).log
-        found = json.loads(log[-1]) if log else {}
-        return found["value"] if "value" in found else None  # JSON has no undefined
+        return json.loads(log[-1])[0] if log else None  # in a list, undefined is null
 
     def evaluate(expression: str) -> Any:
-        return javascript(f"console.log(JSON.stringify({{value: ({expression}\n)}}))", "httpyac")
+        return javascript(f"console.log(JSON.stringify([({expression}\n)]))", "httpyac")
 
     def search(text: str, pattern: str) -> bool:
         found = f"new RegExp({json.dumps(pattern)}, 'u').test({json.dumps(text)})"
-        return javascript(f"client.log({{value: {found}}})", "jetbrains") is True
+        return javascript(f"client.log([{found}])", "jetbrains") is True
 
     def jq(program: str, text: str) -> str:
         from orgrest.answers.jq import run
