@@ -10,10 +10,11 @@ import attrs
 
 from orgrest.evaluation.evaluate import Evaluation
 from orgrest.evaluation.items import Choice, Item
-from orgrest.evaluation.outcomes import EvaluationError, Options, Outcome
+from orgrest.evaluation.outcomes import Options, Outcome
 from orgrest.evaluation.patience import Patience
 from orgrest.files import File, FileError, is_request_file, write_result
 from orgrest.http.variables import Scope
+from orgrest.model import OrgrestError
 from orgrest.runs import record
 from orgrest.runs.control import TEARDOWN
 
@@ -67,7 +68,7 @@ class Opened:
     """A document that was read and planned, whose items are sent one by one."""
 
     def __init__(self, unit: Unit, settings: Settings, control: Control) -> None:
-        """Read the document. Raises FileError, and EvaluationError where it cannot be planned."""
+        """Read the document. Raises OrgrestError where that, or planning it, is not possible."""
         self._unit = unit
         self._settings = settings
         self._control = control
@@ -154,7 +155,7 @@ def run(
         return None
     try:
         opened = Opened(unit, settings, control)
-    except (FileError, EvaluationError) as error:
+    except OrgrestError as error:
         keep(record.without_request(place, "error", error.reason, error.line))
         return str(error)
     try:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import io
 import json
 import re
+import shutil
+import subprocess
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -90,6 +92,17 @@ class TestTap:
         assert [line.startswith("ok") for line in tests] == [True, False, False, True, True]
         assert tests[-1].endswith("# SKIP ")
         assert '    - "status == 404: status is 200"' in lines
+
+    def test_prove_reads_the_report(self, reported) -> None:
+        prove = shutil.which("prove")
+        if prove is None:
+            pytest.skip("apt install perl")
+        command = [prove, "--exec", "cat", str(reported() / "r.tap")]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode == 1
+        assert "Tests: 5 Failed: 2" in done.stdout
+        assert "Failed tests:  2-3" in done.stdout
+        assert "Parse errors" not in done.stdout
 
 
 class TestData:
