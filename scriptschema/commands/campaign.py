@@ -153,6 +153,8 @@ def fuzz(
             f"{counted(new, 'new find')} in {output / 'finds'}" if new else "nothing new was found"
         )
         click.echo(f"{counted(session.programs_done, 'program')}: {what}", err=True)
+    if demo:
+        _report(output)
     if new and fail_on_find:
         sys.exit(FOUND)
 
@@ -170,6 +172,15 @@ def _cluster(address: str | None) -> AbstractContextManager[Cluster | None]:
             f"{address!r} is neither tcp://HOST:PORT nor local:N", param_hint="--cluster"
         )
     return Cluster(address)
+
+
+def _report(folder: Path) -> None:
+    """Write the report of a demonstration beside the campaign, if its extra is installed."""
+    from scriptschema.commands.engines import report_command
+
+    page = folder.with_name("report.html")
+    report_command.main([str(folder), "-o", str(page)], standalone_mode=False)
+    click.echo(f"the report: {page}", err=True)
 
 
 def _config(

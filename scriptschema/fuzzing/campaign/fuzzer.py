@@ -14,7 +14,8 @@ from __future__ import annotations
 import random
 import time
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, Final
 
 import attrs
@@ -28,6 +29,7 @@ from scriptschema.fuzzing.corpora.folder import name_of
 from scriptschema.fuzzing.index import Index
 from scriptschema.fuzzing.mutate import Mutant, Mutator
 from scriptschema.fuzzing.oracles import normalisation
+from scriptschema.fuzzing.oracles.construct import construct_of
 from scriptschema.fuzzing.oracles.verdict import Signature, Verdict
 from scriptschema.fuzzing.targets import outcome
 from scriptschema.fuzzing.targets.base import Sources
@@ -56,6 +58,10 @@ _ROUND_TRIPS: Final = 16
 
 _UNIFORM: Final = 8
 """In one of so many programs all idioms are used; in the others, about half of them."""
+
+
+Enough = Mapping[Signature, Sequence[frozenset[str]]]
+"""Signatures of which there are suspects enough; see `Fuzzer.work`."""
 
 
 @attrs.frozen
@@ -113,7 +119,7 @@ class Fuzzer:
         self._seen = 0
         self._facts: set[str] = set()
         self._handed: Counter[Signature] = Counter()
-        self._enough: frozenset[Signature] = frozenset()
+        self._enough: Enough = MappingProxyType({})
         self._number = 0
         self._rows: dict[str, list[int]] = {}
         for data in corpus:
@@ -135,11 +141,12 @@ class Fuzzer:
         *,
         seconds: float,
         programs: int | None = None,
-        enough: frozenset[Signature] = frozenset(),
+        enough: Enough = MappingProxyType({}),
     ) -> Batch:
         """Fuzz for so many seconds, and so many programs, at most.
 
-        Verdicts with a signature in `enough` are counted only.
+        Verdicts with a signature in `enough` are counted only: all, or those whose programs use
+        all of one of the constructs there.
         """
         batch = Batch()
         self._handed.clear()
@@ -249,7 +256,7 @@ class Fuzzer:
     ) -> None:
         """Hand a program over, if a second run says the same; only count it if there are enough."""
         signature = verdict.signature
-        if signature in self._enough or self._handed[signature] >= _PER_BATCH:
+        if self._handed[signature] >= _PER_BATCH or self._is_enough(signature, made.tree):
             batch.again[signature] += 1
             return
         if following is not None:
@@ -262,6 +269,13 @@ class Fuzzer:
             batch.suspects.append(Suspect(data, second, runs, made.origin))
         if following is not None:
             self.runner.submit(following.sources)
+
+    def _is_enough(self, signature: Signature, tree: ModuleSet) -> bool:
+        known = self._enough.get(signature)
+        if not known:
+            return known is not None
+        construct = construct_of(tree)
+        return any(each <= construct for each in known)
 
     # The corpus
 

@@ -96,7 +96,7 @@ class Session:
         self.told({"event": "start", "folder": str(self.campaign.path), "jobs": self.jobs})
         self.campaign.log(f"start: {self.jobs} workers")
         try:
-            for _ in range(self.jobs + 1):  # one more, to reduce
+            for _ in range(self.jobs):
                 self._start_worker()
             self._await_all()
         finally:
@@ -137,6 +137,8 @@ class Session:
         shown = time.monotonic()
         over: float | None = None
         while True:
+            if self.state.triage.waiting and len(self._workers) == self.jobs:
+                self._start_worker()
             for worker in self._workers.values():
                 if worker.order is None:
                     self._order(worker)
@@ -163,7 +165,7 @@ class Session:
     def _order(self, worker: AnyWorker) -> None:
         """Have a suspect reduced, or ask for the next slice of fuzzing.
 
-        There is one worker more than jobs. Of all, so many fuzz at most, half of them at least.
+        As many as there are jobs fuzz at most, and half of them at least.
         """
         orders = [each.order for each in self._workers.values()]
         fuzzing = sum(isinstance(order, Order) for order in orders)

@@ -21,7 +21,7 @@ from scriptschema import wire
 from scriptschema.fuzzing.campaign import finds
 from scriptschema.fuzzing.campaign.finds import Find, Shown
 from scriptschema.fuzzing.campaign.folder import Campaign, now
-from scriptschema.fuzzing.campaign.fuzzer import Suspect
+from scriptschema.fuzzing.campaign.fuzzer import Enough, Suspect
 from scriptschema.fuzzing.campaign.reduction import Reduced
 from scriptschema.fuzzing.index import Index
 from scriptschema.fuzzing.oracles.construct import construct_of, is_same_bug, text_of
@@ -130,16 +130,21 @@ class Triage:
         if group is not None and len(group.finds) == 1:
             self._again(next(iter(group.finds.values())), count)
 
-    def enough(self) -> frozenset[Signature]:
-        """The signatures of which no more suspects are wanted for now: they are to be counted."""
+    def enough(self) -> Enough:
+        """The signatures of which no more suspects are wanted for now: they are to be counted.
+
+        Where constructs stand beside one, suspects that use all of none of these are wanted.
+        """
         self._orders += 1
-        return frozenset(
-            signature
-            for signature, group in self._groups.items()
-            if len(group.waiting) + group.running >= _MOST_WAITING
-            or (is_clear(signature) and group.finds)
-            or self._orders % min(_RAREST, 1 << group.streak)
-        )
+        found: dict[Signature, tuple[frozenset[str], ...]] = {}
+        for signature, group in self._groups.items():
+            if is_clear(signature) and group.finds:
+                found[signature] = ()
+            elif len(group.waiting) + group.running >= _MOST_WAITING or self._orders % min(
+                _RAREST, 1 << group.streak
+            ):
+                found[signature] = tuple(group.finds)
+        return found
 
     @property
     def waiting(self) -> int:

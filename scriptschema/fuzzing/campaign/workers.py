@@ -17,11 +17,10 @@ import attrs
 
 from scriptschema.fuzzing.campaign.config import Config
 from scriptschema.fuzzing.campaign.folder import CORPUS, Campaign
-from scriptschema.fuzzing.campaign.fuzzer import Batch, Fuzzer, Suspect
+from scriptschema.fuzzing.campaign.fuzzer import Batch, Enough, Fuzzer, Suspect
 from scriptschema.fuzzing.campaign.reduction import reduce_suspect
 from scriptschema.fuzzing.campaign.runner import Runner
 from scriptschema.fuzzing.oracles.judging import JudgeError
-from scriptschema.fuzzing.oracles.verdict import Signature
 from scriptschema.fuzzing.targets.description import TargetError
 from scriptschema.fuzzing.targets.processes import kill_all
 from scriptschema.generation.bulk import interrupts_later
@@ -39,7 +38,7 @@ class Order:
     seconds: float
     programs: int | None
     trees: list[bytes]
-    enough: frozenset[Signature]
+    enough: Enough
 
 
 @attrs.frozen

@@ -1,0 +1,441 @@
+"""Campaigns: what is found is kept once, small and reproducible, whatever ends whom.
+
+The target is `service.py`, which has bugs by design and starts fast.
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from command import run_here
+
+from scriptschema import wire
+from scriptschema.files import FileError
+from scriptschema.fuzzing.campaign import finds, statistics
+from scriptschema.fuzzing.campaign.config import Config
+from scriptschema.fuzzing.campaign.folder import CORPUS, Campaign
+from scriptschema.fuzzing.campaign.fuzzer import Fuzzer, Suspect
+from scriptschema.fuzzing.campaign.reduction import Reduced, reduce_suspect
+from scriptschema.fuzzing.campaign.runner import Runner
+from scriptschema.fuzzing.campaign.session import CampaignError, Session
+from scriptschema.fuzzing.campaign.state import State
+from scriptschema.fuzzing.corpora.folder import name_of
+from scriptschema.fuzzing.oracles.construct import construct_of
+from scriptschema.fuzzing.oracles.verdict import Signature, Verdict
+from scriptschema.fuzzing.targets.description import Description
+from scriptschema.fuzzing.targets.outcome import Outcome, Run
+from scriptschema.luau.parse import parse
+from scriptschema.luau.render import render_module_set
+from scriptschema.messages import ModuleSet
+
+SERVICE = f"{sys.executable} {Path(__file__).with_name('service.py')}"
+TARGET = Description("persistent", SERVICE, variants=("-O0", "-O2"), seconds=2)
+CONFIG = Config(targets=(TARGET,), size=60, seed=1)
+
+
+def fuzz(*arguments: object) -> list[str]:
+    return [sys.executable, "-m", "scriptschema", "fuzz", *map(str, arguments)]
+
+
+def new_campaign(folder: Path, **options: Any) -> list[str]:
+    word = f"persistent:{SERVICE}"
+    return fuzz("-t", word, "--variant=-O0", "--variant=-O2", "--size", 60, "-o", folder)
+
+
+def check_folder(folder: Path) -> list[finds.Find]:
+    """All that a campaign has written can be read and is what it says; return the finds."""
+    for path in (folder / CORPUS).glob("*.pb"):
+        data = path.read_bytes()
+        assert name_of(data) == path.name
+        wire.decode(ModuleSet, data)
+    found = []
+    for path, find in finds.load_all(folder):
+        assert path.name == find.name == find.signature.name or find.reduced
+        finds.tree_of(path)
+        if find.reduced is not None:
+            assert finds.source_of(path, finds.REDUCED)
+            finds.tree_of(path, finds.REDUCED)
+        found.append(find)
+    return found
+
+
+# The whole
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[dict[str, Any]]]:
+    """A campaign that has ended, and its events."""
+    folder = tmp_path_factory.mktemp("campaign") / "one"
+    events: list[dict[str, Any]] = []
+    with Campaign(folder, CONFIG) as campaign:
+        session = Session(campaign, jobs=2, programs=800, told=events.append)
+        session.run()
+        assert session.programs_done == 800
+    return folder, events
+
+
+def test_each_bug_is_found_once_and_made_small(
+    finished: tuple[Path, list[dict[str, Any]]],
+) -> None:
+    folder, _ = finished
+    found = check_folder(folder)
+    details = sorted(str(find.signature) for find in found)
+    assert details == [
+        "assertion: reg < N",
+        "difference: -O0 / -O2 (ExprBinary.Op.FloorDiv)",
+        "internal error: no block N for '…'",
+    ] or details[:1] == ["assertion: reg < N"]
+    for find in found:
+        assert find.reduced is not None
+        assert find.reduced.nodes <= 20
+        assert find.count >= 1
+    assert max(find.count for find in found) > 1
+
+
+def test_the_statistics_are_those_of_the_programs(
+    finished: tuple[Path, list[dict[str, Any]]],
+) -> None:
+    folder, events = finished
+    total = statistics.total(statistics.read(folder))
+    assert (total.programs, total.runs) == (800, 1600)
+    assert total.outcomes.total() == 800
+    assert total.features["print"] > 0
+    assert sum(row[2] for row in total.operators.values()) > 0
+    assert total.corpus == len([*(folder / CORPUS).iterdir()])
+    kinds = [event["event"] for event in events]
+    assert (kinds[0], kinds[-1]) == ("start", "end")
+    assert kinds.count("find") == total.finds == events[-1]["new_finds"]
+    json.dumps(events)
+
+
+def test_a_find_says_how_it_came_about_and_is_reproduced(
+    finished: tuple[Path, list[dict[str, Any]]],
+) -> None:
+    folder, _ = finished
+    _, find = next(finds.load_all(folder))
+    assert find.origin["seed"] == 1
+    assert find.versions["python"] == sys.version.split()[0]
+    for more in ([], ["--original"]):
+        command = [*find.command.split()[1:], *more]
+        done = subprocess.run(
+            [sys.executable, "-m", "scriptschema", *command], capture_output=True, text=True
+        )
+        assert done.returncode == 0, done.stderr
+        assert f"{find.signature}: shown again" in done.stdout
+    tree = parse("print(1)").tree
+    other = folder.parent / "other"
+    find.reduced = None
+    finds.add(other, find, tree)
+    done = subprocess.run(
+        [sys.executable, "-m", "scriptschema", "reproduce", str(other / "finds" / find.name)],
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 1
+    assert "not shown" in done.stdout
+
+
+def test_a_campaign_goes_on_and_reports_nothing_twice(
+    finished: tuple[Path, list[dict[str, Any]]],
+) -> None:
+    folder, _ = finished
+    before = {find.name for find in check_folder(folder)}
+    corpus = {path.name for path in (folder / CORPUS).iterdir()}
+    done = subprocess.run(
+        fuzz("-o", folder, "-n", 100, "--fail-on-find", "--json"), capture_output=True, text=True
+    )
+    events = [json.loads(line) for line in done.stdout.splitlines()]
+    assert events[-1]["programs"] == 900
+    new = {event["name"] for event in events if event["event"] == "find"}
+    assert not new & before
+    assert done.returncode == (3 if new else 0), done.stderr
+    assert {path.name for path in (folder / CORPUS).iterdir()} >= corpus
+
+
+# What may happen
+
+
+def test_kills_lose_nothing_that_was_reported(tmp_path: Path, long_mode: bool) -> None:
+    folder = tmp_path / "campaign"
+    reported: set[str] = set()
+    corpus: set[str] = set()
+    command = [*new_campaign(folder), "--json", "-j", "1"]
+    for number in range(100 if long_mode else 6):
+        process = subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+        )
+        assert process.stdout is not None
+        # At another point in every round: at an early event, or some time after it.
+        for line in process.stdout:
+            event = json.loads(line)
+            if event["event"] == "find":
+                reported.add(event["name"])
+            if event["event"] == ("start", "progress", "find")[number % 3]:
+                break
+        time.sleep(number % 5 / 25)
+        process.send_signal(signal.SIGKILL)
+        rest, _ = process.communicate()
+        for line in rest.splitlines():
+            if line.endswith("}") and (event := json.loads(line))["event"] == "find":
+                reported.add(event["name"])
+        corpus = check_after_kill(folder, reported, corpus)
+    assert reported
+    assert corpus
+
+
+def check_after_kill(folder: Path, reported: set[str], corpus: set[str]) -> set[str]:
+    """Nothing is missing that was there or reported; return the names in the corpus."""
+    assert {find.name for find in check_folder(folder)} >= reported
+    now = {path.name for path in (folder / CORPUS).glob("[!.]*")}
+    assert now >= corpus
+    return now
+
+
+def test_kills_amid_writing_lose_nothing_that_was_reported(tmp_path: Path, long_mode: bool) -> None:
+    """What a campaign writes in a minute is written at once, and killed again and again."""
+    folder, log = tmp_path / "campaign", tmp_path / "log"
+    script = Path(__file__).with_name("killed.py")
+    rounds = 300 if long_mode else 30
+    subprocess.run([sys.executable, str(script), str(folder), str(log), str(rounds)], check=True)
+    corpus: set[str] = set()
+    found: set[str] = set()
+    for line in log.read_text().splitlines():
+        kind, name = line.split(" ", 1)
+        (found if kind == "find" else corpus).add(name)
+    assert found
+    assert corpus
+    check_after_kill(folder, found, corpus)
+    with Campaign(folder, None) as campaign:
+        State(campaign, lambda _: None).close()
+    check_after_kill(folder, found, corpus)
+    assert not [*(folder / finds.FOLDER).glob(".*")]
+
+
+def test_two_runs_in_one_folder_are_refused(tmp_path: Path) -> None:
+    folder = tmp_path / "campaign"
+    first = subprocess.Popen(fuzz("-t", "command:cat", "-o", folder, "--json"), stdout=-1)
+    assert first.stdout is not None
+    first.stdout.readline()
+    second = run_here("fuzz", "-o", folder, "-n", 1)
+    assert second.returncode == 1
+    assert f"another run is at it, process {first.pid}" in second.stderr.decode()
+    first.send_signal(signal.SIGINT)
+    assert first.wait() == 130
+    first.stdout.close()
+    third = subprocess.run(fuzz("-o", folder, "-n", 1), capture_output=True, text=True)
+    assert third.returncode == 0, third.stderr
+    assert "1 program: nothing new was found" in third.stderr
+
+
+def test_a_worker_that_is_killed_is_replaced(tmp_path: Path) -> None:
+    killed = []
+
+    def told(event: dict[str, Any]) -> None:
+        if event["event"] == "progress" and not killed:
+            [worker] = session._workers.values()
+            killed.append(session.programs_done)
+            os.kill(worker.process.pid or 0, signal.SIGKILL)
+        elif killed and session.programs_done > killed[0]:
+            raise KeyboardInterrupt
+
+    config = Config(targets=(Description("command", "cat"),), size=10)
+    with Campaign(tmp_path / "campaign", config) as campaign:
+        session = Session(campaign, told=told)
+        with pytest.raises(KeyboardInterrupt):
+            session.run()
+    assert "has ended, another is started" in (campaign.path / "log.txt").read_text()
+
+
+def test_a_target_that_stops_to_work_ends_the_campaign_with_a_word(tmp_path: Path) -> None:
+    flag = tmp_path / "broken"
+    script = f"sh -c 'test -e {flag} && kill -SEGV $$; cat'"
+    config = Config(targets=(Description("command", script),), size=10)
+    with Campaign(tmp_path / "campaign", config) as campaign:
+        session = Session(campaign)
+        flag.touch()
+        with pytest.raises(
+            CampaignError, match=r"none of 1\d+ programs ended as programs do: crash"
+        ):
+            session.run()
+
+
+def test_a_failing_judge_ends_the_campaign_with_a_word(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "bad_judge.py").write_text("def judge(source, runs):\n    return 1 // 0\n")
+    monkeypatch.chdir(tmp_path)
+    config = Config(targets=(TARGET,), judge="bad_judge:judge")
+    with (
+        Campaign(tmp_path / "campaign", config) as campaign,
+        pytest.raises(CampaignError, match="ZeroDivisionError"),
+    ):
+        Session(campaign).run()
+
+
+# The parts
+
+
+def test_a_fuzzer_is_the_same_for_the_same_seed() -> None:
+    batches = []
+    for _ in range(2):
+        fuzzer = Fuzzer(CONFIG, seed=5)
+        batches.append(fuzzer.work(seconds=60, programs=60))
+        fuzzer.close()
+    assert batches[0].kept == batches[1].kept
+    assert batches[0].interval.outcomes == batches[1].interval.outcomes
+
+
+def test_repaired_trees_are_another_source_of_programs() -> None:
+    fuzzer = Fuzzer(Config(targets=(TARGET,), source="repaired", mutants=0), seed=1)
+    batch = fuzzer.work(seconds=60, programs=30)
+    fuzzer.close()
+    assert batch.interval.programs == 30
+
+
+class Reported:
+    """The state of a campaign, the finds that it told of, and suspects made by hand."""
+
+    def __init__(self, campaign: Campaign) -> None:
+        self.events: list[dict[str, Any]] = []
+        self.state = State(campaign, self.events.append)
+        self.triage = self.state.triage
+
+    def suspect(self, source: str, signature: Signature) -> Suspect:
+        tree = parse(source).tree
+        runs = [Run("x", Outcome("crash"))]
+        suspect = Suspect(wire.encode(tree), Verdict(signature, "bad"), runs, {})
+        self.triage.suspect(suspect)
+        return suspect
+
+    def reduce(self, suspect: Suspect, source: str) -> None:
+        tree = parse(source).tree
+        reduced = Reduced(
+            wire.encode(tree), 9, suspect.verdict, suspect.runs, construct_of(tree), 5
+        )
+        self.triage.reduced(suspect, reduced)
+
+
+HANG = Signature("hang", "-O2")
+
+
+def test_bugs_with_one_signature_are_told_apart_by_what_they_use(tmp_path: Path) -> None:
+    with Campaign(tmp_path / "campaign", CONFIG) as campaign:
+        it = Reported(campaign)
+        both = "math.floor(1) string.rep('a', 2)"
+        for source, reduced in (
+            (both, "math.floor(1)"),
+            ("string.rep('a', 2)", "string.rep('', 0)"),
+            (both, "pcall(math.floor)"),
+        ):
+            suspect = it.suspect(source, HANG)
+            assert it.triage.next() is suspect
+            it.reduce(suspect, reduced)
+        names = [str(find.signature) for find in it.triage.finds.values()]
+        assert names == ["hang: -O2 (math.floor)", "hang: -O2 (string.rep)"]
+        floor = next(iter(it.triage.finds.values()))
+        assert floor.count == 3  # found, explained, reduced to the same
+        it.state.close()
+        assert finds.load(tmp_path / "campaign" / "finds" / floor.name).count == 3
+
+
+def test_what_no_find_explains_is_reduced_first(tmp_path: Path) -> None:
+    with Campaign(tmp_path / "campaign", CONFIG) as campaign:
+        it = Reported(campaign)
+        it.reduce(it.suspect("math.floor(1)", HANG), "math.floor(1)") if it.triage.next() else None
+        first = it.suspect("math.floor(1)", HANG)
+        it.reduce(first, "math.floor(1)") if it.triage.next() is first else None
+        known = it.suspect("math.floor(2)", HANG)
+        new = it.suspect("string.rep('a', 2) string.rep('b', 2)", HANG)
+        cheap = it.suspect("local a = 1", Signature("difference", "-O0 / -O2"))
+        assert [it.triage.next() for _ in range(4)] == [cheap, new, known, None]
+        it.triage.reduced(known, None)
+
+
+def test_a_clear_signature_is_a_find_at_once_and_reduced_later(tmp_path: Path) -> None:
+    with Campaign(tmp_path / "campaign", CONFIG) as campaign:
+        it = Reported(campaign)
+        signature = Signature("assertion", "x < N")
+        suspect = it.suspect("print(1) print(2)", signature)
+        again = it.suspect("print(3)", signature)
+        [find] = it.triage.finds.values()
+        assert (find.count, find.reduced) == (2, None)
+        assert it.triage.enough() == {signature: ()}
+        it.triage.again(signature, 5)
+        it.state.close()
+    with Campaign(tmp_path / "campaign", None) as campaign:
+        it = Reported(campaign)
+        waiting = it.triage.next()
+        assert waiting is not None
+        assert waiting.data == suspect.data != again.data
+        it.reduce(waiting, "print(1)")
+        assert it.triage.next() is None
+        [find] = it.triage.finds.values()
+        assert find.count == 7
+        assert find.reduced is not None
+        assert it.events[-1]["event"] == "reduced"
+
+
+def test_known_bugs_are_counted_and_not_reported(tmp_path: Path) -> None:
+    known = tmp_path / "known"
+    known.write_text("assertion: *\nhang: -O2 (math.floor)\n")
+    config = Config(targets=(TARGET,), known=str(known))
+    with Campaign(tmp_path / "campaign", config) as campaign:
+        it = Reported(campaign)
+        it.suspect("print(1)", Signature("assertion", "x"))
+        it.triage.again(Signature("assertion", "x"), 2)
+        it.suspect("math.floor(1)", HANG)
+        suspect = it.triage.next()
+        assert suspect is not None
+        it.reduce(suspect, "math.floor(1)")
+        assert not it.triage.finds
+        it.state.close()
+        total = statistics.total(statistics.read(campaign.path))
+        assert total.known == {"assertion: *": 3, "hang: -O2 (math.floor)": 1}
+
+
+def test_what_was_not_reduced_in_time_is_kept_as_it_is(tmp_path: Path) -> None:
+    with Campaign(tmp_path / "campaign", CONFIG) as campaign:
+        it = Reported(campaign)
+        it.suspect("math.floor(1)", HANG)
+        it.state.close()
+    with Campaign(tmp_path / "campaign", None) as campaign:
+        it = Reported(campaign)
+        [find] = it.triage.finds.values()
+        assert find.reduced is None
+        waiting = it.triage.next()
+        assert waiting is not None
+        it.reduce(waiting, "math.floor(1)")
+        assert find.reduced is not None
+
+
+def test_a_suspect_is_reduced_with_the_verdict_that_it_has() -> None:
+    tree = parse("local a = 1 print(a) repeat a += 1 until a > 3 print(a // 2)").tree
+    runner = Runner(CONFIG)
+    verdict, runs = runner.verdict(tree)
+    assert verdict is not None
+    suspect = Suspect(wire.encode(tree), verdict, runs, {})
+    reduced = reduce_suspect(runner, suspect)
+    assert reduced is not None
+    source = render_module_set(wire.decode(ModuleSet, reduced.data)).program
+    assert source.split() == ["repeat", "until", "nil"] or "repeat" in source
+    assert reduced.nodes <= 8
+    assert reduce_suspect(runner, suspect, seconds=0) is not None
+    fine = Suspect(wire.encode(parse("print(1)").tree), verdict, runs, {})
+    assert reduce_suspect(runner, fine) is None
+    runner.close()
+
+
+def test_a_corpus_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+    folder = tmp_path / "campaign"
+    with Campaign(folder, CONFIG):
+        pass
+    (folder / CORPUS).rmdir()
+    (folder / CORPUS).write_text("no folder")
+    with pytest.raises(FileError, match="corpus"):
+        Campaign(folder, None).__enter__()
