@@ -51,6 +51,7 @@ class Analysis:
         self._make_scope = scope
         start = scope()
         self.chosen = tuple(start.environment.chosen)
+        self.overrides = dict(start.overrides)
         self.remembered = start.captured
         self.secrets = start.secrets
         self._folder = start.directory

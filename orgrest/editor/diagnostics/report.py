@@ -106,7 +106,8 @@ class Report:
         )
         analysis = self.analysis
         remembered = tuple(analysis.remembered.items())
-        around = (analysis.named, analysis.chosen, self._environment)
+        overrides = tuple(analysis.overrides.items())
+        around = (analysis.named, analysis.chosen, self._environment, overrides)
         known = hash((outer, part.earlier, remembered, analysis.secrets, around))
         start = 0
         definitions: list[syntax.Definition] = []

@@ -22,18 +22,26 @@ _MOST = 1000
 
 
 class Choices:
-    """The choices of one server's user; `setting` is what the client's setting says."""
+    """The choices of one server's user; `setting` is what the client's setting says.
+
+    `variables` are those of the client's settings, which win over all others as `--var` does: they
+    answer what an editor cannot ask.
+    """
 
     def __init__(self) -> None:
         self.setting: tuple[str, ...] = ()
+        self.variables: dict[str, str] = {}
         self._known: dict[str, tuple[str, ...]] | None = None
 
     def configure(self, given: Any) -> None:
-        """Take the client's settings: `{"environments": [...]}`, perhaps below `orgrest`."""
+        """Take the client's settings: `environments` and `variables`, perhaps below `orgrest`."""
         if isinstance(given, dict):
             given = given.get("orgrest", given)
         if isinstance(given, dict) and "environments" in given:
             self.setting = _names(given["environments"])
+        if isinstance(given, dict) and isinstance(given.get("variables"), dict):
+            found = given["variables"].items()
+            self.variables = {name: one for name, one in found if isinstance(one, str)}
 
     def of(self, folder: Path) -> tuple[str, ...]:
         """Return the environments of a folder's documents, those chosen before those set."""

@@ -86,6 +86,7 @@ class Server(LanguageServer):
             remembered=document.captured,
             secrets=document.secrets,
             environments=self.choices.of(self.folder(document)),
+            overrides=self.choices.variables,
         )
 
     def folder(self, document: Document) -> Path:
@@ -103,6 +104,7 @@ class Server(LanguageServer):
                 or before.remembered != document.captured
                 or before.secrets != document.secrets
                 or before.chosen != self.choices.of(self.folder(document))
+                or before.overrides != self.choices.variables
             ):
                 document.analysis = await asyncio.to_thread(
                     Analysis, text.text, document.kind, lambda: self.scope(document), before

@@ -182,6 +182,11 @@ class Scope:
         """The lengths of the names of variables that come from outside the request's own text."""
         return self._shared.lengths.union(map(len, self.values), map(len, self.literal))
 
+    @property
+    def overrides(self) -> Mapping[str, str]:
+        """The variables that were given from outside, over which no other counts."""
+        return self._shared.overrides
+
     def override(self, name: str) -> str | None:
         """Return a variable's value that was given from outside, so that no other counts."""
         return self._shared.overrides.get(name)
@@ -224,8 +229,9 @@ class Scope:
         if given is None and shared.ask is not None:
             given = shared.ask(what, hidden)
         if given is None:
-            reason = f"a value is asked for here: {what}; where nobody can answer, give --var"
-            raise OrgrestError(f"{reason} '{name}=VALUE'", code="unanswered")
+            reason = f"a value is asked for here: {what}; where nobody can answer, give"
+            given_by = f"--var '{name}=VALUE' (in an editor, the setting variables has it)"
+            raise OrgrestError(f"{reason} {given_by}", code="unanswered")
         return self.secret(given) if hidden else given
 
     def dynamic(self, text: str) -> str:

@@ -1401,6 +1401,26 @@ def test_a_client_may_set_the_environments(editor: Editor, folder: Path) -> None
     editor.close(buffer)
 
 
+def test_a_client_may_set_the_values_that_a_request_asks_for(
+    editor: Editor, server: RawServer, folder: Path
+) -> None:
+    text = f"# @prompt who Who is it?\nGET {server.url}/{{{{who}}}}\n"
+    buffer = editor.open(folder / "a.http", text, "http")
+    failed = buffer.command("orgrest.send", line=1)
+    assert "Who is it?; where nobody can answer" in failed["message"]
+    assert "in an editor, the setting variables has it" in failed["message"]
+    for values in ({"who": "me", "other": 7}, {"who": "me"}):
+        params = types.DidChangeConfigurationParams({"orgrest": {"variables": values}})
+        editor.notify(types.WORKSPACE_DID_CHANGE_CONFIGURATION, params)
+        assert "me" in _hovered(buffer, "{{wh|o")
+        assert buffer.command("orgrest.send", line=1)["status"] == 200
+    editor.notify(
+        types.WORKSPACE_DID_CHANGE_CONFIGURATION,
+        types.DidChangeConfigurationParams({"variables": {}}),
+    )
+    editor.close(buffer)
+
+
 def test_without_environment_files_there_is_nothing_to_choose(editor: Editor, folder: Path) -> None:
     buffer = editor.open(folder / "a.http", "GET http://x/\n", "http")
     with pytest.raises(JsonRpcException, match="no environment file is beside the document"):
