@@ -55,7 +55,7 @@ class Sender:
 
     def exchange(self, task: Task) -> Outcome:
         """Send the requests of a task in order. Raises one of FAILURES."""
-        from orgrest.http.transport import wire_headers, wire_url
+        from orgrest.http.transport import wire_headers
 
         exchanges: list[Exchange] = []
         notes = list(task.notes)
@@ -74,8 +74,8 @@ class Sender:
             task.request = request
             notes += (str(warning) for warning in request.notices)
             if self._options.dry_run:
-                wire_url(request)  # what could not be sent is told here, too
-                wire_headers(request)
+                request = self._with_cookies(parsed, request)
+                wire_headers(request)  # what could not be sent is told here, too
                 exchanges.append(Exchange(request, variables=tuple(values.origins())))
             else:
                 response = task.answer = self._settled(task, parsed)
@@ -105,6 +105,21 @@ class Sender:
             files=tuple(files),
             tests=tuple(around.tests),
         )
+
+    def _with_cookies(self, parsed: ParsedRequest, request: Request) -> Request:
+        """Return a request with the cookies of earlier runs that would go along, if there are any.
+
+        Raises TransportError for a URL that cannot be sent.
+        """
+        from orgrest.http.transport import wire_url
+
+        url = wire_url(request)
+        if self._cookies is None or parsed.directive("no-cookie-jar") is not None:
+            return request
+        cookie = self._cookies.header(url.replace("ws", "http", 1) if url[:2] == "ws" else url)
+        if cookie is None or request.header("Cookie") is not None:
+            return request
+        return attrs.evolve(request, headers=(("Cookie", cookie), *request.headers))
 
     def _is_wanted(self, parsed: ParsedRequest) -> bool:
         """Ask what a directive asks, and wait as one says; tell whether the request is sent."""

@@ -102,6 +102,25 @@ def test_a_dry_run_leaves_the_file_as_it_is(server: RawServer, tmp_path: Path) -
     assert not file.exists()
 
 
+def test_a_dry_run_shows_the_cookies_that_would_go_along(
+    server: RawServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "jar"
+    file.write_text(f"127.0.0.1\tFALSE\t/\tFALSE\t{LATER}\tlang\ten\n")
+    for text, shown in (
+        ([f"GET {server.url}/"], ["lang=en"]),
+        ([f"GET {server.url}/", "Cookie: own=1"], ["own=1"]),
+        (["# @no-cookie-jar", f"GET {server.url}/"], []),
+        (["GET http://other.example/"], []),
+        (["WEBSOCKET " + server.url.replace("http", "ws")], ["lang=en"]),
+    ):
+        given = document(tmp_path, *text)
+        assert run(given, "--cookies", file, "--dry-run", "--json") == 0
+        headers = json.loads(capsys.readouterr().out)["headers"]
+        assert [value for name, value in headers if name == "Cookie"] == shown
+    assert not server.requests
+
+
 def test_a_file_that_others_could_read_is_private_afterwards(
     server: RawServer, tmp_path: Path
 ) -> None:
