@@ -32,7 +32,7 @@ class Spool:
     def __init__(self, path: Path | None, head: Record) -> None:
         """Begin a new file, a temporary one without `path`. Raises FileError."""
         self._lock = threading.Lock()
-        self._places: list[tuple[int, int, int]] = []
+        self._places: list[tuple[int, int, int, int]] = []
         self._path = path
         self._end = 0
         try:
@@ -55,8 +55,9 @@ class Spool:
         """Keep a record. Raises FileError where the disk is full."""
         with self._lock:
             unit, number = record["order"]
-            self._places.append((unit, number, self._end))
+            place = self._end
             self.write(record)
+            self._places.append((unit, number, place, self._end - place))
 
     def write(self, value: Record) -> None:
         """Write a line that is no record. Raises FileError."""
@@ -69,10 +70,9 @@ class Spool:
 
     def records(self) -> Iterator[Record]:
         """Read the records in order."""
-        for _, _, place in sorted(self._places):
+        for _, _, place, length in sorted(self._places):
             self._stream.seek(place)
-            yield json.loads(self._stream.readline())
-        self._stream.seek(self._end)
+            yield json.loads(self._stream.read(length))
 
 
 def encoded(value: Record) -> bytes:
