@@ -53,18 +53,20 @@ class Document(pytest.File):
 
     def setup(self) -> None:
         """Send what is named or tagged setup."""
-        opened = self._open()
-        self._opened = opened
+        self._opened = opened = self._open()
         for item in opened.items("setup"):
-            self.send(item)
+            _send(opened, item)
 
     def teardown(self) -> None:
         """Send what is named or tagged teardown, all of it, and tell of the first failure."""
+        opened = self._opened
+        if opened is None:  # what could not be read was not set up
+            return
         failures = []
         try:
-            for item in self._opened.items("teardown") if self._opened else ():
+            for item in opened.items("teardown"):
                 try:
-                    self.send(item)
+                    _send(opened, item)
                 except RequestFailedError as error:
                     failures.append(error)
         finally:
@@ -72,21 +74,12 @@ class Document(pytest.File):
         if failures:
             raise failures[0]
 
-    def at(self, line: int) -> Item:
-        """Return the request at a line."""
-        if self._opened is None:
-            raise RequestFailedError("the document was not set up")
-        return next(one for one in self._opened.items("request") if one.line == line)
-
-    def send(self, item: Item) -> list[Record]:
-        """Send a request. Raises RequestFailedError."""
-        if self._opened is None:
-            raise RequestFailedError("the document was not set up")
-        records = list(self._opened.send(item))
-        failures = [one for one in records if one["outcome"] in ("failed", "error")]
-        if failures:
-            raise RequestFailedError("\n\n".join(map(_shown, failures)))
-        return records
+    def send(self, line: int) -> list[Record]:
+        """Send the request at a line. Raises RequestFailedError."""
+        opened = self._opened
+        assert opened is not None  # noqa: S101 - pytest sets a collector up before its items
+        item = next(one for one in opened.items("request") if one.line == line)
+        return _send(opened, item)
 
     def _open(self) -> Opened:
         from orgrest.http.transport import Client
@@ -129,7 +122,7 @@ class RequestItem(pytest.Item):
         """Send the request."""
         document = self.parent
         assert isinstance(document, Document)  # noqa: S101 - which made this
-        records = document.send(document.at(self._line))
+        records = document.send(self._line)
         if records and all(one["outcome"] == "skipped" for one in records):
             pytest.skip(records[0]["reason"] or "not to be sent")
 
@@ -142,6 +135,14 @@ class RequestItem(pytest.Item):
     def reportinfo(self) -> tuple[Path, int, str]:
         """Return where the request stands."""
         return self.path, self._line - 1, self.name
+
+
+def _send(opened: Opened, item: Item) -> list[Record]:
+    records = list(opened.send(item))
+    failures = [one for one in records if one["outcome"] in ("failed", "error")]
+    if failures:
+        raise RequestFailedError("\n\n".join(map(_shown, failures)))
+    return records
 
 
 def _shown(record: Record) -> str:

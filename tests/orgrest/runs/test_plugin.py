@@ -99,14 +99,15 @@ def test_each_request_is_a_test_that_says_why_it_fails(collected, paths, folder:
     assert 'name="uses it"' in (folder / "r.xml").read_text()
 
 
-def test_what_is_chosen_is_sent_with_what_it_needs(collected, paths) -> None:
+def test_what_is_chosen_is_sent_with_what_it_needs(collected, paths, folder: Path) -> None:
     options = ("--orgrest", "--orgrest-var", "expected=1")
     status, told = collected("docs", *options, "-k", "uses")
     assert (status, "1 passed, 4 deselected" in told) == (0, True)
     needed = ["PUT /echo?setup", "GET /json", "GET /json?1", "DELETE /echo?teardown"]
     assert paths() == needed
-    status, told = collected("docs", *options, "-k", "smoke")
-    assert (status, "2 passed, 3 deselected" in told) == (0, True)
+    (folder / "docs/http-client.env.json").write_text('{"dev": {"expected": "1"}}')
+    status, told = collected("docs", "--orgrest", "--orgrest-env", "dev", "-k", "smoke or uses")
+    assert (status, "3 passed, 2 deselected" in told) == (0, True)
 
 
 def test_it_ends_at_the_first_failure_where_that_is_asked_for(collected, paths) -> None:
@@ -140,7 +141,7 @@ def test_a_failed_setup_is_an_error_of_each_request_and_is_cleaned_up(
     collected, paths, folder: Path, server
 ) -> None:
     text = "### setup\nGET HOST/json\n?? status == 1\n\n### a\nGET HOST/404\n\n### teardown\n"
-    text += "GET HOST/json?clean\n?? status == 2\n\n### b\nGET HOST/404\n"
+    text += "GET HOST/json?clean\n?? status == 2\n\n### a\nGET HOST/404\n"
     (folder / "docs/api.http").write_text(text.replace("HOST", server.url))
     (folder / "docs/bad.http").write_text("@a = 1\n?? status == 200\n")
     (folder / "docs/notes.org").unlink()
@@ -148,7 +149,8 @@ def test_a_failed_setup_is_an_error_of_each_request_and_is_cleaned_up(
     assert status == 1
     assert "status == 1: " in told
     assert "GET /404" not in paths()
-    assert re.search("ERROR docs/api.http::a", told)
+    assert re.search("ERROR docs/api.http::a ", told)
+    assert re.search(r"ERROR docs/api.http::a \(line 13\)", told)
     status, told = collected("docs/bad.http", "--orgrest")
     assert status == 2
     assert "bad.http:2" in told
