@@ -8,11 +8,9 @@ from typing import TYPE_CHECKING
 import attrs
 
 from orgrest.answers import layout
-from orgrest.evaluation import snapshot
 from orgrest.evaluation.asserting import expects_same
 from orgrest.evaluation.outcomes import EvaluationError
 from orgrest.evaluation.references import EMACS_LISP
-from orgrest.evaluation.snapshot import Volatile
 from orgrest.evaluation.verb import part_asked
 from orgrest.org import lisp, placing
 from orgrest.org.argument_syntax import Reference, call_arguments, value
@@ -75,7 +73,10 @@ class Placer:
         """
         arguments = task.arguments
         words = arguments.results
-        outcome = attrs.evolve(outcome, volatile=Volatile.of(arguments))
+        if "volatile" in arguments:
+            from orgrest.evaluation.snapshot import Volatile
+
+            outcome = attrs.evolve(outcome, volatile=Volatile.of(arguments))
         same = expects_same(arguments)
         if "silent" in words or "none" in words:
             return outcome
@@ -108,8 +109,10 @@ class Placer:
         self, task: Task, files: tuple[tuple[Path, bytes], ...], old: str, new: str
     ) -> Verdict:
         """Tell whether a result is the one that stands in the document."""
+        from orgrest.evaluation import snapshot
+
         place = (self._file, task.line)
-        return snapshot.judge(old, new, files, Volatile.of(task.arguments), place)
+        return snapshot.judge(old, new, files, snapshot.Volatile.of(task.arguments), place)
 
     def written(
         self, block: Block, arguments: Arguments, outcome: Outcome, language: str

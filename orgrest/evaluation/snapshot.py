@@ -13,9 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from orgrest.answers import jq
 from orgrest.http import patterns
-from orgrest.http.assertions.judging import unified
 from orgrest.http.responses import json_of
 from orgrest.model import OrgrestError, Verdict
 from orgrest.org.text import unescape
@@ -84,6 +82,8 @@ def difference(old: str, new: str, volatile: Volatile) -> tuple[str, ...]:
         before, after = (patterns.replaced(pattern, one, _REPLACED) for one in (before, after))
     if before == after:
         return ()
+    from orgrest.http.assertions.judging import unified
+
     return unified(before, after) or ("the result differs in its end",)
 
 
@@ -144,6 +144,8 @@ def _without_paths(before: str, after: str, paths: tuple[str, ...]) -> tuple[str
         (one, rest), (other, others) = _json(before), _json(after)
     except (ValueError, RecursionError):
         return before, after
+    from orgrest.answers import jq
+
     both = json.dumps([one, other])
     made = jq.run(f"map(del({', '.join(paths)}))", both, "-c")
     first, second = json_of(made)

@@ -22,6 +22,8 @@ VERSION = re.compile(r"(?<![ \t])[ \t]+HTTP/(\d(?:\.\d)?)$")
 HEADER = re.compile(rf"((?:{TCHARS}|\{{\{{[^\s{{}}]+\}}\}})+|:[^\s:=]+(?=:[ \t])):[ \t]?(.*)")
 HEADER_VARIABLE = re.compile(r":([^\s:=]+)|\{\{[ \t]*([^\s{}]+)[ \t]*\}\}")
 FILE = re.compile(r"<(?:[ \t]++([^<>]++)|(?=[^<>\s=\"'./]*+[./])([^<>\s=\"']++))")
+# A comment that holds an assertion: Emacs never sends it.
+ASSERTION = re.compile(r"#+[ \t]*\?\?[ \t]*(?P<text>.*)")
 # What other tools' request files have: a variable, a URL without a method.
 FOREIGN = re.compile(r"@([\w.-]+)[ \t]*=[ \t]*(.*)|(https?://\S+)")
 

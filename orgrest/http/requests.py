@@ -41,9 +41,9 @@ import re
 
 import attrs
 
-from orgrest.http.assertions.reading import COMMENT, read_assertion
 from orgrest.http.bodies import BodyReader
 from orgrest.http.grammar import (
+    ASSERTION,
     DEFINITION,
     FOREIGN,
     HEADER,
@@ -123,12 +123,14 @@ class _DocumentReader:
         if text.startswith("###"):
             name = text.lstrip("#").strip() or None
             self._name = name
-        elif match := COMMENT.fullmatch(text):
+        elif match := ASSERTION.fullmatch(text):
             self._assertion(line, match)
         self.items.append(Comment(text, name, line.span))
 
     def _assertion(self, line: Line, match: re.Match[str]) -> None:
         """Add what is to hold of the response to the request above."""
+        from orgrest.http.assertions.reading import read_assertion
+
         start = line.start + line.indent
         found = read_assertion(
             one_line(match["text"], start + match.start("text")), Span(start, line.end)
@@ -284,7 +286,7 @@ class _RequestReader:
     def _refuse_assertions(self, lines: list[Line]) -> None:
         """Tell of assertions among the headers, where Emacs would end the request."""
         for line in lines:
-            if COMMENT.fullmatch(line.text.lstrip(" \t")):
+            if ASSERTION.fullmatch(line.text.lstrip(" \t")):
                 reason = "an assertion stands below the whole request: this ends it in Emacs"
                 self._problem(line.start + line.indent, reason, "bad-assertion")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -145,6 +144,8 @@ def unified(before: str, after: str) -> tuple[str, ...]:
     Only the beginnings of very long texts are compared, and not all lines of a long difference
     given.
     """
+    import difflib
+
     old, new = before.split("\n")[:_MOST_COMPARED], after.split("\n")[:_MOST_COMPARED]
     found = list(difflib.unified_diff(old, new, "", "", n=2, lineterm=""))[2:]
     if len(found) > _MOST_LINES:

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-import re
-
 from orgrest.http.assertions.language import find
 from orgrest.http.syntax import Assertion, Template
 from orgrest.model import Span
-
-COMMENT = re.compile(r"#+[ \t]*\?\?[ \t]*(?P<text>.*)")
-"""A comment line of restclient's language that holds an assertion: Emacs never sends it."""
 
 
 def read_assertion(text: Template, span: Span) -> Assertion | str:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from orgrest.http.assertions.reading import read_assertion
 from orgrest.http.requestfile.marks import (
     ASSERTION,
     HANDLER_FILE,
@@ -119,6 +118,8 @@ def after_response(reader: Reader, line: Line, text: str) -> bool:
 
 
 def _assertion(reader: Reader, line: Line, text: Template) -> None:
+    from orgrest.http.assertions.reading import read_assertion
+
     found = read_assertion(text, line.span)
     if isinstance(found, str):
         reader.problem(line.start, found, "bad-assertion")
