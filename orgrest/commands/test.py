@@ -311,7 +311,7 @@ def _tell(brief: Brief, *, quiet: bool) -> None:
     part = "" if brief.part == "request" else f"  ({brief.part})"
     what = visible(f"{brief.place}  {brief.title}", one_line=True)
     click.echo(f"{word}{what}{part}{status}{took}", err=True)
-    for line in brief.why:
+    for line in (*brief.why, *(() if quiet else brief.notes)):
         click.echo(f"        {visible(line, one_line=True)}", err=True)
 
 

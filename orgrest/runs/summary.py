@@ -21,7 +21,7 @@ PERCENTILES = (50, 90, 95, 99)
 class Brief:
     """A record in a few words: `title` names the request, `why` has the lines of a failure.
 
-    `unit` is the number of the document's run.
+    `unit` is the number of the document's run, `notes` what else the user should know.
     """
 
     unit: int
@@ -32,6 +32,7 @@ class Brief:
     status: int | None
     duration: float
     why: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, record: Record) -> Brief:
@@ -47,6 +48,7 @@ class Brief:
             response["status"] if response else None,
             spent(record),
             tuple(reasons(record)),
+            tuple(record["notes"]),
         )
 
 

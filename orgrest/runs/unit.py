@@ -135,7 +135,10 @@ class Opened:
 
     def _record(self, outcome: Outcome, item: Item, began: float, took: float) -> Record:
         place = self._numbered()
-        return record.of_outcome(outcome, item, place, began, took, fail=self._settings.fail)
+        found = record.of_outcome(outcome, item, place, began, took, fail=self._settings.fail)
+        if self._count == 1:  # what concerns the document is told once
+            found["notes"] = [*self.evaluation.notices, *found["notes"]]
+        return found
 
     def _numbered(self) -> Record:
         self._count += 1

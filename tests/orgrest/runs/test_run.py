@@ -91,6 +91,16 @@ class TestOutcomes:
         done = run(".", a_http="# @disabled\nGET HOST/json", b_http="GET HOST/json")
         assert (done.status, done.outcomes) == (0, ["skipped", "passed"])
 
+    def test_what_is_left_out_is_told_and_kept(self, run) -> None:
+        more = "#+begin_src http\nGET HOST/404\n#+end_src\n"
+        two = ORG.replace("GET HOST/json\n", "GET HOST/json\n\n###\nGET HOST/404\n")
+        done = run("b.org", b_org=f"{two}{more}")
+        assert done.outcomes == ["passed", "passed"]
+        first, second = (one["notes"] for one in done.requests)
+        assert ["left alone" in first[0], "not sent" in first[1], second] == [True, True, []]
+        assert all(note in done.err for note in first)
+        assert "left alone" not in run("-q", "b.org").err
+
     def test_quiet_tells_failures_and_sums_only(self, run) -> None:
         done = run("-q", "a.http", a_http="GET HOST/json\n\n###\nGET HOST/json\n?? status == 1")
         assert "ok " not in done.err
