@@ -11,6 +11,10 @@ METHODS = (
     "UNLOCK|CHECKOUT|CHECKIN|REPORT|MERGE|MKACTIVITY|MKWORKSPACE|VERSION-CONTROL|BASELINE-CONTROL|"
     "MKCALENDAR|ACL|SEARCH|QUERY|GRAPHQL|WEBSOCKET|WSS|WS|SSE|EVENTSOURCE"
 )
+CURL = "orgrest curl --from-curl '...' makes a request of a curl command, which is not read here"
+"""Why a line that begins with `curl` is no request."""
+# Methods of one's own are in capitals: a word before a URL is prose.
+_CUSTOM = r"[A-Z][A-Z0-9_-]*"
 FOREIGN_METHODS = {
     "GRPC": "gRPC is not spoken here: httpyac and JetBrains' HTTP Client send such requests",
     "MQTT": "MQTT is not spoken here: httpyac sends such requests",
@@ -23,7 +27,7 @@ URL = (
     r"[A-Za-z0-9_](?:[A-Za-z0-9_-]|\{\{[^{}]*\}\})*(?:\.[A-Za-z0-9_-]+|:(?:\d|\{\{)|\{\{|/))"
 )
 REQUEST = re.compile(
-    rf"(?P<method>(?i:{METHODS})|{'|'.join(FOREIGN_METHODS)}|{TCHARS}(?=[ \t]+{URL}))"
+    rf"(?P<method>(?i:{METHODS})|curl|{'|'.join(FOREIGN_METHODS)}|{_CUSTOM}(?=[ \t]+{URL}))"
     r"[ \t]+(?P<target>\S.*)"
 )
 # Within a request, only these begin the next one: words of a body must not.

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from orgrest.http.requestfile.marks import (
     BARE,
     CONTINUED,
+    CURL,
     FOREIGN_METHODS,
     HEADER,
     HEADER_VARIABLE,
@@ -67,6 +68,8 @@ def request_line(reader: Reader, line: Line, text: str) -> bool:
     region.method_span = Span(at, at + (len(method) if match.groupdict().get("method") else 0))
     region.url.append((match["target"], at + match.start("target")))
     region.end = line.span.end
+    if method == "curl":
+        reader.problem(at, CURL, "foreign-method")
     if method in FOREIGN_METHODS:
         reader.problem(at, FOREIGN_METHODS[method], "foreign-method")
     return True

@@ -408,3 +408,20 @@ def test_reading_takes_time_in_proportion_to_the_text() -> None:
         return reader.at
 
     assert lines_read(2000) <= 2 * lines_read(1000) + 10
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ("curl https://example.org/ -H 'X: 1'", "orgrest curl --from-curl"),
+        ("curl -X POST https://example.org/", "orgrest curl --from-curl"),
+        ("see https://example.org/", "this line means nothing here"),
+        ("Or https://example.org/", "this line means nothing here"),
+    ],
+)
+def test_a_command_and_a_sentence_with_a_url_are_not_sent(line: str, reason: str) -> None:
+    document = parse(f"GET https://example.org/a\n###\n{line}\n###\nPURGE https://example.org/b\n")
+    problems = [*document.problems, *(x for one in document.requests for x in one.problems)]
+    assert [one.reason.startswith(reason) for one in problems] == [True]
+    sent = [one.method for one in document.requests if not one.problems]
+    assert sent == ["GET", "PURGE"]
