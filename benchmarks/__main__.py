@@ -16,6 +16,7 @@ BENCHMARKS = {
     "power": "benchmarks.power",
     "mutation": "benchmarks.mutation",
     "reduction": "benchmarks.reduction",
+    "campaign": "benchmarks.campaign",
     "requests": "benchmarks.requests",
     "editor": "benchmarks.editor",
 }

@@ -56,6 +56,9 @@ _PER_BATCH: Final = 1
 _ROUND_TRIPS: Final = 16
 """Every so manieth program is read again, and each that is kept."""
 
+_SWARM: Final = 25
+"""So many programs have the same half of the idioms, since choosing one takes long."""
+
 _UNIFORM: Final = 8
 """In one of so many programs all idioms are used; in the others, about half of them."""
 
@@ -120,7 +123,8 @@ class Fuzzer:
         self._facts: set[str] = set()
         self._handed: Counter[Signature] = Counter()
         self._enough: Enough = MappingProxyType({})
-        self._number = 0
+        self._number = self._made = 0
+        self._grammar = grammar_of(None)
         self._rows: dict[str, list[int]] = {}
         for data in corpus:
             self.add(data)
@@ -199,7 +203,10 @@ class Fuzzer:
             return repair(made)
         grammar = grammar_of(None, 0.0 if config.types == "sound" else 0.05)
         if not uniform:
-            grammar = grammar.swarm(self._choices)
+            if self._made % _SWARM == 0:
+                self._grammar = grammar.swarm(self._choices)
+            self._made += 1
+            grammar = self._grammar
         maker = maker_of(self._choices, grammar, config.types, Scope(), size, Maker)
         return make_program(maker, size, trees.MAX_DEPTH, with_module=False)
 

@@ -1,0 +1,118 @@
+"""Campaigns: ten bugs planted in the real Luau, and how much of the time is the target's.
+
+Needs Node, and `npm ci --prefix tests/luau`. The ten bugs are those of tests/luau/planted.mjs. Two
+workers have ten minutes from nothing; random trees that were repaired, with the same loop, are what
+is compared with. Then, on a target that does nothing but take time, how much of it is the target's.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from benchmarks.timing import table, verdict
+from scriptschema.fuzzing.campaign import finds
+from scriptschema.fuzzing.campaign.config import Config
+from scriptschema.fuzzing.campaign.finds import Find
+from scriptschema.fuzzing.campaign.folder import Campaign
+from scriptschema.fuzzing.campaign.fuzzer import Fuzzer
+from scriptschema.fuzzing.campaign.session import Session
+from scriptschema.fuzzing.targets.description import Description
+
+TESTS = Path(__file__).parent.parent / "tests"
+PLANTED = f"node {TESTS / 'luau' / 'planted.mjs'} {TESTS / 'luau'}"
+SERVICE = f"{sys.executable} {TESTS / 'scriptschema' / 'fuzzing' / 'service.py'}"
+
+BUGS = {
+    "rep": ("difference", "string.rep"),
+    "floordiv": ("difference", "Op.FloorDiv"),
+    "floor": ("difference", "math.floor"),
+    "internal": ("internal error", "until"),
+    "leak": ("memory", "table.create"),
+    "hang": ("hang", "string.find"),
+    "crash": ("crash", "bit32.extract"),
+    "compound": ("crash", "CompoundAssign"),
+    "close": ("assertion", "not protected"),
+    "interpolation": ("assertion", "top == base"),
+}
+"""Each bug, and what its signature says: the kind, and a part of the rest."""
+
+
+def main(smoke: bool) -> None:
+    """Print the figures."""
+    seconds = 5.0 if smoke else 600.0
+    found = planted("program", seconds)
+    verdict("planted bugs found", len(found), len(BUGS), least=True)
+    verdict("most reports of one", max((len(f) for f in found.values()), default=0), 1, least=False)
+    nodes = [find.reduced.nodes for each in found.values() for find in each if find.reduced]
+    verdict("nodes of the largest", max(nodes, default=0), 20, least=False)
+    verdict("found by repaired trees", len(planted("repaired", seconds)), 5, least=False)
+    efficiency(3.0 if smoke else 30.0)
+
+
+def planted(source: str, seconds: float) -> dict[str, list[Find]]:
+    """The finds of a campaign, by bug."""
+    target = Description("persistent", PLANTED, variants=("-O0", "-O2"), seconds=2)
+    found: dict[str, list[Find]] = {}
+    rows = []
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name) / "campaign"
+        with Campaign(folder, Config(targets=(target,), source=source)) as campaign:
+            session = Session(campaign, jobs=2, seconds=seconds)
+            session.run()
+        for _, find in finds.load_all(folder):
+            bug = bug_of(find)
+            found.setdefault(bug, []).append(find)
+            small = str(find.reduced.nodes) if find.reduced else "-"
+            rows.append((bug, f"{find.seconds:.0f}", str(find.count), small, str(find.signature)))
+    title = f"{source}s, {session.programs_done:,} in {seconds:.0f} s"
+    table((title, "found at s", "times", "nodes", "signature"), rows)
+    print()
+    return {bug: each for bug, each in found.items() if bug in BUGS}
+
+
+def bug_of(find: Find) -> str:
+    """Which of the bugs a find is; its name if none."""
+    text = str(find.signature)
+    for bug, (kind, part) in BUGS.items():
+        if find.signature.kind == kind and part in text:
+            return bug
+    return find.name
+
+
+def efficiency(seconds: float) -> None:
+    """Print how much of the time is the target's, and how many runs there are in a second."""
+    rows = []
+    for milliseconds in (10, 1):
+        target = Description("persistent", f"{SERVICE} {milliseconds / 1000}")
+        marks: list[tuple[float, int]] = []
+
+        def told(event: dict[str, Any], marks: list[tuple[float, int]] = marks) -> None:
+            if event["event"] == "progress" and event["runs"]:
+                marks.append((time.monotonic(), event["runs"]))
+
+        with (
+            tempfile.TemporaryDirectory() as name,
+            Campaign(Path(name) / "campaign", Config(targets=(target,))) as campaign,
+        ):
+            Session(campaign, jobs=2, seconds=seconds, told=told, finishing=0).run()
+        lasted = marks[-1][0] - marks[0][0]
+        rate = (marks[-1][1] - marks[0][1]) / lasted if lasted else 0.0
+        share = rate * milliseconds / 1000 / 2
+        rows.append((f"{milliseconds} ms", f"{rate:,.0f}", f"{share:.0%}"))
+        if milliseconds == 10:
+            verdict("target's share of the time at 10 ms", share, 0.9, least=True)
+        else:
+            verdict("runs a second at 1 ms", rate, 1000, least=True)
+    table(("a run takes", "runs/s", "the target's"), rows)
+    fuzzer = Fuzzer(Config(targets=(Description("persistent", SERVICE),)), seed=1)
+    fuzzer.work(seconds=60, programs=200)
+    start = time.process_time()
+    programs = fuzzer.work(seconds=60, programs=1000).interval.programs
+    taken = (time.process_time() - start) / programs
+    fuzzer.close()
+    # Two cores have two seconds in one: what the target leaves of a thousand runs is one for each.
+    verdict("own processor time for a program, ms", taken * 1000, 1, least=False)

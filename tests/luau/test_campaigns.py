@@ -1,0 +1,111 @@
+"""Campaigns on the real Luau: the services run it, and bugs that are planted in it are found.
+
+`pytest --long` looks for all ten; `python -m benchmarks campaign` measures how long that takes.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from real_luau import FOLDER, what_is_missing
+
+from scriptschema.fuzzing.campaign import finds
+from scriptschema.fuzzing.campaign.config import Config
+from scriptschema.fuzzing.campaign.folder import Campaign
+from scriptschema.fuzzing.campaign.session import Session
+from scriptschema.fuzzing.targets.base import Sources, Target
+from scriptschema.fuzzing.targets.description import Description, TargetError
+from scriptschema.fuzzing.targets.opening import open_target, try_target, versions_of
+from scriptschema.fuzzing.targets.outcome import Outcome
+from scriptschema.generation.programs import program
+from scriptschema.luau.render import render_module_set
+
+WEB = Description("luau-web", folder=str(FOLDER))
+PLUAU = Description("pluau")
+
+
+@pytest.fixture(params=["luau-web", "pluau"], scope="module")
+def target(request: pytest.FixtureRequest) -> Iterator[Target]:
+    description = WEB if request.param == "luau-web" else PLUAU
+    try:
+        opened = open_target(description)
+    except TargetError as error:
+        pytest.skip(str(error))
+    yield opened
+    opened.close()
+
+
+def run(target: Target, source: str, module: str | None = None) -> Outcome:
+    """How a program ends, the same at all levels."""
+    target.submit(Sources(module, source), 20)
+    found = target.collect()
+    assert len(found) == 3
+    assert len({each.kind for each in found}) == 1, found
+    return found[0]
+
+
+def test_programs_print_and_fail(target: Target) -> None:
+    assert run(target, "print(1, 'a\\n\\200', nil)") == Outcome("ok", "1\ta\n\\xc8\tnil\n")
+    failed = run(target, "print(1) error('no', 0)")
+    assert (failed.kind, failed.output, failed.error) == ("error", "1\n", "no")
+    assert run(target, "local = 1").kind == "rejected"
+    assert (
+        run(target, "local m = require('./module0') print(m.a)", "return {a = 3}").output == "3\n"
+    )
+    assert run(target, "require('./module0')").kind == "error"
+    assert run(target, "print(string.rep('x', 5000000))").kind in ("flood", "error")
+    assert "stack overflow" in run(target, "local function f() return 1 + f() end f()").error
+
+
+def test_a_program_without_an_end_hangs_and_the_next_one_runs(target: Target) -> None:
+    target.submit(Sources(None, "while true do end"), 0.3)
+    assert {each.kind for each in target.collect()} == {"hang"}
+    assert run(target, "print(2)").output == "2\n"
+
+
+def test_generated_programs_do_the_same_at_all_levels(target: Target) -> None:
+    for seed in range(20):
+        target.submit(render_module_set(program(seed=seed)), 20)
+        first, *others = target.collect()
+        assert first.kind in ("ok", "error")
+        for other in others:
+            assert (other.kind, other.output) == (first.kind, first.output)
+
+
+def test_the_real_luau_works_and_tells_its_version() -> None:
+    if what_is_missing():
+        pytest.skip(str(what_is_missing()))
+    assert len(try_target(WEB)) == 3
+    assert versions_of([WEB])["luau-web"].count(".") == 2
+
+
+def test_planted_bugs_are_found_and_reduced(tmp_path: Path, long_mode: bool) -> None:
+    if what_is_missing():
+        pytest.skip(str(what_is_missing()))
+    node = shutil.which("node")
+    names = "" if long_mode else " internal interpolation floordiv close"
+    command = f"{node} {FOLDER / 'planted.mjs'} {FOLDER}{names}"
+    target = Description("persistent", command, variants=("-O0", "-O2"), seconds=2)
+    folder = tmp_path / "campaign"
+    wanted = 10 if long_mode else 2
+    with Campaign(folder, Config(targets=(target,), seed=1)) as campaign:
+        session = Session(campaign, jobs=2, told=lambda event: stop_at(session, event, wanted))
+        with pytest.raises(_Enough):
+            session.run()
+    found = [find for _, find in finds.load_all(folder)]
+    assert len({find.signature for find in found}) == len(found) >= wanted
+    assert all(find.reduced.nodes <= 20 for find in found if find.reduced)
+    assert sum(find.reduced is not None for find in found) >= wanted
+
+
+class _Enough(Exception):  # it ends a campaign, and is no error
+    """So many bugs were found and reduced."""
+
+
+def stop_at(session: Session, event: dict[str, object], wanted: int) -> None:
+    done = [find for find in session.state.triage.finds.values() if find.reduced is not None]
+    if event["event"] != "end" and len(done) >= wanted:
+        raise _Enough
