@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from typing import TYPE_CHECKING
@@ -9,8 +10,8 @@ from typing import TYPE_CHECKING
 import pytest
 from servers import RawServer, closing, response
 
-from orgrest.evaluation.patience import MOST_DELAY, retry_after
-from orgrest.model import Response
+from orgrest.evaluation.patience import MOST_DELAY, Patience, retry_after
+from orgrest.model import OrgrestError, Response
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -85,7 +86,6 @@ def test_a_server_cannot_make_a_run_longer_than_it_may_be(run) -> None:
     [
         ("7", 7, 7),
         (" 0 ", 0, 0),
-        (format_datetime(datetime.now(UTC) + timedelta(hours=1), usegmt=True), 3500, 3600),
         ("Wed, 21 Oct 2015 07:28:00 GMT", 0, 0),
         ("9" * 5000, MOST_DELAY, 1e10),
     ],
@@ -95,6 +95,24 @@ def test_retry_after_is_a_number_or_a_date(given: str, least: float, most: float
     found = retry_after(answer)
     assert found is not None
     assert least <= found <= most
+
+
+def test_retry_after_a_date_is_the_time_until_then() -> None:
+    given = format_datetime(datetime.now(UTC) + timedelta(hours=1), usegmt=True)
+    found = retry_after(Response(503, "", "1.1", (("Retry-After", given),), b"", 0.0, ""))
+    assert found is not None
+    assert 0 < found <= 3600
+
+
+def test_nothing_is_waited_for_when_the_run_is_over() -> None:
+    Patience().wait(0)
+    Patience(deadline=time.monotonic() + 60).wait(0)
+    with pytest.raises(OrgrestError, match=r"--max-time"):
+        Patience(deadline=time.monotonic() - 1).wait(0)
+    with pytest.raises(OrgrestError, match=r"--max-time"):
+        Patience(deadline=time.monotonic() + 60).wait(90)
+    with pytest.raises(OrgrestError, match="broken off"):
+        Patience(sleep=lambda _: False).wait(0)
 
 
 @pytest.mark.parametrize("given", ["", "soon", "-1", "1.5", "٣", "Wed, 99 Oct 2015 07:28:00 GMT"])
