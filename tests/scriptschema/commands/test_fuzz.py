@@ -1,0 +1,206 @@
+"""The commands fuzz and reproduce: what they ask for, show and end with."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from command import on_a_terminal, run_here
+
+from scriptschema.commands.campaign_display import Display, Lines, line_of
+from scriptschema.fuzzing.campaign import config, finds, statistics
+from scriptschema.fuzzing.campaign.config import Config
+from scriptschema.fuzzing.oracles.verdict import Difference, Signature, Verdict
+from scriptschema.fuzzing.targets.description import Description
+from scriptschema.luau.parse import parse
+
+SERVICE = f"{sys.executable} {Path(__file__).parents[1] / 'fuzzing' / 'service.py'}"
+PROGRESS = {
+    "event": "progress",
+    "seconds": 3725.0,
+    "programs": 12345,
+    "runs": 24690,
+    "runs_per_second": 98.4,
+    "corpus": 31,
+    "outcomes": {"error": 2, "ok": 12343},
+    "finds": 2,
+    "new_finds": 1,
+    "since_new": 61.0,
+}
+FIND = {"event": "find", "signature": "hang: -O2 (math.floor)", "nodes": 9, "name": "hang-1"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["-t", "luau-web"], "name the folder of the campaign"),
+        (["-o", "none"], "name what to run programs with"),
+        (["-o", "none", "--size", "3"], "name what to run programs with"),
+        (["-o", "none", "-t", "lua"], "is no target"),
+        (["-o", "none", "-t", "command:"], "needs a command"),
+        (["-o", "none", "-t", "command:cat", "--for", "soon"], "is no duration"),
+        (["-o", "none", "-t", "command:cat", "--for", "0m"], "is no duration"),
+        (["-o", "none", "--config", "no.toml"], "No such file"),
+        (["-o", "none", "--config", "no.toml", "-t", "command:cat"], "stand in the file"),
+    ],
+    ids=str,
+)
+def test_what_cannot_be_asked_for_is_said(
+    arguments: list[str], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = run_here("fuzz", *arguments)
+    assert done.returncode == 2
+    assert said in " ".join(done.stderr.decode().split())
+    assert not [*tmp_path.iterdir()]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("size = ", "Invalid value"),
+        ("targets = 3", "no campaign's configuration"),
+        ("[[targets]]\nkind = 'command'\ncommand = 'cat'\ncolour = 1", "has no 'colour'"),
+        ("speed = 3\n[[targets]]\nkind = 'command'\ncommand = 'cat'", "speed"),
+    ],
+)
+def test_what_is_wrong_in_a_file_is_said(text: str, said: str, tmp_path: Path) -> None:
+    path = tmp_path / "campaign.toml"
+    path.write_text(text)
+    done = run_here("fuzz", "--config", path, "-o", tmp_path / "out")
+    assert done.returncode == 2
+    assert said in done.stderr.decode()
+
+
+def test_targets_and_options_stand_in_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "campaign.toml"
+    path.write_text(
+        "size = 20\nseed = 3\n[[targets]]\nkind = 'command'\ncommand = 'cat'\nseconds = 2.5\n"
+    )
+    done = run_here("fuzz", "--config", path, "-o", tmp_path / "out", "-n", 5, "--seed", 4)
+    assert done.returncode == 0, done.stderr
+    assert b"5 programs: nothing new was found" in done.stderr
+    found = config.load(tmp_path / "out")
+    assert found == Config(targets=(Description("command", "cat", seconds=2.5),), size=20, seed=4)
+    assert statistics.total(statistics.read(tmp_path / "out")).programs == 5
+
+
+def test_a_campaign_goes_on_with_the_options_that_it_has(tmp_path: Path) -> None:
+    word = ["-t", "command:cat", "--timeout", 2, "--memory", 100, "--known", tmp_path / "known"]
+    (tmp_path / "known").touch()
+    done = run_here("fuzz", *word, "-o", tmp_path / "out", "-n", 2, "--json")
+    events = [json.loads(line)["event"] for line in done.stdout.splitlines()]
+    assert (events[0], events[-1]) == ("start", "end")
+    done = run_here("fuzz", *word, "--size", 7, "-o", tmp_path / "out")
+    assert done.returncode == 1
+    assert b"other options (size)" in done.stderr
+
+
+def test_a_target_that_does_not_work_is_told_before_anything_runs(tmp_path: Path) -> None:
+    done = run_here("fuzz", "-t", "command:false {file}", "-o", tmp_path / "out")
+    assert done.returncode == 1
+    assert b"does not work" in done.stderr
+    done = run_here("fuzz", "-t", f"luau-web:{tmp_path}", "-o", tmp_path / "out2")
+    assert done.returncode == 1
+    assert b"npm install luau-web" in done.stderr or b"apt install nodejs" in done.stderr
+
+
+def test_a_demonstration_ends_with_a_report(tmp_path: Path) -> None:
+    done = run_here("fuzz", "--demo", "-t", "command:cat", "-n", 3, "-o", tmp_path / "out")
+    assert done.returncode == 0, done.stderr
+    assert b"<html" in (tmp_path / "report.html").read_bytes()[:500].lower()
+
+
+def test_a_terminal_shows_how_things_stand(tmp_path: Path) -> None:
+    arguments = ["fuzz", "-t", "command:cat", "-n", 40, "-o", tmp_path / "out"]
+    status, shown = on_a_terminal(*arguments, stream="stderr")
+    assert status == 0
+    assert b"runs/s" in shown
+    assert b"40 programs: nothing new was found" in shown
+
+
+# Displays
+
+
+def test_lines_say_what_was_found_and_how_things_stand(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = Lines()
+    lines({"event": "start"})
+    lines(PROGRESS)  # too soon for one more line
+    lines(FIND)
+    lines({**FIND, "event": "reduced"})
+    monkeypatch.setattr("scriptschema.commands.campaign_display.EVERY", 0)
+    lines(PROGRESS)
+    shown = capsys.readouterr()
+    assert shown.out.splitlines() == [
+        "new: hang: -O2 (math.floor), 9 nodes: hang-1",
+        "reduced: hang: -O2 (math.floor), 9 nodes: hang-1",
+    ]
+    assert shown.err.splitlines() == [
+        (
+            "1:02:05: 12,345 programs (ok 12,343, error 2), 98 runs/s, corpus 31, finds 2, "
+            "last new 1:01 ago"
+        )
+    ]
+
+
+def test_a_display_shows_the_latest_finds(capsys: pytest.CaptureFixture[str]) -> None:
+    display = Display()
+    display(PROGRESS)
+    display({"event": "start"})
+    display(FIND)
+    display(PROGRESS)
+    display({**PROGRESS, "event": "end"})
+    shown = capsys.readouterr().err
+    assert "12,345" in shown
+    assert line_of(FIND)[:30] in shown
+
+
+# Reproduce
+
+
+def a_find(folder: Path, source: str, signature: Signature, **options: Any) -> Path:
+    target = Description("persistent", SERVICE, variants=("-O0", "-O2"))
+    difference = Difference(1, "a", "b", "1", None)
+    find = finds.Find(
+        name="one",
+        verdict=Verdict(signature, "bad", difference),
+        program=finds.Shown(9, []),
+        config=Config(targets=(target,)).as_json(),
+        **options,
+    )
+    return finds.add(folder, find, parse(source).tree)
+
+
+def test_a_difference_is_shown_again(tmp_path: Path) -> None:
+    difference = Signature("difference", "-O0 / -O2", "ExprBinary.Op.FloorDiv")
+    find = a_find(tmp_path, "print(1) local a = 1 // 2", difference)
+    done = run_here("reproduce", find)
+    assert done.returncode == 0, done.stderr
+    shown = done.stdout.decode()
+    assert "print(1)" in shown
+    assert "-O2: wrong" in shown
+    assert "-O0: (nothing)" in shown
+    assert shown.splitlines()[-1] == f"{difference}: shown again"
+
+
+def test_what_is_no_find_is_told(tmp_path: Path) -> None:
+    done = run_here("reproduce", tmp_path)
+    assert done.returncode == 1
+    assert b"is no find" in done.stderr
+    find = a_find(tmp_path, "print(1)", Signature("hang"))
+    path = find / finds.FILE
+    path.write_text(path.read_text().replace('"format": 1', '"format": 7'))
+    done = run_here("reproduce", find)
+    assert done.returncode == 1
+    assert b"another version" in done.stderr
+
+
+def test_long_outputs_are_cut_when_shown(tmp_path: Path) -> None:
+    source = "\n".join(f"print({number})" for number in range(40))
+    done = run_here("reproduce", a_find(tmp_path, source, Signature("hang")))
+    assert done.returncode == 1
+    assert b"... 20 lines more" in done.stdout
+    assert b"hang: not shown" in done.stdout
