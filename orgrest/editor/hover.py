@@ -119,6 +119,8 @@ def _variable(analysis: Analysis, names: Names, part: Part, one: Occurrence) -> 
         lines.append("gets its value when requests are sent")
     elif value is not None:
         lines.append(_code(_known(masking.mask(value, secrets))))
+    if request is not None and one.name in analysis.overrides:
+        lines.append("given by the setting `variables`, which counts before all others")
     places = names.definitions(one)
     numbers = [analysis.text.count("\n", 0, place.span.start) + 1 for place in places]
     how = {"definition": "set", "capture": "captured from a response", "argument": "given by :var"}

@@ -1412,7 +1412,9 @@ def test_a_client_may_set_the_values_that_a_request_asks_for(
     for values in ({"who": "me", "other": 7}, {"who": "me"}):
         params = types.DidChangeConfigurationParams({"orgrest": {"variables": values}})
         editor.notify(types.WORKSPACE_DID_CHANGE_CONFIGURATION, params)
-        assert "me" in _hovered(buffer, "{{wh|o")
+        said = _hovered(buffer, "{{wh|o")
+        assert "me" in said
+        assert "given by the setting `variables`" in said
         assert buffer.command("orgrest.send", line=1)["status"] == 200
     editor.notify(
         types.WORKSPACE_DID_CHANGE_CONFIGURATION,
