@@ -5,8 +5,8 @@ called, a `console` block in a copy of `examples/` of its own: each line after `
 shell, and what it prints must be what the block shows; a line `...` stands for any lines.
 
 A tutorial is one session: its blocks share a folder. There a block with a title is a file of that
-name, unless it is a `console` block: what stands in such a one runs in a second terminal until the
-end.
+name, unless it is a `console` block: what stands in such a one runs in a second terminal until `^C`
+stands in another, or until the end.
 """
 
 import doctest
@@ -14,7 +14,6 @@ import os
 import re
 import shlex
 import shutil
-import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -93,7 +92,7 @@ def second_terminal(block: Block, folder: Path) -> Iterator[None]:
             assert same(expected, shown), f"{block}: $ {command}\n{shown}"
             yield
         finally:
-            process.send_signal(signal.SIGINT)
+            process.terminate()
 
 
 def test_there_are_examples_to_run() -> None:
@@ -125,6 +124,8 @@ def test_a_tutorial_can_be_followed_from_top_to_bottom(page: Path, tmp_path: Pat
                 if block.title:
                     (tmp_path / block.title).parent.mkdir(parents=True, exist_ok=True)
                     (tmp_path / block.title).write_text(block.text)
+            elif block.text == "^C\n":
+                terminals.close()  # what runs in the second terminal
             elif block.title:
                 terminals.enter_context(second_terminal(block, tmp_path))
             else:

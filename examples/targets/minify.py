@@ -1,0 +1,79 @@
+"""A small minifier of Luau, with a bug in it: the target of scriptschema's tutorial.
+
+    python3 examples/targets/minify.py program.luau
+
+prints the program without comments and needless blanks. It keeps account of blocks, as it wants to
+say where one is not closed. Needs nothing but Python.
+"""
+
+import re
+import sys
+from pathlib import Path
+
+TOKEN = re.compile(
+    r"""(?P<blank>\s+|--\[(?P<long>=*)\[.*?\](?P=long)\]|--[^\n]*)
+    |(?P<word>[A-Za-z_]\w*)
+    |(?P<number>0[xXbB][\w]+|(?:\d[\d_]*\.?[\d_]*|\.\d[\d_]*)(?:[eE][+-]?[\d_]+)?)
+    |(?P<string>"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|`(?:\\.|[^`\\])*`|\[(?P<level>=*)\[.*?\](?P=level)\])
+    |(?P<mark>\.\.\.|\.\.=|//=|\.\.|//|::|->|[<>=~]=|[-+*/%^]=|[^\w\s])""",
+    re.VERBOSE | re.DOTALL,
+)
+
+# An `if` behind one of these is an expression: it has no `end`.
+BEFORE_EXPRESSION = {
+    *("=", ",", "[", "{", "return", "and", "or", "not", "in", "while", "until"),
+    *("+", "-", "*", "/", "//", "%", "^", "..", "#", "<", ">", "<=", ">=", "==", "~="),
+}
+# Two characters that would be read as one token, or as another one.
+TOGETHER = re.compile(r"\w\w|--|\.\.|\[\[|==|\d\.|\[=|[<>~]=")
+
+
+class Blocks:
+    """The blocks and `if` expressions that are open."""
+
+    def __init__(self):
+        self.open = []
+        self.before = ""
+
+    def take(self, word):
+        """Take the next token, whatever it is."""
+        if word == "if":
+            expression = self.before in BEFORE_EXPRESSION
+            self.open.append("expression" if expression else "if")
+        elif word in ("then", "elseif", "else") and self.open[-1:] == ["expression"]:
+            if word == "else":
+                self.open.pop()
+            word = "="  # what follows is an expression
+        elif word in ("function", "do", "repeat"):
+            self.open.append(word)
+        elif word in ("end", "until"):
+            if not self.open:
+                raise RuntimeError(f"internal error: nothing is open at {word}")
+            self.open.pop()
+        self.before = word
+
+
+def minify(source):
+    """Return the program without what it does not need."""
+    blocks, written, at = Blocks(), "", 0
+    while at < len(source):
+        token = TOKEN.match(source, at)
+        at = token.end()
+        if token["blank"]:
+            continue
+        text = token[0]
+        apart = TOGETHER.search(written[-1:] + text[0])
+        written += f" {text}" if apart else text
+        blocks.take(text)
+    if blocks.open:
+        raise RuntimeError(f"internal error: open at the end: {', '.join(blocks.open)}")
+    return written
+
+
+if __name__ == "__main__":
+    name = sys.argv[1] if len(sys.argv) > 1 else "-"
+    source = sys.stdin.read() if name == "-" else Path(name).read_text()
+    try:
+        print(minify(source))
+    except RuntimeError as error:
+        sys.exit(f"minify.py: {error}")
