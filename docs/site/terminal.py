@@ -79,7 +79,7 @@ class Terminal:
             return False
         return True
 
-    def wait_for(self, pattern: str, seconds: float = 30) -> None:
+    def wait_for(self, pattern: str, seconds: float = 120) -> None:
         """Wait until a regular expression matches what is shown, and nothing more comes."""
         end = time.monotonic() + seconds
         while re.search(pattern, self.text) is None:
