@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import signal
 import subprocess
@@ -337,7 +336,7 @@ class TestTogether:
 
         with RawServer(stall) as slow:
             done = run(
-                "--max-time", "2", "a.http", "b.http",
+                "--max-time", "3", "a.http", "b.http",
                 a_http=f"GET {slow.url}/\n\n###\nGET HOST/json\n\n### teardown\nDELETE HOST/json\n",
                 b_http="GET HOST/json",
             )  # fmt: skip
@@ -439,10 +438,7 @@ class TestInterrupted:
 
 def _started(*arguments: str) -> subprocess.Popen[bytes]:
     command = [sys.executable, "-m", "orgrest", "test", *arguments]
-    environment = {**os.environ, "PYTHONSAFEPATH": ""}
-    return subprocess.Popen(
-        command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=environment
-    )
+    return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
 
 
 def _until(holds: Callable[[], bool]) -> None:
