@@ -527,7 +527,7 @@ def test_diff_draws_both(tmp_path: Path) -> None:
             ok_here("corpus", "diff", one, other, "--plot", tmp_path / name)
         drawing = (tmp_path / "a.svg").read_bytes()
         assert b"</svg>" in drawing
-        assert len(drawing) == len((tmp_path / "b.svg").read_bytes())
+        assert drawing == (tmp_path / "b.svg").read_bytes()
 
 
 def test_diff_tells_what_cannot_be_read(tmp_path: Path) -> None:
