@@ -23,12 +23,13 @@ from scriptschema.fuzzing.campaign.folder import Campaign
 from scriptschema.fuzzing.campaign.session import Session
 from scriptschema.fuzzing.campaign.workers import Failure, Order
 from scriptschema.fuzzing.targets.description import from_word
+from scriptschema.interop import MissingExtra
 from scriptschema.luau.parse import parse
 
 pytest.importorskip("distributed")
 
 from scriptschema.fuzzing.campaign import cluster
-from scriptschema.fuzzing.campaign.cluster import Cluster
+from scriptschema.fuzzing.campaign.cluster import Cluster, ClusterError
 
 SERVICE_PATH = Path(__file__).parents[1] / "scriptschema" / "fuzzing" / "service.py"
 SERVICE = shlex.join([sys.executable, str(SERVICE_PATH)])
@@ -40,6 +41,7 @@ class Machines:
     """A scheduler and its workers."""
 
     address: str
+    scheduler: subprocess.Popen[bytes]
     workers: list[subprocess.Popen[bytes]]
 
 
@@ -58,10 +60,10 @@ def machines(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machines]:
             return process
 
         file = tmp_path / "scheduler.json"
-        start("scheduler", "--host", "127.0.0.1", "--port", 0, "--scheduler-file", file)
+        scheduler = start("scheduler", "--host", "127.0.0.1", "--port", 0, "--scheduler-file", file)
         worker = ("worker", "--scheduler-file", file, "--nthreads", 1, "--no-nanny")
         workers = [start(*worker) for _ in range(2)]
-        yield Machines(address_in(file), workers)
+        yield Machines(address_in(file), scheduler, workers)
 
 
 def address_in(file: Path) -> str:
@@ -119,6 +121,30 @@ def test_a_target_that_works_on_no_worker_is_said_at_once(
     )
     assert done.returncode == 1
     assert b"no-such-luau" in done.stderr
+
+
+def test_a_scheduler_that_goes_away_ends_the_campaign_which_has_what_came_before(
+    machines: Machines, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cluster, "PATIENCE", 2.0)
+
+    def told(event: dict[str, Any]) -> None:
+        if event["event"] == "progress" and event["programs"]:
+            machines.scheduler.kill()
+
+    with Campaign(tmp_path / "campaign", CONFIG) as campaign:
+        with (
+            pytest.raises(ClusterError, match="scheduler"),
+            Cluster(machines.address, slice_seconds=0.5) as there,
+        ):
+            Session(campaign, jobs=1, seconds=120, workers=there, told=told).run()
+        assert statistics.total(statistics.read(campaign.path)).programs > 0
+
+
+def test_without_dask_the_way_to_install_it_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(MissingExtra, match="cluster"), Cluster("local:1"):
+        pass
 
 
 def test_a_process_keeps_its_fuzzer_for_the_next_task_and_takes_what_others_kept() -> None:

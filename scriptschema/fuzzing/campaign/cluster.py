@@ -80,7 +80,8 @@ class Cluster:
             raise MissingExtra(
                 "--cluster needs Dask: install it with pip install 'scriptschema[cluster]'"
             ) from error
-        logging.getLogger("distributed").setLevel(logging.CRITICAL)  # it tells nobody anything
+        for logger in ("distributed", "distributed.client"):  # what matters is told here
+            logging.getLogger(logger).setLevel(logging.CRITICAL)
         try:
             address: Any = self.address
             kind, _, count = address.partition(":")
@@ -155,7 +156,15 @@ class RemoteWorker:
         self._trees = deque((path.read_bytes() for path in there[-PARENTS:]), maxlen=PARENTS)
 
     def ask(self, order: Order | Task) -> None:
-        """Submit a task; one that fails is noticed when its answer is awaited."""
+        """Submit a task; one that fails is noticed when its answer is awaited.
+
+        Raises ClusterError where the scheduler has gone, and does not come back for a while.
+        """
+        end = time.monotonic() + PATIENCE
+        while self.client.status != "running":
+            if time.monotonic() > end or self.client.status == "closed":
+                raise ClusterError("the scheduler of the cluster has gone: start it again")
+            time.sleep(0.1)
         self.order = order
         self._orders += 1
         if isinstance(order, Order):

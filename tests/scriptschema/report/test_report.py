@@ -2,6 +2,7 @@
 
 import json
 import re
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -170,6 +171,17 @@ def test_a_find_that_cannot_be_read_is_told_and_the_others_are_there(
     written = (tmp_path / "report.html").read_text()
     assert 'role="alert"' in written
     assert "2 finds" in written
+
+
+@pytest.mark.parametrize("package", ["jinja2", "matplotlib"])
+def test_without_its_packages_the_way_to_install_them_is_told(
+    package: str, campaign: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, package, None)
+    done = run_here("report", campaign, "-o", tmp_path / "report.html")
+    assert done.returncode == 1
+    assert b"pip install 'scriptschema[" in done.stderr
+    assert not (tmp_path / "report.html").exists()
 
 
 def test_what_is_no_campaign_is_refused(tmp_path: Path) -> None:
