@@ -8,7 +8,6 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import attrs
 import click
 
 from scriptschema.commands.campaign_display import Display, Lines, as_json
@@ -226,6 +225,8 @@ def _at_home(target: Description) -> Description:
     """The target with the folder that it means now, wherever the campaign goes on."""
     if target.kind != "luau-web":
         return target
+    import attrs
+
     return attrs.evolve(target, folder=str(Path(target.folder or ".").absolute()))
 
 
