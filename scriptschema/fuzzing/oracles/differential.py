@@ -19,6 +19,9 @@ from scriptschema.luau.library import SIGNATURES
 
 KIND: Final = "difference"
 
+POSITIONS: Final = "positions alone"
+"""What the detail of a signature begins with if nothing but positions in messages differs."""
+
 VARYING: Final = frozenset(
     f"{signature.library}.{signature.name}".removeprefix(".")
     for signature in SIGNATURES
@@ -48,11 +51,15 @@ def difference(runs: Sequence[Run], targets: Sequence[int]) -> Verdict | None:
     ]
     if not others:
         return None
-    positions = targets[runs.index(others[0])] == targets[0]
-    found = first_difference(first, others[0], positions=positions)
     names = short_names(runs)
     same = [name for name, run in zip(names, runs, strict=True) if run not in others]
     different = [name for name, run in zip(names, runs, strict=True) if run in others]
+    if all(_same(first, run, positions=False) for run in others):
+        found = first_difference(first, others[0], positions=True)
+        text = f"{first.target} and {others[0].target} differ in positions alone"
+        return Verdict(Signature(KIND, f"{POSITIONS}, {', '.join(different)}"), text, found)
+    positions = targets[runs.index(others[0])] == targets[0]
+    found = first_difference(first, others[0], positions=positions)
     detail = f"{', '.join(same)} / {', '.join(different)}"
     ends = [_end_of(run, positions) for run in (first, others[0])]
     if found is not None:

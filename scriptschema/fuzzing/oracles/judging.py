@@ -140,8 +140,8 @@ class Judge:
 
 def is_clear(signature: Signature) -> bool:
     """Whether a signature alone tells a bug from others; else the reduced program has to."""
-    if signature.kind in UNCLEAR:
-        return False
+    if signature.kind in UNCLEAR:  # one bug is enough to make all positions wrong
+        return signature.detail.startswith(differential.POSITIONS)
     return signature.kind != outcome.CRASH or not re.fullmatch(
         r"(?:SIG[A-Z]+|signal N)?", signature.detail
     )

@@ -63,6 +63,10 @@ def test_positions_count_between_variants_and_not_between_targets() -> None:
     two = runs(Outcome("error", "", "a.luau:3: bad"), Outcome("error", "", '[string "x"]:4: bad'))
     assert difference(two, [0, 0]) is not None
     assert difference(two, [0, 1]) is None
+    verdict = difference(two, [0, 0])
+    assert verdict is not None
+    assert verdict.signature == Signature("difference", "positions alone, -O1")
+    assert is_clear(verdict.signature)
 
 
 def test_the_first_line_that_differs_is_reported() -> None:
