@@ -312,7 +312,10 @@ def recurse(m: Mutation, number: int) -> bool:
         above = m.index.parents[above]
     if m.programs:
         kind = m.kind(number, place)
-        around = [n for n in around if kind is not None and m.kind(n, place) == kind]
+        kinds = {kind} - {None}
+        if kind in NUMBERS and isinstance(m.index.nodes[m.index.parents[number]], ExprBinary):
+            kinds |= NUMBERS  # an operand may be any number
+        around = [n for n in around if m.kind(n, place) in kinds]
     if not around:
         return False
     outer = around[m.below(len(around))]
