@@ -95,7 +95,7 @@ def test_a_killed_run_goes_on_and_its_folder_tells_what_the_operators_did(
 ) -> None:
     (seeds / "no Luau").write_bytes(b"\xff\x00 end ((")
     instance = tmp_path / "out" / "default"
-    process = start(seeds, tmp_path / "out", afl_toy, 60, **OURS)
+    process = start(seeds, tmp_path / "out", afl_toy, 300, **OURS)
     try:
         while len(before := {path.name for path in instance.glob("queue/id:*")}) < 30:
             assert process.poll() is None, log_of(tmp_path / "out").read_text(errors="replace")

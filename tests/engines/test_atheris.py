@@ -26,7 +26,7 @@ def test_the_example_fills_a_corpus_with_programs_from_nothing(tmp_path: Path) -
         [sys.executable, EXAMPLE, "-len_control=0", "-max_len=20000", "-runs=120", tmp_path],
         stderr=subprocess.PIPE,
         text=True,
-        timeout=120,
+        timeout=300,
         check=False,
     )
     assert done.returncode == 0, done.stderr[-2000:]

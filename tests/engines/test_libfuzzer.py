@@ -21,7 +21,7 @@ def test_a_dictionary_and_a_corpus_go_in_and_a_corpus_of_trees_comes_out(
         stderr=subprocess.PIPE,
         text=True,
         errors="replace",
-        timeout=120,
+        timeout=300,
         check=False,
     )
     assert done.returncode == 0, done.stderr[-2000:]

@@ -5,8 +5,8 @@ variables) and control flow; strings, tables and types are read and mean nothing
 know it takes for nil, so that programs go on, and a source that is not well-formed is refused
 before anything runs.
 
-The planted bug is in `enter`: a loop or a branch, in a loop, in a function that is called, all
-of which run.
+The planted bug is in `enter`: a loop or a branch, in a loop or a branch, in a function that is called,
+when all of them run.
 
     afl-cc -O1 -o toy toy.c                            AFL++, in persistent mode
     clang -g -O1 -fsanitize=fuzzer -DLIBFUZZER ...     libFuzzer
@@ -222,12 +222,11 @@ static double number_of(value v) { return v.kind == 'm' ? v.number : 0; }
 static value number(double n) { return (value){'m', n, 0}; }
 static value boolean(int b) { return (value){'b', b != 0, 0}; }
 
-static int is_loop(char construct) { return strchr("wrfi", construct) != NULL; }
 static void enter(char construct) {
   if (constructs == MOST_DEPTH) refuse();
   running[constructs++] = construct;
   char *last = &running[constructs - 3];
-  if (constructs >= 3 && last[0] == 'c' && is_loop(last[1]) && last[2] != 'c') abort();
+  if (constructs >= 3 && last[0] == 'c' && last[1] != 'c' && last[2] != 'c') abort();
 }
 static void leave(void) { constructs--; }
 
