@@ -36,12 +36,14 @@ def _page(data: dict[str, Any]) -> Iterator[str]:
         rows = data.get(kind, [])
         here = any("ours" in row for row in rows)
         yield f"## {title}\n\n"
-        yield "| | there |" + (" here |" if here else "") + " |\n"
-        yield "| --- " * (4 if here else 3) + "|\n"
+        yield "| | there |" + (" here |" if here else "") + "\n"
+        yield "| --- " * (3 if here else 2) + "|\n"
         for row in rows:
-            cells = [_text(row["what"]), _code(row["theirs"])]
+            note = f"<br>{row['note']}" if "note" in row else ""
+            what = f"**{_text(row['what'])}**{note}"
+            cells = [what, _code(row["theirs"])]
             cells += [_code(row.get("ours", ""))] if here else []
-            yield f"| {' | '.join([*cells, row.get('note', '')])} |\n"
+            yield f"| {' | '.join(cells)} |\n"
         yield "\n"
 
 

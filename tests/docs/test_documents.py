@@ -1,0 +1,21 @@
+"""The documents of requests on the pages are ones that orgrest understands."""
+
+import pytest
+from click.testing import CliRunner
+from pages import PAGES, Block, blocks
+
+from orgrest.commands.main import program
+
+SUFFIXES = {"org": ".org", "http": ".http"}
+DOCUMENTS = [block for page in PAGES for block in blocks(page) if block.language in SUFFIXES]
+
+
+@pytest.mark.parametrize("block", DOCUMENTS, ids=str)
+def test_a_document_of_a_page_can_be_read(
+    block: Block, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    file = tmp_path_factory.mktemp("document") / f"page{SUFFIXES[block.language]}"
+    file.write_text(block.text)
+    secrets = {"API_PASSWORD": "a long secret", "TASKS_PASSWORD": "a long secret"}
+    done = CliRunner().invoke(program, [str(file), "--dry-run"], env=secrets)
+    assert done.exit_code == 0, done.output
