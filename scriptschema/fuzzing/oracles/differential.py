@@ -57,6 +57,8 @@ def difference(runs: Sequence[Run], targets: Sequence[int]) -> Verdict | None:
     if all(_same(first, run, positions=False) for run in others):
         found = first_difference(first, others[0], positions=True)
         text = f"{first.target} and {others[0].target} differ in positions alone"
+        if found is None:
+            text += f": {_end_of(first, True)[1]} / {_end_of(others[0], True)[1]}"
         return Verdict(Signature(KIND, f"{POSITIONS}, {', '.join(different)}"), text, found)
     positions = targets[runs.index(others[0])] == targets[0]
     found = first_difference(first, others[0], positions=positions)

@@ -74,7 +74,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[dict[
     folder = tmp_path_factory.mktemp("campaign") / "one"
     events: list[dict[str, Any]] = []
     with Campaign(folder, CONFIG) as campaign:
-        session = Session(campaign, jobs=2, programs=800, told=events.append)
+        session = Session(campaign, jobs=2, programs=800, finishing=600, told=events.append)
         session.run()
         assert session.programs_done == 800
     return folder, events
@@ -86,11 +86,8 @@ def test_each_bug_is_found_once_and_made_small(
     folder, _ = finished
     found = check_folder(folder)
     details = sorted(str(find.signature) for find in found)
-    assert details == [
-        "assertion: reg < N",
-        "difference: -O0 / -O2 (ExprBinary.Op.FloorDiv)",
-        "internal error: no block N for '…'",
-    ] or details[:1] == ["assertion: reg < N"]
+    assert "assertion: reg < N" in details
+    assert len({*details}) == len(details)
     for find in found:
         assert find.reduced is not None
         assert find.reduced.nodes <= 20
@@ -423,7 +420,7 @@ def test_a_suspect_is_reduced_with_the_verdict_that_it_has() -> None:
     reduced = reduce_suspect(runner, suspect)
     assert reduced is not None
     source = render_module_set(wire.decode(ModuleSet, reduced.data)).program
-    assert source.split() == ["repeat", "until", "nil"] or "repeat" in source
+    assert source.startswith("repeat")
     assert reduced.nodes <= 8
     assert reduce_suspect(runner, suspect, seconds=0) is not None
     fine = Suspect(wire.encode(parse("print(1)").tree), verdict, runs, {})
