@@ -31,7 +31,8 @@ def pages() -> dict[str, str]:
 
 def _page(data: dict[str, Any]) -> Iterator[str]:
     yield f"# {data['title']}\n{data['text']}\n"
-    yield "A test tries every row in which something is written, as it stands here.\n\n"
+    tried = "what is written on the right" if data.get("foreign") else "all that is written"
+    yield f"A test tries {tried}, as it stands in the tables.\n\n"
     for kind, title in KINDS.items():
         rows = data.get(kind, [])
         here = any("ours" in row for row in rows)
