@@ -136,7 +136,7 @@ class Worker:
     def stop(self) -> None:
         """End the worker and what it has started."""
         self.pipe.close()  # which ends it between two orders
-        self.process.join(0.2)
+        self.process.join(2 if self.order is None else 0)
         if self.process.is_alive():
             self.process.terminate()
             self.process.join(2)
