@@ -22,6 +22,7 @@ Source: the Hypothesis manual, "Strategies reference" and "Extension entry point
 from __future__ import annotations
 
 import threading
+from bisect import bisect
 from collections.abc import Sequence
 from functools import cache
 from os import PathLike
@@ -35,6 +36,7 @@ from scriptschema import wire
 from scriptschema.base import INT32_MAX, INT32_MIN, Int32, Message
 from scriptschema.codec import varints
 from scriptschema.generation.choices import INTEGERS, PIECES, SMALL, WORDS, BytesChoices
+from scriptschema.generation.grammar import Grammar, grammar_of
 from scriptschema.generation.programs import (
     WRONG,
     check_options,
@@ -46,7 +48,9 @@ from scriptschema.generation.programs.annotations import Types
 from scriptschema.generation.programs.grammar import Grammar as ProgramGrammar
 from scriptschema.generation.programs.maker import Maker
 from scriptschema.generation.programs.scope import Scope
-from scriptschema.generation.trees import MAX_DEPTH, Builder, Grammar, Weights, grammar_of
+from scriptschema.generation.sampling import APART, Sampler
+from scriptschema.generation.trees import MAX_DEPTH
+from scriptschema.generation.weights import Weights
 from scriptschema.messages import MESSAGES, Expr, ModuleSet, Stat, StatBlock, Type
 
 if TYPE_CHECKING:
@@ -101,6 +105,13 @@ class _DrawnChoices(BytesChoices):
         self.position += 1
         return self.data[self.position - 1]
 
+    def pick(self, cumulative: Sequence[float]) -> int:
+        # Hypothesis tries 0 and 1 for every byte: so the two simplest are tried, whatever weights.
+        value = self._byte()
+        if value == 1 and len(cumulative) > 1 and cumulative[0] < cumulative[1]:
+            return 1
+        return bisect(cumulative, value * cumulative[-1] / 256)
+
     def last_byte(self) -> int:
         self._refill()
         self.end -= 1
@@ -133,8 +144,8 @@ class _DrawnChoices(BytesChoices):
         return "".join([chr(b) if b < 128 else PIECES[b % len(PIECES)] for b in data])
 
 
-class _DrawnBuilder(Builder):
-    """Builds by draws, and draws expressions, statements and types as such, each with own chunks.
+class _DrawnSampler(Sampler):
+    """Samples by draws, and draws expressions, statements and types as such, each with own chunks.
 
     Hypothesis then knows where one starts and ends, and can put an inner one into an outer one's
     place when it shrinks. For each there is one strategy, since making them costs more than drawing
@@ -143,23 +154,29 @@ class _DrawnBuilder(Builder):
 
     choices: _DrawnChoices
 
-    def build(self, cls: type[Message], budget: int, depth: int) -> Any:
+    def build(self, cls: type[Message], hint: int, depth: int) -> Any:
         strategy = _SPANS.get(cls)
         if strategy is None:
-            return super().build(cls, budget, depth)
-        _asked.last = self, cls, budget, depth
+            return super().build(cls, hint, depth)
+        _asked.last = self, cls, hint, depth
         return self.choices.draw(strategy)
 
-    def build_by(self, draw: DrawFn, cls: type[Message], budget: int, depth: int) -> Any:
+    def part(self, cls: type[Message], hint: int, depth: int) -> Any:
+        if cls in _SPANS:
+            return self.build(cls, hint, depth)
+        _asked.last = self, cls, hint, depth
+        return self.choices.draw(_PART)
+
+    def build_by(self, draw: DrawFn, cls: type[Message], hint: int, depth: int) -> Any:
         choices = self.choices
         outer = choices.draw, choices.data, choices.position, choices.end
         choices.draw, choices.position = draw, choices.end  # Nothing left: the next draws a chunk.
-        message = super().build(cls, budget, depth)
+        message = super().build(cls, hint, depth)
         choices.draw, choices.data, choices.position, choices.end = outer
         return message
 
-    def goes_on(self, weights: tuple[int, int]) -> bool:
-        return self.choices.last_byte() * weights[1] / 256 >= weights[0]
+    def decision(self) -> int:
+        return self.choices.last_byte()
 
 
 _asked = threading.local()
@@ -167,16 +184,17 @@ _asked = threading.local()
 
 def _span(name: str) -> SearchStrategy[Any]:
     def build(draw: DrawFn) -> Any:
-        builder, cls, budget, depth = _asked.last
-        return builder.build_by(draw, cls, budget, depth)
+        sampler, cls, hint, depth = _asked.last
+        return sampler.build_by(draw, cls, hint, depth)
 
     build.__name__ = build.__qualname__ = name
     return st.composite(build)()
 
 
 _SPANS: Final[dict[type[Message], SearchStrategy[Any]]] = {
-    cls: _span(cls.__name__) for cls in (Expr, Stat, Type)
+    cls: _span(cls.__name__) for cls in APART
 }
+_PART: Final = _span("Part")
 
 
 @st.composite
@@ -186,8 +204,7 @@ def _trees(
     choices = _DrawnChoices(draw)
     if swarm:
         grammar = grammar.swarm(choices)
-    tree: MessageT = _DrawnBuilder(grammar, choices).build(cls, size, max_depth)
-    return tree
+    return _DrawnSampler(grammar, choices).tree(cls, size, max_depth)
 
 
 def _check_size(size: int) -> None:
@@ -255,7 +272,7 @@ def types(**options: Unpack[TreeOptions]) -> SearchStrategy[Type]:
 class _DrawnMaker(Maker):
     """Makes programs by draws, and draws statements and larger expressions as such.
 
-    As with `_DrawnBuilder`, Hypothesis then knows where one starts and ends.
+    As with `_DrawnSampler`, Hypothesis then knows where one starts and ends.
     """
 
     choices: _DrawnChoices

@@ -121,7 +121,8 @@ def generate(
     """
     from scriptschema import files
     from scriptschema.generation.bulk import Recipe
-    from scriptschema.generation.trees import WeightsError, grammar_of, read_weights
+    from scriptschema.generation.grammar import grammar_of
+    from scriptschema.generation.weights import WeightsError, read_weights
 
     cls = message_class(message_name)
     if programs and repaired:

@@ -22,7 +22,8 @@ import attrs
 
 from scriptschema import files
 from scriptschema.base import Message, walk
-from scriptschema.generation.trees import Weights, generate
+from scriptschema.generation.trees import generate
+from scriptschema.generation.weights import Weights
 from scriptschema.messages import MESSAGES, ModuleSet
 
 if TYPE_CHECKING:

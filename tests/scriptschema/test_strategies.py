@@ -2,14 +2,19 @@
 
 import os
 import random
+import statistics
 import subprocess
 import sys
+from collections import Counter
+from enum import IntEnum
 
 import pytest
-from hypothesis import find, given, settings
+from hypothesis import Phase, find, given, settings
 from hypothesis import strategies as st
 
 from scriptschema import Message, messages, strategies, walk, wire
+from scriptschema.generation.choices import BytesChoices
+from scriptschema.generation.trees import generate
 from scriptschema.messages import (
     MESSAGES,
     Expr,
@@ -195,6 +200,103 @@ def test_where_the_search_starts_does_not_change_the_smallest_tree(name: str, se
     strategy, predicate, smallest = SMALLEST[name]
     options = settings(max_examples=2000, database=None)
     assert find(strategy, predicate, settings=options, random=random.Random(seed)) == smallest
+
+
+def called_in_a_while(tree: Message) -> bool:
+    loops = [node for node, _ in walk(tree) if isinstance(node, StatWhile)]
+    return any(isinstance(node, ExprCall) for loop in loops for node, _ in walk(loop))
+
+
+NODES = {
+    "a call in a while": (10, called_in_a_while),
+    "a string longer than 3": (6, holds(ExprConstantString, lambda node: len(node.val) > 3)),
+    "two locals of one name": (
+        6,
+        holds(M.StatLocal, lambda node: len({v.name for v in node.vars}) < len(node.vars)),
+    ),
+    "a concat-assign to an index": (
+        12,
+        holds(
+            M.StatCompoundAssign,
+            lambda node: node.op.name == "Concat" and str(node.var.which).startswith("index"),
+        ),
+    ),
+    "three returns with values": (
+        14,
+        lambda tree: sum(isinstance(n, StatReturn) and bool(n.list) for n, _ in walk(tree)) >= 3,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", NODES)
+def test_whole_programs_shrink_to_so_few_nodes(name: str) -> None:
+    nodes, predicate = NODES[name]
+    found = find(
+        strategies.module_sets(),
+        predicate,
+        settings=settings(max_examples=4000, database=None, derandomize=True, deadline=None),
+    )
+    assert sum(1 for _ in walk(found)) == nodes
+
+
+def facts_of(tree: Message) -> tuple[set[str], int]:
+    """The alternatives, enum values and optional fields, set and unset; and the depth."""
+    facts = set()
+    depth = 0
+    for node, path in walk(tree):
+        depth = max(depth, len(path))
+        for name, field in node.FIELDS.items():
+            value = getattr(node, name)
+            label = f"{field.message}.{field.schema_name}"
+            if field.oneof:
+                facts |= {label} if node.which == name else set()
+            elif field.rule == "optional":
+                facts.add(f"{label} {'unset' if value is None else 'set'}")
+            if isinstance(value, IntEnum):
+                facts.add(f"{label} {value.name}")
+    return facts, depth
+
+
+def all_facts() -> set[str]:
+    facts = set()
+    for cls in MESSAGES.values():
+        for field in cls.FIELDS.values():
+            label = f"{field.message}.{field.schema_name}"
+            if field.oneof:
+                facts.add(label)
+            elif field.rule == "optional":
+                facts |= {f"{label} set", f"{label} unset"}
+            if issubclass(field.type, IntEnum):
+                facts |= {f"{label} {member.name}" for member in field.type}
+    return facts
+
+
+def examples() -> list[ModuleSet]:
+    trees: list[ModuleSet] = []
+
+    @settings(
+        max_examples=1000, deadline=None, database=None, derandomize=True, phases=[Phase.generate]
+    )
+    @given(strategies.module_sets())
+    def collect(tree: ModuleSet) -> None:
+        trees.append(tree)
+
+    collect()
+    return trees
+
+
+def from_bytes() -> list[ModuleSet]:
+    data = [random.Random(seed).randbytes(4096) for seed in range(1000)]
+    return [generate(choices=BytesChoices(item)) for item in data]
+
+
+@pytest.mark.parametrize("source", [examples, from_bytes])
+def test_all_of_the_schema_occurs_in_one_of_a_hundred_examples(source) -> None:
+    found = [facts_of(tree) for tree in source()]
+    counts = Counter(fact for facts, _ in found for fact in facts)
+    assert {fact: counts[fact] for fact in all_facts() if counts[fact] < len(found) / 100} == {}
+    assert max(depth for _, depth in found) >= 60
+    assert statistics.median(depth for _, depth in found) < 20
 
 
 @settings(deadline=None)

@@ -32,10 +32,8 @@ from scriptschema.generation.trees import (
     DEEPEST,
     DEFAULT_SIZE,
     MAX_DEPTH,
-    Weights,
-    WeightsError,
-    read_weights,
 )
+from scriptschema.generation.weights import Weights, WeightsError, read_weights
 from scriptschema.messages import (
     Expr,
     Local,

@@ -26,7 +26,7 @@ from scriptschema.generation.programs import (
 )
 from scriptschema.generation.programs.expressions import VARIABLES
 from scriptschema.generation.programs.grammar import DECLARATIONS, idiom_of
-from scriptschema.generation.trees import WeightsError
+from scriptschema.generation.weights import WeightsError
 from scriptschema.luau.repair import check
 from scriptschema.messages import MESSAGES, Local, ModuleSet, Stat, StatBlock, StatLocal
 

@@ -17,7 +17,9 @@ from hypothesis import strategies as st
 from scriptschema import Message, messages, walk, wire
 from scriptschema.base import INT32_MAX, INT32_MIN
 from scriptschema.generation.choices import BytesChoices, RandomChoices
-from scriptschema.generation.trees import WEIGHTS, WeightsError, generate, grammar_of
+from scriptschema.generation.grammar import grammar_of
+from scriptschema.generation.trees import generate
+from scriptschema.generation.weights import WEIGHTS, WeightsError
 from scriptschema.messages import ENUMS, MESSAGES, Expr, ModuleSet, Stat, StatBlock, Type
 
 ALL = list(MESSAGES.values())

@@ -1,0 +1,323 @@
+"""The grammar of random trees: what each message is made of, and what that costs at least.
+
+It is derived from the messages and `weights.py`; `trees.py` and `sampling.py` build by it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from enum import IntEnum
+from functools import cache, lru_cache
+from itertools import accumulate
+from math import inf
+from os import PathLike
+from pathlib import Path
+from typing import Any, Final, TypeAlias, cast
+
+import attrs
+
+from scriptschema.base import UNSET, FieldInfo, Message, short
+from scriptschema.generation.choices import Choices
+from scriptschema.generation.weights import (
+    ITEMS,
+    LENGTHS,
+    NAMES,
+    SHARES,
+    SIMPLEST,
+    WANTED,
+    WEIGHTS,
+    Weights,
+    WeightsError,
+    read_weights,
+)
+from scriptschema.messages import MESSAGES
+
+
+def grammar_of(weights: Weights | str | PathLike[str] | None) -> Grammar:
+    """Return the grammar with the given weights: see `generate`. Raises WeightsError."""
+    if weights is None:
+        return _grammar(())
+    if not isinstance(weights, Mapping):
+        weights = read_weights(Path(weights))
+    for message, inner in weights.items():
+        if not isinstance(inner, Mapping):
+            raise WeightsError(f"{message} must be a table of alternatives and weights")
+        for name, weight in inner.items():
+            # Sums of weights beyond these would no longer be right.
+            if not isinstance(weight, (int, float)) or not (weight == 0 or 1e-9 <= weight <= 1e9):
+                rule = "a weight is 0 or a number from 1e-9 to 1e9"
+                raise WeightsError(f"{message}.{name}: {rule}: {short.repr(weight)}")
+    return _grammar(tuple((m, tuple(inner.items())) for m, inner in weights.items()))
+
+
+@lru_cache(maxsize=64)
+def _grammar(changes: tuple[tuple[str, tuple[tuple[str, float], ...]], ...]) -> Grammar:
+    weights: dict[str, dict[str, float]] = {m: {**inner} for m, inner in WEIGHTS.items()}
+    for message, inner in changes:
+        if message not in weights:
+            known = ", ".join(weights)
+            raise WeightsError(f"{message} has no alternatives to weigh; these have: {known}")
+        names = [field.schema_name for field in MESSAGES[message].FIELDS.values() if field.oneof]
+        for name, weight in inner:
+            if name not in (*names, UNSET):
+                raise WeightsError(
+                    f"{message} has no alternative {name!r}; it has {', '.join([*names, UNSET])}"
+                )
+            weights[message][name] = weight
+    return Grammar(weights)
+
+
+@attrs.frozen
+class Alternative:
+    """An alternative of a oneof; `field` None leaves the oneof unset. Sizes count it alone.
+
+    `cost` is what it needs at least, `with_wanted` what it needs to be of use: see `WANTED`.
+    """
+
+    field: FieldInfo | None
+    weight: float
+    cost: float
+    with_wanted: float
+    height: float
+    grows: bool
+
+
+Weighted: TypeAlias = tuple[Sequence[Alternative], Sequence[float]]
+"""Alternatives with the running sums of their weights."""
+
+
+@attrs.frozen
+class Step:
+    """How one field of a message is made, or the message's oneof (`alternatives`).
+
+    Of the alternatives, those that can hold a tree of any size are `growing`, the others `ends`;
+    one of the two may be empty. Lengths of lists are running sums of their weights; `longer` goes
+    on with twice the odds after each item. `tables` is what builders keep here: with `swarm` each
+    tree has a grammar of its own, and needs few of them.
+    """
+
+    slot: str
+    kind: str
+    type: type[Any] = object
+    cost: int = 0
+    height: int = 0
+    share: int = 0
+    wanted: int = 0
+    lengths: tuple[int, ...] = ()
+    longer: tuple[float, ...] = ()
+    members: tuple[Any, ...] = ()
+    alternatives: tuple[Alternative, ...] = ()
+    ends: Weighted = ((), ())
+    growing: Weighted = ((), ())
+    tables: dict[Any, Any] = attrs.field(factory=dict)
+
+
+class Grammar:
+    """The messages with weights: what each costs at least, and how it is built.
+
+    `costs` are the nodes that the smallest tree of a class has, `heights` the levels below it that
+    the flattest one has. Raises WeightsError if a class has no finite tree.
+    """
+
+    def __init__(self, weights: Mapping[str, Mapping[str, float]]) -> None:
+        self.weights = weights
+        ways = {cls: self._ways(cls) for cls in MESSAGES.values()}
+        self.costs = _least(ways, lambda values: 1 + sum(values))
+        self.heights = _least(ways, lambda values: max(values, default=-1) + 1)
+        for cls, cost in self.costs.items():
+            if cost == inf:
+                raise WeightsError(
+                    f"the weights leave no finite {cls.__name__}: give an alternative of "
+                    f"{cls.__name__} that needs no other a weight above 0"
+                )
+        self.plans = {cls: self._plan(cls) for cls in MESSAGES.values()}
+        self.shares = {cls: sum(step.share for step in plan) for cls, plan in self.plans.items()}
+
+    def swarm(self, choices: Choices) -> Grammar:
+        """Return this grammar with about half of the alternatives turned off.
+
+        In each oneof one that leads to an end stays.
+        """
+        weights = {}
+        for message, inner in self.weights.items():
+            cls = MESSAGES[message]
+            kept = {name: weight for name, weight in inner.items() if not choices.below(2)}
+            ends = [
+                alternative
+                for step in self.plans[cls]
+                for alternative in step.alternatives
+                if not alternative.grows and alternative.weight
+            ]
+            if not any(_schema_name(end.field) in kept for end in ends):
+                end = _schema_name(ends[choices.below(len(ends))].field)
+                kept[end] = inner[end]
+            weights[message] = kept
+        return Grammar(weights)
+
+    def weight(self, field: FieldInfo) -> float:
+        """The weight of an alternative."""
+        return self.weights[field.message].get(field.schema_name, 0)
+
+    def _ways(self, cls: type[Message]) -> list[list[type[Message]]]:
+        """The messages that a `cls` cannot do without, once for each alternative of its oneof."""
+        required, alternatives = PARTS[cls]
+        weights = self.weights.get(cls.__name__, {})
+        if not cls.ONEOF or weights.get(UNSET):
+            return [required]
+        return [[*required, *parts] for name, parts in alternatives if weights.get(name)]
+
+    def _plan(self, cls: type[Message]) -> list[Step]:
+        steps: list[Step] = []
+        for name, field in cls.FIELDS.items():
+            if not field.oneof:
+                cost, height = self.costs.get(field.type, 0), self.heights.get(field.type, 0)
+                steps.append(_step(cls, name, cost, height))
+            elif not any(step.kind == "oneof" for step in steps):
+                steps.append(self._oneof(cls))
+        return steps
+
+    def _with_wanted(self, cls: type[Any]) -> int:
+        if cls not in self.costs:
+            return 0
+        lists = [f for f in cls.FIELDS.values() if f"{cls.__name__}.{f.name}" in WANTED]
+        return self.costs[cls] + sum(self.costs[field.type] for field in lists)
+
+    def _oneof(self, cls: type[Message]) -> Step:
+        alternatives = [
+            Alternative(
+                field,
+                self.weight(field),
+                self.costs.get(field.type, 0),
+                self._with_wanted(field.type),
+                self.heights.get(field.type, -1),
+                _grows(field),
+            )
+            for field in cls.FIELDS.values()
+            if field.oneof and self.weight(field)
+        ]
+        unset = self.weights[cls.__name__].get(UNSET)
+        if unset:
+            alternatives.append(Alternative(None, unset, 0, 0, -1, grows=False))
+        # The simplest first.
+        alternatives.sort(key=lambda a: (a.cost, a.grows, a.field.tag if a.field else 0))
+        share = max(SHARES.get(f"{cls.__name__}.{_schema_name(a.field)}", 1) for a in alternatives)
+        return Step(
+            "alternative",
+            "oneof",
+            cls,
+            share=share,
+            alternatives=tuple(alternatives),
+            ends=_weighted(a for a in alternatives if not a.grows),
+            growing=_weighted(sorted((a for a in alternatives if a.grows), key=_simplicity)),
+        )
+
+
+def _least(
+    ways: Mapping[type[Message], list[list[type[Message]]]],
+    combine: Callable[[list[float]], float],
+) -> dict[type[Message], int]:
+    """The least value that `combine` gives each message over its parts: a fixed point."""
+    least: dict[type[Message], float] = dict.fromkeys(ways, inf)
+    changed = True
+    while changed:
+        changed = False
+        for cls, parts in ways.items():
+            value = min((combine([least[part] for part in way]) for way in parts), default=inf)
+            if value < least[cls]:
+                least[cls] = value
+                changed = True
+    return cast(dict[type[Message], int], least)
+
+
+@cache
+def _step(cls: type[Message], name: str, cost: int, height: int) -> Step:
+    """The step for a field outside the oneof, whose type costs so much and is so high at least.
+
+    Grammars share these: with `swarm`, each tree has a grammar of its own.
+    """
+    field = cls.FIELDS[name]
+    members = tuple(field.type) if issubclass(field.type, IntEnum) else ()
+    return Step(
+        name,
+        "enum" if members else field.rule if field.is_message else field.type_name,
+        field.type,
+        cost,
+        height,
+        SHARES.get(f"{cls.__name__}.{field.schema_name}", 1) if _grows(field) else 0,
+        cost if f"{cls.__name__}.{name}" in WANTED else 0,
+        tuple(accumulate(_lengths(field))),
+        _longer(_lengths(field)),
+        members,
+    )
+
+
+def _schema_name(field: FieldInfo | None) -> str:
+    return field.schema_name if field else UNSET
+
+
+def _lengths(field: FieldInfo) -> Sequence[int]:
+    name = f"{field.message}.{field.name}"
+    return LENGTHS.get(name, ITEMS if field.is_message and _grows(field) else NAMES)
+
+
+def _longer(lengths: Sequence[int]) -> tuple[float, ...]:
+    sums = []
+    total, left = 0.0, 1.0
+    for n, weight in enumerate(lengths):
+        ends = left * weight / (weight + 2 * sum(lengths[n + 1 :]))
+        total += ends
+        left -= ends
+        sums.append(total)
+    return tuple(sums)
+
+
+def _simplicity(alternative: Alternative) -> int:
+    field = alternative.field
+    simplest = SIMPLEST.get(field.message, ()) if field else ()
+    name = _schema_name(field)
+    return simplest.index(name) if name in simplest else len(simplest)
+
+
+def _weighted(alternatives: Iterable[Alternative]) -> Weighted:
+    kept = tuple(alternatives)
+    return kept, tuple(accumulate(a.weight for a in kept))
+
+
+def _grows(field: FieldInfo) -> bool:
+    """Whether the field can hold a tree of any size."""
+    return field.is_message and field.type not in _BOUNDED
+
+
+def _bounded() -> set[type]:
+    """The messages of limited size: without lists, and holding only such messages."""
+    bounded: set[type] = set()
+    while True:
+        more = {
+            cls
+            for cls in MESSAGES.values()
+            if all(
+                not field.is_message or (field.type in bounded and field.rule != "repeated")
+                for field in cls.FIELDS.values()
+            )
+        }
+        if more == bounded:
+            return bounded
+        bounded = more
+
+
+_BOUNDED: Final = _bounded()
+
+
+def _parts(cls: type[Message]) -> tuple[list[type[Message]], list[tuple[str, list[type[Any]]]]]:
+    fields = cls.FIELDS.values()
+    required = [field.type for field in fields if field.is_message and field.rule == "required"]
+    alternatives = [
+        (field.schema_name, [field.type] if field.is_message else [])
+        for field in fields
+        if field.oneof
+    ]
+    return required, alternatives
+
+
+PARTS: Final = {cls: _parts(cls) for cls in MESSAGES.values()}
+"""The messages that each message cannot do without, and those of its oneof's alternatives."""

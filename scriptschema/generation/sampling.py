@@ -1,0 +1,172 @@
+"""Random trees from choices that shrink or run out: Hypothesis's, and those of a fuzzer's bytes.
+
+Here the same answers should mean the same tree wherever they stand, so that a part can be left out,
+or put into the place of what holds it, and the rest stays as it is. So no part depends on what
+another one has spent. Instead each place has a hint, which says how many nodes are welcome there:
+it is divided among fields and items beforehand, and the larger it is, the likelier lists have items
+and messages hold others. What has them with a small hint has them with any larger one, and the
+answers 0 and 1 mean no and yes whatever the hint is: a shrunk tree can be moved. A message asks the
+same number of questions however long its lists are.
+
+Only in a tree that reaches the size that was asked for, what is made depends on what was made
+before: then whatever needs more is left out.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect
+from collections.abc import Sequence
+from typing import Any, Final, TypeVar
+
+from scriptschema.base import Message
+from scriptschema.generation.choices import Choices
+from scriptschema.generation.grammar import Alternative, Grammar, Step
+from scriptschema.messages import Expr, Stat, Type
+
+MessageT = TypeVar("MessageT", bound=Message)
+
+_LARGEST: Final = 20
+"""A larger hint makes nothing likelier."""
+
+_NARROW: Final = 16
+"""So many of 256 trees are narrow."""
+
+
+APART: Final[tuple[type[Message], ...]] = (Expr, Stat, Type)
+"""What has choices of its own wherever it stands, with a source that knows parts."""
+
+
+def decides(number: int, threshold: int) -> bool:
+    """Whether one of 256 numbers means yes: 256 - `threshold` of them do.
+
+    Whatever the threshold is, 0 means no and 1 means yes.
+    """
+    return number == 1 or number >= threshold
+
+
+class Sampler:
+    """Builds one tree of at most `size` nodes, if its class allows for that.
+
+    A narrow tree has lists of one item, and each part may be as large as the whole: that leads
+    down, until the size is reached. `left` is how many nodes there may be beyond those that there
+    are, and that these cannot do without.
+    """
+
+    def __init__(self, grammar: Grammar, choices: Choices) -> None:
+        self.grammar = grammar
+        self.plans = grammar.plans
+        self.shares = grammar.shares
+        self.choices = choices
+        self.narrow = False
+        self.left = 0
+
+    def tree(self, cls: type[MessageT], size: int, max_depth: int) -> MessageT:
+        """Build a whole tree. Seldom does one reach the size."""
+        self.narrow = self.choices.below(256) >= 256 - _NARROW
+        self.left = size - self.grammar.costs[cls]
+        tree: MessageT = self.build(cls, size * 3 // 4, max_depth)
+        return tree
+
+    def build(self, cls: type[Message], hint: int, depth: int) -> Any:
+        """Build a message where `hint` nodes are welcome, at most `depth` levels below it."""
+        choices = self.choices
+        message = cls._unchecked()
+        shares = self.shares[cls]
+        for step in self.plans[cls]:
+            kind = step.kind
+            value: Any
+            if kind == "int32":
+                value = choices.int32()
+            elif kind == "bool":
+                value = choices.below(2) == 1
+            elif kind == "string":
+                value = choices.string()
+            elif kind == "enum":
+                value = step.members[choices.below(len(step.members))]
+            else:
+                part = hint - 1
+                if step.share and not self.narrow:
+                    part = part * step.share // shares
+                if kind == "required":
+                    value = self.build(step.type, part, depth - 1)
+                elif kind == "repeated":
+                    value = self.items(step, part, depth - 1)
+                elif kind == "optional":
+                    value = None
+                    fits = decides(self.decision(), self.threshold(step, part))
+                    if fits and step.cost <= self.left and step.height < depth:
+                        self.left -= step.cost
+                        build = self.part if step.share else self.build
+                        value = build(step.type, part, depth - 1)
+                else:
+                    alternative = self.alternative(step, part, depth - 1)
+                    field = alternative.field
+                    message.which = field.name if field else None
+                    if field is None:
+                        value = None
+                    elif field.is_message:
+                        build = self.part if alternative.grows and cls not in APART else self.build
+                        value = build(field.type, part, depth - 1)
+                    else:
+                        value = choices.int32()
+            setattr(message, step.slot, value)
+        message.__class__ = cls
+        return message
+
+    def part(self, cls: type[Message], hint: int, depth: int) -> Any:
+        """Build a message of any size in a place where something small, or nothing, might stand."""
+        return self.build(cls, hint, depth)
+
+    def items(self, step: Step, hint: int, depth: int) -> list[Any]:
+        """Build the items of a list."""
+        if step.share:
+            lengths: Sequence[float] = step.lengths
+            fits = decides(self.decision(), self.threshold(step, hint))
+            most = 1 if self.narrow else 1 + max(hint, 0) // 3
+        else:  # names, which cost little
+            lengths, fits, most = step.longer, True, len(step.longer)
+        number = self.decision()
+        # 1 means one item in every list, 0 none, as with `decides`.
+        count = number if number < 2 else bisect(lengths, number * lengths[-1] / 256)
+        count = min(count, most, self.left // step.cost)
+        if not fits or count <= 0 or step.height > depth:
+            return []
+        self.left -= count * step.cost
+        part = hint if self.narrow else hint // count
+        return [self.build(step.type, part, depth) for _ in range(count)]
+
+    def decision(self) -> int:
+        """Choose a number from 0 to 255 on which the presence of parts depends."""
+        return self.choices.below(256)
+
+    def threshold(self, step: Step, hint: int) -> int:
+        """The threshold of a list's having items, a field's being set, or of growing."""
+        key = max(0, min(hint, _LARGEST))
+        found: int | None = step.tables.get(key)
+        if found is None:
+            # How much likelier something that grows is with this hint than in general.
+            odds = max(0.12, min((key / 5) ** 2, 12))
+            if step.kind == "optional":
+                odds = min(odds, 1)
+            elif step.wanted:
+                odds = max(odds, 4)
+            elif step.kind == "oneof":
+                if step.type not in APART:
+                    odds = min(odds, 1)
+                odds *= step.growing[1][-1] / step.ends[1][-1]
+            found = step.tables[key] = max(2, min(round(256 / (1 + odds)), 255))
+        return found
+
+    def alternative(self, step: Step, hint: int, depth: int) -> Alternative:
+        """Choose an alternative and pay for it."""
+        alternatives, cumulative = step.ends
+        if step.growing[0] and (
+            not alternatives or decides(self.choices.below(256), self.threshold(step, hint))
+        ):
+            alternatives, cumulative = step.growing
+        least = step.alternatives[0].cost
+        chosen = alternatives[self.choices.pick(cumulative)]
+        if chosen.height > depth or chosen.cost - least > self.left:
+            chosen = next(a for a in step.alternatives if a.height <= depth)
+        self.left -= int(chosen.cost - least)
+        return chosen

@@ -1,0 +1,152 @@
+"""How often random trees take each alternative, and how they share a size and fill lists.
+
+`WEIGHTS` is what a user may change. The rest, by names of messages and fields, is what makes trees
+look like programs.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import Final
+
+from scriptschema.base import UNSET
+from scriptschema.messages import MESSAGES
+
+Weights = Mapping[str, Mapping[str, float]]
+
+
+class WeightsError(ValueError):
+    """Weights that name what the schema does not have, or that leave no finite tree."""
+
+
+WEIGHTS: Final[Mapping[str, Mapping[str, int]]] = MappingProxyType(
+    {
+        "Expr": {
+            "nil": 5,
+            "bool": 5,
+            "number": 12,
+            "string": 9,
+            "varargs": 3,
+            "local": 14,
+            "global": 9,
+            "group": 4,
+            "call": 14,
+            "index_name": 9,
+            "index_expr": 5,
+            "unary": 6,
+            "function": 6,
+            "table": 8,
+            "binary": 14,
+            "ifelse": 4,
+            "interpstring": 4,
+        },
+        "ExprPrefix": {
+            "local": 12,
+            "global": 12,
+            "index_name": 6,
+            "call": 5,
+            "index_expr": 3,
+            "group": 3,
+        },
+        "LValue": {"local": 8, "global": 5, "index_name": 4, "index_expr": 4},
+        "Name": {"builtin": 3, "custom": 2},
+        "TableItem": {UNSET: 4, "key_name": 4, "key_expr": 2},
+        "ExprIfElse": {UNSET: 1, "else": 12, "elseif": 3},
+        "Stat": {
+            "break": 3,
+            "continue": 3,
+            "return": 6,
+            "block": 3,
+            "call": 14,
+            "local": 16,
+            "assign": 9,
+            "compound_assign": 6,
+            "if": 9,
+            "while": 4,
+            "repeat": 3,
+            "for": 6,
+            "for_in": 6,
+            "function": 5,
+            "local_function": 7,
+            "type_alias": 4,
+            "require_into_local": 2,
+        },
+        "StatIf": {UNSET: 5, "else": 4, "elseif": 2},
+        "Type": {
+            "primitive": 14,
+            "boolean": 3,
+            "string": 3,
+            "literal": 6,
+            "class": 4,
+            "ref": 4,
+            "table": 6,
+            "function": 5,
+            "typeof": 3,
+            "union": 5,
+            "intersection": 3,
+        },
+    }
+)
+"""How often each alternative of each message's oneof is taken, in relation to the others.
+
+The names are the schema's; `unset` stands for no alternative. What is not named here has weight 0.
+"""
+
+# How much of a message's spare budget each field gets, where it is not 1.
+SHARES: Final = {
+    "ModuleSet.program": 3,
+    "ExprFunction.body": 12,
+    "ExprCall.args": 3,
+    "StatIf.then": 4,
+    "StatIf.else": 3,
+    "StatIf.elseif": 3,
+    "StatWhile.body": 6,
+    "StatRepeat.body": 6,
+    "StatFor.body": 8,
+    "StatForIn.body": 6,
+    "StatFunction.func": 6,
+    "StatLocal.values": 6,
+    "StatAssign.values": 3,
+}
+
+# How long lists are, in percent for 0, 1, 2 ... items, where the budget allows. Lists of names stay
+# that short whatever the budget.
+NAMES: Final = (40, 38, 14, 5, 3)
+_GENERICS: Final = (85, 10, 5)
+ITEMS: Final = (22, 30, 20, 10, 6, 4, 3, 2, 1, 1, 1)
+_STATEMENTS: Final = (8, 14, 14, 12, 10, 8, 7, 6, 5, 4, 3, 2, 2, 1, 1, 1, 1, 1)
+_AT_LEAST_ONE: Final = (3, 75, 14, 5, 3)
+
+SIMPLEST: Final = {"Stat": ("return", "call"), "Expr": ("table", "call")}
+"""Of the alternatives that hold others, the simplest, which are tried in the place of any other.
+
+A call is the second everywhere, so that a call in one place can become one in another.
+"""
+
+# What is no program without an item: such a list seldom stays empty where the size is aimed at.
+WANTED: Final = frozenset(
+    {
+        *("StatLocal.vars", "StatAssign.vars", "StatAssign.values", "StatForIn.vars"),
+        *("StatForIn.values", "ExprInterpString.parts"),
+    }
+)
+
+LENGTHS: Final = {
+    "StatBlock.body": _STATEMENTS,
+    **dict.fromkeys(WANTED, _AT_LEAST_ONE),
+    **dict.fromkeys((f"{m}.generics" for m in MESSAGES if m != "TypeLiteral"), _GENERICS),
+    **dict.fromkeys((f"{m}.genericpacks" for m in MESSAGES), _GENERICS),
+}
+
+
+def read_weights(path: Path) -> Weights:
+    """Read a TOML file with a table of weights for each message: raises WeightsError, OSError."""
+    try:
+        with path.open("rb") as file:
+            table = tomllib.load(file)
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise WeightsError(f"{path}: {error}") from None
+    return table
