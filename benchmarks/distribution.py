@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import random
 import statistics
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Mapping
+from enum import IntEnum
 from pathlib import Path
 
 from hypothesis import HealthCheck, Phase, given, seed, settings
 
-from benchmarks.timing import table
+from benchmarks.timing import table, verdict
 from scriptschema import strategies
 from scriptschema.base import Message, walk
 from scriptschema.commands.corpus_report import plot, print_report
@@ -24,6 +26,9 @@ DRAWING = Path("build") / "distribution.svg"
 DEFAULT = "RandomChoices, size 200"
 """What the detailed table is about."""
 
+BYTES = "BytesChoices, size 200"
+HYPOTHESIS = f"Hypothesis, size {strategies.DEFAULT_SIZE}"
+
 
 def main(smoke: bool) -> None:
     """Print the tables and draw them."""
@@ -31,10 +36,13 @@ def main(smoke: bool) -> None:
     count = 20 if smoke else 1000
     found = CorpusStats()
     rows = []
+    occurring: dict[str, Counter[str]] = {}
     for name, make in sources(count).items():
         stats = found if name == DEFAULT else CorpusStats()
+        facts = occurring.setdefault(name, Counter())
         for tree in make():
             stats.add(tree)
+            facts.update(facts_of(tree))
         rows.append(
             (
                 name,
@@ -45,6 +53,7 @@ def main(smoke: bool) -> None:
         )
     header = ("source", "nodes: least", "median", "90 %", "most", "depth: median", "90 %", "most")
     table((*header, "never occur"), rows, f"{count} trees of each (a quarter of the large ones)")
+    occurrences({name: occurring[name] for name in (DEFAULT, BYTES, HYPOTHESIS)}, count)
     print_report(found)
     try:
         drawing = plot(found, DRAWING.suffix[1:])
@@ -55,6 +64,38 @@ def main(smoke: bool) -> None:
         DRAWING.parent.mkdir(exist_ok=True)
         DRAWING.write_bytes(drawing)
         print(f"\ndrawn: {DRAWING}\n")
+
+
+def facts_of(tree: Message) -> set[str]:
+    """What occurs in a tree: alternatives, values of enums, optional fields set and unset."""
+    facts = set()
+    for node, _path in walk(tree):
+        for name, field in node.FIELDS.items():
+            label = f"{field.message}.{field.schema_name}"
+            value = getattr(node, name)
+            if field.oneof:
+                if node.which == name:
+                    facts.add(label)
+            elif field.rule == "optional":
+                facts.add(f"{label} {'unset' if value is None else 'set'}")
+            if isinstance(value, IntEnum):
+                facts.add(f"{label} {value.name}")
+    return facts
+
+
+def occurrences(occurring: Mapping[str, Counter[str]], count: int) -> None:
+    """Print for the rarest facts in how many percent of each source's trees they occur."""
+    every = {fact for facts in occurring.values() for fact in facts}
+    least = {fact: min(facts[fact] for facts in occurring.values()) for fact in every}
+    rows = [
+        (fact, *(f"{facts[fact] / count:.1%}" for facts in occurring.values()))
+        for fact in sorted(every, key=lambda fact: (least[fact], fact))[:20]
+    ]
+    table(("of all trees", *occurring), rows, f"the rarest of {len(every)}")
+    for name, facts in occurring.items():
+        rarest = min(facts[fact] for fact in every)
+        verdict(f"{name}: percent with the rarest", 100 * rarest / count, 1, least=True)
+    print()
 
 
 def targets(smoke: bool) -> None:
@@ -111,6 +152,6 @@ def sources(count: int) -> dict[str, Callable[[], list[Message]]]:
         "RandomChoices, size 2000": lambda: [
             generate(seed=i, size=2000) for i in range(count // 4)
         ],
-        "BytesChoices, size 200": from_bytes,
-        f"Hypothesis, size {strategies.DEFAULT_SIZE}": examples,
+        BYTES: from_bytes,
+        HYPOTHESIS: examples,
     }
