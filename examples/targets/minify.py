@@ -66,7 +66,7 @@ def minify(source):
         written += f" {text}" if apart else text
         blocks.take(text)
     if blocks.open:
-        raise RuntimeError(f"internal error: open at the end: {', '.join(blocks.open)}")
+        raise RuntimeError("internal error: a block is open at the end")
     return written
 
 
