@@ -1194,11 +1194,11 @@ def test_the_settings_for_helix_are_toml_with_its_keys() -> None:
 
 @needs_emacs
 def test_with_the_one_line_in_a_new_home_a_request_is_typed_sent_and_its_answer_read(
-    tmp_path: Path,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    screenshot = pytest.importorskip("pyte", reason="pyte is not installed: pip install pyte") and (
-        load(DOCS / "screenshot.py")
-    )
+    pytest.importorskip("pyte", reason="pyte is not installed: pip install pyte")
+    monkeypatch.syspath_prepend(str(DOCS / "site"))
+    screenshot = load(DOCS / "site" / "pictures.py")
     (tmp_path / "notes.org").write_text("")
     with demo_server.serve() as port:
         terminal = screenshot.emacs(tmp_path, screenshot.init_line(), "notes.org")

@@ -35,7 +35,7 @@ def evaluate(
     scope = Scope(
         directory=folder,
         overrides={"token": "T"},
-        environ={"USER": "ann"},
+        environ={"USER": "annabel"},
         placeholders=given.dry_run,
     )
     evaluation = Evaluation(text, file="a.org", scope=scope, client=client, options=given)
@@ -279,7 +279,7 @@ def test_a_tag_that_gives_nothing_says_why_and_is_not_sent(
 
 def test_the_environment_is_read_as_a_secret(server: RawServer) -> None:
     run = Sent(server, '* A :verb:\nget HOST/{{(getenv "USER")}}\n')
-    assert run.lines == ["GET /ann"]
+    assert run.lines == ["GET /annabel"]
     assert '"path": "/***"' in run.text
 
 
