@@ -124,7 +124,8 @@ def drawing(form: str, size: tuple[float, float]) -> Iterator[tuple[Any, BytesIO
     figure.draw_without_rendering()
     figure.set_layout_engine("none")
     for axes in figure.axes:
-        axes.set_position([round(part, 6) for part in axes.get_position().bounds])
+        left, bottom, width, height = axes.get_position().bounds
+        axes.set_position((round(left, 6), round(bottom, 6), round(width, 6), round(height, 6)))
     with mpl.rc_context({"svg.hashsalt": "scriptschema"}):
         figure.savefig(out, format=form, metadata={"Date": None} if form == "svg" else None)
 

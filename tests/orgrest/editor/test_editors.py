@@ -650,7 +650,9 @@ def test_an_option_names_the_file_whose_text_is_on_standard_input(tmp_path: Path
 
 SHOWN = """
 (defun shown ()
-  (wait-for (lambda () (not (process-live-p orgrest--process))))
+  ;; what shows the answer kills the buffer of the process first
+  (wait-for (lambda () (not (and (processp orgrest--process)
+                                 (buffer-live-p (process-buffer orgrest--process))))))
   (wait-for (lambda () (get-buffer "*orgrest response*")))
   (with-current-buffer "*orgrest response*"
     (list (symbol-name major-mode) buffer-read-only
