@@ -9,7 +9,7 @@ from collections import Counter
 from enum import IntEnum
 
 import pytest
-from hypothesis import Phase, find, given, settings
+from hypothesis import find, given, settings
 from hypothesis import strategies as st
 
 from scriptschema import Message, messages, strategies, walk, wire
@@ -275,17 +275,28 @@ def all_facts() -> set[str]:
 
 
 def examples() -> list[ModuleSet]:
-    trees: list[ModuleSet] = []
+    """What Hypothesis makes in a process of its own.
 
-    @settings(
-        max_examples=1000, deadline=None, database=None, derandomize=True, phases=[Phase.generate]
-    )
-    @given(strategies.module_sets())
-    def collect(tree: ModuleSet) -> None:
-        trees.append(tree)
+    It also tries constants of the modules that happen to be imported, so that here the examples
+    would depend on what other tests import.
+    """
+    done = subprocess.run([sys.executable, "-c", _EXAMPLES], capture_output=True, check=True)
+    return [wire.decode(ModuleSet, bytes.fromhex(line)) for line in done.stdout.decode().split()]
 
-    collect()
-    return trees
+
+_EXAMPLES = """
+from hypothesis import HealthCheck, Phase, given, seed, settings
+from scriptschema import strategies, wire
+
+@seed(1)
+@settings(max_examples=1000, deadline=None, database=None,
+          phases=[Phase.generate], suppress_health_check=[*HealthCheck])
+@given(strategies.module_sets())
+def collect(tree):
+    print(wire.encode(tree).hex())
+
+collect()
+"""
 
 
 def from_bytes() -> list[ModuleSet]:
