@@ -152,7 +152,6 @@ class Editor:
         self.client.feature(types.WINDOW_SHOW_MESSAGE_REQUEST)(functools.partial(self._answer))
         # What it says it can, it should: it asks for lenses when a test does.
         self.client.feature(types.WORKSPACE_CODE_LENS_REFRESH)(lambda _: None)
-        self.client.feature(types.WORKSPACE_DIAGNOSTIC_REFRESH)(lambda _: None)
 
     async def _start(self) -> None:
         if self._port is None:
