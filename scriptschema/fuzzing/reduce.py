@@ -179,7 +179,8 @@ class Reducer(Generic[MessageT]):
             rank, candidate, future = waiting.popleft()
             if self.tests >= self._retest_at:
                 self._retest_at *= 2
-                self._retest()
+                # In the pool, so that no more tests run at once than there are jobs.
+                pool.submit(self._retest).result()
             if future.result():
                 for _, _, other in waiting:
                     other.cancel()

@@ -1,6 +1,7 @@
 """Reduction: still interesting, valid, a fixed point, the same with many jobs, and few tests."""
 
 import threading
+import time
 import warnings
 from collections.abc import Callable
 
@@ -13,6 +14,7 @@ from scriptschema.fuzzing.editing import insert
 from scriptschema.fuzzing.index import Index
 from scriptschema.fuzzing.passes import PHASES
 from scriptschema.fuzzing.reduce import (
+    RETEST,
     NotInterestingError,
     Reducer,
     UnreliableTestWarning,
@@ -230,3 +232,26 @@ def test_what_the_test_raises_comes_out_and_the_best_so_far_is_there() -> None:
 def test_jobs_below_one_are_refused() -> None:
     with pytest.raises(ValueError, match="jobs must be at least 1, not 0"):
         reduce(StatBlock(), bool, jobs=0)
+
+
+@pytest.mark.parametrize("jobs", [1, 3])
+def test_no_more_tests_run_at_once_than_there_are_jobs(jobs: int) -> None:
+    running = most = tests = 0
+    lock = threading.Lock()
+
+    def interesting(tree: ModuleSet) -> bool:
+        nonlocal running, most, tests
+        with lock:
+            running += 1
+            tests += 1
+            most = max(most, running)
+        time.sleep(0.001)
+        with lock:
+            running -= 1
+        return len(Index(tree).of(StatWhile)) >= 3 and len(Index(tree).of(StatCall)) >= 3
+
+    seeds = (generate(seed=seed, size=2000) for seed in range(100))
+    tree = next(tree for tree in map(repair, seeds) if interesting(tree))
+    reduce(tree, interesting, jobs=jobs)
+    assert tests > RETEST  # the best tree was tested again meanwhile
+    assert most <= jobs
