@@ -148,7 +148,7 @@ def test_without_dask_the_way_to_install_it_is_told(monkeypatch: pytest.MonkeyPa
 
 
 def test_a_process_keeps_its_fuzzer_for_the_next_task_and_takes_what_others_kept() -> None:
-    order = Order(0.2, None, [wire.encode(parse("print(7)").tree)], frozenset())
+    order = Order(0.2, None, [wire.encode(parse("print(7)").tree)], {})
     try:
         batch = cluster._work("key", CONFIG, order, 1, 100_001)
         assert batch.interval.programs > 0
@@ -164,7 +164,7 @@ def test_a_process_keeps_its_fuzzer_for_the_next_task_and_takes_what_others_kept
 
 def test_a_target_that_fails_in_a_task_is_no_lost_task() -> None:
     gone = Config((from_word("command:./no-such-luau"),))
-    answer = cluster._work("gone", gone, Order(0.2, None, [], frozenset()), 1, 1)
+    answer = cluster._work("gone", gone, Order(0.2, None, [], {}), 1, 1)
     assert isinstance(answer, Failure)
     assert "no-such-luau" in answer.message
     assert "no-such-luau" in cluster._try(gone)
