@@ -57,6 +57,7 @@ def nested(*classes: type) -> Callable[[Index[ModuleSet]], bool]:
 
 def length_of_function(index: Index[ModuleSet]) -> bool:
     """Whether the length of a function is taken."""
+    # An index of a class has messages of that class, which its type does not say.
     nodes: list[ExprUnary] = [index.nodes[n] for n in index.of(ExprUnary)]  # type: ignore[misc]
     return any(n.op == ExprUnary.Op.Len and n.expr.which == "function" for n in nodes)
 

@@ -32,6 +32,7 @@ def documents(
     if ctx.meta.get(FIRST_WORD):
         found += ctx.command.shell_complete(ctx, incomplete)
         if os.environ.get(_ASKS) == "bash_complete":  # which looks for files if nothing else fits
+            # Names are wanted, not paths, and pathlib is not loaded while a shell waits.
             names = sorted(filter(_DOCUMENT.fullmatch, os.listdir()))  # noqa: PTH208
             found += [CompletionItem(name) for name in names if name.startswith(incomplete)]
     return found

@@ -58,6 +58,7 @@ class Surroundings:
         from random import Random, SystemRandom
 
         if self._random is None:
+            # With a seed values are to be repeatable, which no secret may be.
             self._random = SystemRandom() if self.seed is None else Random(self.seed)  # noqa: S311
         return self._random
 

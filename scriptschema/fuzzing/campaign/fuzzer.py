@@ -115,6 +115,7 @@ class Fuzzer:
         self.config = config
         self.seed = seed
         # Nothing here is a secret that a weak random number would tell.
+        # Nothing here is a secret: what a seed gives is to be repeatable.
         self._random = random.Random(f"{config.seed} {seed}")  # noqa: S311
         self._choices = RandomChoices(self._random)
         self._mutator = Mutator(size=config.size, programs=True)
