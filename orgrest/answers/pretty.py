@@ -14,6 +14,7 @@ says xml:space="preserve" is kept as it is. Nothing is resolved: no entity, no d
 
 from __future__ import annotations
 
+import io
 import json
 import re
 from typing import TYPE_CHECKING
@@ -103,17 +104,17 @@ def _json_value(
     text: str, at: int, change: Callable[[str], str], budget: int, *, cut: bool
 ) -> tuple[str, int]:
     """One value: its layout and where it ends; of one that is cut, where its last token ends."""
-    out: list[str] = []
+    out = io.StringIO()  # a list would hold a string of sixty bytes for each token
     closers: list[str] = []
     # What may come next: a value, a key, the colon behind a key, a comma or the end; an opening
     # bracket also allows its closing one.
     state, may_close = "value", False
-    size = 0
+    size, last = 0, ""
     while True:
         token = _JSON.match(text, at)
         if token is None:
-            if cut and out and _CUT_TOKEN.fullmatch(text, at):
-                return "".join(out), at
+            if cut and size and _CUT_TOKEN.fullmatch(text, at):
+                return out.getvalue(), at
             raise _NotUnderstoodError
         at = token.end()
         mark, string, number, word = token.groups()
@@ -136,15 +137,16 @@ def _json_value(
             state = "after"
         else:
             raise _NotUnderstoodError
-        if (may_close and mark not in ("]", "}")) or (out and out[-1] == ","):
+        if (may_close and mark not in ("]", "}")) or last == ",":
             piece = f"\n{'  ' * _depth_of(closers, mark)}{piece}"
         may_close = mark in ("[", "{") if mark else False
-        out.append(piece)
+        out.write(piece)
+        last = piece
         size += len(piece)
         if size > budget or len(closers) > MAX_DEPTH:
             raise _NotUnderstoodError
         if state == "after" and not closers:
-            return "".join(out), at
+            return out.getvalue(), at
 
 
 def _depth_of(closers: list[str], mark: str | None) -> int:

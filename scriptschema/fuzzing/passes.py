@@ -7,6 +7,7 @@ phase the rank is minus the number of messages that go. `PHASES` is the table.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import IntEnum
 from typing import Any, Final, TypeAlias
@@ -24,6 +25,8 @@ from scriptschema.messages import (
     ExprConstantNumber,
     ExprFunction,
     ExprGlobal,
+    ExprGroup,
+    ExprLocal,
     ExprPrefix,
     ExprTable,
     Local,
@@ -206,6 +209,43 @@ def _call_first(call: Any) -> None:
     first = call.args.pop(0)
     call.func = ExprPrefix(**{first.which: first.alternative})
     call.self_ = False
+
+
+def inline(index: AnyIndex) -> Iterator[Edit]:
+    """A local variable's value in the place of its uses: `f(1)` for `local x = 1` and `f(x)`."""
+    uses: dict[int, list[int]] = {}
+    for number in index.of(ExprLocal):
+        used: Any = index.nodes[number]
+        if index.nodes[index.parents[number]].__class__ is not LValue:
+            uses.setdefault(used.var.name, []).append(index.parents[number])
+    for number in index.of(StatLocal):
+        local: Any = index.nodes[number]
+        stat = index.parents[number]
+        if len(local.vars) == len(local.values) == 1 and index.step(stat)[1] is not None:
+            known = uses.get(local.vars[0].name, [])
+            start, stop = index.inside(stat).stop, index.inside(index.parents[stat]).stop
+            found = known[bisect_left(known, start) : bisect_left(known, stop)]
+            value = len(Index(local.values[0]))
+            # An expression with a local variable in it has three messages.
+            gain = (value - 3) * len(found) - index.sizes[stat]
+            if gain < 0:
+                yield gain, _inlining(index, stat, found)
+
+
+def _inlining(index: AnyIndex, stat: int, uses: Sequence[int]) -> Callable[[], Message]:
+    def make() -> Message:
+        edited: Message = copy(index.tree)
+        nodes: list[Any] = [at(edited, index.path(use)) for use in uses]
+        block: Any = at(edited, index.path(index.parents[stat]))
+        value = block.body.pop(index.step(stat)[1]).local.values[0]
+        for node in nodes:
+            content: Any = copy(value)
+            if content.which not in node.FIELDS:  # parentheses, where a call or an index follows
+                content = Expr(group=ExprGroup(expr=content))
+            setattr(node, content.which, content.alternative)
+        return edited
+
+    return make
 
 
 def _as(outer: Message, node: Message) -> Callable[[], Message]:
@@ -414,6 +454,7 @@ PHASES: Final[Sequence[Sequence[Pass]]] = (
         Pass("splice", "put a body in the place of its statement", splice_bodies),
         Pass("hoist", "put an operand in the place of its expression", hoist),
         Pass("calls", "call a call's first argument instead", call_arguments),
+        Pass("inline", "put a local variable's value in the place of its uses", inline),
         Pass("extract", "take an expression out into a local", extract),
         Pass("simplest", "replace by the simplest of the same kind", simplify),
     ),

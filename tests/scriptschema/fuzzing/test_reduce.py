@@ -1,5 +1,6 @@
 """Reduction: still interesting, valid, a fixed point, the same with many jobs, and few tests."""
 
+import re
 import threading
 import time
 import warnings
@@ -107,6 +108,22 @@ def test_a_call_in_a_while_in_a_function_is_found_in_few_tests() -> None:
         reducer = Reducer(tree, CALL_IN_WHILE)
         assert len(Index(reducer.run())) == 18
         assert reducer.tests <= 80
+
+
+@pytest.mark.parametrize(
+    ("use", "left"), [("print({})", "print(1 // 2)\n"), ("print({}.k)", "print((1 // 2).x0)\n")]
+)
+def test_a_variable_between_a_value_and_its_use_goes(use: str, left: str) -> None:
+    tree = parse(f"local x = 1 // 2 if x then {use.format('x')} x = 2 end").tree
+    variable = re.search(r"local (\w+)", render(tree))
+    assert variable
+    value = rf"(1 // 2|\(1 // 2\)|{variable[1]})"
+    shows = re.compile(rf"\bprint\({value}{'[.]' if '.' in use else ''}")
+
+    def interesting(tree: ModuleSet) -> bool:
+        return bool(shows.search(render(tree))) and "1 // 2" in render(tree)
+
+    assert render(reduce(tree, interesting)) == left
 
 
 @pytest.mark.parametrize("jobs", [2, 5])
