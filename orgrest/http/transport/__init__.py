@@ -16,7 +16,7 @@ Everything that goes wrong is a `TransportError` in plain words, with the reques
 `client` sends, over the connections of `pools` (proxies, TLS) and `connections` (one, exact), with
 the lines of `headers` for the parts of `urls`, within `limits`; `redirects`, `cookies` and
 `codings` are what HTTP has them for; `streams` and `websocket` listen to what comes bit by bit;
-`errors` finds the words.
+`thread_safe` is a socket for two threads; `errors` finds the words.
 """
 
 from orgrest.http.transport.client import Client

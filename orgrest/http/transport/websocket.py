@@ -19,10 +19,13 @@ import attrs
 
 from orgrest.http.transport.connections import CANCELLED
 from orgrest.http.transport.headers import headers_for
+from orgrest.http.transport.thread_safe import ThreadSafeSocket
 from orgrest.http.transport.urls import show
 from orgrest.model import Headers, Request, Response, TransportError
 
 if TYPE_CHECKING:
+    import socket
+
     from orgrest.http.transport.connections import Sockets
     from orgrest.http.transport.limits import Limits
     from orgrest.http.transport.streams import Listener
@@ -62,13 +65,20 @@ def exchange(
     """
     client, errors = _package()
     options = _options(request, url, cookie, limits)
+
+    def connection(sock: socket.socket, *arguments: Any, **options: Any) -> Any:
+        safe = ThreadSafeSocket(sock, limits.total)
+        return client.ClientConnection(safe, *arguments, **options)
+
     start = time.monotonic()
     with contextlib.ExitStack() as stack:
         try:
             with sockets.connecting():
                 sock = sockets.connect((url.host.strip("[]"), url.port), limits.connect, ())
                 opened = stack.enter_context(
-                    client.connect(url.text, sock=sock, ssl=tls, **options)
+                    client.connect(
+                        url.text, sock=sock, ssl=tls, create_connection=connection, **options
+                    )
                 )
                 sockets.add(opened.socket)
             why = _talk(opened, errors, messages(request.body or b""), limits, start, listener)
@@ -160,7 +170,9 @@ def _closed(error: Any, limit: int) -> str | None:
     if frame is None:
         if error.sent is not None and error.sent.code == 1009:
             return f"not listened to any longer: a message is longer than {limit} bytes"
-        raise TransportError("the WebSocket broke off") from error
+        unread = isinstance(error.__cause__, TimeoutError)
+        why = ": the server does not read what it is sent" if unread else ""
+        raise TransportError(f"the WebSocket broke off{why}") from error
     if frame.code in (1000, 1001, 1005):
         return None
     return f"the server closed the WebSocket: {frame.code} {show(frame.reason)}".rstrip()

@@ -241,6 +241,38 @@ def test_a_websocket_over_tls_verifies_the_server(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("scheme", ["ws", "wss"])
+def test_a_server_that_never_answers_the_handshake_is_left_in_time(scheme: str) -> None:
+    # Over TLS it says something nevertheless: session tickets.
+    context = None
+    if scheme == "wss":
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        trustme.CA().issue_cert("127.0.0.1").configure_cert(context)
+    with (
+        RawServer(lambda _connection, _request: None, context=context) as server,
+        Client(insecure=True, connect_timeout=0.3) as client,
+        pytest.raises(TransportError, match="no WebSocket opened within"),
+    ):
+        client.send(Request("WEBSOCKET", f"{scheme}://{server.host}"))
+
+
+@pytest.mark.parametrize("scheme", ["ws", "wss"])
+def test_a_server_that_does_not_read_is_left_in_time(scheme: str) -> None:
+    options: dict[str, Any] = {"compression": None, "max_queue": 1, "close_timeout": 0.1}
+    if scheme == "wss":
+        options["ssl"] = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        trustme.CA().issue_cert("127.0.0.1").configure_cert(options["ssl"])
+    over = threading.Event()
+    much = b"\n===\n".join([b"x" * 1_000_000] * 30)
+    with Talker(lambda _: over.wait(30) and None, **options) as talker:
+        with (
+            Client(insecure=True) as client,
+            pytest.raises(TransportError, match="does not read what it is sent"),
+        ):
+            client.send(Request("WEBSOCKET", talker.url, body=much), timeout=1)
+        over.set()
+
+
+@pytest.mark.parametrize("scheme", ["ws", "wss"])
 def test_cancelling_ends_the_listening_at_once(scheme: str) -> None:
     options: dict[str, Any] = {}
     if scheme == "wss":
