@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import sys
-from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -42,7 +41,7 @@ def demo(path: Path | None) -> None:
 
 def tour(port: int) -> str:
     """Give the text of the tour, for a server at this port."""
-    text = (files("orgrest.commands") / "tour.org").read_text("utf-8")
+    text = Path(__file__).with_name("tour.org").read_text("utf-8")
     return text.replace(PORT, str(port))
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import sys
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +23,7 @@ def emacs() -> None:
     It loads the package's own orgrest.el and names the Python that has orgrest. Emacs starts
     without an error when they are gone.
     """
-    folder = str(files("orgrest.editor"))
+    folder = str(Path(__file__).parents[1] / "editor")
     # -P: a click.py in the folder of a document is not to be imported
     command = (sys.executable, "-P", "-m", "orgrest")
     words = " ".join(_lisp(word) for word in command)
