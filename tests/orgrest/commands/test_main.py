@@ -572,10 +572,11 @@ class TestProcess:
         with RawServer(lambda *_: time.sleep(30)) as silent:
             path = notes(BLOCK + "\n" + BLOCK.replace("HOST", silent.url))
             process = start("notes.org", "-j", jobs)
+            assert process.stderr is not None
+            assert "/json" in process.stderr.readline()  # the other answer is there
             deadline = time.monotonic() + 20
             while not silent.requests and time.monotonic() < deadline:
                 time.sleep(0.01)
-            time.sleep(0.5)  # for the other answer, under way at the same time
             process.send_signal(signal.SIGINT)
             _, err = process.communicate(timeout=20)
         assert process.returncode == 130

@@ -221,11 +221,13 @@ def test_two_runs_in_one_folder_are_refused(tmp_path: Path) -> None:
     folder = tmp_path / "campaign"
     first = subprocess.Popen(fuzz("-t", "command:cat", "-o", folder, "--json"), stdout=-1)
     assert first.stdout is not None
-    first.stdout.readline()
-    second = run_here("fuzz", "-o", folder, "-n", 1)
+    try:
+        first.stdout.readline()
+        second = run_here("fuzz", "-o", folder, "-n", 1)
+    finally:  # it has no end of its own
+        first.send_signal(signal.SIGINT)
     assert second.returncode == 1
     assert f"another run is at it, process {first.pid}" in second.stderr.decode()
-    first.send_signal(signal.SIGINT)
     assert first.wait() == 130
     first.stdout.close()
     third = subprocess.run(fuzz("-o", folder, "-n", 1), capture_output=True, text=True)

@@ -132,15 +132,17 @@ def test_a_message_waits_for_the_servers_as_often_as_it_says(tmp_path: Path) -> 
 def test_a_server_that_says_nothing_is_left_after_the_time_that_is_given(
     talker: Talker, tmp_path: Path
 ) -> None:
-    outcome = run(f"# @timeout 0.3 s\nWEBSOCKET {talker.url}\n", tmp_path)
+    outcome = run(f"# @timeout 1 s\nWEBSOCKET {talker.url}\n", tmp_path)
     assert body(outcome) == b""
     assert any("no message came in time" in note for note in outcome.notes)
 
 
 def test_messages_that_could_not_be_sent_are_told(tmp_path: Path) -> None:
-    text = "# @timeout 0.3 s\nWS {}\n\na\n=== wait-for-server\nb\n===\nc\n"
-    with Talker(lambda connection: connection.recv() and time.sleep(1)) as talker:
+    text = "# @timeout 1 s\nWS {}\n\na\n=== wait-for-server\nb\n===\nc\n"
+    over = threading.Event()
+    with Talker(lambda connection: connection.recv() and over.wait(30) and None) as talker:
         outcome = run(text.format(talker.url), tmp_path)
+        over.set()
         assert any("messages that were not sent: 2" in note for note in outcome.notes)
     with Talker(lambda connection: connection.close(1011, "no")) as talker:
         outcome = run(text.format(talker.url), tmp_path)
@@ -381,7 +383,7 @@ def test_listening_ends_after_so_many_events(pieces: tuple[bytes, ...], tmp_path
 
 def test_listening_ends_when_nothing_comes_and_keeps_what_came(tmp_path: Path) -> None:
     with RawServer(events(b"data: 1\n\n", end=False)) as server:
-        outcome = run(f"# @timeout 300 ms\nSSE {server.url}\n", tmp_path)
+        outcome = run(f"# @timeout 1 s\nSSE {server.url}\n", tmp_path)
     assert body(outcome) == b"data: 1\n\n"
     assert any("no event came in time" in note for note in outcome.notes)
 
