@@ -14,6 +14,7 @@ from orgrest.evaluation.reading import BlockReader
 from orgrest.evaluation.references import References
 from orgrest.evaluation.selection import Selection
 from orgrest.evaluation.verb import EXPORT, is_export
+from orgrest.evaluation.weak import weakly
 from orgrest.org.arguments import target_of
 from orgrest.org.blocks import VERB
 from orgrest.org.results import result_of
@@ -54,10 +55,11 @@ class OrgFile:
         self._scope = scope
         self._sender = sender
         self._selection = Selection(self.draft, options, file)
-        self._references = References(self.draft, answers, options, self._read, sender.exchange)
+        read = weakly(self._read)
+        self._references = References(self.draft, answers, options, read, sender.exchange)
         self.reader = BlockReader(self.draft, scope, file, self._references.resolve)
         files = FileResults(self.draft, scope.directory, file, self._selection.languages)
-        self.placer = Placer(self.draft, files, self._references, self._evaluate, file)
+        self.placer = Placer(self.draft, files, self._references, weakly(self._evaluate), file)
         self.items: list[Item] = []
 
     @property
@@ -74,7 +76,7 @@ class OrgFile:
         """Choose what is evaluated, and tell how many blocks that are. Raises EvaluationError."""
         chosen = self._selection.blocks()
         if stores := self.reader.verb.stores:
-            self._scope.exchanges.name_requests(stores, self._fetch)
+            self._scope.exchanges.name_requests(stores, weakly(self._fetch))
         self.draft.follow(chosen)
         everywhere = {
             tag

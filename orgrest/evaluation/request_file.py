@@ -16,6 +16,7 @@ import attrs
 from orgrest.evaluation.items import Item, split_tags
 from orgrest.evaluation.outcomes import FAILURES, EvaluationError, Outcome, Task, failed
 from orgrest.evaluation.selection import check_names
+from orgrest.evaluation.weak import weakly
 from orgrest.http.reading import read
 from orgrest.http.syntax import Definition, Import, ParsedRequest
 from orgrest.model import OrgrestError, Source
@@ -211,7 +212,7 @@ class RequestFile:
             self._take(document, own=True)
         except OrgrestError as error:
             self._problems.append(error)
-        self._scope.exchanges.name_requests(self._named, self._fetch)
+        self._scope.exchanges.name_requests(self._named, weakly(self._fetch))
         if not (options.lines or options.names):
             self.notices = tuple(f"line {one.line}: {one.reason}" for one in document.notices)
             self._problems += [one for one in document.problems if options.is_above(one.line)]

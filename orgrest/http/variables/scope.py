@@ -46,12 +46,22 @@ class _Shared:
     placeholders: bool
     captures: dict[str, Captured]
     secrets: set[str]
+    secret: Callable[[str], str]  # no method of this or of the scope, which it would keep alive
     environment: Environment = attrs.field(init=False)
     exchanges: Exchanges = attrs.field(init=False)
     access: Access = attrs.field(init=False)
     surroundings: Surroundings | None = None
     imported: dict[str, str] = attrs.field(factory=dict)
     lengths: set[int] = attrs.field(factory=set)  # of the names of overrides and captures
+
+
+def _noting(secrets: set[str]) -> Callable[[str], str]:
+    def secret(value: str) -> str:
+        if value.strip():
+            secrets.add(value)
+        return value
+
+    return secret
 
 
 class Scope:
@@ -85,6 +95,7 @@ class Scope:
         a name in angle brackets stands for what a request's response would give.
         """
         self.directory = directory if directory is not None else Path()
+        known_secrets = set(secrets)
         shared = self._shared = _Shared(
             folder=self.directory,
             allow_read=tuple(allow_read),
@@ -96,11 +107,12 @@ class Scope:
             seed=seed,
             placeholders=placeholders,
             captures={name: Captured(value) for name, value in (remembered or {}).items()},
-            secrets=set(secrets),
+            secrets=known_secrets,
+            secret=_noting(known_secrets),
         )
-        shared.environment = Environment(shared.folder, environments, self.secret)
+        shared.environment = Environment(shared.folder, environments, shared.secret)
         shared.exchanges = Exchanges(dry_run=placeholders)
-        shared.access = Access(self.secret, dry_run=placeholders)
+        shared.access = Access(shared.secret, dry_run=placeholders)
         shared.lengths |= {len(x) for x in (*shared.overrides, *shared.captures)}
         self.values: Mapping[str, str] = {}
         self.literal: Mapping[str, str] = {}
@@ -274,9 +286,7 @@ class Scope:
 
     def secret(self, value: str) -> str:
         """Return `value`, noted as a secret."""
-        if value.strip():
-            self._shared.secrets.add(value)
-        return value
+        return self._shared.secret(value)
 
     def env(self, name: str) -> str | None:
         """Return the value of an environment variable or of the env file's; it is a secret now."""

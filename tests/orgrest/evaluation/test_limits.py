@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import tracemalloc
@@ -195,3 +196,50 @@ def test_a_long_body_takes_less_than_five_times_its_memory(
     assert len(text.encode()) < 1.1 * MIB
     assert "[[file:long." in text
     assert ("\\x00" in text) is False
+
+
+@pytest.mark.parametrize(
+    ("plain", "text"),
+    [
+        (False, block("/ascii")),
+        (
+            False,
+            block("/ascii") + block("/rows", "", "rows") + block("/lines", ":var x=rows", "other"),
+        ),
+        (False, "* A :verb:\n:PROPERTIES:\n:Verb-Store: a\n:END:\nget HOST/ascii\n"),
+        (
+            True,
+            "# @name long\nGET HOST/ascii\n\n###\nGET HOST/lines\nX-A: {{long.response.status}}\n",
+        ),
+    ],
+    ids=["block", "reference", "verb", "request file"],
+)
+def test_after_a_run_its_responses_are_not_kept_until_the_collector_runs(
+    server: RawServer, tmp_path: Path, text: str, plain: bool
+) -> None:
+    def evaluate(text: str) -> list[str]:
+        with Client() as client:
+            scope = Scope(directory=tmp_path)
+            evaluation = Evaluation(
+                text.replace("HOST", server.url),
+                file="notes",
+                scope=scope,
+                client=client,
+                options=Options(),
+                plain=plain,
+            )
+            evaluation.plan()
+            return [outcome.state for outcome in evaluation.run()]
+
+    evaluate(text.replace("ascii", "lines"))  # what is loaded once does not count
+    gc.collect()
+    gc.disable()
+    tracemalloc.start()
+    try:
+        states = evaluate(text)
+        kept, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+        gc.enable()
+    assert set(states) == {"done"}
+    assert kept < MIB
