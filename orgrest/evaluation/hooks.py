@@ -189,9 +189,9 @@ def saved(saving: Saving, path: str, scope: Scope) -> Path:
     `path` is what is written, with its variables replaced. One that is there is overwritten by
     `>>!` only; `>>` takes the next free name. Raises EvaluationError.
     """
-    folder = scope.directory.resolve()
+    folder = scope.saves_below.resolve()
     try:
-        target = resolved(folder / path)
+        target = resolved(scope.directory.resolve() / path)
     except (OSError, RuntimeError, ValueError) as error:
         raise EvaluationError(f"{path} is no file that can be written: {error}") from None
     if not target.is_relative_to(folder):

@@ -9,29 +9,28 @@ from __future__ import annotations
 
 import re
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeGuard
 
 import attrs
 
+from orgrest.evaluation.imports import Imports
 from orgrest.evaluation.items import Item, split_tags
 from orgrest.evaluation.outcomes import FAILURES, EvaluationError, Outcome, Task, failed
 from orgrest.evaluation.selection import check_names
 from orgrest.evaluation.weak import weakly
 from orgrest.http.reading import read
-from orgrest.http.syntax import Definition, Import, ParsedRequest
+from orgrest.http.syntax import Import, ParsedRequest
 from orgrest.model import OrgrestError, Source
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from orgrest.evaluation.answers import Answers
+    from orgrest.evaluation.imports import File
     from orgrest.evaluation.outcomes import Options
-    from orgrest.http.syntax import Document
     from orgrest.http.variables import Scope
 
-MOST_FILES = 100
-"""How many files one may import."""
 MOST_TURNS = 10_000
 """How many times `@loop` may send a request."""
 
@@ -68,8 +67,8 @@ class RequestFile:
         self._source = Source(text, file=file)
         self.items: list[Item] = []
         self._problems: list[OrgrestError] = []
-        self._named: dict[str, ParsedRequest] = {}
-        self._files: dict[str, Document] = {}
+        self._imports = Imports(read(self._source), file, scope)
+        self._keys = self._imports.keys
 
     def plan(self) -> int:
         """Choose what is sent, and tell how many requests that are. Raises EvaluationError."""
@@ -84,20 +83,14 @@ class RequestFile:
     def tasks(self, items: Sequence[Item]) -> Iterator[Task | Outcome]:
         """Give the requests of items, one after the other."""
         for item in items:
-            what, line = item.what, item.line
+            what = item.what
             if isinstance(what, ParsedRequest):
                 yield from self._of_request(what)
                 continue
-            try:
-                found = self._run(what)
-            except FAILURES as error:
-                yield failed(line, None, error, self._file)
-                continue
-            for parsed in found:
-                for step in self._of_request(parsed):
-                    if isinstance(step, Task):
-                        step.key = None  # sent here, whether it was sent before or not
-                    yield step
+            for step in self._run(what, self._source, {}, (self._imports.main,)):
+                if isinstance(step, Task):
+                    step.key = None  # sent here, whether it was sent before or not
+                yield step
 
     def place(self, _task: Task, outcome: Outcome) -> Outcome:
         """Save responses where that is asked for; they do not stand in such a file."""
@@ -108,11 +101,14 @@ class RequestFile:
     def _item(self, one: ParsedRequest | Import) -> Item:
         line = self._source.position(one.span.start).line
         if isinstance(one, Import):
-            return Item(line, one.request, frozenset(), one)
+            return Item(line, one.request.text if one.request else None, frozenset(), one)
         tags = (tag for d in one.directives if d.name == "tag" for tag in split_tags(d.value.text))
         return Item(line, one.name, frozenset(tags), one)
 
-    def _of_request(self, parsed: ParsedRequest) -> Iterator[Task | Outcome]:
+    def _of_request(
+        self, parsed: ParsedRequest, given: Mapping[str, str] | None = None
+    ) -> Iterator[Task | Outcome]:
+        """Give a request as a task, or several in a loop; `given` are the values of `run`."""
         line = parsed.source.position(parsed.span.start).line
         disabled = parsed.directive("disabled")
         if disabled is not None and disabled.value.text in ("", "true"):
@@ -123,103 +119,114 @@ class RequestFile:
                 raise EvaluationError("@disabled with an expression is not understood here")
             loop = parsed.directive("loop")
             if loop is None:
-                yield self._task(parsed, line)
+                yield self._task(parsed, line, given)
                 return
             for values in _turns(loop.value.text, self._scope):
-                task = self._task(attrs.evolve(parsed, name=None), line)
-                task.scope = self._scope.block(literal=values)
+                task = self._task(attrs.evolve(parsed, name=None), line, given)
+                task.scope = task.scope.block(literal=values)
                 yield task
         except FAILURES as error:
             yield failed(line, parsed.name, error, parsed.source.file or self._file)
 
-    def _task(self, parsed: ParsedRequest, line: int) -> Task:
+    def _task(
+        self, parsed: ParsedRequest, line: int, given: Mapping[str, str] | None = None
+    ) -> Task:
         needed = tuple(
-            partial(self._fetch, one.value.text, again=one.name == "force-ref")
+            partial(self._need, one.value.text, parsed, again=one.name == "force-ref")
             for one in parsed.directives
             if one.name in ("ref", "force-ref") and not self._options.dry_run
         )
-        return Task(line, parsed.name, (parsed,), self._scope, key=parsed.name, needed=needed)
+        key, scope = self._imports.key(parsed), self._scope
+        file = self._imports.file(parsed.source)
+        if file is not None and (given or file is not self._imports.main):
+            own = file is self._imports.main
+            scope = scope.imported(scope.directory if own else file.path.parent, given or {})
+        return Task(line, parsed.name, (parsed,), scope, key=key, needed=needed)
 
     # other requests
 
-    def _fetch(self, name: str, *, again: bool = False) -> None:
-        """Send the request of a name, unless it was sent already. Raises one of FAILURES."""
-        parsed = self._named.get(name)
-        if parsed is None:
-            known = ", ".join(sorted(self._named)) or "none"
+    def _need(self, name: str, needing: ParsedRequest, *, again: bool) -> None:
+        """Send the request that a name means in another one, as `_fetch` does."""
+        source = needing.source
+        parsed = self._imports.of(source, name)
+        key = None if parsed is None else self._imports.key(parsed)
+        if key is None:
+            known = ", ".join(sorted(self._imports.named(source))) or "none"
             raise EvaluationError(f"no request is named {name}; there are {known}")
+        self._fetch(key, again=again)
+
+    def _fetch(self, key: str, *, again: bool = False) -> None:
+        """Send the request of a key, unless it was sent already. Raises one of FAILURES."""
+        parsed = self._keys[key]
         line = parsed.source.position(parsed.span.start).line
 
         def task() -> Task:
             return self._task(parsed, line)
 
-        with self._answers.needing(name, name):
-            if again and self._answers.known(name) is not None:
+        with self._answers.needing(key, key):
+            if again and self._answers.known(key) is not None:
                 self._send(task())
             else:
-                self._answers.of(name, task, self._send)
+                self._answers.of(key, task, self._send)
 
-    def _imported(self, path: str) -> Document:
-        """Return the requests of another file. Raises OrgrestError."""
-        location = str(self._scope.locate(path))
-        if location not in self._files:
-            if len(self._files) >= MOST_FILES:
-                raise EvaluationError(f"{path}: more than {MOST_FILES} files are imported")
-            try:
-                text = self._scope.read(path).decode("utf-8-sig")
-            except UnicodeDecodeError as error:
-                raise EvaluationError(f"{path} is not UTF-8: byte {error.start}") from None
-            self._files[location] = document = read(Source(text, file=path))
-            for problem in document.problems:
-                if problem.code == "too-many-variables":
-                    raise problem
-            self._take(document)
-        return self._files[location]
+    def _run(
+        self,
+        item: Import,
+        source: Source,
+        given: Mapping[str, str],
+        above: tuple[File, ...],
+    ) -> Iterator[Task | Outcome]:
+        """Give what a `run` in a source sends; of a file, in its order, also what that runs."""
+        line = source.position(item.span.start).line
+        try:
+            file = self._imports.imported(item.path.text, source) if item.path else None
+            found = self._found(item, source, file)
+            if file in above:
+                chain = " -> ".join(one.name for one in (*above, file) if one)
+                raise EvaluationError(f"files run each other in a circle: {chain}")
+        except FAILURES as error:
+            yield failed(line, None, error, source.file or self._file)
+            return
+        given = {**dict(item.values), **given}
+        for one in found:
+            if isinstance(one, Import) and file is not None:
+                yield from self._run(one, file.document.source, given, (*above, file))
+            elif isinstance(one, ParsedRequest):
+                yield from self._of_request(one, given)
 
-    def _take(self, document: Document, *, own: bool = False) -> None:
-        """Let the requests and variables of a file be referred to, and of those it imports."""
-        for request in document.requests:
-            if request.name is not None:
-                self._named.setdefault(request.name, request)
-        if not own:
-            definitions = [one for one in document.items if isinstance(one, Definition)]
-            self._scope.import_variables({d.name: d.value.text for d in reversed(definitions)})
-        for item in document.items:
-            if isinstance(item, Import) and item.path is not None:
-                try:
-                    self._imported(item.path.text)
-                except OrgrestError as error:
-                    offset = item.path.offset(0)
-                    raise EvaluationError.at(document.source, offset, error.reason) from None
-
-    def _run(self, item: Import) -> list[ParsedRequest]:
-        """Return the requests that a `run` names."""
-        if item.request is not None:
-            if item.path is not None:
-                self._imported(item.path.text)
-            if item.request not in self._named:
-                raise EvaluationError(f"no request is named {item.request}")
-            return [self._named[item.request]]
-        return list(self._imported(item.path.text).requests) if item.path else []
+    def _found(
+        self, item: Import, source: Source, file: File | None
+    ) -> Sequence[ParsedRequest | Import]:
+        """Return what a `run` names, in a `file` or its own. Raises OrgrestError."""
+        broken = {id(one.own): one.error for one in self._imports.broken}
+        if item.path is not None and file is None:
+            error = broken.get(id(item))
+            raise error or EvaluationError(f"{item.path.text} could not be imported")
+        if item.request is None:
+            items = () if file is None else file.document.items
+            return [one for one in items if _is_sent(one)]
+        name = item.request.text
+        parsed = self._imports.of(source if file is None else file.document.source, name)
+        if parsed is None:
+            raise EvaluationError(f"no request is named {name}")
+        return [parsed]
 
     # what is chosen
 
     def _choose(self) -> list[ParsedRequest | Import]:
         options = self._options
-        document = read(self._source)
-        self._files[str(self._file)] = document
-        try:
-            self._take(document, own=True)
-        except OrgrestError as error:
-            self._problems.append(error)
-        self._scope.exchanges.name_requests(self._named, weakly(self._fetch))
+        imports, document = self._imports, self._imports.main.document
+        self._problems += (
+            one.error for one in imports.broken if not (one.item.run and one.own.run)
+        )
+        imports.declare(self._scope, weakly(self._fetch))
         if not (options.lines or options.names):
             self.notices = tuple(f"line {one.line}: {one.reason}" for one in document.notices)
             self._problems += [one for one in document.problems if options.is_above(one.line)]
             return [
                 one
                 for one in document.items
-                if isinstance(one, ParsedRequest) or (isinstance(one, Import) and one.run)
+                if _is_sent(one)
                 if options.is_above(self._source.position(one.span.start).line)
             ]
         check_names(options.names, {request.name for request in document.requests}, self._file)
@@ -232,6 +239,10 @@ class RequestFile:
                 raise EvaluationError("no request here", file=self._file, line=line)
             chosen.append(found)
         return sorted(dict.fromkeys(chosen), key=lambda one: one.span.start)
+
+
+def _is_sent(item: object) -> TypeGuard[ParsedRequest | Import]:
+    return isinstance(item, ParsedRequest) or (isinstance(item, Import) and item.run)
 
 
 def _turns(text: str, scope: Scope) -> Iterator[dict[str, str]]:

@@ -142,8 +142,7 @@ class Sender:
         around: Around,
     ) -> list[tuple[Path, bytes]]:
         """Do what a request file says about a response; give the files that are to be written."""
-        if parsed.name is not None:
-            scope.exchanges.keep(parsed.name, request, response)
+        scope.exchanges.answered(parsed, request, response)
         self.hooks.after(parsed, scope, (request, response), around)
         values = variables.Values(parsed, scope)
         return [

@@ -183,13 +183,14 @@ class Import:
     """`# @import file`, `import file`, or `run file` and `run #name`: another file's requests.
 
     `request` is the one that is to run (`run #name`), else None; `run` says that it, or all of
-    the file's, are sent here.
+    the file's, are sent here, with these `values` of variables.
     """
 
     path: Template | None
-    request: str | None
+    request: Template | None
     run: bool
     span: Span = attrs.field(eq=False)
+    values: tuple[tuple[str, str], ...] = ()
 
 
 @attrs.frozen

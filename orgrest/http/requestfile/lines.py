@@ -14,6 +14,7 @@ from orgrest.http.requestfile.marks import (
     COLON_DEFINITION,
     DEFINITION,
     DIRECTIVE,
+    GIVEN,
     IMPORT,
     MARKDOWN,
     RUN,
@@ -86,13 +87,29 @@ def import_line(reader: Reader, line: Line, text: str) -> bool:
     what = RUN.fullmatch(match["what"]) if match else None
     if match is None or what is None:
         return False
-    if what["values"]:
-        reader.problem(line.start, "run takes no values here: define @name = value", "run")
+    values = _values(what["values"] or "")
+    if values is None or (values and match["word"] == "import"):
+        reason = "run gives values as in run other.http (@name=value, @other=value)"
+        reader.problem(line.start, reason, "run")
     offset = line.start + match.start("what")
     path = at_offset(what["path"], offset + what.start("path")) if what["path"] else None
-    request = what["request"] and what["request"].strip()
-    reader.items.append(Import(path, request, match["word"] == "run", line.span))
+    request = None
+    if what["request"] is not None:
+        request = at_offset(what["request"], offset + what.start("request"))
+    run = match["word"] == "run"
+    reader.items.append(Import(path, request, run, line.span, values or ()))
     return True
+
+
+def _values(text: str) -> tuple[tuple[str, str], ...] | None:
+    """Read `(@name=value, @other=value)`; None where it is something else."""
+    inside = text[1:-1].strip()
+    if not text:
+        return ()
+    if not text.endswith(")") or "{{" in text:
+        return None
+    found = [GIVEN.fullmatch(one) for one in re.split(r",[ \t]*(?=@)", inside)]
+    return tuple((one["name"], one["value"]) for one in found if one) if all(found) else None
 
 
 def definition(reader: Reader, line: Line, text: str) -> bool:

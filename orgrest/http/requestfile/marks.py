@@ -59,7 +59,11 @@ HISTORY = re.compile(r"<>[ \t]*(?P<path>\S.*)")
 ASSERTION = re.compile(r"\?\?[ \t]*(?P<text>.*)")
 INCLUSION = re.compile(r"<(?:(?P<expand>@)(?P<encoding>[\w-]+)?)?[ \t]+(?P<path>(?!\{%)\S.*)")
 IMPORT = re.compile(r"(?P<word>import|run)[ \t]+(?P<what>\S.*)")
-RUN = re.compile(r"(?P<path>[^#\s][^#]*?)?(?:[ \t]*#(?P<request>[^(]+?))?[ \t]*(?P<values>\(.*)?")
+RUN = re.compile(
+    r"(?P<path>[^#\s][^#]*?)?(?:[ \t]*#[ \t]*(?P<request>[^(\s][^(]*?))?[ \t]*"
+    r"(?P<values>\([ \t]*@.*)?"
+)
+GIVEN = re.compile(r"@(?P<name>[^\s=:{}\"']+)[ \t]*=[ \t]*(?P<value>.*?)[ \t]*")
 MULTIPART = re.compile(r"(?i:multipart/(?!form-data)|message/|application/http\b)")
 MARKDOWN = re.compile(r"(?i:text/(?:x-)?markdown)")
 

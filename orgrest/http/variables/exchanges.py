@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import attrs
+
 from orgrest.model import OrgrestError, Request, Response
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from orgrest.http.responses import Reference
+    from orgrest.http.syntax import ParsedRequest
+    from orgrest.model import Source
 
 
 class Exchanges:
@@ -20,12 +24,21 @@ class Exchanges:
         self._dry_run = dry_run
         self._known: dict[str, tuple[Request, Response] | None] = {}
         self._fetch: Callable[[str], None] | None = None
+        self._resolve: Callable[[Source, str], str | None] | None = None
 
-    def name_requests(self, names: Iterable[str], fetch: Callable[[str], None]) -> None:
-        """Let others refer to the requests of these names; `fetch` sends one and keeps it."""
-        for name in names:
-            self._known.setdefault(name, None)
-        self._fetch = fetch
+    def name_requests(
+        self,
+        keys: Iterable[str],
+        fetch: Callable[[str], None],
+        resolve: Callable[[Source, str], str | None] | None = None,
+    ) -> None:
+        """Let others refer to the requests of these keys; `fetch` sends one and keeps it.
+
+        `resolve` gives the key that a name means in a source; without it, a name is the key.
+        """
+        for key in keys:
+            self._known.setdefault(key, None)
+        self._fetch, self._resolve = fetch, resolve
 
     def __contains__(self, name: str) -> bool:
         """Tell whether a request of this name can be referred to."""
@@ -35,12 +48,26 @@ class Exchanges:
         """Keep what the request of a name sent and got."""
         self._known[name] = (request, response)
 
-    def reference(self, text: str) -> Reference | None:
-        """Return what `{{text}}` refers to in the exchange of a named request, or None."""
+    def key(self, name: str, source: Source) -> str | None:
+        """Return the key of the request that a name means in a source, or None."""
+        key = name if self._resolve is None else self._resolve(source, name)
+        return key if key in self._known else None
+
+    def answered(self, parsed: ParsedRequest, request: Request, response: Response) -> None:
+        """Keep what a request sent and got, if others may refer to it."""
+        if parsed.name is not None:
+            self.keep(self.key(parsed.name, parsed.source) or parsed.name, request, response)
+
+    def reference(self, text: str, source: Source) -> Reference | None:
+        """Return what `{{text}}` in a source refers to in a named request's exchange, or None.
+
+        Its `name` is the key of the request.
+        """
         from orgrest.http import responses
 
         found = responses.read(text) or responses.read_short(text)
-        return found if found is not None and found.name in self._known else None
+        key = None if found is None else self.key(found.name, source)
+        return None if found is None or key is None else attrs.evolve(found, name=key)
 
     def part(self, reference: Reference) -> str | None:
         """Return what a reference gives, or None in a dry run.

@@ -116,6 +116,10 @@ class Scope:
         shared.lengths |= {len(x) for x in (*shared.overrides, *shared.captures)}
         self.values: Mapping[str, str] = {}
         self.literal: Mapping[str, str] = {}
+        self.replaced: Mapping[str, str] = {}
+        """What a `run` line gives the requests that it runs."""
+        self.saves_below = self.directory
+        """The folder below which responses are saved."""
 
     @classmethod
     def of_user(
@@ -158,13 +162,26 @@ class Scope:
         """Return the scope of one block, with its `:var`s.
 
         `values` may hold variables; `literal` ones are taken as they are. `directory` is the folder
-        where its paths start. Captures and secrets are those of the document.
+        where its paths start, and below which it saves. Captures and secrets are the document's.
         """
         inner = Scope.__new__(Scope)
         inner.directory = self.directory if directory is None else directory
         inner._shared = self._shared
         inner.values = values or {}
         inner.literal = literal or {}
+        inner.replaced = self.replaced
+        inner.saves_below = self.saves_below if directory is None else directory
+        return inner
+
+    def imported(self, directory: Path, replaced: Mapping[str, str]) -> Scope:
+        """Return the scope of another file's requests, whose paths start in its `directory`.
+
+        `replaced` are the values of the `run` line that runs them. Responses are saved below the
+        document's folder all the same.
+        """
+        inner = self.block(self.values, self.literal)
+        inner.directory = directory
+        inner.replaced = replaced
         return inner
 
     @property

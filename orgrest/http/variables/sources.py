@@ -121,6 +121,12 @@ def _capture(use: Use) -> Found | None:
     return None if captured is None else Literal(captured.value, _CAPTURED)
 
 
+def _run_line(use: Use) -> Found | None:
+    """`run other.http (@name = value)`."""
+    value = use.scope.replaced.get(use.name)
+    return None if value is None else Literal(value, "run")
+
+
 def _prompt(use: Use) -> Found | None:
     """`# @prompt name description`: asked for once a request."""
     for directive in use.parsed.directives:
@@ -157,7 +163,7 @@ def _dynamic(use: Use) -> Found | None:
 
 def _exchange(use: Use) -> Found | None:
     """A part of what a named request sent or got."""
-    reference = use.scope.exchanges.reference(use.name)
+    reference = use.scope.exchanges.reference(use.name, use.parsed.source)
     if reference is None:
         return None
     origin = f"the {reference.what} of {reference.name}"
@@ -201,6 +207,7 @@ RESTCLIENT: tuple[Source, ...] = (
 )
 COMMON: tuple[Source, ...] = (
     _command_line,
+    _run_line,
     _prompt,
     _capture,
     _definition,

@@ -253,6 +253,61 @@ def test_a_file_that_is_not_there_is_an_error_and_the_rest_is_sent(run, text: st
     assert done.sent == ["/a"]
 
 
+def test_what_another_file_runs_is_run_with_it_and_the_values_of_the_line_count(
+    run, tmp_path: Path, server: RawServer
+) -> None:
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub" / "b.http").write_text(
+        "@x = b\nrun c.http (@y=inner)\n### one\nPOST {{host}}/{{x}}/{{y}}\n\n< body.txt\n"
+    )
+    (tmp_path / "sub" / "c.http").write_text("@x = c\n@y = c\nGET {{host}}/c/{{x}}/{{y}}\n")
+    (tmp_path / "sub" / "body.txt").write_text("of sub")
+    given = f"@host={server.url}"
+    done = run(f"run sub/b.http ({given}, @x=1)\nimport sub/b.http\nrun #one ({given}, @y=3)\n")
+    assert done.sent == ["/c/1/inner", "/1/c", "/b/3"]
+    assert done.raw[1].endswith(b"of sub")
+    assert done.reasons == []
+
+
+def test_files_that_run_each_other_end_in_an_error(run, tmp_path: Path) -> None:
+    (tmp_path / "b.http").write_text("run c.http\n")
+    (tmp_path / "c.http").write_text("run b.http\n")
+    done = run("run b.http\n###\nGET HOST/a\n")
+    assert done.sent == ["/a"]
+    assert done.reasons == [
+        "c.http:1: files run each other in a circle: a.http -> b.http -> c.http -> b.http"
+    ]
+
+
+def test_a_file_that_is_run_and_not_there_is_told_where_it_is_run(run, tmp_path: Path) -> None:
+    (tmp_path / "b.http").write_text("import no.http\nrun none.http\n")
+    done = run("run b.http\nrun nothing.http\n")
+    places = [one.partition(": cannot read")[0] for one in done.reasons]
+    assert places == ["b.http:1:8", "b.http:2:5", "a.http:2:5"]
+
+
+def test_requests_of_one_name_in_two_files_are_told_apart(
+    run, tmp_path: Path, server: RawServer
+) -> None:
+    (tmp_path / "b.http").write_text(
+        f"### login\nPOST {server.url}/b\n### two\nGET {server.url}/two?{{{{login.token}}}}\n"
+    )
+    done = run(
+        "import b.http\n### login\nPOST HOST/a\n###\nrun #two\n###\nGET HOST/one?{{login.token}}\n"
+    )
+    assert done.sent == ["/a", "/b", "/two?t/b", "/one?t/a"]
+
+
+def test_paths_of_imports_count_from_the_file_in_which_they_stand(
+    run, tmp_path: Path, server: RawServer
+) -> None:
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "v.http").write_text("@v = top\n")
+    (tmp_path / "sub" / "b.http").write_text("import ./v.http\n")
+    (tmp_path / "sub" / "v.http").write_text("@v = sub\n")
+    assert run("import sub/b.http\n###\nGET HOST/{{v}}\n").sent == ["/sub"]
+
+
 def test_very_many_imports_are_an_error(run, tmp_path: Path) -> None:
     for number in range(120):
         (tmp_path / f"f{number}.http").write_text(f"import f{number + 1}.http\n")

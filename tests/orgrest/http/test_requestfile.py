@@ -308,7 +308,9 @@ def test_other_files_are_imported_and_run() -> None:
         "import a.http\nrun b.http\nrun #one request\nrun c.http#two\n# @import d.http\n"
     )
     found = [
-        (i.path and i.path.text, i.request, i.run) for i in document.items if isinstance(i, Import)
+        (i.path and i.path.text, i.request and i.request.text, i.run)
+        for i in document.items
+        if isinstance(i, Import)
     ]
     assert found == [
         ("a.http", None, False),
@@ -317,8 +319,29 @@ def test_other_files_are_imported_and_run() -> None:
         ("c.http", "two", True),
         ("d.http", None, False),
     ]
-    assert reasons(parse("run #a (@x=1)")) == [
-        "1:1: run takes no values here: define @name = value"
+
+
+@pytest.mark.parametrize(
+    ("line", "values"),
+    [
+        ("run #a b (@x=1)", (("x", "1"),)),
+        ("run ./a (1).http (@x = a, b, @y=c=d )", (("x", "a, b"), ("y", "c=d"))),
+        ("run a.http#one(@x=)", (("x", ""),)),
+    ],
+)
+def test_a_run_line_may_give_values(line: str, values: tuple[tuple[str, str], ...]) -> None:
+    (item,) = parse(line).items
+    assert isinstance(item, Import)
+    assert item.values == values
+    assert item.path is None or item.path.text in ("./a (1).http", "a.http")
+
+
+@pytest.mark.parametrize(
+    "line", ["run #a (@x)", "run #a (@x={{y}})", "import a (@x=1)", "run a (@x=1"]
+)
+def test_values_that_cannot_be_read_are_an_error(line: str) -> None:
+    assert reasons(parse(line)) == [
+        "1:1: run gives values as in run other.http (@name=value, @other=value)"
     ]
 
 
