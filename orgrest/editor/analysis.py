@@ -3,7 +3,7 @@
 An `Analysis` reads a document's text once: its regions, and what their requests say. Most of a
 document is as it was a keystroke ago, so that an analysis takes over what the one before it knows
 of the same text. Problems are looked for in an analysis by `diagnostics`, names by `names`. Nothing
-is sent, and no file is read.
+is sent, and no files are read but those that a request file imports.
 
 All spans are offsets into the text, whose line ends are LF.
 """
@@ -16,17 +16,21 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from orgrest.editor import arguments, regions
+from orgrest.editor.imported import RequestFiles, of_definition, of_request
 from orgrest.editor.kept import Kept
 from orgrest.editor.parts import Captured, Given, Part, given_by
+from orgrest.evaluation.imports import Imports
 from orgrest.evaluation.selection import is_request, result_spans, within
 from orgrest.http import syntax, variables
 from orgrest.org import arguments as header
 from orgrest.org import document as org
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Hashable
 
+    from orgrest.editor.imported import Place
     from orgrest.editor.parts import Parsed
+    from orgrest.evaluation.imports import File
 
 _NOWEB = re.compile(r"<<[ \t]*([^\n<>]*[^ \t\n<>])[ \t]*>>")
 
@@ -40,11 +44,15 @@ class Analysis:
         kind: regions.Kind,
         scope: Callable[[], variables.Scope] = variables.Scope,
         before: Analysis | None = None,
+        *,
+        name: str = "",
+        files: RequestFiles | None = None,
     ) -> None:
         """Read `text`, with what `before`, the analysis of an earlier text, knows already.
 
         `scope` makes the scope of the document: it says what `env` and `netrc` give, and which
-        files may be read.
+        files may be read. `name` is what the document's file is called, and `files` reads those
+        that it imports.
         """
         self.text = text
         self.kind = kind
@@ -64,6 +72,15 @@ class Analysis:
         """What `outline` knows of parts, by their readings and blocks."""
         self._captured = Captured()
         self.parts = self._read()
+        self.imports: Imports | None = None
+        """The request files that this one imports; None where it imports none."""
+        self._files = files or RequestFiles()
+        if kind == "http":
+            parsed = self.parts[0].parsed
+            if any(isinstance(item, syntax.Import) and item.path for item in parsed.items):
+                self.imports = Imports(parsed, name, start, self._files.read)
+                self.parts[0].imported = frozenset(self.imports.named(parsed.source))
+        self._stamps = self._current_stamps()
 
     def _read(self) -> list[Part]:
         document, captured = self.document, self._captured
@@ -76,6 +93,43 @@ class Analysis:
             read = partial(given_by, region, document, inherited, self._folder)
             parts.append(Part(region, index, captured, read, self._parsed))
         return parts
+
+    def _current_stamps(self) -> list[Hashable]:
+        files = self.imports.files[1:] if self.imports else ()
+        return [self._files.stamp(file.path) for file in files]
+
+    def is_current(self) -> bool:
+        """Tell whether the files that the document imports are as they were."""
+        if self.imports is None:
+            return True
+        return not self.imports.broken and self._stamps == self._current_stamps()
+
+    def request_named(self, name: str) -> tuple[syntax.ParsedRequest, Place] | None:
+        """Return the request of a name in a request file, and where it gets that; or None."""
+        parsed = self.parts[0].parsed
+        imports = self.imports or Imports(parsed, "", self._make_scope())
+        request = imports.of(parsed.source, name)
+        file = imports.file(request.source) if request is not None else None
+        if request is None or file is None:
+            return None
+        return request, of_request(file, request, own=file is imports.main)
+
+    def variable_imported(self, name: str) -> Place | None:
+        """Return where another file defines a variable for this one, or None."""
+        found = self.imports.variables().get(name) if self.imports else None
+        return None if found is None else of_definition(*found)
+
+    def import_at(self, offset: int) -> File | None:
+        """Return the other file whose path stands at `offset`, or None."""
+        if self.imports is None:
+            return None
+        document = self.parts[0].parsed
+        for item in document.items:
+            if isinstance(item, syntax.Import) and item.path is not None:
+                start = item.path.offset(0)
+                if start <= offset <= start + len(item.path.text):
+                    return self.imports.imported(item.path.text, document.source)
+        return None
 
     def is_captured(self, name: str) -> bool:
         """Tell whether any part captures a variable of this name."""
@@ -132,7 +186,10 @@ class Analysis:
     def new_scope(self) -> variables.Scope:
         """Return a scope of the document, in which its requests are known by name."""
         scope = self._make_scope()
-        scope.exchanges.name_requests(self.named, lambda _: None)
+        if self.imports is not None:
+            self.imports.declare(scope, lambda _: None)
+        else:
+            scope.exchanges.name_requests(self.named, lambda _: None)
         return scope
 
     @property

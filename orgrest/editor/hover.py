@@ -110,7 +110,7 @@ def _variable(analysis: Analysis, names: Names, part: Part, one: Occurrence) -> 
         value = analysis.remembered.get(one.name, variables.UNKNOWN)
     lines = [f"**{one.name}**"]
     if one.request:
-        return "\n\n".join([*lines, *_of_request(analysis, names, one)])
+        return "\n\n".join([*lines, *_of_request(analysis, one)])
     if value is None and one.role == "use":
         lines.append("is not defined here")
     elif value == variables.UNKNOWN and one.name in part.given.wrong and not part.sets(one.name):
@@ -127,17 +127,21 @@ def _variable(analysis: Analysis, names: Names, part: Part, one: Occurrence) -> 
     lines += (
         f"{how[place.role]} in line {number}" for place, number in zip(places, numbers, strict=True)
     )
-    if not places and request is not None and not part.restclient:
+    if not places and (place := analysis.variable_imported(one.name)) is not None:
+        lines.append(f"set in {place}")
+    elif not places and request is not None and not part.restclient:
         lines += _of_environment(analysis.scope_of(part, request).environment, one.name)
     return "\n\n".join(lines)
 
 
-def _of_request(analysis: Analysis, names: Names, one: Occurrence) -> Iterator[str]:
+def _of_request(analysis: Analysis, one: Occurrence) -> Iterator[str]:
     """Tell what request a name means."""
-    request = next(x for x in analysis.parts[0].parsed.requests if x.name == one.name)
+    found = analysis.request_named(one.name)
+    if found is None:
+        return
+    request, place = found
     yield _code(f"{request.method} {request.target.text}")
-    for place in names.definitions(one):
-        yield f"request, named in line {analysis.text.count(chr(10), 0, place.span.start) + 1}"
+    yield f"request, named in {place}"
 
 
 def _of_environment(environment: Environment, name: str) -> Iterator[str]:
@@ -161,7 +165,7 @@ def _in_part(analysis: Analysis, part: Part, offset: int) -> tuple[str, Span] | 
     inside = part.region.from_file(offset)
     if (found := assertions.about(part, inside)) is not None:
         return found
-    if not part.restclient and (found := request_files.about(part, inside)) is not None:
+    if not part.restclient and (found := request_files.about(part, inside, analysis)) is not None:
         return found
     request = part.request_at(inside)
     if request is None:

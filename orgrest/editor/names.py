@@ -29,6 +29,7 @@ from orgrest.org.text import Edit, apply
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from orgrest.editor.imported import Place
     from orgrest.editor.parts import Part
     from orgrest.org.reader import Section
 
@@ -256,6 +257,15 @@ class Names:
         above = [one for one in found if one.span.start <= name.span.start]
         return above[-1:] if above and name.part is not None else found
 
+    def in_file(self, name: Occurrence) -> Place | None:
+        """Return where another file has what `name` names, or `### name` does; or None."""
+        if name.part is None or self.analysis.kind != "http" or self.definitions(name):
+            return None
+        if name.request:
+            found = self.analysis.request_named(name.name)
+            return found[1] if found else None
+        return self.analysis.variable_imported(name.name)
+
     def rename(self, name: Occurrence, new: str) -> list[Edit]:
         """Return the edits that give another name.
 
@@ -274,6 +284,9 @@ class Names:
         if new == name.name:
             return []
         if not any(one.role != "use" for one in places):
+            where = self.in_file(name)
+            if where is not None and self.analysis.imports is not None:
+                raise RenameError(f"{name.name} is named in {where}: rename it there")
             raise RenameError(f"{name.name} is not defined in this document")
         edits = [Edit(one.span.start, one.span.end, new) for one in places]
         if self._is_taken(name, new):
@@ -408,6 +421,9 @@ def _of_requests(part: Part) -> Iterator[tuple[str, int, Role]]:
         name = referred(text, part.named)
         if name is not None:
             yield name, at, "use"
+    for item in part.parsed.items:
+        if isinstance(item, syntax.Import) and item.request and item.request.text in part.named:
+            yield item.request.text, item.request.offset(0), "use"
     for request in part.parsed.requests:
         for one in request.directives:
             role: Role = "definition" if one.name == "name" else "use"

@@ -189,6 +189,8 @@ class Part:
         self.reading = self._read(parsed)
         self.earlier = captured.digest
         """Stands for the names that earlier blocks capture, in their order."""
+        self.imported: frozenset[str] = frozenset()
+        """The names of requests of other files that a request file imports."""
         captured.add(index, self.captures)
 
     def _read(self, parsed: Parsed) -> Reading:
@@ -224,8 +226,8 @@ class Part:
 
     @property
     def named(self) -> frozenset[str]:
-        """The names of a request file's requests, to which others may refer."""
-        return self.reading.named
+        """The names of requests to which those of a request file may refer."""
+        return self.reading.named | self.imported
 
     @cached_property
     def _own(self) -> frozenset[str]:

@@ -16,6 +16,7 @@ from orgrest.model import Span
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
+    from orgrest.editor.analysis import Analysis
     from orgrest.editor.parts import Part
 
 DIRECTIVE: Final = re.compile(r"[ \t]*(?:#+|//)[ \t]*@([\w-]*)")
@@ -68,7 +69,7 @@ def referred(text: str, named: Collection[str]) -> str | None:
     return None
 
 
-def about(part: Part, offset: int) -> tuple[str, Span] | None:
+def about(part: Part, offset: int, analysis: Analysis) -> tuple[str, Span] | None:
     """Return what there is to say about a place of a request file, spans within the region.
 
     None where there is a variable, or nothing that these files have besides restclient's.
@@ -87,7 +88,7 @@ def about(part: Part, offset: int) -> tuple[str, Span] | None:
         return f"**@{rule.name}** {rule.value}\n\n{rule.description}{effect}", span
     for match in _BRACES.finditer(text, start, end):
         if match.start() <= offset <= match.end():
-            return _in_braces(part, match)
+            return _in_braces(part, match, analysis)
     if not any(span.start <= offset <= span.end for span in part.reading.scripts):
         return None
     for match in _DOTTED.finditer(text, start, end):
@@ -101,7 +102,7 @@ def about(part: Part, offset: int) -> tuple[str, Span] | None:
     return None
 
 
-def _in_braces(part: Part, match: re.Match[str]) -> tuple[str, Span] | None:
+def _in_braces(part: Part, match: re.Match[str], analysis: Analysis) -> tuple[str, Span] | None:
     name, span = match[1], Span(match.start(1), match.end(1))
     if name.startswith("$"):
         found = dynamic.find(name)
@@ -109,9 +110,9 @@ def _in_braces(part: Part, match: re.Match[str]) -> tuple[str, Span] | None:
             return None if name.startswith(("$input", "$password", "$prompt")) else (found, span)
         return f"**{found[0].usage}**\n\n{found[0].description}", span
     request = referred(name, part.named)
-    if request is None:
+    found_at = analysis.request_named(request) if request is not None else None
+    if found_at is None:
         return None
-    found_at = next(one for one in part.parsed.requests if one.name == request)
-    line = part.region.text.count("\n", 0, found_at.span.start) + 1
-    said = f"of `{found_at.method} {found_at.target.text}`, line {line}, which is sent first"
+    one, place = found_at
+    said = f"of `{one.method} {one.target.text}`, {place}, which is sent first"
     return f"**{name}**\n\n{said}", span

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import attrs
 
 from orgrest.evaluation.outcomes import EvaluationError
+from orgrest.files import line_end
 from orgrest.http.reading import read
 from orgrest.http.syntax import Definition, Import
 from orgrest.model import OrgrestError, Source
@@ -71,7 +72,8 @@ def read_file(path: Path, name: str) -> Document:
         raise EvaluationError(f"cannot read {name}: {error.strerror or error}") from error
     except UnicodeDecodeError as error:
         raise EvaluationError(f"{name} is not UTF-8: byte {error.start}") from None
-    return read(Source(text, file=name))
+    newline = line_end(text)
+    return read(Source(text if newline == "\n" else text.replace(newline, "\n"), file=name))
 
 
 class Imports:
@@ -96,7 +98,7 @@ class Imports:
         self._read = read_file
         self.broken: list[Broken] = []
         self.circles: list[tuple[Import, str]] = []
-        path = (scope.directory / Path(file).name).resolve()
+        path = (scope.directory / (Path(file).name or "untitled")).resolve()
         self.main = File(file, path, document)
         self._files = {path: self.main}
         for item in document.items:
@@ -148,7 +150,7 @@ class Imports:
                 self._follow(top, inner, [*above, imported])
 
     def _file(self, path: str, importing: File) -> File:
-        location = self._scope.locate(path, importing.path.parent)
+        location = self._locate(path, importing)
         known = self._files.get(location)
         if known is not None:
             return known
@@ -159,6 +161,10 @@ class Imports:
             name = posixpath.normpath(posixpath.join(posixpath.dirname(importing.name), path))
         return File(name, location, self._read(location, name))
 
+    def _locate(self, path: str, importing: File) -> Path:
+        own = importing is self.main
+        return self._scope.locate(path, self._scope.directory if own else importing.path.parent)
+
     def file(self, source: Source) -> File | None:
         """Return the file that a source is the text of, None where it is none of these."""
         return self._of_sources.get(id(source))
@@ -167,7 +173,7 @@ class Imports:
         """Return the file that a line of a source imports, None where that fails."""
         file = self._of_sources[id(source)]
         try:
-            return self._files.get(self._scope.locate(path, file.path.parent))
+            return self._files.get(self._locate(path, file))
         except OrgrestError:
             return None
 

@@ -21,7 +21,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from orgrest.editor.completion.contexts import contexts
-from orgrest.editor.completion.model import Candidate, Context, fits
+from orgrest.editor.completion.model import Candidate, Context, Imported, fits
 from orgrest.editor.completion.offers import OFFERS
 from orgrest.editor.completion.place import Place
 
@@ -41,15 +41,16 @@ def complete(
     files: Callable[[str], Iterable[str]] | None = None,
     environ: Iterable[str] = (),
     settings: Callable[[], Mapping[str, tuple[str, str]]] = dict,
+    imported: Callable[[], Imported] = Imported,
 ) -> list[Candidate]:
     """Return what can be put in at `offset` of `text`, the likeliest first.
 
     `files` lists the names in a folder, which it is given as the document writes it; names of
     folders end in a slash. `environ` are the names of environment variables. `settings` gives the
-    variables of the chosen environments: value, and where it comes from. Raises ValueError for an
-    offset outside of the text.
+    variables of the chosen environments: value, and where it comes from; `imported` what other
+    files bring. Raises ValueError for an offset outside of the text.
     """
-    place = Place(text, offset, document, files or (lambda _: ()), environ, settings)
+    place = Place(text, offset, document, files or (lambda _: ()), environ, settings, imported)
     found: list[Candidate] = []
     for here in contexts(place):
         if found and found[0].kind == "variable" and here.kind not in ("url", "query"):

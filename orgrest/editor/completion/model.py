@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import attrs
 
 from orgrest.model import Span
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 Kind: TypeAlias = Literal[
     "method",
@@ -77,6 +80,17 @@ class Offer:
     def inserted(self) -> str:
         """What is put in: its own text, unless another was given."""
         return self.text if self.insert is None else self.insert
+
+
+@attrs.frozen
+class Imported:
+    """What other files bring to a request file, by name: a variable's value and where it is set.
+
+    Of a request, where it stands.
+    """
+
+    variables: Mapping[str, tuple[str, str]] = attrs.field(factory=dict)
+    requests: Mapping[str, str] = attrs.field(factory=dict)
 
 
 def fits(text: str, prefix: str) -> bool:

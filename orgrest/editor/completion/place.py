@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from orgrest.editor import regions
 from orgrest.editor.completion.above import BLANKS, Above
-from orgrest.editor.completion.model import Candidate, Context, Kind, Offer
+from orgrest.editor.completion.model import Candidate, Context, Imported, Kind, Offer
 from orgrest.http.requestfile import is_restclient
 from orgrest.model import Span
 
@@ -33,9 +33,9 @@ _ENDS = [
 class Place:
     """An offset of a text, and what is around it.
 
-    `files`, `environ` and `settings` are those of `complete`. `code` is the text in the request
-    language around the place, or else all text, with LF line ends; the place is in its line
-    `before` + `after`.
+    `files`, `environ`, `settings` and `imported` are those of `complete`. `code` is the text in
+    the request language around the place, or else all text, with LF line ends; the place is in its
+    line `before` + `after`.
     """
 
     def __init__(
@@ -46,12 +46,14 @@ class Place:
         files: Callable[[str], Iterable[str]] = lambda _: (),
         environ: Iterable[str] = (),
         settings: Callable[[], Mapping[str, tuple[str, str]]] = dict,
+        imported: Callable[[], Imported] = Imported,
     ) -> None:
         if not 0 <= offset <= len(text):
             raise ValueError(f"offset {offset} is outside a text of {len(text)} characters")
         self.files = files
         self.environ = environ
         self.settings = settings
+        self.imported = imported
         self.given = offset
         self.within_crlf = text[offset - 1 : offset + 1] == "\r\n"
         if "\r\n" in text:

@@ -22,6 +22,9 @@ _DEFINITIONS = re.compile(
 )
 _REQUESTS = re.compile(r"^[ \t]*(?:#+|//+)[ \t]*@name[ \t:=]+(?P<name>\S+)", re.MULTILINE)
 _SCRIPTS = re.compile(r"^[ \t]*[<>][ \t]*\{%(?P<code>.*?)%\}", re.MULTILINE | re.DOTALL)
+_IMPORT = re.compile(
+    r"[ \t]*(?:(?P<word>import|run)[ \t]+|(?:#+|//+)[ \t]*@import[ \t:=]+)(?P<what>[^(]*)"
+)
 _OPENED = re.compile(r"^[ \t]*[<>][ \t]*\{%", re.MULTILINE)
 _NAME = re.compile(r"(?<![\w.$])[A-Za-z][\w.]*$")
 _MAX_SHOWN = 60
@@ -35,7 +38,10 @@ _PARTS = {
 
 
 def context(place: Place) -> Context | None:
-    """Return what is written in a directive or a script; None elsewhere."""
+    """Return what is written in a directive, an import or a script; None elsewhere."""
+    match = _IMPORT.fullmatch(place.before)
+    if match is not None and (match["word"] is None or place.above.state == "start"):
+        return _of_import(place, match)
     if match := DIRECTIVE.match(place.before):
         if match.end() == len(place.before):
             return place.here("directive", match[1], rest=r"[\w-]*")
@@ -54,6 +60,15 @@ def context(place: Place) -> Context | None:
     return place.here("script", name[0], rest=r"[\w.]*")
 
 
+def _of_import(place: Place, match: re.Match[str]) -> Context:
+    """Return what is written behind `import`, `run` or `# @import`: a path, or a request."""
+    if match["word"] == "run" and "#" in match["what"]:
+        name = match["what"].partition("#")[2].lstrip()
+        return place.here("request", name, rest=r"[^(]*")
+    folder, slash, name = match["what"].rpartition("/")
+    return place.here("file", name, folder + slash, r"[^\s/#]*")
+
+
 def directives(_: Place, __: Context) -> Iterator[Offer]:
     """Offer the directives; those that keep a request from being sent come last."""
     for rule in DIRECTIVES.values():
@@ -65,9 +80,13 @@ def directives(_: Place, __: Context) -> Iterator[Offer]:
 
 
 def requests(place: Place, _: Context) -> Iterator[Offer]:
-    """Offer the names of the file's requests."""
-    for name, line in _named(place).items():
+    """Offer the names of requests, of the file and of those that it imports."""
+    own = _named(place)
+    for name, line in own.items():
         yield Offer(name, f"The request named in line {line}.")
+    for name, where in place.imported().requests.items():
+        if name not in own:
+            yield Offer(name, f"The request named in {where}.")
 
 
 def names_of_scripts(_: Place, __: Context) -> Iterator[Offer]:
@@ -88,12 +107,16 @@ def in_braces(place: Place, known: Collection[str]) -> Iterator[Offer]:
         for name in sorted(set_by(script["code"]) - seen):
             seen.add(name)
             yield _variable(name, "gets its value when requests are sent", "set by a script")
-    for name, (value, where) in place.settings().items():
-        if name not in seen:
-            yield _variable(name, value, where)
-    for name, line in _named(place).items():
+    imported = place.imported()
+    for given in (imported.variables, place.settings()):
+        for name, (value, where) in given.items():
+            if name not in seen:
+                seen.add(name)
+                yield _variable(name, value, where)
+    requests = {name: f"line {line}" for name, line in _named(place).items()}
+    for name, where in {**imported.requests, **requests}.items():
         for part, about in _PARTS.items():
-            yield Offer(f"{name}.{part}", f"Of the request named in line {line}: {about}.", rank=2)
+            yield Offer(f"{name}.{part}", f"Of the request named in {where}: {about}.", rank=2)
     for one in DYNAMICS:
         insert = f"{one.name}}}}}" if one.usage == one.name else one.name
         yield Offer(one.name, f"{one.usage}\n\n{one.description}", insert, rank=3)

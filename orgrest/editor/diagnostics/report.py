@@ -53,10 +53,12 @@ class Report:
         self._known: _Known = {}
         self._before: _Known = before._known if before else {}
         self._environment: Hashable = ()
+        found = analysis.imports.variables() if analysis.imports else {}
+        self._imported = tuple((name, one.value.text) for name, (_, one) in found.items())
         findings = list(self._findings())
         self._fixes = {one.diagnostic: one.fixes for one in findings}
-        found = (one.diagnostic for one in findings)
-        self.diagnostics = tuple(sorted(found, key=lambda one: (one.span.start, one.span.end)))
+        every = (one.diagnostic for one in findings)
+        self.diagnostics = tuple(sorted(every, key=lambda one: (one.span.start, one.span.end)))
         self._before = {}
 
     def fixes(self, diagnostic: Diagnostic) -> tuple[Fix, ...]:
@@ -95,7 +97,9 @@ class Report:
         loose = given.get("prologue") or (
             given.get("noweb") not in (None, "no", "tangle") and _NOWEB.search(text)
         )
-        imports = any(isinstance(item, syntax.Import) for item in parsed.items)
+        imports = self.analysis.imports
+        unknown = imports is not None and bool(imports.broken)
+        yield from _of_imports(self.analysis)
         for problem in _told(text, parsed.problems, parsed.notices, 0):
             if not loose and not (problem.code == "no-request" and self._needs_none(part)):
                 yield problem
@@ -107,7 +111,7 @@ class Report:
         analysis = self.analysis
         remembered = tuple(analysis.remembered.items())
         overrides = tuple(analysis.overrides.items())
-        around = (analysis.named, analysis.chosen, self._environment, overrides)
+        around = (part.named, analysis.chosen, self._environment, overrides, self._imported)
         known = hash((outer, part.earlier, remembered, analysis.secrets, around))
         start = 0
         definitions: list[syntax.Definition] = []
@@ -117,7 +121,7 @@ class Report:
             elif isinstance(item, syntax.ParsedRequest):
                 for problem in self._of_request(text, item, scope, start, definitions, known):
                     if not (loose and _excusable(problem, text)) and not (
-                        imports and problem.code == "undefined-variable"
+                        unknown and problem.code == "undefined-variable"
                     ):
                         yield problem
                 for one in definitions:
@@ -164,6 +168,38 @@ class Report:
         if body is None or (body.file is None and not body.files):
             self._known[key] = found  # else the files may come and go
         return [one.moved(start) for one in found]
+
+
+def _of_imports(analysis: Analysis) -> Iterator[Problem]:
+    """Tell which imports fail or lead back, and which names mean no request."""
+    imports, text = analysis.imports, analysis.text
+    if analysis.kind != "http":
+        return
+    for one in imports.broken if imports else ():
+        at = one.item.path.offset(0) if one.item.path else one.item.span.start
+        message = one.error.reason if one.item is one.own else str(one.error)
+        yield Problem(*extent(text, at), "error", one.error.code, message)
+    for item, chain in imports.circles if imports else ():
+        at = item.path.offset(0) if item.path else item.span.start
+        message = f"these files import each other in a circle, each is read once: {chain}"
+        yield Problem(*extent(text, at), "warning", "circle", message)
+    if imports is not None and imports.broken:
+        return
+    part = analysis.parts[0]
+    for name in _references(part.parsed):
+        if name.text.strip() not in part.named and "{{" not in name.text:
+            known = ", ".join(sorted(part.named)) or "none"
+            message = f"no request is named {name.text.strip()}; there are {known}"
+            yield Problem(*extent(text, name.offset(0)), "error", "unknown-name", message)
+
+
+def _references(document: syntax.Document) -> Iterator[syntax.Template]:
+    """Yield the names of requests that directives and `run` lines need."""
+    for item in document.items:
+        if isinstance(item, syntax.Import) and item.request is not None and item.path is None:
+            yield item.request
+        elif isinstance(item, syntax.ParsedRequest):
+            yield from (one.value for one in item.directives if one.name in ("ref", "force-ref"))
 
 
 def _excusable(problem: Problem, text: str) -> bool:

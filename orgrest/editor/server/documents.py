@@ -45,6 +45,7 @@ class Document:
         found = to_fs_path(item.uri)
         local = urlsplit(item.uri).scheme == "file" and found is not None
         self.path = Path(found) if local and found else None
+        self.real_path = self.path.resolve() if self.path else None
         self.cookies = Cookies()
         self.captured: dict[str, str] = {}
         self.secrets: frozenset[str] = frozenset()

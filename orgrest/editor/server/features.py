@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import functools
 import os
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types
@@ -16,8 +17,11 @@ from pygls.exceptions import JsonRpcException
 
 from orgrest.editor import outline
 from orgrest.editor.completion import complete
+from orgrest.editor.completion.model import Imported
 from orgrest.editor.hover import hover
+from orgrest.editor.imported import Place, of_definition, of_lines, of_request
 from orgrest.editor.names import Names, Occurrence
+from orgrest.editor.positions import Text
 from orgrest.editor.server.commands import COMMANDS, command
 from orgrest.editor.server.documents import Document, to_diagnostic, to_place, to_range
 from orgrest.editor.server.server import Server
@@ -31,7 +35,6 @@ if TYPE_CHECKING:
 
     from orgrest.editor.analysis import Analysis
     from orgrest.editor.completion.model import Kind
-    from orgrest.editor.positions import Text
 
 _TRIGGERS = ':{/? &=<+("@$.'
 _COMPLETIONS: Mapping[Kind, types.CompletionItemKind] = {
@@ -77,6 +80,7 @@ def _complete(
         files=functools.partial(entries, server.folder(document)),
         environ=os.environ,
         settings=functools.partial(_settings, server, document),
+        imported=functools.partial(_imported, server, document),
     )
     items = [
         types.CompletionItem(
@@ -99,6 +103,25 @@ def _settings(server: Server, document: Document) -> dict[str, tuple[str, str]]:
     return {
         name: ("***" if one.secret else one.value, one.file.name) for name, one in found.items()
     }
+
+
+def _imported(server: Server, document: Document) -> Imported:
+    """Return what other files bring: variables with value and place, requests with their place."""
+    name = PurePath(document.name).name
+    imports = of_lines(document.text.text, name, server.scope(document), server.files)
+    if imports is None:
+        return Imported()
+    variables = {
+        name: (one.value.text, str(of_definition(file, one)))
+        for name, (file, one) in imports.variables().items()
+    }
+    requests = {
+        one.name: str(of_request(file, one, own=False))
+        for file in imports.files[1:]
+        for one in file.document.requests
+        if one.name is not None
+    }
+    return Imported(variables, requests)
 
 
 def _signature(
@@ -138,7 +161,26 @@ async def _hover(
 async def _definition(
     server: Server, document: Document, params: types.DefinitionParams
 ) -> list[types.Location] | None:
-    return await _places(server, document, params, lambda names, one: names.definitions(one))
+    names, text = await server.names(document)
+    offset = text.offset(to_place(params.position))
+    one = await asyncio.to_thread(names.at, offset)
+    if one is None:
+        file = await asyncio.to_thread(names.analysis.import_at, offset)
+        return None if file is None else [_location(server, Place(file, Span(0, 0)))]
+    place = await asyncio.to_thread(names.in_file, one)
+    if place is not None and not place.own:
+        return [_location(server, place)]
+    found = [place.span] if place is not None else [x.span for x in names.definitions(one)]
+    return [types.Location(document.uri, to_range(text, span)) for span in found]
+
+
+def _location(server: Server, place: Place) -> types.Location:
+    """Return a place in another file for the client."""
+    encoding: Any = types.PositionEncodingKind(server.workspace.position_encoding).value
+    text = Text(place.file.document.source.text, encoding)
+    opened = server.document_at(place.file.path)
+    uri = opened.uri if opened is not None else place.file.path.as_uri()
+    return types.Location(uri, to_range(text, place.span))
 
 
 async def _references(

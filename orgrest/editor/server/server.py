@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import shutil
 import tempfile
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
@@ -16,6 +16,7 @@ from pygls.lsp.server import LanguageServer
 
 from orgrest.editor.analysis import Analysis
 from orgrest.editor.diagnostics.report import Report
+from orgrest.editor.imported import RequestFiles
 from orgrest.editor.names import Names
 from orgrest.editor.positions import Text
 from orgrest.editor.server.documents import Document, kind_of, to_diagnostic, to_range
@@ -46,6 +47,8 @@ class Server(LanguageServer):
         self.choices = Choices()
         self._scratch: Path | None = None
         self._tasks: set[asyncio.Task[None]] = set()
+        self.files = RequestFiles(self._opened)
+        """The files that others import."""
 
     # ---------------------------------------------------------------------------- documents
 
@@ -63,6 +66,7 @@ class Server(LanguageServer):
         self._documents[unquote(item.uri)] = document
         self.folder(document)
         self.look_soon(document, 0)
+        self._look_at_importing(document)
 
     def change(self, params: types.DidChangeTextDocumentParams) -> None:
         """Take the changes of a document."""
@@ -70,6 +74,7 @@ class Server(LanguageServer):
         if document is not None:
             document.change(params.content_changes, params.text_document.version)
             self.look_soon(document)
+            self._look_at_importing(document)
 
     def close(self, uri: str) -> None:
         """Forget a document, and what was found in it."""
@@ -78,6 +83,30 @@ class Server(LanguageServer):
             if document.timer is not None:
                 document.timer.cancel()
             self._publish(uri, None, [])
+            self._look_at_importing(document)
+
+    def _opened(self, path: Path) -> str | None:
+        """Return the text of a file that the client has open, else None."""
+        document = self.document_at(path)
+        return None if document is None else document.text.text
+
+    def document_at(self, path: Path) -> Document | None:
+        """Return the open document of a file, or None."""
+        for document in list(self._documents.values()):
+            if document.path is not None and document.real_path == path:
+                return document
+        return None
+
+    def _look_at_importing(self, imported: Document) -> None:
+        """Look again at the documents that import one."""
+        for document in self._documents.values():
+            imports = document.analysis.imports if document.analysis is not None else None
+            if imports is None or document is imported:
+                continue
+            if any(file.path == imported.real_path for file in imports.files[1:]):
+                self.look_soon(document)
+                if document.pulled:
+                    self.refresh_diagnostics()
 
     def scope(self, document: Document) -> Scope:
         """Return the scope of a document: files only in its folder."""
@@ -105,9 +134,16 @@ class Server(LanguageServer):
                 or before.secrets != document.secrets
                 or before.chosen != self.choices.of(self.folder(document))
                 or before.overrides != self.choices.variables
+                or not before.is_current()
             ):
                 document.analysis = await asyncio.to_thread(
-                    Analysis, text.text, document.kind, lambda: self.scope(document), before
+                    Analysis,
+                    text.text,
+                    document.kind,
+                    lambda: self.scope(document),
+                    before,
+                    name=PurePath(document.name).name,
+                    files=self.files,
                 )
             return document.analysis, text  # type: ignore[return-value]  # set above
 
@@ -215,7 +251,12 @@ class Server(LanguageServer):
         self.look_soon(document, 0)
         if self.can("workspace", "code_lens", "refresh_support"):
             self._start(self.workspace_code_lens_refresh_async(None))
-        if document.pulled and self.can("workspace", "diagnostics", "refresh_support"):
+        if document.pulled:
+            self.refresh_diagnostics()
+
+    def refresh_diagnostics(self) -> None:
+        """Let a client ask for diagnostics again that can be told to."""
+        if self.can("workspace", "diagnostics", "refresh_support"):
             self._start(self.workspace_diagnostic_refresh_async(None))
 
     def look_again(self) -> None:

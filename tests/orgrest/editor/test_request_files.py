@@ -93,11 +93,6 @@ def test_problems_are_looked_for_again_when_another_environment_is_chosen(folder
     assert Report(analysed(folder, TEXT, "dev"), before).diagnostics == ()
 
 
-def test_what_an_imported_file_may_define_is_no_problem(folder: Path) -> None:
-    text = "# @import ./other.http\nGET http://x/{{there}}\nAccept: {{nowhere.response.body}}\n"
-    assert Report(analysed(folder, text)).diagnostics == ()
-
-
 @pytest.mark.parametrize(
     ("word", "expected"),
     [

@@ -1428,3 +1428,29 @@ def test_without_environment_files_there_is_nothing_to_choose(editor: Editor, fo
     with pytest.raises(JsonRpcException, match="no environment file is beside the document"):
         buffer.command("orgrest.chooseEnvironment")
     editor.close(buffer)
+
+
+def test_imported_files_are_known_as_they_are_in_the_editor(editor: Editor, folder: Path) -> None:
+    (folder / "lib.http").write_text("😀 = 1\n# @name login\nGET http://x/\n")
+    lib = editor.open(folder / "lib.http", "@base = 1\n# @name login\nGET http://x/\n", "http")
+    text = "# @import lib.http\nGET http://x/{{base}}/{{login.id}}\n"
+    buffer = editor.open(folder / "a.http", text, "http")
+    assert buffer.diagnostics(lambda found: not found) == []
+
+    def definition(marked: str) -> list[tuple[str, int, int]]:
+        params = types.DefinitionParams(buffer.identifier, buffer.at(marked))
+        found = buffer.ask(types.TEXT_DOCUMENT_DEFINITION, params) or []
+        return [
+            (one.uri.rpartition("/")[2], one.range.start.line, one.range.start.character)
+            for one in found
+        ]
+
+    assert definition("{{ba|se") == [("lib.http", 0, 1)]
+    assert definition("{{log|in") == [("lib.http", 1, 8)]
+    assert definition("import li|b") == [("lib.http", 0, 0)]
+    params = types.CompletionParams(buffer.identifier, buffer.at("{{ba|"))
+    assert "base" in [x.label for x in buffer.ask(types.TEXT_DOCUMENT_COMPLETION, params).items]
+    lib.replace("@base", "@root")
+    (found,) = buffer.diagnostics(lambda found: bool(found))
+    assert found.code == "undefined-variable"
+    editor.close(lib)

@@ -1,0 +1,101 @@
+"""What an editor knows of the request files that a document imports: `evaluation.imports`, kept.
+
+A file is read again only when it has changed; of one that is open in the editor, the text there
+counts. A definition in another file is a `Place`.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import attrs
+
+from orgrest.evaluation.imports import Imports, read_file
+from orgrest.http.reading import read
+from orgrest.http.syntax import Comment, Definition
+from orgrest.model import Source, Span
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable
+    from pathlib import Path
+
+    from orgrest.evaluation.imports import File
+    from orgrest.http.syntax import Document, ParsedRequest
+    from orgrest.http.variables import Scope
+
+_LINES = re.compile(r"^[ \t]*(?:(?:import|run)[ \t]|(?:#+|//+)[ \t]*@import\b).*$", re.MULTILINE)
+
+
+@attrs.frozen
+class Place:
+    """A stretch of a request file: of another one, or the document's `own`."""
+
+    file: File
+    span: Span
+    own: bool = False
+
+    @property
+    def line(self) -> int:
+        """The number of its line, from 1."""
+        return self.file.document.source.position(self.span.start).line
+
+    def __str__(self) -> str:
+        line = f"line {self.line}"
+        return line if self.own else f"{self.file.name}, {line}"
+
+
+class RequestFiles:
+    """Request files that others import, each read once as long as it stays as it is."""
+
+    def __init__(self, opened: Callable[[Path], str | None] = lambda _: None) -> None:
+        """Read files; `opened` gives the text of those that an editor has open."""
+        self._opened = opened
+        self._known: dict[tuple[Path, str], tuple[Hashable, Document]] = {}
+
+    def read(self, path: Path, name: str) -> Document:
+        """Read the file at `path`, which is called `name`. Raises OrgrestError."""
+        stamp = self.stamp(path)
+        known = self._known.get((path, name))
+        if known is not None and known[0] == stamp:
+            return known[1]
+        text = self._opened(path)
+        document = read_file(path, name) if text is None else read(Source(text, file=name))
+        self._known[path, name] = stamp, document
+        return document
+
+    def stamp(self, path: Path) -> Hashable:
+        """Return what is another one when the file at `path` has changed."""
+        text = self._opened(path)
+        if text is not None:
+            return text
+        try:
+            found = path.stat()
+        except OSError:
+            return None
+        return found.st_mtime_ns, found.st_size
+
+
+def of_lines(text: str, name: str, scope: Scope, files: RequestFiles) -> Imports | None:
+    """Return what a text imports, which may not be finished; None where it imports nothing."""
+    lines = "\n".join(match[0] for match in _LINES.finditer(text))
+    return Imports(read(Source(lines)), name, scope, files.read) if lines else None
+
+
+def of_request(file: File, request: ParsedRequest, *, own: bool) -> Place:
+    """Return where a request of a file gets its name, else where it begins."""
+    directive = request.directive("name")
+    if directive is not None and request.name and request.name in directive.value.text:
+        at = directive.value.offset(directive.value.text.index(request.name))
+        return Place(file, Span(at, at + len(request.name)), own)
+    text = file.document.source.text
+    for item in file.document.items:
+        if isinstance(item, Comment) and item.name == request.name is not None:
+            at = text.index(request.name or "", item.span.start)
+            return Place(file, Span(at, at + len(request.name or "")), own)
+    return Place(file, request.method_span, own)
+
+
+def of_definition(file: File, one: Definition) -> Place:
+    """Return where a variable stands that a file defines."""
+    return Place(file, Span(one.name_span.end - len(one.name), one.name_span.end))
