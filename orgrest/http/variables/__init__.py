@@ -15,7 +15,7 @@ counts:
 In request files, and in `http` and `rest` blocks without restclient's marks, `{{...}}` alone refers
 to values, `:name` only where the file has a line `:name = value`, and the first of these counts:
 
-1. `--var name=value` of the command line;
+1. `--var name=value` of the command line, then `run other.http (@name=value)`;
 2. the answer to `# @prompt name`;
 3. what a script of this run set;
 4. `@name = value` in the file: the last one above the end of the request, else the first below; a
