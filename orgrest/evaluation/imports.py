@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import attrs
 
 from orgrest.evaluation.outcomes import EvaluationError
+from orgrest.evaluation.weak import weakly
 from orgrest.files import line_end
 from orgrest.http.reading import read
 from orgrest.http.syntax import Definition, Import
@@ -214,7 +215,7 @@ class Imports:
         """Tell a scope of the requests and variables; `fetch` sends the request of a key."""
         variables = {name: one.value.text for name, (_, one) in self.variables().items()}
         scope.import_variables(variables)
-        scope.exchanges.name_requests(self.keys, fetch, self._resolve)
+        scope.exchanges.name_requests(self.keys, fetch, weakly(self._resolve))
 
     def _resolve(self, source: Source, name: str) -> str | None:
         request = self.of(source, name)
