@@ -153,9 +153,9 @@ def test_the_path_of_an_import_leads_to_its_file(folder: Path) -> None:
 
 def test_what_another_file_names_is_renamed_there(folder: Path) -> None:
     names = Names(analysed(folder))
-    with pytest.raises(RenameError, match=r"login is named in \./lib\.http, line 4: rename it there"):
+    with pytest.raises(RenameError, match=r"login is named in \./lib\.http, line 4: rename"):
         names.rename(occurrence(names, "login.response"), "enter")
-    with pytest.raises(RenameError, match=r"base is named in \./lib\.http, line 1: rename it there"):
+    with pytest.raises(RenameError, match=r"base is named in \./lib\.http, line 1: rename"):
         names.rename(occurrence(names, "base}}"), "root")
 
 
