@@ -1,9 +1,9 @@
 """Makes the pictures of the HTML reports, from the real programs and in a real browser.
 
-`scriptschema report` shows the campaign in docs/site/campaign, which was recorded once, since no two
-campaigns are alike (without what its programs used, which the picture does not show); `orgrest test`
-tests a document against the demo's server. A picture holds the text of its page, so that a test can
-tell whether it is out of date. Needs Chromium, and the extras report and plot.
+`scriptschema report` shows the campaign in docs/site/campaign, which was recorded once, since no
+two campaigns are alike (without what its programs used, which the picture does not show);
+`orgrest test` tests a document against the demo's server. A picture holds the text of its page, so
+that a test can tell whether it is out of date. Needs Chromium, and the extras report and plot.
 """
 
 from __future__ import annotations
