@@ -6,12 +6,20 @@ all candidates that one tree gives, for donors.
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Callable
 from functools import cached_property
-from typing import Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 from scriptschema.base import Message, Path
+from scriptschema.declaration import compile_source
+from scriptschema.messages import MESSAGES
 
 MessageT = TypeVar("MessageT", bound=Message)
+
+_SLOTS: Final = 16
+"""More than a message has slots for messages: a step is a slot's number and so many times an index,
+in one integer, of which a list is made faster than of tuples."""
 
 
 class Index(Generic[MessageT]):
@@ -26,34 +34,30 @@ class Index(Generic[MessageT]):
         """The messages, by number."""
         self.parents: list[int] = []
         """The number of the message around each; -1 for the tree itself."""
-        self._steps: list[tuple[str, int | None]] = []
-        self._by_class: dict[type[Message], list[int]] = {}
-        self._fill()
+        self._steps: list[int] = []
+        try:
+            _FILLERS[tree.__class__](tree, -1, 0, self.nodes, self.parents, self._steps)
+        except RecursionError:  # a deep tree
+            self._fill_deep()
 
-    def _fill(self) -> None:
-        nodes, parents, steps, by_class = self.nodes, self.parents, self._steps, self._by_class
-        stack: list[tuple[Message, int, tuple[str, int | None]]] = [(self.tree, -1, ("", None))]
+    def _fill_deep(self) -> None:
+        nodes, parents, steps = self.nodes, self.parents, self._steps
+        for found in (nodes, parents, steps):
+            found.clear()
+        stack: list[tuple[Message, int, int]] = [(self.tree, -1, 0)]
         while stack:
             node, parent, step = stack.pop()
             number = len(nodes)
             nodes.append(node)
             parents.append(parent)
             steps.append(step)
-            cls = node.__class__
-            if cls in by_class:
-                by_class[cls].append(number)
-            else:
-                by_class[cls] = [number]
-            for slot, repeated in cls._child_slots:
+            for step, (slot, repeated) in enumerate(node._child_slots):
                 child = getattr(node, slot)
-                if child is None:
-                    continue
                 if repeated:
                     for index in range(len(child) - 1, -1, -1):
-                        stack.append((child[index], number, (slot, index)))
-                else:
-                    name = node.which if slot == "alternative" else slot
-                    stack.append((child, number, (name or "", None)))
+                        stack.append((child[index], number, step + _SLOTS * index))
+                elif child is not None:
+                    stack.append((child, number, step))
 
     def __len__(self) -> int:
         """How many messages the tree has."""
@@ -63,9 +67,23 @@ class Index(Generic[MessageT]):
         """The numbers of the messages of class `cls`."""
         return self._by_class.get(cls, [])
 
+    @cached_property
+    def _by_class(self) -> dict[type[Message], list[int]]:
+        by_class = defaultdict(list)
+        for number, node in enumerate(self.nodes):
+            by_class[node.__class__].append(number)
+        return by_class
+
     def step(self, number: int) -> tuple[str, int | None]:
         """The last step of the path to a message: a field's name and, in a list, the index."""
-        return self._steps[number]
+        if number == 0:
+            return "", None
+        index, position = divmod(self._steps[number], _SLOTS)
+        parent = self.nodes[self.parents[number]]
+        slot, repeated = parent._child_slots[position]
+        if slot == "alternative":
+            slot = parent.which or ""
+        return slot, index if repeated else None
 
     def path(self, number: int) -> Path:
         """The path to a message."""
@@ -75,7 +93,7 @@ class Index(Generic[MessageT]):
             number = self.parents[number]
         path = Path()
         for above in reversed(numbers):
-            path = Path(path, *self._steps[above])
+            path = Path(path, *self.step(above))
         return path
 
     def depth(self, number: int) -> int:
@@ -109,3 +127,42 @@ class Index(Generic[MessageT]):
     def inside(self, number: int) -> range:
         """The numbers of the messages below a message."""
         return range(number + 1, number + self.sizes[number])
+
+
+def _fillers() -> dict[type[Message], Callable[..., None]]:
+    """Compile a function for each message that notes one, and calls those of what it holds.
+
+    It takes the message, the number of its parent and its step from there, and the lists to fill.
+    """
+    by_class: dict[type[Message], Callable[..., None]] = {}
+    scope: dict[str, Any] = {"of": by_class}
+    lines = []
+
+    def note(cls: type[Message], step: object) -> list[str]:
+        if cls._child_slots:
+            return [f"fill_{cls.__name__}(child, number, {step}, nodes, parents, steps)"]
+        return ["nodes.append(child)", "parents.append(number)", f"steps.append({step})"]
+
+    for name, cls in MESSAGES.items():
+        lines += [f"def fill_{name}(node, parent, step, nodes, parents, steps):"]
+        lines += ["    number = len(nodes)"]
+        lines += ["    nodes.append(node)", "    parents.append(parent)", "    steps.append(step)"]
+        for step, (slot, repeated) in reversed([*enumerate(cls._child_slots)]):
+            if slot == "alternative":
+                lines += ["    child = node.alternative", "    if child is not None:"]
+                lines += [
+                    f"        of[child.__class__](child, number, {step}, nodes, parents, steps)"
+                ]
+            elif repeated:
+                lines += [f"    step = {step}", f"    for child in node.{slot}:"]
+                lines += [f"        {line}" for line in note(cls.FIELDS[slot].type, "step")]
+                lines += [f"        step += {_SLOTS}"]
+            else:
+                lines += [f"    child = node.{slot}", "    if child is not None:"]
+                lines += [f"        {line}" for line in note(cls.FIELDS[slot].type, step)]
+    compile_source("\n".join(lines), scope, "index")
+    by_class |= {cls: scope[f"fill_{name}"] for name, cls in MESSAGES.items()}
+    return by_class
+
+
+_FILLERS: Final = _fillers()
