@@ -28,7 +28,7 @@ from scriptschema.fuzzing.mutation import Mutation
 from scriptschema.fuzzing.operators import OPERATORS, Operator
 from scriptschema.generation.choices import Choices
 from scriptschema.luau.names import DEFAULT
-from scriptschema.luau.repair import check, repair
+from scriptschema.luau.repair import check, repair_in_place
 from scriptschema.messages import Expr, ExprPrefix, Local, StatFor, StatForIn
 
 MAX_DEPTH: Final = 100
@@ -133,8 +133,8 @@ class Mutator:
                 continue
             mutant = mutation.result
             if programs and not (mutation.safe and _is_far_from_limits(index)):
-                mutant = repair(mutant)
-                if mutant == index.tree:
+                problems = repair_in_place(mutant)
+                if problems and mutant == index.tree:
                     continue
             statistics.changed += 1
             return Mutant(mutant, operator.name)

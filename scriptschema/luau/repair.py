@@ -23,6 +23,7 @@ from types import MappingProxyType
 from typing import Final, TypeVar
 
 from scriptschema.base import Message
+from scriptschema.codec.copying import copy
 from scriptschema.luau.names import DEFAULT, Names
 from scriptschema.luau.validation import (
     expressions,
@@ -37,7 +38,7 @@ from scriptschema.luau.validation import (
 )
 from scriptschema.luau.validation.traversal import DEEPEST, MAX_DEPTH, Problem, Traversal
 
-__all__ = ["DEEPEST", "MAX_DEPTH", "RULES", "Problem", "check", "repair"]
+__all__ = ["DEEPEST", "MAX_DEPTH", "RULES", "Problem", "check", "repair", "repair_in_place"]
 
 RULES: Final[Mapping[str, str]] = MappingProxyType(
     traversal.RULES
@@ -61,9 +62,7 @@ def check(tree: Message, *, names: Names = DEFAULT) -> list[Problem]:
     `tree` may be a message of any kind: a ModuleSet is a program with its module, and anything else
     is judged as it would stand at the top of a program. `names` tells which indexes are one name.
     """
-    run = Traversal(tree, names)
-    run.run()
-    return run.problems
+    return repair_in_place(copy(tree), names=names)
 
 
 def repair(tree: MessageT, *, names: Names = DEFAULT) -> MessageT:
@@ -71,7 +70,13 @@ def repair(tree: MessageT, *, names: Names = DEFAULT) -> MessageT:
 
     The arguments are as in `check`. A ModuleSet, or a StatBlock, that comes back compiles.
     """
+    repaired = copy(tree)
+    repair_in_place(repaired, names=names)
+    return repaired
+
+
+def repair_in_place(tree: Message, *, names: Names = DEFAULT) -> list[Problem]:
+    """Repair a tree that no one else holds; return what `check` would have found in it."""
     run = Traversal(tree, names)
     run.run()
-    repaired: MessageT = run.tree
-    return repaired
+    return run.problems

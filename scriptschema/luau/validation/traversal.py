@@ -1,6 +1,6 @@
 """The traversal that validates and repairs: what is still to be visited, and what was found.
 
-It goes through a copy of the tree in the order in which Luau's compiler reads a program. The
+It goes through a tree in the order in which Luau's compiler reads a program. The
 handlers in the modules above are functions of the traversal `v`, a message, its path and its depth
 (the root's is 1). Where a rule is broken they note a `Problem` and repair the message at once, and
 they push what is to be visited next. Open messages are kept on a stack: depth costs memory, never
@@ -13,7 +13,8 @@ that has.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final, TypeAlias, TypeVar
+from functools import cached_property
+from typing import Any, Final, TypeAlias
 
 import attrs
 
@@ -69,8 +70,6 @@ _NOT_EMPTY: Final = {
 _WRAPPERS: Final = (Expr, ExprPrefix, LValue, Stat, Type)
 """The messages that hold exactly one of several."""
 
-MessageT = TypeVar("MessageT", bound=Message)
-
 
 @attrs.frozen
 class Problem:
@@ -113,31 +112,22 @@ HEIGHTS: Final = _heights()
 """How high a valid message of each kind is at least: 1 for one without messages in it."""
 
 
-def _copy(tree: MessageT) -> tuple[MessageT, int]:
-    """Return a copy of the tree that shares nothing with it, and how deep the tree is."""
-    put = object.__setattr__
-    copied = object.__new__(tree.__class__)
-    deepest = 1
-    pairs: list[tuple[Any, Any, int]] = [(tree, copied, 1)]
-    while pairs:
-        old, new, depth = pairs.pop()
-        if depth > deepest:
-            deepest = depth
-        for slot in old._slots:
-            value = getattr(old, slot)
-            if value.__class__ in HEIGHTS:
-                child = object.__new__(value.__class__)
-                pairs.append((value, child, depth + 1))
-                value = child
-            elif value.__class__ is list:
-                items = []
-                for item in value:
-                    child = object.__new__(item.__class__)
-                    pairs.append((item, child, depth + 1))
-                    items.append(child)
-                value = items
-            put(new, slot, value)
-    return copied, deepest
+def _depth(tree: Message) -> int:
+    """How deep a tree is nested: 1 for a message without messages in it."""
+    depth = 0
+    level = [tree]
+    while level:
+        depth += 1
+        below: list[Any] = []
+        for node in level:
+            for slot, repeated in node._child_slots:
+                value = getattr(node, slot)
+                if repeated:
+                    below += value
+                elif value is not None:
+                    below.append(value)
+        level = below
+    return depth
 
 
 def filler() -> ExprConstantNumber:
@@ -149,28 +139,31 @@ def filler() -> ExprConstantNumber:
 
 
 class Traversal:
-    """One traversal: `tree` is the repaired copy, `problems` what was found on the way.
+    """One traversal: `tree` is what it repairs, `problems` what was found on the way.
 
-    `scope` is what is visible where the traversal is, `deepest` how deep the copy may be, and
-    `module_reachable` whether a require here finds a module.
+    `scope` is what is visible where the traversal is, and `module_reachable` whether a require here
+    finds a module.
     """
 
     def __init__(self, tree: Message, names: Names) -> None:
+        self.tree: Any = tree
         self.names = names
         self.scope = Scope(names)
         self.problems: list[Problem] = []
         self.module_reachable = True
-        self.tree: Any
-        self.tree, depth = _copy(tree)
-        self.deepest = MAX_DEPTH if depth <= MAX_DEPTH else DEEPEST
         self._any = names.primitives.index("any") if "any" in names.primitives else 0
         self._stack: list[Task] = []
+
+    @cached_property
+    def deepest(self) -> int:
+        """How deep the tree may be; what repairs before it is asked for do not make it deeper."""
+        return MAX_DEPTH if _depth(self.tree) <= MAX_DEPTH else DEEPEST
 
     def run(self) -> None:
         """Visit the whole tree."""
         stack = self._stack
         scope = self.scope
-        tight = self.deepest - max(HEIGHTS.values())
+        tight = MAX_DEPTH - max(HEIGHTS.values())
         stack.append((HANDLERS.get(self.tree.__class__, _leave), self.tree, Path(), 1))
         while stack:
             task = stack.pop()
