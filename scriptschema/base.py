@@ -13,6 +13,7 @@ Nothing here knows about bytes: see `wire.py`.
 from __future__ import annotations
 
 import keyword
+from abc import ABCMeta
 from collections.abc import Callable, Iterator, Mapping
 from reprlib import Repr
 from typing import (
@@ -202,8 +203,18 @@ class Which(Generic[WhichT_co]):
         raise NotImplementedError
 
 
+class _MessageType(ABCMeta):
+    """The class of the messages' classes.
+
+    `isinstance` asks it, and it answers as `type` does, five times as fast as abstract classes do.
+    """
+
+    __instancecheck__ = type.__instancecheck__
+    __subclasscheck__ = type.__subclasscheck__
+
+
 @dataclass_transform(kw_only_default=True, field_specifiers=(attrs.field,))
-class Message(BaseMessage):
+class Message(BaseMessage, metaclass=_MessageType):
     """The base of all messages.
 
     Arguments are keywords only. Construction and assignment raise ValidationError for what the

@@ -104,8 +104,9 @@ class Mutator:
         self.programs = programs
         self.weights = {operator.name: operator.weight for operator in OPERATORS}
         self.statistics = {operator.name: Statistics() for operator in OPERATORS}
-        self._last_key: tuple[float, ...] = ()
-        self._last_sums: list[float] = []
+        self._weighed: list[float] = []
+        self._sums: dict[float, list[float]] = {}
+        """By how much larger a tree is than the aim: the running sums of the weights."""
 
     def mutate(self, tree: MessageT | Index[MessageT], choices: Choices) -> Mutant[MessageT]:
         """Return a mutant of `tree`, or of the tree of an index, which saves making one.
@@ -157,14 +158,16 @@ class Mutator:
 
     def _cumulative(self, ratio: float) -> list[float]:
         """The running sums of the weights for a tree that is so much larger than the aim."""
+        weights = [*self.weights.values()]
+        if weights != self._weighed:
+            self._sums.clear()
+            self._weighed = weights
         ratio = min(max(round(ratio, 2), 0.2), 5)
-        key = (ratio, *self.weights.values())
-        if key != self._last_key:
-            self._last_sums = self._sums(ratio)
-            self._last_key = key
-        return self._last_sums
+        if ratio not in self._sums:  # of which there are 481
+            self._sums[ratio] = self._running_sums(ratio)
+        return self._sums[ratio]
 
-    def _sums(self, ratio: float) -> list[float]:
+    def _running_sums(self, ratio: float) -> list[float]:
         weights = []
         for operator in OPERATORS:
             weight = self.weights[operator.name]

@@ -167,7 +167,7 @@ class Mutation:
     def put(self, number: int, node: Message, *, safe: bool = False) -> bool:
         """Put a new message in the place of another; return whether the tree differs then."""
         index = self.index
-        if node == index.nodes[number] or Index(node).heights[0] > self.levels(number):
+        if node == index.nodes[number] or is_higher(node, self.levels(number)):
             return False
         name, position = index.step(number)
 
@@ -213,6 +213,12 @@ class Mutation:
         edit(node)
         self.safe = safe
         return True
+
+
+def is_higher(tree: Message, levels: int) -> bool:
+    """Whether a tree has more levels than so many below it."""
+    index = Index(tree)
+    return len(index) > levels and index.heights[0] > levels
 
 
 def closed(statements: list[Stat]) -> Stat | None:
