@@ -33,6 +33,7 @@ from scriptschema.fuzzing.surroundings import Place, kind_of
 from scriptschema.fuzzing.wrapping import WRAPPED_EXPRESSIONS, WRAPPED_STATEMENTS
 from scriptschema.generation.choices import INTEGERS
 from scriptschema.generation.programs import nodes
+from scriptschema.luau.operators import BINARY
 from scriptschema.messages import (
     MESSAGES,
     Expr,
@@ -291,7 +292,10 @@ def wrap(m: Mutation, number: int) -> bool:
             return False
         ways = WRAPPED_EXPRESSIONS if kind == "string" else WRAPPED_EXPRESSIONS[:2]
         new: Any = ways[m.below(len(ways))](copy(node))
-        return m.put(number, new)
+        operand = isinstance(m.index.nodes[m.index.parents[number]], ExprBinary)
+        text = node.which == "string" and new.which == "interpstring"
+        safe = m.programs and not (operand or text or jumps(m.index, number))
+        return m.put(number, new, safe=safe)
     if m.programs and (node.which not in CLOSED or jumps(m.index, number)):
         return False
     new = WRAPPED_STATEMENTS[m.below(len(WRAPPED_STATEMENTS))](copy(node), m.place(number))
@@ -352,7 +356,8 @@ def change_operator(m: Mutation, number: int) -> bool:
     """Another operator that takes the same kinds."""
     node: Any = m.index.nodes[number]
     members = [op for op in type(node.op) if op != node.op]
-    if m.programs and not m.blind():
+    blind = m.blind()
+    if not blind:
         place = m.place(number)
         operands = [node.left, node.right] if isinstance(node, ExprBinary) else []
         known = operands and all(kind_of(o, place.variables) in NUMBERS for o in operands)
@@ -362,7 +367,8 @@ def change_operator(m: Mutation, number: int) -> bool:
     if not members:
         return False
     op = members[m.below(len(members))]
-    return m.change(number, _setting("op", op))
+    safe = not blind and BINARY[op][1:] == BINARY[node.op][1:]  # needs the same parentheses
+    return m.change(number, _setting("op", op), safe=safe)
 
 
 def change_number(m: Mutation, number: int) -> bool:
@@ -448,7 +454,8 @@ def change_optional(m: Mutation, number: int) -> bool:
     name = field.name
     is_set = getattr(node, name) is not None
     new: Any = None
-    if m.programs and not m.blind():
+    blind = m.blind()
+    if not blind:
         if not is_set and name == "else_":
             new = m.statement(m.place(number), 10, m.levels(number) - 3)
             new = new and StatBlock(body=[new])
@@ -460,7 +467,7 @@ def change_optional(m: Mutation, number: int) -> bool:
         new = m.generated(field.type, number) if field.is_message else m.choices.int32()
     if not is_set and new is None:
         return False
-    return m.change(number, _setting(name, new))
+    return m.change(number, _setting(name, new), safe=not blind)
 
 
 def _setting(name: str, value: Any) -> Callable[[Any], None]:

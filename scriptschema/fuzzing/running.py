@@ -16,8 +16,12 @@ from scriptschema.messages import (
     ExprBinary,
     ExprCall,
     ExprFunction,
+    ExprVarargs,
     Stat,
     StatBlock,
+    StatBreak,
+    StatContinue,
+    StatReturn,
 )
 
 _BY_KIND: Final = frozenset(["number", "integer", "string", "boolean"])
@@ -82,10 +86,9 @@ _TAKE_ALL: Final = frozenset([0, 1, 2, 3])
 
 
 def jumps(index: Index[Any], number: int) -> bool:
-    """Whether a statement holds a `return`, `break` or `continue`, or `...`."""
-    return any(
-        index.nodes[inner].__class__.__name__ in _JUMPS for inner in [number, *index.inside(number)]
-    )
+    """Whether a part holds a `return`, `break` or `continue`, or `...`."""
+    part = index.nodes[number : number + index.sizes[number]]
+    return not _JUMPS.isdisjoint(map(type, part))
 
 
-_JUMPS: Final = frozenset(["StatReturn", "StatBreak", "StatContinue", "ExprVarargs"])
+_JUMPS: Final = frozenset([StatReturn, StatBreak, StatContinue, ExprVarargs])
