@@ -7,7 +7,7 @@ all candidates that one tree gives, for donors.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Any, Final, Generic, TypeVar
 
@@ -35,6 +35,7 @@ class Index(Generic[MessageT]):
         self.parents: list[int] = []
         """The number of the message around each; -1 for the tree itself."""
         self._steps: list[int] = []
+        self._by_class: defaultdict[type[Message], list[int]] = defaultdict(list)
         try:
             _FILLERS[tree.__class__](tree, -1, 0, self.nodes, self.parents, self._steps)
         except RecursionError:  # a deep tree
@@ -65,14 +66,15 @@ class Index(Generic[MessageT]):
 
     def of(self, cls: type[Message]) -> list[int]:
         """The numbers of the messages of class `cls`."""
-        return self._by_class.get(cls, [])
+        return self.by_class.get(cls, [])
 
-    @cached_property
-    def _by_class(self) -> dict[type[Message], list[int]]:
-        by_class = defaultdict(list)
-        for number, node in enumerate(self.nodes):
-            by_class[node.__class__].append(number)
-        return by_class
+    @property
+    def by_class(self) -> Mapping[type[Message], list[int]]:
+        """The numbers of the messages of each class that is there."""
+        if not self._by_class:
+            for number, node in enumerate(self.nodes):
+                self._by_class[node.__class__].append(number)
+        return self._by_class
 
     def step(self, number: int) -> tuple[str, int | None]:
         """The last step of the path to a message: a field's name and, in a list, the index."""

@@ -183,7 +183,8 @@ class Mutator:
 
     def _apply(self, operator: Operator, mutation: Mutation) -> bool:
         """Apply an operator at one place; return whether it changed something."""
-        lists = [found for cls in operator.classes if (found := mutation.index.of(cls))]
+        by_class = mutation.index.by_class
+        lists = [by_class[cls] for cls in operator.classes if cls in by_class]
         if not lists:
             return False
         numbers = lists[mutation.below(len(lists))]

@@ -1,8 +1,8 @@
 """One mutation while it is made: what an operator asks for, and how it says what to change.
 
 An operator (`operators.py`) is called with the Mutation and the number of a message of the tree. It
-reads the index, and calls one of `put`, `put_body` and `change` once; these make the copy that is
-changed, so that the tree itself stays as it is.
+reads the index, and calls one of `put`, `change_body` and `change` once; these make the copy that
+is changed, so that the tree itself stays as it is.
 """
 
 from __future__ import annotations
@@ -190,13 +190,11 @@ class Mutation:
         parent = self.index.nodes[self.index.parents[number]]
         return parent.__class__ not in (ExprGroup, ExprUnary, ExprInterpString)
 
-    def put_body(self, number: int, body: list[Stat], *, safe: bool = False) -> bool:
-        """Give the block of that number another body."""
-
-        def put_in(block: Any) -> None:
-            block.body = [copy(statement) for statement in body]
-
-        return self.change(number, put_in, safe=safe)
+    def change_body(
+        self, number: int, edit: Callable[[list[Stat]], None], *, safe: bool = False
+    ) -> bool:
+        """Let `edit` change the statements of the block of that number in a copy of the tree."""
+        return self.change(number, lambda block: edit(block.body), safe=safe)
 
     def change(self, number: int, edit: Callable[[Any], None], *, safe: bool = False) -> bool:
         """Let `edit` change the message of that number in a copy of the tree."""

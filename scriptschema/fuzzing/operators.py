@@ -164,7 +164,7 @@ def insert(m: Mutation, number: int) -> bool:
         new = m.statement(place, 10, m.levels(number) - 1)
         if new is None:
             return False
-        return m.put_body(number, [*body[:position], new, *body[position:]], safe=True)
+        return m.change_body(number, _insertion(position, new), safe=True)
     lists = [(f.name, f.type) for f in block.FIELDS.values() if f.rule == "repeated"]
     if not lists or not m.blind():
         return False
@@ -174,6 +174,10 @@ def insert(m: Mutation, number: int) -> bool:
         return False
     position = m.below(len(getattr(block, name)) + 1)
     return m.change(number, lambda node: getattr(node, name).insert(position, new))
+
+
+def _insertion(position: int, new: Stat) -> Callable[[list[Stat]], None]:
+    return lambda found: found.insert(position, new)
 
 
 def delete(m: Mutation, number: int) -> bool:
@@ -248,10 +252,14 @@ def shuffle(m: Mutation, number: int) -> bool:
     for last in range(len(order) - 1, 0, -1):
         other = m.below(last + 1)
         order[last], order[other] = order[other], order[last]
-    new = [*body]
-    for at, source in zip(movable, order, strict=True):
-        new[at] = body[source]
-    return new != body and m.put_body(number, new, safe=not blind)
+    if all(body[at] == body[source] for at, source in zip(movable, order, strict=True)):
+        return False
+
+    def edit(found: list[Stat]) -> None:
+        moved = [found[source] for source in order]
+        found[start : start + len(moved)] = moved
+
+    return m.change_body(number, edit, safe=not blind)
 
 
 def hoist(m: Mutation, number: int) -> bool:
@@ -263,11 +271,9 @@ def hoist(m: Mutation, number: int) -> bool:
         if position is None or node.which not in ("if_", "block") or jumps(m.index, number):
             return False
         body = (inner.then if node.which == "if_" else inner).body
-        block: Any = m.index.nodes[m.index.parents[number]]
         if not all(s.which in CLOSED for s in body):
             return False
-        whole = [*block.body[:position], *body, *block.body[position + 1 :]]
-        return m.put_body(m.index.parents[number], whole, safe=True)
+        return m.change_body(m.index.parents[number], _splicing(position, body), safe=True)
     inside = [n for n in m.index.inside(number) if m.index.nodes[n].__class__ is node.__class__]
     if not inside:
         return False
@@ -280,6 +286,13 @@ def hoist(m: Mutation, number: int) -> bool:
     elif isinstance(node, Stat) and not m.blind():
         return False
     return m.put(number, copy(m.index.nodes[found]))
+
+
+def _splicing(position: int, body: Sequence[Stat]) -> Callable[[list[Stat]], None]:
+    def edit(found: list[Stat]) -> None:
+        found[position : position + 1] = map(copy, body)
+
+    return edit
 
 
 def wrap(m: Mutation, number: int) -> bool:

@@ -82,8 +82,6 @@ class Place:
 
     def enter(self, node: Any, name: str, position: int | None) -> None:
         """Take in what `node` declares for its field `name`, there before the item `position`."""
-        if node.__class__ not in _ENTERED:
-            return
         match node:
             case StatBlock():
                 for statement in node.body[:position]:
@@ -121,8 +119,9 @@ def place_of(index: Index[Any], number: int) -> Place:
         number = index.parents[number]
     place = Place()
     for inner in reversed(numbers):
-        name, position = index.step(inner)
-        place.enter(index.nodes[index.parents[inner]], name, position)
+        node = index.nodes[index.parents[inner]]
+        if node.__class__ in _ENTERED:
+            place.enter(node, *index.step(inner))
     return place
 
 
