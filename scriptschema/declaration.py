@@ -100,7 +100,9 @@ def complete(module: types.ModuleType) -> dict[str, type[Message]]:
             {
                 "__slots__": cls._slots,
                 "__init__": object.__init__,
+                # Both, for CPython has one slot for them; with it, assignment takes a quarter.
                 "__setattr__": object.__setattr__,
+                "__delattr__": object.__delattr__,
                 "__doc__": f"A {cls.__name__} while it is filled, before its class is set.",
             },
         )
