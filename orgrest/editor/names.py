@@ -21,6 +21,7 @@ from orgrest.editor.arguments import assignments, called_at, of_properties, text
 from orgrest.editor.kept import Kept
 from orgrest.editor.request_files import referred
 from orgrest.http import syntax, variables
+from orgrest.http.variables import javascript
 from orgrest.model import OrgrestError, Span
 from orgrest.org import argument_syntax, lisp
 from orgrest.org import document as org
@@ -400,7 +401,11 @@ def _of_items(part: Part) -> Iterator[tuple[str, int, Role]]:
     text = part.region.text
     for name, at in _references(part):
         is_other = name.startswith("$") or referred(name, part.named) is not None
-        if part.restclient or not is_other:
+        if not part.restclient and javascript.is_expression(name, part.names):
+            for inner, index in javascript.names(name):
+                if inner in part.names:
+                    yield inner, at + index, "use"
+        elif part.restclient or not is_other:
             yield name, at, "use"
     for item in part.parsed.items:
         if isinstance(item, syntax.Definition):
@@ -419,7 +424,11 @@ def _of_requests(part: Part) -> Iterator[tuple[str, int, Role]]:
         return
     for text, at in _references(part):
         name = referred(text, part.named)
-        if name is not None:
+        if javascript.computes(text):
+            for inner, index in javascript.names(text):
+                if inner in part.named:
+                    yield inner, at + index, "use"
+        elif name is not None:
             yield name, at, "use"
     for item in part.parsed.items:
         if isinstance(item, syntax.Import) and item.request and item.request.text in part.named:

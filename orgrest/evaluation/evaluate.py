@@ -25,6 +25,7 @@ from orgrest.evaluation.org_file import OrgFile
 from orgrest.evaluation.outcomes import FAILURES, Exchange, Task, failed
 from orgrest.evaluation.request_file import RequestFile
 from orgrest.evaluation.sending import Sender, is_independent
+from orgrest.evaluation.weak import weakly
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -79,6 +80,7 @@ class Evaluation:
         self._sender = Sender(client, cookies, options)
         if client is not None:
             scope.access.obtain_with(partial(self._sender.token, client))
+        scope.compute_with(weakly(self._sender.hooks.evaluate))
         self._answers = Answers()
         self._waiting: list[Task | Outcome] = []
         self._file: _File

@@ -18,7 +18,7 @@ from orgrest.files import resolved
 from orgrest.model import OrgrestError, Request
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from orgrest.http.scripts import Engine, Result
     from orgrest.http.syntax import ParsedRequest, Saving, Script
@@ -108,6 +108,12 @@ class Hooks:
                 scope.set_variable(name, _text(value))
         self.globals = result.globals_
         return result
+
+    def evaluate(
+        self, code: str, variables: Mapping[str, Any], responses: Mapping[str, Response]
+    ) -> tuple[str, Any]:
+        """Return the text and the value of an expression, as `Engine.evaluate` does."""
+        return self.started().evaluate(code, variables, responses)
 
     def started(self) -> Engine:
         """Return the engine, in which nothing may have run yet."""

@@ -128,11 +128,7 @@ class Imports:
         try:
             imported = self._file(item.path.text, file)
         except OrgrestError as error:
-            source, offset = file.document.source, item.path.offset(0)
-            code = error.code or "unreadable-file"
-            self.broken.append(
-                Broken(top, item, EvaluationError.at(source, offset, error.reason, code))
-            )
+            self._fail(top, item, file, error)
             return
         if imported in above:
             names = [*(one.name for one in above[above.index(imported) :]), imported.name]
@@ -145,10 +141,16 @@ class Imports:
         self._files[imported.path] = imported
         for problem in imported.document.problems:
             if problem.code == "too-many-variables":
-                self.broken.append(Broken(top, item, problem))
+                self._fail(top, item, file, problem)
         for inner in imported.document.items:
             if isinstance(inner, Import):
                 self._follow(top, inner, [*above, imported])
+
+    def _fail(self, top: Import, item: Import, file: File, error: OrgrestError) -> None:
+        source, offset = file.document.source, item.path.offset(0) if item.path else 0
+        code = error.code or "unreadable-file"
+        told = EvaluationError.at(source, offset, error.reason, code)
+        self.broken.append(Broken(top, item, told))
 
     def _file(self, path: str, importing: File) -> File:
         location = self._locate(path, importing)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from functools import partial
+import re
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -29,6 +30,9 @@ if TYPE_CHECKING:
     from orgrest.http.transport import Client, Cookies
     from orgrest.http.variables import Scope
     from orgrest.model import Request, Response, Verdict
+
+
+_LAST_RESPONSE = re.compile(r"\{\{[^{}\n]*\bresponse\b")
 
 
 class Sender:
@@ -251,6 +255,12 @@ def _count(text: str) -> int:
     return int(text)
 
 
+@lru_cache(8)
+def _looks_back(text: str) -> bool:
+    """Tell whether requests of a text may use what the one before them got."""
+    return _LAST_RESPONSE.search(text) is not None
+
+
 def is_independent(task: Task) -> bool:
     """Tell whether a task can be sent while others are under way, and complete its request then.
 
@@ -261,6 +271,8 @@ def is_independent(task: Task) -> bool:
     if len(task.parsed) != 1 or task.parsed[0].captures or task.needed:
         return False
     one = task.parsed[0]
+    if not one.restclient and _looks_back(one.source.text):
+        return False
     if one.scripts or one.shared_scripts or one.directives or one.savings:
         return False
     method = registry.method(task.parsed[0].method.upper())

@@ -76,6 +76,22 @@
     }
   };
 
+  const responseOf = (given) => ({
+    statusCode: given.status, statusMessage: given.reason, headers: headerObject(given.headers),
+    body: given.body, parsedBody: parsed(given.body), contentType: given.type,
+  });
+  // The text of an expression's value, as httpyac has it; what has none is an error.
+  const textOf = (value) => {
+    if (typeof value === "string") return value;
+    if (value instanceof Error) throw value;
+    if (value instanceof Date) return value.toISOString();
+    if (typeof value === "number" && !Number.isFinite(value)) throw new Error(`gives ${value}`);
+    if (["number", "boolean", "bigint"].includes(typeof value)) return String(value);
+    const text = JSON.stringify(value);
+    if (text === undefined) throw new Error(`gives ${typeof value}, which is no text`);
+    return text;
+  };
+
   // Digests as JetBrains has them: crypto.sha256().updateWithText("a").digest().toHex().
   const digestOf = (algorithm, key) => {
     const pieces = [];
@@ -176,6 +192,17 @@
       });
     }
     host.isExit = (error) => error === exit;
+  } else if (job.host === "expression") {
+    const constant = (name, value) => {
+      Object.defineProperty(globalThis, name, {value, writable: false, configurable: false});
+    };
+    for (const name of Object.keys(variables)) constant(name, variables[name]);
+    for (const name of Object.keys(job.responses)) constant(name, responseOf(job.responses[name]));
+    host.isExit = () => false;
+    host.keep = (value) => {
+      result.text = textOf(value);
+      result.value = value instanceof Date || typeof value === "bigint" ? result.text : value;
+    };
   } else {
     const exports = {};
     for (const name of Object.keys(job.named)) define(name, job.named[name]);
@@ -199,13 +226,7 @@
       method: job.request.method, url: job.request.url, body: job.request.body,
       headers: headerObject(job.request.headers),
     });
-    if (job.response !== null) {
-      define("response", {
-        statusCode: job.response.status, statusMessage: job.response.reason,
-        headers: headerObject(job.response.headers), body: job.response.body,
-        parsedBody: parsed(job.response.body), contentType: job.response.type,
-      });
-    }
+    if (job.response !== null) define("response", responseOf(job.response));
     host.isExit = () => false;
     host.keepExports = () => {
       const given = globalThis.module.exports;
@@ -222,8 +243,8 @@
     result.variables = variables;
     return JSON.stringify(result);
   };
-  const {isExit} = host;
+  const {isExit, keep} = host;
   Object.defineProperty(globalThis, "__orgrest", {
-    value: Object.freeze({result: host.result, isExit, code: job.code}),
+    value: Object.freeze({result: host.result, isExit, keep, code: job.code}),
   });
 })();

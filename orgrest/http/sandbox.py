@@ -33,6 +33,12 @@ _HTTPYAC = (
     "globalThis.__failed = null; (0, eval)('(async function () {' + __orgrest.code + '\\n})()')"
     ".catch(function (error) { globalThis.__failed = error; });"
 )
+# Strict, so that an assignment to a constant is an error.
+_EXPRESSION = (
+    "globalThis.__failed = null; (0, eval)('(async function () { \"use strict\"; return (' +"
+    " __orgrest.code + '); })()').then(__orgrest.keep)"
+    ".catch(function (error) { globalThis.__failed = error; });"
+)
 _FRAME = re.compile(r"at (?:(\S+) \()?<input>:(\d+)")
 
 
@@ -97,12 +103,12 @@ def _run(job: dict[str, Any], interface: str) -> str:
     context.set("__host_job", json.dumps(job))
     context.eval(interface)
     error = None
-    is_async = job["host"] == "httpyac"
+    is_async = job["host"] != "jetbrains"
     try:
         if not is_async:
             context.eval(_JETBRAINS)
         else:
-            context.eval(_HTTPYAC)
+            context.eval(_EXPRESSION if job["host"] == "expression" else _HTTPYAC)
             while context.execute_pending_job():
                 pass
             context.eval("if (__failed !== null) throw __failed;")

@@ -107,11 +107,7 @@ class Engine:
         Raises ScriptError when the engine is not installed, and when the script does not compile,
         throws, takes too long or too much memory, or returns too much.
         """
-        if find_spec("quickjs") is None:
-            raise ScriptError(
-                "scripts are run by QuickJS, which is not installed: "
-                "pip install 'scriptschema[scripts]'"
-            )
+        _need_engine()
         job = _job(code, host, context, request, response)
         answer = self._answer(job, "script", self._timeout)
         if answer["error"] is not None:
@@ -123,6 +119,24 @@ class Engine:
             globals_=answer["globals"],
             cancelled=answer["cancelled"],
         )
+
+    def evaluate(
+        self, code: str, variables: Mapping[str, Any], responses: Mapping[str, Response]
+    ) -> tuple[str, Any]:
+        """Return the text and the value of an expression, which sees these as constants.
+
+        Raises ScriptError as `run` does, and where the value is none that has a text.
+        """
+        _need_engine()
+        given = {name: _response(one) for name, one in responses.items()}
+        job = {"code": code, "host": "expression", "variables": dict(variables), "globals": {}}
+        line = json.dumps({**job, "responses": given}).encode() + b"\n"
+        answer = self._answer(line, "expression", self._timeout)
+        if answer["error"] is not None:
+            raise ScriptError(f"{code}: {answer['error']['message']}")
+        if "text" not in answer:
+            raise ScriptError(f"{code}: waits for something that never comes")
+        return answer["text"], answer["value"]
 
     def validate(self, value: Any, schemas: Mapping[str, Any], uri: str) -> list[tuple[str, str]]:
         """Return where a value is not valid by a JSON Schema, and why, a few places at most.
@@ -175,6 +189,14 @@ class Engine:
                 cwd=os.sep,
             )
         return self._process
+
+
+def _need_engine() -> None:
+    if find_spec("quickjs") is None:
+        raise ScriptError(
+            "JavaScript is run by QuickJS, which is not installed: "
+            "pip install 'scriptschema[scripts]'"
+        )
 
 
 def _talk(process: subprocess.Popen[bytes], job: bytes, out: list[bytes]) -> None:

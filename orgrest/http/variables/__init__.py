@@ -24,7 +24,8 @@ to values, `:name` only where the file has a line `:name = value`, and the first
 6. `{{$uuid}}` and its like (`dynamic`), `{{$input ...}}` and `{{$password ...}}`, which ask;
 7. `{{login.response.body.$.token}}`, what another request got (`responses`), which is sent first;
 8. a variable of an imported file;
-9. a variable of the environments that `--env` chooses (`environments`).
+9. a variable of the environments that `--env` chooses (`environments`);
+10. an expression in JavaScript, `{{1 + 1}}` (`javascript`).
 
 Values may hold variables, except those that came from outside (captures, results, the command
 line, the environment): what a server sent is never looked through for names.
@@ -45,18 +46,20 @@ Files are read below the document's folder only, unless the caller allows others
 
 The modules, from the bottom: `scope` knows a document's surroundings (`files`, `env_file` and
 `netrc` read them); `sources` is the list above; `functions` is the table of functions and
-`expressions` reads calls of them; `references` finds where a text refers to a variable; `values`
+`expressions` reads calls of them; `javascript` tells what an expression is, and `computing` has it
+computed; `references` finds where a text refers to a variable; `values`
 replaces them there; `expansion` completes a request, and `check` tells what would keep it from
 that.
 """
 
 from orgrest.http.variables.check import Checked, check, value_of
+from orgrest.http.variables.computing import UNKNOWN
 from orgrest.http.variables.env_file import read_env_file
 from orgrest.http.variables.expansion import expand
 from orgrest.http.variables.functions import FUNCTIONS, Function, without_lisp
 from orgrest.http.variables.references import REFERENCE, Reference, references
 from orgrest.http.variables.scope import Scope
-from orgrest.http.variables.values import UNKNOWN, Origin, Values
+from orgrest.http.variables.values import Origin, Values
 
 __all__ = [
     "FUNCTIONS",

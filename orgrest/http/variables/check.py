@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 import attrs
 
+from orgrest.http.variables.computing import UNKNOWN
 from orgrest.http.variables.expansion import Expansion
-from orgrest.http.variables.values import UNKNOWN, Values
+from orgrest.http.variables.values import Values
 from orgrest.model import ExpansionError, Headers, Notice, OrgrestError
 
 if TYPE_CHECKING:

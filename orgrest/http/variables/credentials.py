@@ -10,7 +10,8 @@ import attrs
 from orgrest.http import environments
 from orgrest.http.authentication import certificates, oauth2
 from orgrest.http.variables import shorthand
-from orgrest.http.variables.values import UNKNOWN, Values
+from orgrest.http.variables.computing import UNKNOWN
+from orgrest.http.variables.values import Values
 from orgrest.model import AwsCredentials, ClientCertificate, DigestCredentials, OrgrestError
 
 if TYPE_CHECKING:

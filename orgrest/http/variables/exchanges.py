@@ -25,6 +25,7 @@ class Exchanges:
         self._known: dict[str, tuple[Request, Response] | None] = {}
         self._fetch: Callable[[str], None] | None = None
         self._resolve: Callable[[Source, str], str | None] | None = None
+        self._last: tuple[Request, Response] | None = None
 
     def name_requests(
         self,
@@ -54,7 +55,8 @@ class Exchanges:
         return key if key in self._known else None
 
     def answered(self, parsed: ParsedRequest, request: Request, response: Response) -> None:
-        """Keep what a request sent and got, if others may refer to it."""
+        """Keep what a request sent and got: the last one, and if others may refer to it."""
+        self._last = request, response
         if parsed.name is not None:
             self.keep(self.key(parsed.name, parsed.source) or parsed.name, request, response)
 
@@ -77,12 +79,35 @@ class Exchanges:
         """
         from orgrest.http import responses
 
-        name = reference.name
+        exchange = self._exchange(reference.name)
+        return None if exchange is None else responses.value(reference, *exchange)
+
+    def _exchange(self, key: str) -> tuple[Request, Response] | None:
         if self._dry_run:
             return None
-        if self._known[name] is None and self._fetch is not None:
-            self._fetch(name)
-        exchange = self._known[name]
+        if self._known[key] is None and self._fetch is not None:
+            self._fetch(key)
+        exchange = self._known[key]
         if exchange is None:
-            raise OrgrestError(f"the request {name} got no response", code="no-response")
-        return responses.value(reference, *exchange)
+            raise OrgrestError(f"the request {key} got no response", code="no-response")
+        return exchange
+
+    # as httpyac's scripts and expressions name them
+
+    def is_response(self, name: str, source: Source) -> bool:
+        """Tell whether a name means a response: the last one, or that of a named request."""
+        return name == "response" or self._named_by(name, source) is not None
+
+    def _named_by(self, name: str, source: Source) -> str | None:
+        return self.key(name, source) or self.key(name.removesuffix("Response"), source)
+
+    def response(self, name: str, source: Source) -> Response | None:
+        """Return the response that a name means, or None in a dry run.
+
+        The request is sent now if it was not. Raises `OrgrestError` where there is no response.
+        """
+        key = self._named_by(name, source)
+        exchange = self._last if key is None else self._exchange(key)
+        if exchange is None and not self._dry_run:
+            raise OrgrestError("no response came yet in this run", code="no-response")
+        return None if exchange is None else exchange[1]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import attrs
 
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
     from orgrest.http.dynamic import Surroundings
     from orgrest.http.syntax import ParsedRequest
+    from orgrest.model import Response
+
+    Compute: TypeAlias = Callable[[str, Mapping[str, Any], Mapping[str, Response]], tuple[str, Any]]
 
 
 @attrs.frozen
@@ -50,6 +53,7 @@ class _Shared:
     environment: Environment = attrs.field(init=False)
     exchanges: Exchanges = attrs.field(init=False)
     access: Access = attrs.field(init=False)
+    compute: Compute | None = None
     surroundings: Surroundings | None = None
     imported: dict[str, str] = attrs.field(factory=dict)
     lengths: set[int] = attrs.field(factory=set)  # of the names of overrides and captures
@@ -287,6 +291,21 @@ class Scope:
     def imported_variable(self, name: str) -> str | None:
         """Return what an imported file gives for a name, or None."""
         return self._shared.imported.get(name)
+
+    def compute_with(self, compute: Compute) -> None:
+        """Let expressions be computed; `compute` gets one, its variables and its responses.
+
+        It gives the text and the value of it. Raises `OrgrestError`.
+        """
+        self._shared.compute = compute
+
+    def compute(
+        self, code: str, variables: Mapping[str, Any], responses: Mapping[str, Response]
+    ) -> tuple[str, Any]:
+        """Return the text and the value of an expression in JavaScript. Raises `OrgrestError`."""
+        if self._shared.compute is None:
+            raise OrgrestError("JavaScript is computed only when requests are sent, or shown")
+        return self._shared.compute(code, variables, responses)
 
     def value_of_script(self, name: str) -> str | None:
         """Return None in a dry run, which runs no script. Raises `OrgrestError` in another."""

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import attrs
 
 from orgrest.http.authentication import oauth2
+from orgrest.http.variables import javascript
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from orgrest.http.syntax import Definition, ParsedRequest
     from orgrest.http.variables.scope import Scope
 
-    Found: TypeAlias = "Literal | Given | Definition | Computed | AuthToken"
+    Found: TypeAlias = "Literal | Given | Definition | Computed | AuthToken | JavaScript"
 
 _ASKED = re.compile(
     r"\$(?P<kind>input|prompt|password)(?:-askonce)?(?:\s+(?P<what>.*?))?"
@@ -31,7 +32,7 @@ _SETTING = re.compile(
     r"""(?:client\.global|client\.variables\.\w+|request\.variables)\s*\.set\(\s*["'`]([^"'`]+)["'`]"""
     r"""|(?:exports|\$global)\.(\w+)\s*=(?!=)"""
 )
-_CAPTURED = "a response or a script"
+CAPTURED = "a response or a script"
 # The names for which VS Code REST Client hides what is typed.
 _HIDDEN = frozenset({"password", "passwd", "pass"})
 
@@ -80,6 +81,14 @@ class Computed:
 
 
 @attrs.frozen
+class JavaScript:
+    """An expression, which is computed at each use from the variables that it names."""
+
+    code: str
+    origin: str = "JavaScript"
+
+
+@attrs.frozen
 class AuthToken:
     """A token of OAuth 2.0, of the `kind` token or idToken, for a grant of the environment."""
 
@@ -101,7 +110,7 @@ def _capture_in_block(use: Use) -> Found | None:
     definition = use.parsed.definition(use.name)
     if definition is not None and captured.offset < definition.span.start:
         return None
-    return Literal(captured.value, _CAPTURED)
+    return Literal(captured.value, CAPTURED)
 
 
 def _definition(use: Use) -> Found | None:
@@ -118,7 +127,7 @@ def _header_argument(use: Use) -> Found | None:
 
 def _capture(use: Use) -> Found | None:
     captured = use.scope.captured_variable(use.name)
-    return None if captured is None else Literal(captured.value, _CAPTURED)
+    return None if captured is None else Literal(captured.value, CAPTURED)
 
 
 def _run_line(use: Use) -> Found | None:
@@ -163,6 +172,8 @@ def _dynamic(use: Use) -> Found | None:
 
 def _exchange(use: Use) -> Found | None:
     """A part of what a named request sent or got."""
+    if javascript.computes(use.name):
+        return None
     reference = use.scope.exchanges.reference(use.name, use.parsed.source)
     if reference is None:
         return None
@@ -196,6 +207,20 @@ def _environment(use: Use) -> Found | None:
     return Given(value, use.scope.environment.file_of(use.name))
 
 
+def _javascript(use: Use) -> Found | None:
+    """An expression, httpyac's."""
+    if not javascript.computes(use.name):
+        root = javascript.root(use.name)
+        known = root is not None and (
+            root in javascript.GLOBALS
+            or use.scope.exchanges.is_response(root, use.parsed.source)
+            or find(attrs.evolve(use, name=root)) is not None
+        )
+        if not known:
+            return None
+    return JavaScript(use.name)
+
+
 Source: TypeAlias = "Callable[[Use], Found | None]"
 
 RESTCLIENT: tuple[Source, ...] = (
@@ -219,6 +244,7 @@ COMMON: tuple[Source, ...] = (
     _script,
     _imported,
     _environment,
+    _javascript,
 )
 
 

@@ -8,9 +8,18 @@ import attrs
 
 from orgrest.http.authentication import oauth2
 from orgrest.http.syntax import Definition, ParsedRequest, Template
+from orgrest.http.variables.computing import UNKNOWN, Expressions
 from orgrest.http.variables.expressions import Expression
 from orgrest.http.variables.references import defined_at, references
-from orgrest.http.variables.sources import AuthToken, Computed, Given, Literal, Use, find
+from orgrest.http.variables.sources import (
+    AuthToken,
+    Computed,
+    Given,
+    JavaScript,
+    Literal,
+    Use,
+    find,
+)
 from orgrest.model import ExpansionError, OrgrestError
 
 if TYPE_CHECKING:
@@ -23,8 +32,6 @@ MAX_SIZE = 64 * 2**20
 """The most characters that the values of variables may come to in a request."""
 MAX_DEPTH = 100
 """How many variables may stand in each other's values."""
-UNKNOWN = "\ue000"
-"""What stands in a check for a value that only a run would give: a private-use character."""
 
 
 @attrs.frozen
@@ -52,13 +59,17 @@ class Values:
         problems: list[OrgrestError] | None = None,
     ) -> None:
         self.scope = scope
-        self._parsed = parsed
+        self.parsed = parsed
         self._most = most
         self._problems = problems
         self._found: dict[tuple[str, int | None], Found] = {}
         self._values: dict[object, str] = {}
         self._used: dict[str, tuple[str, Found]] = {}
         self._open: list[tuple[str, object]] = []
+        self.blanks = 0
+        """How often a placeholder stood for a value."""
+        self._blank: set[object] = set()  # the values that hold one
+        self._expressions = Expressions(self)
         self._size = 0  # of the values put in so far, in the whole request
         lengths = parsed.known.lengths
         if parsed.restclient:
@@ -87,7 +98,7 @@ class Values:
         """
         source = template.text
         stop = len(source) if end is None else end
-        restclient = self._parsed.restclient
+        restclient = self.parsed.restclient
         defined = self.is_defined if restclient else self._has_colon
         at = start
         for found in references(source, start, stop, self._lengths, defined, restclient=restclient):
@@ -108,13 +119,13 @@ class Values:
     def is_defined(self, name: str) -> bool:
         """Tell whether a variable has a value, or would have one but for a broken file."""
         try:
-            return self._find(name) is not None
+            return self.find(name) is not None
         except OrgrestError:
             return True
 
     def _has_colon(self, name: str) -> bool:
         """Tell whether a request file defines a variable as restclient does: `:name = value`."""
-        definition = self._parsed.definition(name)
+        definition = self.parsed.definition(name)
         return definition is not None and definition.mark == ":"
 
     def is_reference(self, text: str, at: int) -> bool:
@@ -134,18 +145,21 @@ class Values:
     def value(self, name: str, offset: int, view: int | None = None) -> str:
         """Return the value of a variable that is used at `offset`. Raises `ExpansionError`."""
         try:
-            found = self._find(name, view)
+            found = self.find(name, view)
         except OrgrestError as error:  # of a file with environments
             reason = f"{name} is not defined here, and may be in an environment: {error}"
             raise self.error(offset, reason, "bad-environment") from error
         if found is None:
             reason = f"the variable {name} is not defined"
-            if not self._parsed.restclient and (names := self.scope.environment.others_with(name)):
+            if not self.parsed.restclient and (names := self.scope.environment.others_with(name)):
                 reason += f"; the environment {' or '.join(names)} has it: --env {names[0]}"
             raise self.error(offset, reason, "undefined-variable")
         # What a definition gives does not depend on the place that it is looked at from.
-        key = found.span.start if isinstance(found, Definition) else name
+        key: object = found.span.start if isinstance(found, Definition) else name
+        if isinstance(found, JavaScript):
+            key = (name, view)
         if key in self._values:
+            self.blanks += key in self._blank
             return self._values[key]
         names = [opened for opened, _ in self._open]
         if (name, key) in self._open:
@@ -156,20 +170,28 @@ class Values:
             reason = f"more than {MAX_DEPTH} variables inside each other"
             raise self.error(offset, reason, "self-reference")
         self._open.append((name, key))
+        blanks = self.blanks
         try:
-            value = self._compute(found, name, offset)
+            value = self._compute(found, name, offset, view)
         finally:
             self._open.pop()
-        if not isinstance(found, Computed) or found.once:
+        if self.blanks > blanks:
+            self._blank.add(key)
+        if not (isinstance(found, JavaScript) or (isinstance(found, Computed) and not found.once)):
             self._values[key] = value
         self._used.setdefault(name, (value, found))
         return value
+
+    def blank(self, name: str) -> str:
+        """Return what stands for a value that another request has yet to bring."""
+        self.blanks += 1
+        return f"<{name}>"
 
     def origins(self) -> Iterator[Origin]:
         """Yield the names that were used so far, in order, and where their values come from."""
         for name, (value, found) in self._used.items():
             if isinstance(found, Definition):
-                source = self._parsed.source
+                source = self.parsed.source
                 line = source.position(found.span.start).line
                 yield Origin(name, value, f"{source.file or 'line'}:{line}")
             else:
@@ -177,17 +199,18 @@ class Values:
 
     def error(self, offset: int, reason: str, code: str) -> ExpansionError:
         """Return the error for a place in the request's source."""
-        return ExpansionError.at(self._parsed.source, offset, reason, code)
+        return ExpansionError.at(self.parsed.source, offset, reason, code)
 
-    def _find(self, name: str, view: int | None = None) -> Found | None:
+    def find(self, name: str, view: int | None = None) -> Found | None:
+        """Return what stands for a name, None where nothing does. Raises `OrgrestError`."""
         found = self._found.get((name, view))
         if found is None:
-            found = find(Use(name, self._parsed, self.scope, view))
+            found = find(Use(name, self.parsed, self.scope, view))
             if found is not None:
                 self._found[name, view] = found
         return found
 
-    def _compute(self, found: Found, name: str, offset: int) -> str:
+    def _compute(self, found: Found, name: str, offset: int, view: int | None) -> str:
         if isinstance(found, Literal):
             return found.text
         if isinstance(found, Given):
@@ -196,9 +219,11 @@ class Values:
             return self._computed(found, name, offset)
         if isinstance(found, AuthToken):
             return self._token(found, name, offset)
+        if isinstance(found, JavaScript):
+            return self._expressions.value(found.code, offset, view)
         if found.operator == ":=":
             return Expression(found.value, self).value()
-        view = None if self._parsed.restclient else found.span.start
+        view = None if self.parsed.restclient else found.span.start
         return "".join(text for text, _ in self.pieces(found.value, view=view))
 
     def _token(self, found: AuthToken, name: str, offset: int) -> str:
@@ -211,7 +236,7 @@ class Values:
             value = UNKNOWN if self.checks else self.scope.access.token(grant, found.kind)
         except OrgrestError as error:
             raise self.error(offset, error.reason, error.code or "no-value") from error
-        return f"<{name}>" if value is None else value
+        return self.blank(name) if value is None else value
 
     def _computed(self, found: Computed, name: str, offset: int) -> str:
         if found.in_run and self._problems is not None:
@@ -220,4 +245,4 @@ class Values:
             value = found.compute()
         except OrgrestError as error:
             raise self.error(offset, error.reason, error.code or "no-value") from error
-        return f"<{name}>" if value is None else value
+        return self.blank(name) if value is None else value

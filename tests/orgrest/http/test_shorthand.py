@@ -337,7 +337,7 @@ def test_a_response_is_referred_to_by_the_requests_name() -> None:
     [
         ("nope", "the variable nope is not defined"),
         ("$nope", "there is no dynamic value $nope"),
-        ("a + 1", "the variable a + 1 is not defined"),
+        ("a + 1", "JavaScript is computed only when requests are sent, or shown"),
         ("$processEnv NOPE", "the environment variable NOPE is not set"),
     ],
 )

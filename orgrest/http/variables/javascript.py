@@ -1,0 +1,53 @@
+"""JavaScript in double braces, httpyac's: `{{1 + 1}}`, `{{token.slice(1)}}`, `{{list[0].id}}`.
+
+What is an expression is decided by its text: it calls, computes, compares, or is a literal. `a.b`
+and `a[0]` are one where `a` has a value. What can be a variable's name (`api-key`, `my name`), what
+begins with `$`, and what refers to a response as VS Code REST Client does, is none.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from orgrest.http import responses
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
+_COMPUTES = re.compile(r"[()+/%!?<>=&|`]|[\w\])]\s*\*|\s-\s|^['\"\[{]|^(?:new|typeof|await)\s")
+_MEMBER = re.compile(r"([A-Za-z_$][\w$]*)(?:\?\.|\.|\[)")
+_STRINGS = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"")
+_NAMES = re.compile(r"(?:(?<![\w$.])|(?<=\.\.\.))[A-Za-z_$][\w$]*")
+GLOBALS = frozenset({"Array", "Date", "JSON", "Math", "Number", "Object", "String", "crypto"})
+"""The names of the language's own whose members may be used without computing: `Math.PI`."""
+
+
+def computes(text: str) -> bool:
+    """Tell whether a text in double braces is an expression, whatever its names mean."""
+    if text.startswith("$") or "[?" in text or responses.read(text) is not None:
+        return False
+    return _COMPUTES.search(text) is not None
+
+
+def root(text: str) -> str | None:
+    """Return the `a` of `a.b` and `a[0]`, of a text that does not compute; else None."""
+    match = _MEMBER.match(text)
+    if match is None or text.startswith("$") or responses.read(text) is not None:
+        return None
+    return match[1]
+
+
+def is_expression(text: str, known: Collection[str]) -> bool:
+    """Tell whether a text is an expression where these variables are known."""
+    if text in known:
+        return False
+    first = None if computes(text) else root(text)
+    return computes(text) or first in known or first in GLOBALS
+
+
+def names(text: str) -> Iterator[tuple[str, int]]:
+    """Yield what may be variables in an expression, with their indexes; not what strings hold."""
+    blank = _STRINGS.sub(lambda match: " " * len(match[0]), text)
+    for match in _NAMES.finditer(blank):
+        yield match[0], match.start()
