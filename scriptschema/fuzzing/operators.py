@@ -59,6 +59,8 @@ from scriptschema.messages import (
 Edit = Callable[[Mutation, int], bool]
 
 _TRIES: Final = 8
+_EDGES: Final = 3
+"""One of so many numbers that are put in is one at which something may change."""
 
 
 @attrs.frozen
@@ -93,6 +95,8 @@ def replace(m: Mutation, number: int) -> bool:
         if removable(m, number, place):
             new = m.statement(place, m.index.sizes[number], m.levels(number))
     elif (kind := replaceable(m, number, place)) is not None:
+        if kind == "number" and m.below(_EDGES) == _EDGES - 1:
+            kind = "edge"
         new = m.expression(kind, number, place)
     return new is not None and m.put(number, new, safe=True)
 
@@ -143,7 +147,8 @@ def _suits(
     if isinstance(node, Stat):
         return found.which in CLOSED and not jumps(donor, other) and m.fits(donor, other, place)
     there = Mutation.place(_at(m, donor), other)
-    return Mutation.kind(_at(m, donor), other, there) == kind and m.fits(donor, other, place)
+    kinds = NUMBERS if kind == "number" else {kind}
+    return Mutation.kind(_at(m, donor), other, there) in kinds and m.fits(donor, other, place)
 
 
 def _at(m: Mutation, donor: Index[Any]) -> Mutation:

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from scriptschema.fuzzing.index import Index
 from scriptschema.fuzzing.mutation import CLOSED, Mutation
-from scriptschema.fuzzing.surroundings import Place
+from scriptschema.fuzzing.surroundings import Place, taken_by
 from scriptschema.messages import (
     ExprBinary,
     ExprCall,
@@ -52,11 +52,24 @@ def removable(m: Mutation, number: int, place: Place) -> bool:
 
 
 def replaceable(m: Mutation, number: int, place: Place) -> str | None:
-    """The kind of an expression in whose place another of the kind can be put; else None."""
+    """The kind of an expression in whose place another of the kind can be put; else None.
+
+    Where a library member takes any number, that is `number`, whatever number is there.
+    """
     if place.condition or place.repeats or is_delicate(m, number):
         return None
     kind = m.kind(number, place)
+    if kind in NUMBERS and _taken_at(m, number) == "number":
+        return "number"
     return kind if kind in _BY_KIND else None
+
+
+def _taken_at(m: Mutation, number: int) -> str | None:
+    name, position = m.index.step(number)
+    call: Any = m.index.nodes[m.index.parents[number]]
+    if position is None or name != "args" or not isinstance(call, ExprCall):
+        return None
+    return taken_by(call, position)
 
 
 def is_operand(m: Mutation, number: int) -> bool:
@@ -66,9 +79,9 @@ def is_operand(m: Mutation, number: int) -> bool:
 
 
 def is_delicate(m: Mutation, number: int) -> bool:
-    """Whether a place asks for more than a kind: bounds, keys, arguments, what a library takes."""
+    """Whether a place asks for more than a kind: bounds, keys, conditions, most arguments."""
     while number > 0:
-        name, _ = m.index.step(number)
+        name, position = m.index.step(number)
         number = m.index.parents[number]
         node: Any = m.index.nodes[number]
         if isinstance(node, Stat | StatBlock | ExprFunction):
@@ -77,7 +90,10 @@ def is_delicate(m: Mutation, number: int) -> bool:
             return True
         if isinstance(node, ExprCall) and name == "args":
             func: Any = node.func.alternative
-            return node.func.which != "global_" or func.name.builtin not in _TAKE_ALL
+            if node.func.which == "global_" and func.name.builtin in _TAKE_ALL:
+                return False
+            if not taken_by(node, position or 0):
+                return True
     return False
 
 

@@ -6,6 +6,7 @@ expression is written; where that does not tell, the kind is None, and nothing i
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any, Final
 
 import attrs
@@ -45,6 +46,9 @@ _RESULTS: Final = {
     for signature in SIGNATURES
     if signature.parameters is not None and signature.results and not signature.marks
 }
+_TAKEN: Final = frozenset(["number", "string", "boolean", "any", "value", "scalar"])
+"""The kinds of parameters that ask for nothing beside a kind."""
+
 _KNOWN: Final = frozenset(["number", "integer", "string", "boolean", "vector", "buffer"])
 _ARITHMETIC: Final = frozenset(
     [
@@ -181,9 +185,36 @@ def _of_binary(inner: ExprBinary, variables: Kinds) -> str | None:
 
 
 def _of_call(call: ExprCall) -> str | None:
+    member = _member_of(call)
+    kind = _RESULTS.get(member) if member else None
+    return kind if kind in _KNOWN else None
+
+
+def taken_by(call: ExprCall, position: int) -> str | None:
+    """The kind of an argument, if a library member takes any value of it there; else None."""
+    member = _member_of(call)
+    return _taken_by(*member, position) if member else None
+
+
+def _member_of(call: ExprCall) -> tuple[str, str] | None:
+    """The library and the name of the member that is called, None if it is none."""
     func: Any = call.func.alternative
     if call.self_ or not isinstance(func, ExprIndexName) or func.expr.which != "global_":
         return None
     owner = DEFAULT.owner(func.expr)
-    kind = _RESULTS.get((owner or "", DEFAULT.field(func.index, owner)))
-    return kind if kind in _KNOWN else None
+    return owner or "", DEFAULT.field(func.index, owner)
+
+
+@cache
+def _taken_by(library: str, name: str, position: int) -> str | None:
+    kinds = set()
+    for signature in SIGNATURES:
+        if (signature.library, signature.name) == (library, name):
+            parameters = signature.parameters or ()
+            last = parameters[-1:]
+            parameter = (parameters[position:] or last)[:1]
+            if parameter and (position < len(parameters) or last[0].repeated):
+                free = not parameter[0].bounds and not parameter[0].function
+                kinds.add(parameter[0].kind if free else "")
+    kind = kinds.pop() if len(kinds) == 1 else None
+    return kind if kind in _TAKEN else None

@@ -45,6 +45,7 @@ KINDS: Final[Mapping[str, str]] = MappingProxyType(
         "nil": "nil",
         "scalar": "a number, a string, a boolean or nil",
         # Only of arguments, which are made for the call:
+        "edge": "a number at which something may change: a fraction, negative, huge, no number",
         "callable": "a function that can be called with any arguments, or with none",
         "row": "a new table of six numbers",
         "record": "a new table with fields",

@@ -62,14 +62,11 @@ def needs_parentheses(expression: Message, limit: int, after: int) -> bool:
     there is none. Two operands meet an operator that takes the higher priority; an if-else
     expression takes everything behind it.
     """
-    match expression:
-        case ExprBinary():
-            _, left, right = BINARY[expression.op]
-            return left <= limit or after > right
-        case ExprUnary():
-            return after > UNARY_PRIORITY
-        case ExprConstantNumber():
-            return after > UNARY_PRIORITY and expression.val < 0
-        case ExprIfElse():
-            return after > 0
-    return False
+    if type(expression) is ExprBinary:  # not `match`, which is slow for an abstract class
+        _, left, right = BINARY[expression.op]
+        return left <= limit or after > right
+    if type(expression) is ExprUnary:
+        return after > UNARY_PRIORITY
+    if type(expression) is ExprConstantNumber:
+        return after > UNARY_PRIORITY and expression.val < 0
+    return type(expression) is ExprIfElse and after > 0

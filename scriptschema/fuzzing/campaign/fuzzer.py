@@ -53,7 +53,7 @@ _AGAIN: Final = 4
 _PER_BATCH: Final = 1
 """So many programs of one signature are handed over in a batch; the others are counted."""
 
-_ROUND_TRIPS: Final = 16
+_ROUND_TRIPS: Final = 64
 """Every so manieth program is read again, and each that is kept."""
 
 _SWARM: Final = 25
@@ -114,13 +114,13 @@ class Fuzzer:
     def __init__(self, config: Config, *, seed: int, corpus: Iterable[bytes] = ()) -> None:
         self.config = config
         self.seed = seed
-        # Nothing here is a secret that a weak random number would tell.
         # Nothing here is a secret: what a seed gives is to be repeatable.
         self._random = random.Random(f"{config.seed} {seed}")  # noqa: S311
         self._choices = RandomChoices(self._random)
         self._mutator = Mutator(size=config.size, programs=True)
         self._parents: list[tuple[str, Index[ModuleSet]]] = []
-        self._seen = 0
+        self._seen: set[int] = set()
+        self._counted: Counter[int] = Counter()
         self._facts: set[str] = set()
         self._handed: Counter[Signature] = Counter()
         self._enough: Enough = MappingProxyType({})
@@ -134,7 +134,7 @@ class Fuzzer:
     def add(self, data: bytes) -> None:
         """Take a tree into the corpus: what it has is new no more, and it may be mutated."""
         tree = wire.decode(ModuleSet, data)
-        self._seen |= features.features_of(wire.scan(ModuleSet, data))
+        self._seen.update(features.numbers_of(wire.scan(ModuleSet, data)))
         self._adopt(name_of(data), tree)
 
     def close(self) -> None:
@@ -170,6 +170,9 @@ class Fuzzer:
                 break
         if waiting:
             self._look(waiting, self.runner.collect(), batch, None)
+        names = features.names()
+        batch.interval.features.update({names[n]: count for n, count in self._counted.items()})
+        self._counted.clear()
         batch.interval.operators = self._operators()
         return batch
 
@@ -235,11 +238,10 @@ class Fuzzer:
         return following
 
     def _count(self, interval: Interval, runs: list[Run], numbers: list[int]) -> None:
-        names = features.names()
         interval.programs += 1
         interval.runs += len(runs)
         interval.outcomes[runs[0].outcome.kind] += 1
-        interval.features.update([names[number] for number in numbers])
+        self._counted.update(numbers)
         for run in runs:
             interval.run_seconds += run.outcome.seconds
             if run.outcome.kind not in (outcome.OK, outcome.FLOOD):
@@ -247,15 +249,12 @@ class Fuzzer:
 
     def _is_new(self, runs: list[Run], numbers: list[int]) -> bool:
         """Whether a feature or an outcome was not there before; remember it."""
-        mask = 0
-        for number in numbers:
-            mask |= 1 << number
         facts = set()
         for run in runs:
             said = run.outcome.error
             facts.add(f"{run.outcome.kind} {normalisation.message(said) if said else ''}")
-        found = bool(mask & ~self._seen) or not facts <= self._facts
-        self._seen |= mask
+        found = not self._seen.issuperset(numbers) or not facts <= self._facts
+        self._seen.update(numbers)
         self._facts |= facts
         return found
 

@@ -26,6 +26,8 @@ class _Table:
 
     def __init__(self) -> None:
         self.names = [part.feature or "" for part in parts()]
+        self.none = {number for number, name in enumerate(self.names) if not name}
+        """The numbers of parts that are no features."""
         number = {name: number for number, name in enumerate(self.names)}
         self.builtin = number["Name.builtin"]
         self.name_of_global = number["ExprGlobal.name: Name"]
@@ -73,7 +75,7 @@ def names() -> list[str]:
 def numbers_of(scan: Scan) -> list[int]:
     """The features of a tree, each once, by their numbers: the indexes of `names`."""
     table = _table()
-    return [n for n in {*scan.parts, *table.library_uses(scan)} if table.names[n]]
+    return [*({*scan.parts, *table.library_uses(scan)} - table.none)]
 
 
 def library_names(scan: Scan) -> list[str]:

@@ -27,7 +27,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import selectors
+import select
 import subprocess
 import tempfile
 import time
@@ -65,6 +65,7 @@ class PersistentTarget:
         self.description = description
         self._words = [*words]
         self._process: subprocess.Popen[bytes] | None = None
+        self._poll = select.poll()  # made once: a selector for every answer costs more than it
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115  # as long as the target is open
         self._received = b""
         self._fresh = True
@@ -133,6 +134,9 @@ class PersistentTarget:
                 stdin=subprocess.PIPE,
                 stderr=self._errors,
             )
+            self._poll = select.poll()
+            if self._process.stdout is not None:
+                self._poll.register(self._process.stdout, select.POLLIN)
             self._received = b""
             self._fresh = True
         return self._process
@@ -162,10 +166,8 @@ class PersistentTarget:
 
     def _read(self, descriptor: int, seconds: float) -> bool:
         """Read what there is within the time; return whether there may be more."""
-        with selectors.DefaultSelector() as selector:
-            selector.register(descriptor, selectors.EVENT_READ)
-            if not selector.select(seconds):
-                return True
+        if not self._poll.poll(seconds * 1000):
+            return True
         piece = os.read(descriptor, _PIECE)
         self._received += piece
         return bool(piece)

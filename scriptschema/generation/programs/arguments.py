@@ -92,6 +92,12 @@ _PACKS: Final[Sequence[tuple[str, Parameter | None]]] = tuple(
 _FIXED: Final = len(_PACKS) - 3
 """The formats before this one have a length that is known beforehand."""
 
+_EDGES: Final = 80
+"""So many of 256 arguments that may be any number are one at which something may change."""
+
+_EDGE: Final = 12
+"""So many nodes that takes at least."""
+
 
 def _constant(texts: Sequence[str]) -> Argument:
     def make(maker: Maker, size: int, room: int) -> list[Expr]:
@@ -189,6 +195,8 @@ def right(maker: Maker, parameter: Parameter, size: int, room: int, *, risky: bo
         if risky and maker.wrong():
             return [maker.expression("number", size, room, risky=True)]
         return [_range(maker, parameter.bounds, room)]
+    if kind == "number" and maker.chance(_EDGES):
+        return [maker.expression("edge", max(size, _EDGE), room)]
     make = MAKERS.get(kind)
     if make is not None:
         if risky and maker.wrong():

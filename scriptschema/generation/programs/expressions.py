@@ -34,6 +34,7 @@ TEMPLATES: Final[Mapping[str, tuple[tuple[float, str], ...]]] = {
         (1, "NUMBER ^ ONE_OF(2, 3, 0)"),
         (1, "1 / 0"),
         (1, "0 / 0"),
+        (2, "EDGE"),
         (2, "if BOOLEAN then NUMBER else NUMBER"),
         (2, "if BOOLEAN then NUMBER elseif BOOLEAN then NUMBER else NUMBER"),
         (2, "OPTIONAL or NUMBER"),
@@ -55,6 +56,19 @@ TEMPLATES: Final[Mapping[str, tuple[tuple[float, str], ...]]] = {
         (1, "(function(a: number): number return RESULT end)(NUMBER)"),
         (0.5, "({NUMBER, NUMBER})[RANGE(1, 2)]"),
         (0.5, "({value = NUMBER}).value"),
+    ),
+    "edge": (  # constants are integers, so that a fraction is a quotient
+        (6, "RANGE(-5, 4) + 1 / 2"),
+        (4, "RANGE(-99, 99) / 10"),
+        (2, "RANGE(-9, 9) / RANGE(3, 7)"),
+        (1, "-NUMBER"),
+        (1, "-(NUMBER / 2)"),
+        (1, "0 / -1"),
+        (1, "ONE_OF(1, -1) / 0"),
+        (1, "0 / 0"),
+        (1, "ONE_OF(2, -2) ^ ONE_OF(31, 32, 52, 53, 63, 64, 1023, -1, -52, -1022, -1074)"),
+        (1, "2 ^ ONE_OF(31, 32, 53, 63) - RANGE(1, 2)"),
+        (1, "2 ^ ONE_OF(31, 32, 52, 53) + 1 / RANGE(1, 2)"),
     ),
     "integer": (
         (3, "RANGE(0, 10)"),
@@ -222,6 +236,11 @@ def number(maker: Maker) -> Expr:
     )
 
 
+def edge(maker: Maker) -> Expr:
+    """A number constant that is large or negative."""
+    return nodes.number(LARGE[maker.below(len(LARGE))])
+
+
 def integer(maker: Maker) -> Expr:
     """A small whole number, not negative in most cases."""
     return nodes.number(maker.below(10) if maker.below(8) < 7 else -maker.below(10))
@@ -275,6 +294,7 @@ CALLBACKS: Final[Mapping[tuple[str, int], Sequence[str]]] = {
 
 LITERALS: Final[Mapping[str, tuple[float, Literal]]] = {
     "number": (14, number),
+    "edge": (5, edge),
     "integer": (8, integer),
     "string": (10, string),
     "boolean": (3, boolean),

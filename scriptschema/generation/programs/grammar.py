@@ -7,7 +7,8 @@ where the scope does not have what they need.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
 from functools import cache
 from itertools import accumulate
 from typing import Any, Final, TypeAlias
@@ -42,23 +43,22 @@ _SIZES: Final = (6, 9, 12, 16, 20, 25, 30, 36, 44, 54, 70, 90, 120, 160, 250)
 """Idioms are told apart by these sizes."""
 
 
-@attrs.frozen(eq=False)
+@attrs.define(eq=False)
 class Idiom:
-    """An idiom: its template, weight, and the nodes that it takes to be of use."""
+    """An idiom: its template, weight, and the nodes that it takes to be of use, `least`."""
 
     name: str
     weight: float
     template: Template
+    least: int = attrs.field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self.least = self.template.least  # asked for often
 
     @property
     def needs(self) -> Collection[str]:
         """The kinds of which there must be variables."""
         return self.template.needs
-
-    @property
-    def least(self) -> int:
-        """The nodes that it takes to be of use."""
-        return self.template.least
 
     @property
     def fixed(self) -> int:
@@ -119,17 +119,18 @@ class Grammar:
         self.kinds: Sequence[str] = tuple(
             kind for kind in (*expressions.VARIABLES, "nil") if kind != "object"
         )
-        self.callbacks = {
-            key: [expression_of(text).make for text in texts]
-            for key, texts in expressions.CALLBACKS.items()
-        }
+        self.callbacks = _callbacks()
         self._idioms = [
             Idiom(name, weight, idiom_of(name)) for name, weight in idiom_weights.items() if weight
         ]
         self._simplest_idiom = Idiom("print number", 1, idiom_of("print number"))
-        self._library = self._signatures(lambda signature: "fails" not in signature.marks)
-        self.simplest = {kind: self._simplest(kind) for kind in _KINDS}
-        self.expressions = {kind: self._expressions(kind) for kind in _KINDS}
+        self._library = self._weighed("")
+        self.simplest = _simplest()
+        self.calls = {kind: self._weighed(kind) for kind in expressions.CALLS}
+        self.expressions = {
+            kind: _expressions(kind, kind in self.calls and bool(self.calls[kind][0]))
+            for kind in _KINDS
+        }
         self._tables: dict[
             tuple[int, bool, bool, bool, bool, int], tuple[Sequence[Idiom], Any]
         ] = {}
@@ -146,62 +147,16 @@ class Grammar:
 
     # Expressions
 
-    def _signatures(self, wanted: Callable[[Signature], bool]) -> tuple[Sequence[Signature], Any]:
-        weighed = []
-        members: dict[str, int] = {}
-        for signature in SIGNATURES:
-            members[str(signature)] = members.get(str(signature), 0) + 1
-        for signature in SIGNATURES:
-            weight = self.library_weights[signature.library or "globals"]
-            if weight and wanted(signature) and _callable_here(signature):
-                weighed.append((weight / members[str(signature)], signature))
-        return calls.of_kind(weighed)
-
-    def _simplest(self, kind: str) -> Producer:
-        literal = expressions.LITERALS.get(kind)
-        if literal is not None:
-            return expressions.a_literal(literal[1])
-        if kind in arguments.CONSTANTS:
-            return _argument(kind)
-        return _template(expression_of(expressions.TEMPLATES[kind][0][1]))
-
-    def _expressions(self, kind: str) -> list[Table]:
-        """The tables for each size up to `LARGEST`."""
-        found: list[tuple[float, int, Producer]] = [(0, 0, self.simplest[kind])]
-        literal = expressions.LITERALS.get(kind)
-        if literal is not None:
-            found = [(literal[0], 2, self.simplest[kind])]
-        elif kind in arguments.CONSTANTS:
-            found = [(6, 2, self.simplest[kind])]
-        if kind in expressions.VARIABLES:
-            make = expressions.a_variable(kind)
-            found.append((expressions.VARIABLES[kind], 3, make))
-        for weight, text in expressions.TEMPLATES.get(kind, ()):
-            template = expression_of(text)
-            found.append((weight, template.least, _template(template)))
-        if kind in expressions.CALLS:
-            signatures, sums = self._signatures(
-                lambda s: (
-                    bool(s.results)
-                    and s.results[0] == kind
-                    and "varies" not in s.marks
-                    and len(s.results) == 1
-                )
-            )
-            if signatures:
-                found.append((expressions.CALLS[kind], 10, _library_call(signatures, sums)))
-        if kind in expressions.USER_CALLS:
-            found.append((expressions.USER_CALLS[kind], 8, expressions.a_user_call(kind)))
-        tables: list[Table] = []
-        for size in range(LARGEST + 1):
-            able = [(weight, make) for weight, least, make in found if least <= max(size, 2)]
-            able = able or [(1, self.simplest[kind])]
-            if not any(weight for weight, _ in able):
-                able = [(1, make) for _, make in able]
-            tables.append(
-                ([make for _, make in able], list(accumulate(weight for weight, _ in able)))
-            )
-        return tables
+    def _weighed(self, kind: str) -> tuple[Sequence[Signature], list[float]]:
+        """The members that return the kind, or all for "", and the sums of their weights."""
+        weights = self.library_weights
+        return calls.of_kind(
+            [
+                (weight * share, signature)
+                for library, share, signature in _members(kind)
+                if (weight := weights[library])
+            ]
+        )
 
     # Statements
 
@@ -276,8 +231,83 @@ def _argument(kind: str) -> Producer:
     return first
 
 
-def _library_call(signatures: Sequence[Signature], sums: Sequence[float]) -> Producer:
+@cache
+def _members(kind: str) -> Sequence[tuple[str, float, Signature]]:
+    """The signatures that return the kind, or all for "": their libraries and shares.
+
+    The signatures of a member share its weight.
+    """
+    numbers = Counter(str(signature) for signature in SIGNATURES)
+    return [
+        (signature.library or "globals", 1 / numbers[str(signature)], signature)
+        for signature in SIGNATURES
+        if _callable_here(signature)
+        and (
+            signature.results == (kind,) and "varies" not in signature.marks
+            if kind
+            else "fails" not in signature.marks
+        )
+    ]
+
+
+@cache
+def _callbacks() -> Mapping[tuple[str, int], Sequence[Producer]]:
+    return {
+        key: [expression_of(text).make for text in texts]
+        for key, texts in expressions.CALLBACKS.items()
+    }
+
+
+@cache
+def _simplest() -> Mapping[str, Producer]:
+    """What makes the simplest expression of each kind."""
+    return {kind: _simplest_of(kind) for kind in _KINDS}
+
+
+def _simplest_of(kind: str) -> Producer:
+    literal = expressions.LITERALS.get(kind)
+    if literal is not None:
+        return expressions.a_literal(literal[1])
+    if kind in arguments.CONSTANTS:
+        return _argument(kind)
+    return _template(expression_of(expressions.TEMPLATES[kind][0][1]))
+
+
+@cache
+def _expressions(kind: str, calls: bool) -> Sequence[Table]:
+    """The tables for each size up to `LARGEST`, with calls of library members or without."""
+    simplest = _simplest()[kind]
+    literal = expressions.LITERALS.get(kind)
+    found: list[tuple[float, int, Producer]] = [(0, 0, simplest)]
+    if literal is not None:
+        found = [(literal[0], 2, simplest)]
+    elif kind in arguments.CONSTANTS:
+        found = [(6, 2, simplest)]
+    if kind in expressions.VARIABLES:
+        make = expressions.a_variable(kind)
+        found.append((expressions.VARIABLES[kind], 3, make))
+    for weight, text in expressions.TEMPLATES.get(kind, ()):
+        template = expression_of(text)
+        found.append((weight, template.least, _template(template)))
+    if calls:
+        found.append((expressions.CALLS[kind], 10, _library_call(kind)))
+    if kind in expressions.USER_CALLS:
+        found.append((expressions.USER_CALLS[kind], 8, expressions.a_user_call(kind)))
+    tables: list[Table] = []
+    for size in range(LARGEST + 1):
+        able = [(weight, make) for weight, least, make in found if least <= max(size, 2)]
+        able = able or [(1, simplest)]
+        if not any(weight for weight, _ in able):
+            able = [(1, make) for _, make in able]
+        tables.append(([make for _, make in able], list(accumulate(weight for weight, _ in able))))
+    return tables
+
+
+def _library_call(kind: str) -> Producer:
+    """What calls one of the members that return the kind, as the maker's grammar has them."""
+
     def make(maker: Maker, size: int, room: int) -> Expr:
+        signatures, sums = maker.grammar.calls[kind]
         return calls.call(maker, signatures[maker.pick(sums)], size, room)
 
     return make

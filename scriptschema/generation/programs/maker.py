@@ -15,6 +15,7 @@ from typing import Any, Final, Protocol, TypeAlias, cast
 from scriptschema.generation.choices import Choices
 from scriptschema.generation.programs import nodes
 from scriptschema.generation.programs.scope import Function, Scope, Variable
+from scriptschema.luau.library import Signature
 from scriptschema.messages import Expr, ExprFunction, Stat, StatBlock, Type, Typename
 
 LEAF: Final = 10
@@ -96,6 +97,10 @@ class Grammar(Protocol):
     @property
     def simplest(self) -> Mapping[str, Producer]:
         """What makes the simplest expression of each kind, whatever is in scope."""
+
+    @property
+    def calls(self) -> Mapping[str, tuple[Sequence[Signature], Sequence[float]]]:
+        """The library members that return a kind, and the running sums of their weights."""
 
     @property
     def callbacks(self) -> Mapping[tuple[str, int], Sequence[Producer]]:

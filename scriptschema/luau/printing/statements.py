@@ -55,13 +55,12 @@ def _starts_with_parenthesis(statement: Stat) -> bool:
     elif statement.which == "compound_assign":
         node = node.var.alternative
     while True:
-        match node:
-            case ExprCall():
-                node = node.func.alternative
-            case ExprIndexName() | ExprIndexExpr():
-                node = node.expr.alternative
-            case _:
-                return isinstance(node, ExprGroup)
+        if type(node) is ExprCall:  # not `match`, which is slow for an abstract class
+            node = node.func.alternative
+        elif type(node) is ExprIndexName or type(node) is ExprIndexExpr:
+            node = node.expr.alternative
+        else:
+            return type(node) is ExprGroup
 
 
 def _write_stat(w: Writer, node: Stat) -> None:

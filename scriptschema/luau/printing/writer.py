@@ -54,9 +54,9 @@ class Writer:
         stack.append((tree, 0, 0, 0))
         while stack:
             item = stack.pop()
-            if isinstance(item, str):
+            if type(item) is str:
                 out.append(item)
-            else:
+            elif type(item) is tuple:
                 node, self.level, self.limit, self.after = item
                 handlers[node.__class__](self, node)
         if isinstance(tree, StatBlock | ModuleSet) and out:
@@ -71,9 +71,9 @@ class Writer:
         for part in reversed(parts):  # not `isinstance`, which is slow for an abstract class
             append(part if type(part) is str or type(part) is tuple else (part, level, 0, 0))
 
-    def push_in_place(self, node: Message) -> None:
-        """Print a message where the current one stands."""
-        self.stack.append((node, self.level, self.limit, self.after))
+    def write_in_place(self, node: Message) -> None:
+        """Print a message where the current one stands, which it is an alternative of."""
+        self.write[node.__class__](self, node)
 
     def newline(self, level: int) -> str:
         """What begins a line at a level."""
@@ -93,4 +93,4 @@ def write_wrapper(w: Writer, node: Any) -> None:
     if node.alternative is None:
         w.out.append(UNSET)
     else:
-        w.push_in_place(node.alternative)
+        w.write_in_place(node.alternative)
