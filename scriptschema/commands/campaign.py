@@ -154,6 +154,7 @@ def fuzz(
         click.echo(f"{counted(session.programs_done, 'program')}: {what}", err=True)
     if demo:
         _report(output)
+        explain(output, campaign.config, [*session.state.triage.finds])
     if new and fail_on_find:
         sys.exit(FOUND)
 
@@ -180,6 +181,25 @@ def _report(folder: Path) -> None:
     page = folder.with_name("report.html")
     report_command.main([str(folder), "-o", str(page)], standalone_mode=False)
     click.echo(f"the report: {page}", err=True)
+
+
+def explain(folder: Path, config: Config, names: list[str]) -> None:
+    """Say what a demonstration did, and what to do next."""
+    runs = [target.run_name(variant) for target in config.targets for variant in target.variants]
+    lines = [f"what was run: each program on {', '.join(runs)}"]
+    if names:
+        lines.append(f"run a find again: scriptschema reproduce {folder / 'finds' / names[0]}")
+    else:
+        lines.append(
+            "what came of it: no crash, no hang, and no difference in what the programs print, as "
+            "is to be expected of a released Luau in half a minute"
+        )
+    lines += [
+        f"the programs that showed something new: {folder / 'corpus'}",
+        "next, for longer: scriptschema fuzz --target luau-web -o campaign/ --jobs 2 --for 10m",
+        "or on a build of your own: see scriptschema fuzz --help",
+    ]
+    click.echo("\n".join(lines), err=True)
 
 
 def _config(

@@ -30,6 +30,8 @@ def line_of(event: dict[str, Any]) -> str:
         return f"{what}: {event['signature']}, {event['nodes']} nodes: {event['name']}"
     outcomes = sorted(event["outcomes"].items(), key=lambda item: -item[1])
     kinds = ", ".join(f"{kind} {count:,}" for kind, count in outcomes)
+    if not kinds:
+        return f"{_time(event['seconds'])}: no program has ended yet"
     return (
         f"{_time(event['seconds'])}: {event['programs']:,} programs ({kinds}), "
         f"{event['runs_per_second']:,.0f} runs/s, corpus {event['corpus']:,}, "

@@ -163,6 +163,17 @@ def add_reduced(campaign: Path, find: Find, reduced: ModuleSet) -> None:
     save(campaign, find)
 
 
+def remove(campaign: Path, find: Find) -> None:
+    """Remove a find's folder, of a bug that is another's. Raises FileError."""
+    folder = campaign / FOLDER / find.name
+    hidden = folder.with_name(f".{find.name}.{os.getpid()}")
+    try:
+        folder.rename(hidden)  # gone at once, or not at all
+        shutil.rmtree(hidden)
+    except OSError as error:
+        raise FileError(f"{folder}: {files.reason_of(error)}") from None
+
+
 def _program_files(stem: str, tree: ModuleSet) -> dict[str, bytes]:
     sources = render_module_set(tree)
     written = {f"{stem}.pb": wire.encode(tree), f"{stem}.luau": encode(sources.program)}

@@ -207,10 +207,13 @@ class Triage:
 
     def give_up(self) -> None:
         """Save what was not reduced in time, if nothing else is known of its signature."""
-        for group in self._groups.values():
-            if group.waiting and not group.finds:
+        for signature, group in self._groups.items():
+            known = self.finds.get(signature.name)
+            if group.waiting and known is not None:
+                self._again(known)
+            elif group.waiting and not group.finds:
                 suspect = group.waiting[0][1]
-                group.finds[frozenset()] = self._add(suspect, suspect.verdict, None)
+                self._add(suspect, suspect.verdict, None)
             group.waiting.clear()
         self.save()
 
@@ -252,6 +255,21 @@ class Triage:
         return find
 
     def _add_reduced(self, find: Find, reduced: Reduced) -> None:
+        """Add what a find was reduced to; a find that was given up may be another's bug."""
+        group = self._groups[find.signature]
+        if not is_clear(find.signature):
+            for construct, other in group.finds.items():
+                if is_same_bug(construct, reduced.construct):
+                    self._again(other, find.count)
+                    del self.finds[find.name]
+                    self._changed.discard(find.name)
+                    finds.remove(self.campaign.path, find)
+                    return
+            group.finds[reduced.construct] = find
+            signature = attrs.evolve(find.signature, construct=text_of(reduced.construct))
+            reduced = attrs.evolve(
+                reduced, verdict=attrs.evolve(reduced.verdict, signature=signature)
+            )
         find.reduced = Shown(reduced.nodes, reduced.runs)
         find.reduction_tests = reduced.tests
         find.verdict = reduced.verdict
@@ -271,7 +289,8 @@ class Triage:
         if find.reduced is not None and not is_clear(bare):
             group.finds[construct_of(finds.tree_of(folder, finds.REDUCED))] = find
             return
-        group.finds[frozenset()] = find
+        if is_clear(bare):
+            group.finds[frozenset()] = find
         if find.reduced is None:
             data = wire.encode(finds.tree_of(folder))
             suspect = Suspect(data, find.verdict, find.program.runs, find.origin)

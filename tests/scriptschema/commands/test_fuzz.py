@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from command import on_a_terminal, run_here
 
+from scriptschema.commands.campaign import explain
 from scriptschema.commands.campaign_display import Display, Lines, line_of
 from scriptschema.fuzzing.campaign import config, finds, statistics
 from scriptschema.fuzzing.campaign.config import Config
@@ -110,6 +111,21 @@ def test_a_demonstration_ends_with_a_report(tmp_path: Path) -> None:
     done = run_here("fuzz", "--demo", "-t", "command:cat", "-n", 3, "-o", tmp_path / "out")
     assert done.returncode == 0, done.stderr
     assert b"<html" in (tmp_path / "report.html").read_bytes()[:500].lower()
+    shown = done.stderr.decode()
+    assert "3 programs: nothing new was found" in shown
+    assert f"the report: {tmp_path / 'report.html'}" in shown
+    assert "what was run: each program on cat" in shown
+    assert "no difference in what the programs print" in shown
+    assert "next, for longer: scriptschema fuzz --target luau-web" in shown
+
+
+def test_a_demonstration_with_a_find_says_how_to_run_it_again(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    explain(tmp_path, Config(targets=(Description("command", "cat"),)), ["hang-1"])
+    shown = capsys.readouterr().err
+    assert f"run a find again: scriptschema reproduce {tmp_path / 'finds' / 'hang-1'}" in shown
+    assert "no difference" not in shown
 
 
 def test_a_terminal_shows_how_things_stand(tmp_path: Path) -> None:
@@ -144,6 +160,11 @@ def test_lines_say_what_was_found_and_how_things_stand(
             "last new 1:01 ago"
         )
     ]
+
+
+def test_before_the_first_program_has_ended_a_line_says_so() -> None:
+    started = {**PROGRESS, "programs": 0, "outcomes": {}, "seconds": 10}
+    assert line_of(started) == "0:10: no program has ended yet"
 
 
 def test_a_display_shows_the_latest_finds(capsys: pytest.CaptureFixture[str]) -> None:

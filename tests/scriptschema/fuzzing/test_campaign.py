@@ -418,6 +418,55 @@ def test_what_was_not_reduced_in_time_is_kept_as_it_is(tmp_path: Path) -> None:
         assert find.reduced is not None
 
 
+def test_a_find_that_is_reduced_in_a_later_run_is_still_reported_once(tmp_path: Path) -> None:
+    folder = tmp_path / "campaign"
+    with Campaign(folder, CONFIG) as campaign:
+        it = Reported(campaign)
+        it.suspect("math.floor(1) print(2)", HANG)
+        it.state.close()
+    with Campaign(folder, None) as campaign:
+        it = Reported(campaign)
+        old = it.triage.next()
+        other = it.suspect("string.rep('a', 2)", HANG)  # which the old one does not explain
+        same = it.suspect("math.floor(3) print(4)", HANG)
+        assert old is not None
+        assert [it.triage.next() for _ in range(3)] == [other, same, None]
+        it.reduce(old, "math.floor(1)")
+        it.reduce(other, "string.rep('', 0)")
+        it.reduce(same, "math.floor(3)")
+        it.state.close()
+        found = [str(find.signature) for _, find in finds.load_all(folder)]
+        assert sorted(found) == ["hang: -O2 (math.floor)", "hang: -O2 (string.rep)"]
+    with Campaign(folder, None) as campaign:
+        it = Reported(campaign)
+        assert it.triage.next() is None
+        assert sorted(it.triage.enough()[HANG], key=min) == [{"math.floor"}, {"string.rep"}]
+
+
+def test_a_find_that_was_found_again_before_it_was_reduced_is_one(tmp_path: Path) -> None:
+    folder = tmp_path / "campaign"
+    with Campaign(folder, CONFIG) as campaign:
+        it = Reported(campaign)
+        it.suspect("math.floor(1)", HANG)
+        it.state.close()
+    with Campaign(folder, None) as campaign:
+        it = Reported(campaign)
+        it.suspect("math.floor(2)", HANG)
+        it.state.close()  # once more there was no time
+        [(_, find)] = finds.load_all(folder)
+        assert find.count == 2
+    with Campaign(folder, None) as campaign:
+        it = Reported(campaign)
+        old = it.triage.next()
+        same = it.suspect("math.floor(3)", HANG)
+        assert old is not None
+        it.reduce(same, "math.floor(3)") if it.triage.next() is same else None
+        it.reduce(old, "math.floor(1)")
+        it.state.close()
+        [(_, find)] = finds.load_all(folder)
+        assert (str(find.signature), find.count) == ("hang: -O2 (math.floor)", 3)
+
+
 def test_a_suspect_is_reduced_with_the_verdict_that_it_has() -> None:
     tree = parse("local a = 1 print(a) repeat a += 1 until a > 3 print(a // 2)").tree
     runner = Runner(CONFIG)
