@@ -29,6 +29,8 @@ def find(given: Iterable[str]) -> list[str]:
     for name in given:
         files = list(_found(name))
         if not files:
+            if not name:
+                raise OrgrestError("the name of a file is empty: is a shell variable not set?")
             what = "documents (.org, .http, .rest)" if Path(name).is_dir() else "such file"
             raise OrgrestError(f"no {what}", file=name)
         found.update(dict.fromkeys(files))
@@ -36,6 +38,8 @@ def find(given: Iterable[str]) -> list[str]:
 
 
 def _found(name: str) -> Iterator[str]:
+    if not name:  # which `Path` takes for the current folder
+        return
     path = Path(name)
     if path.is_dir():
         yield from _below(path)

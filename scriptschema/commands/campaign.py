@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from scriptschema.commands.campaign_display import Display, Lines, as_json
-from scriptschema.commands.console import counted, report
+from scriptschema.commands.console import NonEmptyPath, counted, report
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -59,7 +59,7 @@ def _duration(_context: object, _parameter: object, value: str | None) -> float 
     metavar="FILE",
     help="Targets and options as TOML.",
 )
-@click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FOLDER")
+@click.option("-o", "--output", type=NonEmptyPath(path_type=Path), metavar="FOLDER")
 @click.option("-j", "--jobs", default=1, show_default=True, type=click.IntRange(1), metavar="N")
 @click.option(
     "--cluster",
@@ -267,7 +267,7 @@ def _read_config(path: Path, given: dict[str, Any]) -> Config:
 
 
 @click.command("reproduce")
-@click.argument("folder", type=click.Path(path_type=Path), metavar="FIND")
+@click.argument("folder", type=NonEmptyPath(path_type=Path), metavar="FIND")
 @click.option("--original", is_flag=True, help="The program as it was found, not the reduced one.")
 def reproduce(folder: Path, original: bool) -> None:
     """Run a find's program again, on the targets of its campaign, and tell what comes of it.

@@ -18,7 +18,24 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 FORMATS = click.Choice(["binary", "text", "json"])
-INPUT = click.Path(path_type=Path, allow_dash=True)
+
+
+class NonEmptyPath(click.Path):
+    """A path that is not empty, which a shell variable may be and `Path` takes for the folder."""
+
+    def convert(
+        self,
+        value: str | os.PathLike[str],
+        param: click.Parameter | None,
+        ctx: click.Context | None,
+    ) -> str | bytes | os.PathLike[str]:
+        """Convert as click does; fail for an empty text."""
+        if value == "":
+            self.fail("the name is empty: is a shell variable not set?", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+INPUT = NonEmptyPath(path_type=Path, allow_dash=True)
 
 
 def _message_names(_: object, __: object, incomplete: str) -> list[str]:

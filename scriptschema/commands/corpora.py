@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from scriptschema.commands import corpus_statistics
-from scriptschema.commands.console import counted, stoppable
+from scriptschema.commands.console import NonEmptyPath, counted, stoppable
 from scriptschema.commands.corpus_inputs import (
     FORMS,
     apart,
@@ -22,7 +22,7 @@ from scriptschema.commands.corpus_inputs import (
 if TYPE_CHECKING:
     from scriptschema.fuzzing.corpora.distill import Counts, Judge
 
-FOLDER = click.Path(path_type=Path)
+FOLDER = NonEmptyPath(path_type=Path)
 GOES_ON = "the same command goes on where it stopped"
 
 output_option = click.option(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from scriptschema.commands.console import report
+from scriptschema.commands.console import NonEmptyPath, report
 from scriptschema.commands.luau import load_names, names_option
 
 
@@ -28,7 +28,7 @@ def dictionary_command(output: str | None, names_path: Path | None) -> None:
 
 
 @click.command("report")
-@click.argument("folder", type=click.Path(path_type=Path), metavar="CAMPAIGN")
+@click.argument("folder", type=NonEmptyPath(path_type=Path), metavar="CAMPAIGN")
 @click.option(
     "-o", "--output", required=True, metavar="FILE.html", help="The page to write; - for output."
 )

@@ -167,6 +167,28 @@ def test_wrong_usage_ends_with_status_2_and_says_why(arguments: list[str], text:
     assert done.stdout == b""
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["check", ""],
+        ["corpus", "import", "", "-o", "out"],
+        ["corpus", "import", "in", "-o", ""],
+        ["fuzz", "-o", ""],
+        ["report", "", "-o", "report.html"],
+        ["reproduce", ""],
+    ],
+    ids=" ".join,
+)
+def test_an_empty_name_is_not_the_current_folder(
+    arguments: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = run_here(*arguments)
+    assert done.returncode == 2
+    assert b"is a shell variable not set" in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_an_ending_that_tells_nothing_asks_for_the_flag(tmp_path: Path) -> None:
     path = tmp_path / "tree.bin"
     path.write_bytes(b"\x12\x00")
