@@ -93,7 +93,7 @@ def draw_scriptschema(home: Path) -> str:
     env = {"PATH": path, "HOME": str(home), "TERM": "xterm-256color", "LANG": "C.UTF-8"}
     env |= {"PS1": "$ ", "COLORTERM": "truecolor"}
     command = ["bash", "--norc", "--noprofile"]
-    with Terminal(command, env, home, (84, 30)) as terminal:
+    with Terminal(command, env, home, (84, 27)) as terminal:
         terminal.wait_for(r"(?m)^\$")
         for number, line in enumerate(SESSION, 2):
             terminal.type(f"{line}\r")

@@ -124,7 +124,7 @@ def _row(screen: Any, row: int) -> Iterator[str]:
             yield f'<rect {where} fill="{back}"/>'
         if text.strip():
             start = len(text) - len(text.lstrip())
-            shown = text.strip()
+            shown = text.strip().replace(" ", "\N{NO-BREAK SPACE}")  # browsers draw several as one
             weight = ' font-weight="bold"' if bold else ""
             yield (
                 f'<text x="{left + start * CELL:.1f}" y="{top + 13}" fill="{front}"{weight} '
@@ -145,7 +145,7 @@ def svg(screen: Any, title: str) -> str:
     bar = f"M0 {BAR}V9a9 9 0 0 1 9-9h{width - 18:.0f}a9 9 0 0 1 9 9V{BAR}z"
     place = f'x="{width / 2:.0f}" y="{BAR / 2 + 5:.0f}" text-anchor="middle"'
     lines = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" {view} {fonts} xml:space="preserve">',
+        f'<svg xmlns="http://www.w3.org/2000/svg" {view} {fonts}>',
         f"<title>{escape(title)}</title>",
         f'<rect width="{width:.0f}" height="{height}" rx="9" fill="{BACKGROUND}"/>',
         f'<path d="{bar}" fill="{TITLE_BAR}"/>',
