@@ -281,8 +281,8 @@ It is the text that is looked through: Org takes long to parse many blocks."
       (message "A %s block below #+RESULTS is an answer, and is not evaluated" (car info)))
     (not result)))
 
-(with-eval-after-load 'ob-core
-  (advice-add 'org-babel-check-evaluate :before-while #'orgrest--may-evaluate-p))
+;; Holds also where Org is loaded later.
+(advice-add 'org-babel-check-evaluate :before-while #'orgrest--may-evaluate-p)
 
 (with-eval-after-load 'org-src
   (dolist (language orgrest-languages)
