@@ -78,6 +78,17 @@ def test_no_link_of_the_site_leads_nowhere(built: dict[Path, Page]) -> None:
     assert broken == []
 
 
+def test_links_to_other_sites_can_be_those_of_any_reader(built: dict[Path, Page]) -> None:
+    """Whether there is something is for LinkChecker to say, before a release."""
+    others = {link for page in built.values() for link in page.links if urlsplit(link).scheme}
+    assert len(others) > 10
+    for link in others:
+        parts = urlsplit(link)
+        assert parts.scheme == "https", link
+        assert re.fullmatch(r"(?:[a-z0-9-]+\.)+[a-z]{2,}", parts.netloc), link
+        assert not re.search(r"\bexample\.|[\s<>{}|\\^`]", link), link
+
+
 def test_the_site_takes_nothing_from_other_hosts(built: dict[Path, Page]) -> None:
     loaded = {load for page in built.values() for load in page.loads}
     assert [load for load in loaded if urlsplit(load).netloc] == []
