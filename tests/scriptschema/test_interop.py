@@ -103,6 +103,48 @@ def test_the_runtime_reads_our_text_and_we_read_its_text(tree: Message) -> None:
     assert text_format.Parse(interop.to_text(tree), runtime()) == theirs
 
 
+PIECES = (
+    "",
+    " ",
+    "}",
+    "{",
+    "{}",
+    ";",
+    ": ",
+    "0",
+    "-",
+    "1.5",
+    '"',
+    "'a'",
+    "true",
+    "name",
+    "[1]",
+    "<",
+)
+
+
+@settings(max_examples=200)
+@given(ANY_TREE, st.data())
+def test_text_that_is_printed_and_damaged_means_what_protobufs_parser_says(
+    tree: Message, data: st.DataObject
+) -> None:
+    text = interop.to_text(tree)
+    tokens = text.split(" ")
+    for _ in range(data.draw(st.integers(1, 2))):
+        at = data.draw(st.integers(0, len(tokens)))
+        tokens[at : at + data.draw(st.integers(0, 2))] = data.draw(
+            st.lists(st.sampled_from([*PIECES, *tokens]), max_size=2)
+        )
+    text = " ".join(tokens)
+    read = []
+    for after in ("", " #"):  # a comment is not printed: so only the parser reads the second
+        try:
+            read.append(interop.from_text(type(tree), text + after))
+        except interop.FormatError:
+            read.append(None)
+    assert read[0] == read[1]
+
+
 @given(ANY_TREE)
 def test_nothing_is_lost_on_the_way_through_json_or_it_is_refused(tree: Message) -> None:
     if not is_utf8(tree):
@@ -149,8 +191,9 @@ LITERALS = [
 
 @pytest.mark.parametrize(("literal", "data"), LITERALS, ids=[repr(row[0]) for row in LITERALS])
 def test_string_literals_are_read_as_the_c_parser_reads_them(literal: bytes, data: bytes) -> None:
-    message = interop.from_text(ExprConstantString, b"val: " + literal)
-    assert message.val.encode("utf-8", "surrogateescape") == data
+    for after in (b"", b"\n", b" #"):  # read as printed text is, and by the parser
+        message = interop.from_text(ExprConstantString, b"val: " + literal + after)
+        assert message.val.encode("utf-8", "surrogateescape") == data
 
 
 @given(st.binary(max_size=40))
