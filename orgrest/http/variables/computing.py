@@ -51,11 +51,12 @@ class Variables(Protocol):
 
 
 class Expressions:
-    """The expressions of one request; `values` are those of its variables."""
+    """The expressions of one request, for a moment: two that hold each other live too long."""
 
-    def __init__(self, values: Variables) -> None:
+    def __init__(self, values: Variables, made: dict[str, Any]) -> None:
+        """Take the values of the request's variables, and what expressions gave, by its text."""
         self._values = values
-        self._made: dict[str, Any] = {}  # what expressions gave, by its text
+        self._made = made
 
     def value(self, code: str, offset: int, view: int | None) -> str:
         """Return the text of an expression that stands at `offset`. Raises `ExpansionError`."""

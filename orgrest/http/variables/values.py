@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
@@ -69,7 +69,7 @@ class Values:
         self.blanks = 0
         """How often a placeholder stood for a value."""
         self._blank: set[object] = set()  # the values that hold one
-        self._expressions = Expressions(self)
+        self._made: dict[str, Any] = {}  # what expressions gave, by its text
         self._size = 0  # of the values put in so far, in the whole request
         lengths = parsed.known.lengths
         if parsed.restclient:
@@ -220,7 +220,7 @@ class Values:
         if isinstance(found, AuthToken):
             return self._token(found, name, offset)
         if isinstance(found, JavaScript):
-            return self._expressions.value(found.code, offset, view)
+            return Expressions(self, self._made).value(found.code, offset, view)
         if found.operator == ":=":
             return Expression(found.value, self).value()
         view = None if self.parsed.restclient else found.span.start
