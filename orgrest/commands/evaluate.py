@@ -206,8 +206,8 @@ def evaluate(
             dry_run=dry_run,
             timeout=timeout,
             limit=limit or SHOWN,
-            tell=complain,
-            hear=None if quiet else _hear,
+            notify=complain,
+            on_message=None if quiet else _print_message,
             ask=_ask if sys.stdin.isatty() and sys.stderr.isatty() else None,
         ),
         stdin_name=stdin_name,
@@ -250,7 +250,7 @@ def _run(
     return status
 
 
-def _hear(message: str) -> None:
+def _print_message(message: str) -> None:
     click.echo(message, err=True)
 
 

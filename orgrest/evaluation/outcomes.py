@@ -39,8 +39,8 @@ class EvaluationError(OrgrestError):
 class Options:
     """What is evaluated, and how. `names` and `lines` choose blocks; empty, all are meant.
 
-    `tell` shows the user what to do while a request is under way, None where nobody reads it, and
-    `hear` the messages of a stream.
+    `notify` shows the user what to do while a request is under way, None where nobody reads it, and
+    `on_message` the messages of a stream.
 
     With `until`, only those that start at that line or above it are. In a dry run a name in angle
     brackets stands for an answer that another block would get; with `complete` that is an error.
@@ -62,8 +62,8 @@ class Options:
     limit: int = SHOWN
     until: int | None = None
     patience: Patience = attrs.field(factory=Patience)
-    tell: Callable[[str], None] | None = None
-    hear: Callable[[str], None] | None = None
+    notify: Callable[[str], None] | None = None
+    on_message: Callable[[str], None] | None = None
     ask: Callable[[str], bool] | None = None
 
     def is_above(self, line: int | None) -> bool:

@@ -53,8 +53,8 @@ class Sender:
         from orgrest.http.authentication.tokens import Tokens
 
         if self._tokens is None:
-            tell = _shown(self._options.tell, frozenset())
-            self._tokens = Tokens(partial(client.send, follow=False), tell)
+            notify = _shown(self._options.notify, frozenset())
+            self._tokens = Tokens(partial(client.send, follow=False), notify)
         return self._tokens.get(grant)
 
     def exchange(self, task: Task) -> Outcome:
@@ -232,7 +232,7 @@ class Sender:
             raise EvaluationError("nothing can be sent here")
         return self.client.send(
             task.request,
-            tell=_shown(self._options.hear, task.request.secrets),
+            on_message=_shown(self._options.on_message, task.request.secrets),
             **options,
             cookies=None if parsed.directive("no-cookie-jar") else self._cookies,
             follow=("follow" not in arguments or arguments.flag("follow"))
@@ -243,10 +243,10 @@ class Sender:
 
 
 def _shown(
-    tell: Callable[[str], None] | None, secrets: frozenset[str]
+    notify: Callable[[str], None] | None, secrets: frozenset[str]
 ) -> Callable[[str], None] | None:
     """Return what shows the user a server's text: without secrets and control characters."""
-    return None if tell is None else lambda text: tell(visible(mask(text, secrets)))
+    return None if notify is None else lambda text: notify(visible(mask(text, secrets)))
 
 
 def _count(text: str) -> int:

@@ -37,7 +37,7 @@ _LENGTH = r"(?:\(\s*(?P<length>\d{1,9})?\s*\))?"
 
 
 @attrs.define
-class Surroundings:
+class DynamicContext:
     """What dynamic values are made of, besides what is written in them.
 
     `environ` looks up a variable of the environment, `dotenv` one of the document's `.env` files,
@@ -79,7 +79,7 @@ class Dynamic:
     usage: str
     description: str
     pattern: re.Pattern[str]
-    compute: Callable[[re.Match[str], Surroundings], str]
+    compute: Callable[[re.Match[str], DynamicContext], str]
     secret: bool = False
 
     @property
@@ -88,7 +88,7 @@ class Dynamic:
         return re.split(r"[ (]", self.usage, maxsplit=1)[0]
 
 
-def value(text: str, around: Surroundings) -> tuple[str, bool]:
+def value(text: str, around: DynamicContext) -> tuple[str, bool]:
     """Return what `{{text}}` gives, and whether that is a secret; `text` begins with `$`.
 
     Raises OrgrestError where there is no such value, or its arguments are not what it takes.
@@ -129,13 +129,13 @@ _FOREIGN: Final[Mapping[str, str]] = {
 }
 
 
-def _uuid(_match: re.Match[str], around: Surroundings) -> str:
+def _uuid(_match: re.Match[str], around: DynamicContext) -> str:
     from uuid import UUID
 
     return str(UUID(int=around.random.getrandbits(128), version=4))
 
 
-def _shifted(match: re.Match[str], around: Surroundings) -> datetime:
+def _shifted(match: re.Match[str], around: DynamicContext) -> datetime:
     """Return the time that an offset such as `-3 h` leads to."""
     now = around.now()
     if match["offset"] is None:
@@ -162,7 +162,7 @@ def _months_later(time: datetime, months: int) -> datetime:
     )
 
 
-def _timestamp(match: re.Match[str], around: Surroundings) -> str:
+def _timestamp(match: re.Match[str], around: DynamicContext) -> str:
     return str(int(_shifted(match, around).timestamp()))
 
 
@@ -175,11 +175,11 @@ def _iso(time: datetime) -> str:
     return text.replace("+00:00", "Z")
 
 
-def _datetime(match: re.Match[str], around: Surroundings) -> str:
+def _datetime(match: re.Match[str], around: DynamicContext) -> str:
     return _formatted(_shifted(match, around), match["format"])
 
 
-def _local(match: re.Match[str], around: Surroundings) -> str:
+def _local(match: re.Match[str], around: DynamicContext) -> str:
     return _formatted(_shifted(match, around).astimezone(), match["format"])
 
 
@@ -253,19 +253,19 @@ _DAYJS: Final[Mapping[str, Callable[[datetime, re.Match[str]], str]]] = {
 }
 
 
-def _integer(match: re.Match[str], around: Surroundings) -> str:
+def _integer(match: re.Match[str], around: DynamicContext) -> str:
     """Give a whole number from the first bound up to the second, without the second."""
     least, most = sorted((int(match["least"] or 0), int(match["most"] or 1000)))
     return str(around.random.randrange(least, most) if most > least else least)
 
 
-def _float(match: re.Match[str], around: Surroundings) -> str:
+def _float(match: re.Match[str], around: DynamicContext) -> str:
     least, most = sorted((int(match["least"] or 0), int(match["most"] or 1000)))
     return repr(around.random.uniform(least, most))
 
 
-def _text(alphabet: str) -> Callable[[re.Match[str], Surroundings], str]:
-    def compute(match: re.Match[str], around: Surroundings) -> str:
+def _text(alphabet: str) -> Callable[[re.Match[str], DynamicContext], str]:
+    def compute(match: re.Match[str], around: DynamicContext) -> str:
         length = int(match["length"] or 10)
         if length > LONGEST:
             raise OrgrestError(f"a random text has at most {LONGEST:,} characters")
@@ -274,12 +274,12 @@ def _text(alphabet: str) -> Callable[[re.Match[str], Surroundings], str]:
     return compute
 
 
-def _email(_match: re.Match[str], around: Surroundings) -> str:
+def _email(_match: re.Match[str], around: DynamicContext) -> str:
     name = "".join(around.random.choices(_LETTERS[26:], k=10))
     return f"{name}@example.com"
 
 
-def _environ(match: re.Match[str], around: Surroundings) -> str:
+def _environ(match: re.Match[str], around: DynamicContext) -> str:
     """Look up the environment; `%name` names the variable that holds the name."""
     name = match["name"]
     if name.startswith("%"):
@@ -293,7 +293,7 @@ def _environ(match: re.Match[str], around: Surroundings) -> str:
     return found
 
 
-def _dotenv(match: re.Match[str], around: Surroundings) -> str:
+def _dotenv(match: re.Match[str], around: DynamicContext) -> str:
     name = match["name"]
     if name.startswith("%"):
         name = around.variable(name[1:]) or name
@@ -307,7 +307,7 @@ def _row(
     usage: str,
     description: str,
     pattern: str,
-    compute: Callable[[re.Match[str], Surroundings], str],
+    compute: Callable[[re.Match[str], DynamicContext], str],
     *,
     secret: bool = False,
 ) -> Dynamic:

@@ -212,7 +212,7 @@ def _call_first(call: Any) -> None:
 
 
 def inline(index: AnyIndex) -> Iterator[Edit]:
-    """A local variable's value in the place of its uses: `f(1)` for `local x = 1` and `f(x)`."""
+    """A local variable's value in place of its uses: `f(1)` for `local x = 1` and `f(x)`."""
     uses: dict[int, list[int]] = {}
     for number in index.of(ExprLocal):
         used: Any = index.nodes[number]

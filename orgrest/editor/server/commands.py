@@ -95,7 +95,7 @@ async def _choose_environment(
         try:
             server.choices.choose(folder, () if answer == _NO_ENVIRONMENT else (answer,))
         except OrgrestError as error:
-            server.tell(f"the choice is not remembered: {error}", types.MessageType.Warning)
+            server.show_message(f"the choice is not remembered: {error}", types.MessageType.Warning)
         server.look_again()
     return {"environments": list(names), "chosen": list(server.choices.of(folder))}
 

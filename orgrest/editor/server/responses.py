@@ -53,7 +53,7 @@ class Responses:
             text = "\n".join(result["text"] for result, _ in self._found)
             await asyncio.to_thread(write_result, path, text.encode("utf-8", "backslashreplace"))
         except FileError as error:
-            self._server.tell(str(error))
+            self._server.show_message(str(error))
         else:
             await self._show_document(path)
 

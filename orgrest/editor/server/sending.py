@@ -85,7 +85,7 @@ class _Sending:
             found.append({"state": "cancelled", "message": "cancelled"})
         except OrgrestError as error:
             reason = visible(mask(error.reason, document.secrets))
-            server.tell(reason)
+            server.show_message(reason)
             found.append({"state": "failed", "message": reason})
         finally:
             run.stop()
@@ -108,7 +108,7 @@ class _Sending:
     def _notice(self, text: str) -> None:
         """Say what the command line says, too, when more than one request was asked for."""
         shown = visible(mask(f"{self.document.name}: {text}", self.document.secrets))
-        self.server.tell(shown, types.MessageType.Warning)
+        self.server.show_message(shown, types.MessageType.Warning)
 
     async def _results(self, run: Run, sent: Sent) -> AsyncIterator[dict[str, Any]]:
         """Yield what became of each request, once its result is kept."""
@@ -152,7 +152,7 @@ class _Sending:
         elif document.kind == "http" and shown:
             self.responses.add(result, shown)
         if result["state"] == "failed":
-            server.tell(result["message"])
+            server.show_message(result["message"])
         for note in outcome.notes:
             server.log(safe(f"{document.name}: {note}"), types.MessageType.Warning)
         return result

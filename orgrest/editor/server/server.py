@@ -210,7 +210,7 @@ class Server(LanguageServer):
         """Put a line into the client's log."""
         self.window_log_message(types.LogMessageParams(kind, f"orgrest: {text}"))
 
-    def tell(self, text: str, kind: types.MessageType = types.MessageType.Error) -> None:
+    def show_message(self, text: str, kind: types.MessageType = types.MessageType.Error) -> None:
         """Show a message to the user."""
         self.window_show_message(types.ShowMessageParams(kind, f"orgrest: {text}"))
 

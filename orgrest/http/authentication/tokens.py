@@ -45,19 +45,19 @@ class Tokens:
     """The tokens of one run.
 
     `send` sends a request and does not follow redirects: a client's secret goes to the server of
-    the grant and to no other. `tell` shows a text to the user, None where there is nobody to read.
+    the grant and to no other. `notify` shows a text to the user; None where nobody reads it.
     """
 
     def __init__(
         self,
         send: Callable[[Request], Response],
-        tell: Callable[[str], None] | None = None,
+        notify: Callable[[str], None] | None = None,
         *,
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         self._send = send
-        self._tell = tell
+        self._notify = notify
         self._clock = clock
         self._sleep = sleep
         self._tokens: dict[Grant, Token] = {}
@@ -94,7 +94,7 @@ class Tokens:
 
     def _of_device(self, grant: Grant) -> Token:
         """Let the user confirm in a browser, and ask until that is done (RFC 8628)."""
-        if self._tell is None:
+        if self._notify is None:
             reason = "the device flow shows a code to confirm, and there is no terminal to show it"
             raise OrgrestError(reason, code="credentials")
         began = self._clock()
@@ -104,7 +104,7 @@ class Tokens:
         where = where or device.get("verification_uri") or device.get("verification_url")
         if status != 200 or not isinstance(code, str) or not isinstance(where, str):
             raise _refused(grant.device_url, status, device)
-        self._tell(f"to sign in, open {where} and enter the code {device.get('user_code')}")
+        self._notify(f"to sign in, open {where} and enter the code {device.get('user_code')}")
         interval = _number(device.get("interval"), 5.0, most=60.0)
         end = began + _number(device.get("expires_in"), _LONGEST_WAIT, most=_LONGEST_WAIT)
         while self._clock() < end:

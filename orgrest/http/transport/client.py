@@ -112,14 +112,14 @@ class Client:
         connect_timeout: float | None = None,
         left: float | None = None,
         messages: int = MOST,
-        tell: Callable[[str], None] | None = None,
+        on_message: Callable[[str], None] | None = None,
     ) -> Response:
         """Send a request, follow its redirects, and read the response.
 
         `timeout` in seconds limits the whole exchange, `connect_timeout` connecting; no time is
         longer than what is `left` of a run. A stream (a
         WebSocket, server-sent events) is listened to for that time or for a number of `messages`,
-        which `tell` gets as they come.
+        which `on_message` gets as they come.
         Raises `TransportError`.
         """
         try:
@@ -127,7 +127,7 @@ class Client:
             url = parse_url(request.url)
             if timeout is None and (url.is_websocket or wants_events(request)):
                 limits = attrs.evolve(limits, silence=min(limits.silence, SILENCE))
-            listener = Listener(messages, limits.body, tell)
+            listener = Listener(messages, limits.body, on_message)
             try:
                 jar = cookies if cookies is not None else Cookies()
                 if url.is_websocket:

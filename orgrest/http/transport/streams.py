@@ -32,19 +32,19 @@ _DATA = re.compile(rb"(?:^|[\r\n])data:[ ]?([^\r\n]*)")
 
 @attrs.define
 class Listener:
-    """Who hears the messages of a stream: each is counted, kept up to a size, and told."""
+    """Receives the messages of a stream: counts them, keeps them up to a size, passes them on."""
 
     most: int
     limit: int
-    tell: Callable[[str], None] | None = None
+    on_message: Callable[[str], None] | None = None
     body: bytearray = attrs.field(factory=bytearray)
     count: int = 0
 
-    def hear(self, text: bytes) -> None:
+    def receive(self, text: bytes) -> None:
         """Take a message."""
         self.count += 1
-        if self.tell is not None:
-            self.tell(text[:10_000].decode("utf-8", "backslashreplace"))
+        if self.on_message is not None:
+            self.on_message(text[:10_000].decode("utf-8", "backslashreplace"))
 
     @property
     def is_full(self) -> bool:
@@ -74,7 +74,7 @@ def read_events(raw: urllib3.BaseHTTPResponse, listener: Listener) -> str | None
 
     Raises what urllib3 does, but for a server that says nothing for too long.
     """
-    told = at = 0  # up to where events were told, and their ends looked for
+    parsed = at = 0  # up to where events were parsed, and their ends looked for
     try:
         while not listener.is_full:
             chunk = raw.read1(65_536)
@@ -82,13 +82,13 @@ def read_events(raw: urllib3.BaseHTTPResponse, listener: Listener) -> str | None
                 return None
             listener.body += chunk
             while not listener.is_full and (end := _EVENT_END.search(listener.body, at)):
-                found = _DATA.findall(listener.body[told : end.end()])
-                told = at = end.end()
+                found = _DATA.findall(listener.body[parsed : end.end()])
+                parsed = at = end.end()
                 if found:
-                    listener.hear(b"\n".join(found))
+                    listener.receive(b"\n".join(found))
             if listener.count >= listener.most:
-                del listener.body[told:]
-            at = max(told, len(listener.body) - 3)
+                del listener.body[parsed:]
+            at = max(parsed, len(listener.body) - 3)
     except urllib3.exceptions.ReadTimeoutError:
         raw.close()
         return "not listened to any longer: no event came in time (# @timeout TIME)"

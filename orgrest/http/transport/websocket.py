@@ -1,4 +1,4 @@
-"""WebSockets (RFC 6455): messages sent and heard, by the package `websockets`.
+"""WebSockets (RFC 6455): messages sent and received, by the package `websockets`.
 
 A request's body holds the messages, with lines `===` between them. `=== wait-for-server` waits for
 a message of the server before the next one is sent; several of these lines wait for several. The
@@ -59,7 +59,7 @@ def exchange(
     limits: Limits,
     listener: Listener,
 ) -> Response:
-    """Open a WebSocket over a new connection, send and hear messages, and close it.
+    """Open a WebSocket over a new connection, send and receive messages, and close it.
 
     Raises `TransportError`, and OSError where no connection comes about.
     """
@@ -133,27 +133,27 @@ def _talk(
     start: float,
     listener: Listener,
 ) -> str | None:
-    """Send the messages and hear those of the server; say why it was left, if not at its end."""
+    """Send the messages and receive those of the server; say why it was left, if not at its end."""
 
-    def hear() -> None:
+    def receive() -> None:
         left = start + limits.total - time.monotonic()
         found = opened.recv(timeout=max(0, min(left, limits.silence)))
         if isinstance(found, bytes):
             found = f"binary, {len(found)} bytes: {b64encode(found).decode()}"
         text = found.encode("utf-8", "surrogatepass")
         listener.body += text + b"\n"
-        listener.hear(text)
+        listener.receive(text)
 
     unsent = sum(bool(message) for _, message in parts)
     try:
         for wait, message in parts:
             if wait:
-                hear()
+                receive()
             if message:
                 opened.send(_text(message))
                 unsent -= 1
         while not listener.is_full:
-            hear()
+            receive()
         why = listener.why()
     except TimeoutError:
         why = "not listened to any longer: no message came in time (# @timeout TIME)"

@@ -44,7 +44,7 @@ and nothing else: no code is run. Emacs Lisp is an error, save for `(getenv "NAM
 
 Files are read below the document's folder only, unless the caller allows others.
 
-The modules, from the bottom: `scope` knows a document's surroundings (`files`, `env_file` and
+The modules, from the bottom: `scope` knows a document's context (`files`, `env_file` and
 `netrc` read them); `sources` is the list above; `functions` is the table of functions and
 `expressions` reads calls of them; `javascript` tells what an expression is, and `computing` has it
 computed; `references` finds where a text refers to a variable; `values`

@@ -18,7 +18,7 @@ from orgrest.model import OrgrestError, Source
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from orgrest.http.dynamic import Surroundings
+    from orgrest.http.dynamic import DynamicContext
     from orgrest.http.syntax import ParsedRequest
     from orgrest.model import Response
 
@@ -54,7 +54,7 @@ class _Shared:
     exchanges: Exchanges = attrs.field(init=False)
     access: Access = attrs.field(init=False)
     compute: Compute | None = None
-    surroundings: Surroundings | None = None
+    dynamic_context: DynamicContext | None = None
     imported: dict[str, str] = attrs.field(factory=dict)
     lengths: set[int] = attrs.field(factory=set)  # of the names of overrides and captures
 
@@ -272,15 +272,15 @@ class Scope:
         from orgrest.http import dynamic, environments
 
         shared = self._shared
-        if shared.surroundings is None:
-            shared.surroundings = dynamic.Surroundings(
+        if shared.dynamic_context is None:
+            shared.dynamic_context = dynamic.DynamicContext(
                 environ=self.env,
                 dotenv=lambda name: environments.dotenv_beside(shared.folder).get(name),
                 variable=self.environment.value,
                 project=str(shared.folder.resolve()),
                 seed=shared.seed,
             )
-        value, secret = dynamic.value(text, shared.surroundings)
+        value, secret = dynamic.value(text, shared.dynamic_context)
         return self.secret(value) if secret else value
 
     def import_variables(self, values: Mapping[str, str]) -> None:

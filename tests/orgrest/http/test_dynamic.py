@@ -12,14 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orgrest.http import dynamic
-from orgrest.http.dynamic import DYNAMICS, Surroundings
+from orgrest.http.dynamic import DYNAMICS, DynamicContext
 from orgrest.model import OrgrestError
 
 ENVIRON = {"HOME": "/home/me", "USER": "me", "secretKey": "never"}
 
 
-def around(seed: int | None = None, **variables: str) -> Surroundings:
-    return Surroundings(
+def around(seed: int | None = None, **variables: str) -> DynamicContext:
+    return DynamicContext(
         environ=ENVIRON.get,
         dotenv={"TOKEN": "t"}.get,
         variable=variables.get,
@@ -28,8 +28,8 @@ def around(seed: int | None = None, **variables: str) -> Surroundings:
     )
 
 
-def value(text: str, surroundings: Surroundings) -> str:
-    return dynamic.value(text, surroundings)[0]
+def value(text: str, context: DynamicContext) -> str:
+    return dynamic.value(text, context)[0]
 
 
 @pytest.mark.parametrize("text", ["$uuid", "$guid", "$random.uuid"])
@@ -122,8 +122,8 @@ def test_a_seed_repeats_all_values_and_another_seed_gives_others() -> None:
     texts = ["$uuid", "$randomInt 0 1000000", "$random.alphanumeric(20)", "$timestamp"]
 
     def run(seed: int) -> list[str]:
-        surroundings = around(seed)
-        return [value(text, surroundings) for text in texts]
+        context = around(seed)
+        return [value(text, context) for text in texts]
 
     assert run(7) == run(7)
     assert run(7) != run(8)

@@ -159,7 +159,7 @@ def test_a_device_is_confirmed_by_the_user_who_sees_the_code(
         ("400 Bad Request", {"error": "authorization_pending"}),
     ]
     told: list[str] = []
-    [outcome] = run(provider, asking("oauth2 device_code"), tmp_path, tell=told.append)
+    [outcome] = run(provider, asking("oauth2 device_code"), tmp_path, notify=told.append)
     assert outcome.state == "done", outcome.reason
     assert len(told) == 1
     assert "open https://sign.in/?x" in told[0]

@@ -99,7 +99,7 @@ def test_messages_are_sent_and_what_comes_back_is_shown_as_it_comes(
 ) -> None:
     told: list[str] = []
     text = f'# @messages 2\n{method}{talker.url}/chat\n\n{{"a": 1}}\n===\nzwei ✓\n'
-    outcome = run(text, tmp_path, hear=told.append)
+    outcome = run(text, tmp_path, on_message=told.append)
     assert body(outcome) == '{"a": 1}\nzwei ✓\n'.encode()
     assert told == ['{"a": 1}', "zwei ✓"]
     assert any("after 2 messages" in note for note in outcome.notes)
@@ -363,7 +363,7 @@ def test_events_are_shown_as_they_come(tmp_path: Path) -> None:
     )
     told: list[str] = []
     with RawServer(events(*pieces)) as server:
-        outcome = run(f"SSE {server.url}\n", tmp_path, hear=told.append)
+        outcome = run(f"SSE {server.url}\n", tmp_path, on_message=told.append)
         assert b"Accept: text/event-stream" in server.requests[0]
     assert told == ["one\n1", "two"]
     assert body(outcome) == b"".join(pieces)
