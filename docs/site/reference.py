@@ -234,7 +234,7 @@ def _escaped(text: str) -> str:
 
 
 def _modules(package: str) -> Iterator[tuple[str, str]]:
-    """Yield a page for each module beside `package`'s floors, and for each folder."""
+    """Yield a page for each module beside `package`'s layers, and for each folder."""
     root = import_module(package)
     for found in sorted(pkgutil.iter_modules(root.__path__), key=lambda module: module.name):
         if found.name in SKIPPED or found.name.startswith("_"):

@@ -1,4 +1,4 @@
-"""What CONTRIBUTING.md says of the house is what the contracts hold."""
+"""What CONTRIBUTING.md says of the architecture is what the contracts hold."""
 
 import re
 import tomllib
@@ -22,8 +22,8 @@ def test_contributing_shows_the_floors_that_the_contracts_hold(package: str) -> 
     shown = [re.findall(r"`(\w+)`", modules) for _, _, modules, *_ in rows]
     held = [re.findall(r"\w+", line) for line in contract["layers"]]
     assert shown == held
-    floors = [int(floor) for _, floor, *_ in rows]
-    assert floors == sorted(floors, reverse=True)
+    layers = [int(layer) for _, layer, *_ in rows]
+    assert layers == sorted(layers, reverse=True)
     assert contract["exhaustive"]
 
 
