@@ -20,6 +20,7 @@ from scriptschema.fuzzing.index import Index
 from scriptschema.messages import (
     MESSAGES,
     Expr,
+    ExprBinary,
     ExprCall,
     ExprConstantNil,
     ExprConstantNumber,
@@ -345,6 +346,26 @@ _SIMPLEST: Final[dict[type[Message], tuple[int, Sequence[Callable[[], Message]]]
 """By class: how many messages the simplest have, and the functions that make them."""
 
 
+def make_fractions(index: AnyIndex) -> Iterator[Edit]:
+    """`-1 / 2` for a longer calculation: constants are integers, and 0 is neither."""
+    for number in index.of(ExprBinary):
+        node: Any = index.nodes[number]
+        gain = _FRACTION - index.sizes[number]
+        if gain < 0 and node.op in _ARITHMETIC:
+            yield gain, putting(index, number, _fraction)
+
+
+_ARITHMETIC: Final = frozenset(
+    [ExprBinary.Op.Add, ExprBinary.Op.Sub, ExprBinary.Op.Mul, ExprBinary.Op.Div]
+)
+_FRACTION: Final = 5
+
+
+def _fraction() -> Message:
+    one, two = (Expr(number=ExprConstantNumber(val=value)) for value in (-1, 2))
+    return ExprBinary(op=ExprBinary.Op.Div, left=one, right=two)
+
+
 # The second phase: what messages hold besides messages
 
 
@@ -457,6 +478,7 @@ PHASES: Final[Sequence[Sequence[Pass]]] = (
         Pass("inline", "put a local variable's value in the place of its uses", inline),
         Pass("extract", "take an expression out into a local", extract),
         Pass("simplest", "replace by the simplest of the same kind", simplify),
+        Pass("fractions", "replace a calculation by a fraction", make_fractions),
     ),
     (
         Pass("zero", "make all values the simplest", simplify_all),

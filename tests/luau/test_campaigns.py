@@ -97,7 +97,10 @@ def test_planted_bugs_are_found_and_reduced(tmp_path: Path, long_mode: bool) -> 
             session.run()
     found = [find for _, find in finds.load_all(folder)]
     assert len({find.signature for find in found}) == len(found) >= wanted
-    assert all(find.reduced.nodes <= 20 for find in found if find.reduced)
+    for find in found:
+        # Constants are integers: `print(math.floor(-1 / 2))` has 22.
+        most = 22 if "math.floor" in find.signature.construct else 20
+        assert find.reduced is None or find.reduced.nodes <= most
     assert sum(find.reduced is not None for find in found) >= wanted
 
 

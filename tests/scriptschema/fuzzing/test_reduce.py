@@ -126,6 +126,20 @@ def test_a_variable_between_a_value_and_its_use_goes(use: str, left: str) -> Non
     assert render(reduce(tree, interesting)) == left
 
 
+def test_a_calculation_whose_fraction_is_what_matters_becomes_one() -> None:
+    tree = parse("print(math.floor(-7 + (3 - 1 / 4) * 2), 5)").tree
+
+    def interesting(tree: ModuleSet) -> bool:
+        found = re.search(r"floor\(([-+*/\d ().]+)\)", render(tree))
+        try:
+            value = eval(found[1]) if found else 0
+        except (ZeroDivisionError, SyntaxError):  # where Luau has no number, or `- -1`
+            return False
+        return bool(value < 0 and value % 1)
+
+    assert "floor(-1 / 2)" in render(reduce(tree, interesting))
+
+
 @pytest.mark.parametrize("jobs", [2, 5])
 def test_many_jobs_give_the_same_tree_as_one(jobs: int) -> None:
     for tree in (subject(200, seed) for seed in range(3)):
