@@ -41,7 +41,7 @@ BUGS = {
 """Each bug, and what its signature says: the kind, and a part of the rest."""
 
 FLOOR = 22
-"""The nodes of `print(math.floor(-1 / 2))`: constants are integers, so that no smaller tree does."""
+"""The nodes of `print(math.floor(-1 / 2))`; constants are integers, so that no fewer will do."""
 
 
 def main(smoke: bool) -> None:
