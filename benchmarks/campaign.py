@@ -95,7 +95,7 @@ def efficiency(seconds: float) -> None:
         target = Description("persistent", f"{SERVICE} {milliseconds / 1000}")
         marks: list[tuple[float, int]] = []
 
-        def told(event: dict[str, Any], marks: list[tuple[float, int]] = marks) -> None:
+        def on_event(event: dict[str, Any], marks: list[tuple[float, int]] = marks) -> None:
             if event["event"] == "progress" and event["runs"]:
                 marks.append((time.monotonic(), event["runs"]))
 
@@ -103,7 +103,7 @@ def efficiency(seconds: float) -> None:
             tempfile.TemporaryDirectory() as name,
             Campaign(Path(name) / "campaign", Config(targets=(target,))) as campaign,
         ):
-            Session(campaign, jobs=2, seconds=seconds, told=told, finishing=0).run()
+            Session(campaign, jobs=2, seconds=seconds, on_event=on_event, finishing=0).run()
         lasted = marks[-1][0] - marks[0][0]
         rate = (marks[-1][1] - marks[0][1]) / lasted if lasted else 0.0
         share = rate * milliseconds / 1000 / 2

@@ -136,7 +136,7 @@ def fuzz(
                 seconds=seconds,
                 programs=count,
                 workers=cluster,
-                told=display,
+                on_event=display,
             )
             try:
                 session.run()

@@ -88,7 +88,7 @@ def test_finds_come_as_they_happen_and_a_killed_worker_costs_its_task_only(
     events: list[dict[str, Any]] = []
     killed = []
 
-    def told(event: dict[str, Any]) -> None:
+    def on_event(event: dict[str, Any]) -> None:
         events.append(event)
         if event["event"] != "progress" or not event["programs"]:
             return
@@ -102,7 +102,9 @@ def test_finds_come_as_they_happen_and_a_killed_worker_costs_its_task_only(
         with Cluster(machines.address, slice_seconds=1.5) as there:
             there.client.wait_for_workers(2, timeout=60)
             there.require(CONFIG)
-            session = Session(campaign, jobs=there.threads, seconds=120, workers=there, told=told)
+            session = Session(
+                campaign, jobs=there.threads, seconds=120, workers=there, on_event=on_event
+            )
             with pytest.raises(KeyboardInterrupt):
                 session.run()
         assert len([*(campaign.path / "corpus").iterdir()]) > 10
@@ -128,7 +130,7 @@ def test_a_scheduler_that_goes_away_ends_the_campaign_which_has_what_came_before
 ) -> None:
     monkeypatch.setattr(cluster, "PATIENCE", 2.0)
 
-    def told(event: dict[str, Any]) -> None:
+    def on_event(event: dict[str, Any]) -> None:
         if event["event"] == "progress" and event["programs"]:
             machines.scheduler.kill()
 
@@ -137,7 +139,7 @@ def test_a_scheduler_that_goes_away_ends_the_campaign_which_has_what_came_before
             pytest.raises(ClusterError, match="scheduler"),
             Cluster(machines.address, slice_seconds=0.5) as there,
         ):
-            Session(campaign, jobs=1, seconds=120, workers=there, told=told).run()
+            Session(campaign, jobs=1, seconds=120, workers=there, on_event=on_event).run()
         assert statistics.total(statistics.read(campaign.path)).programs > 0
 
 

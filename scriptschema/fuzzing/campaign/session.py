@@ -20,7 +20,7 @@ from typing import Any, Final
 from scriptschema.fuzzing.campaign.folder import Campaign
 from scriptschema.fuzzing.campaign.fuzzer import Batch
 from scriptschema.fuzzing.campaign.reduction import MOST_SECONDS
-from scriptschema.fuzzing.campaign.state import State, Told
+from scriptschema.fuzzing.campaign.state import EventHandler, State
 from scriptschema.fuzzing.campaign.workers import (
     AnyWorker,
     Failure,
@@ -49,7 +49,7 @@ class CampaignError(Exception):
 
 
 class Session:
-    """See the module. `seconds` and `programs` are limits, `told` gets the events.
+    """See the module. `seconds` and `programs` are limits, `on_event` gets the events.
 
     `finishing` is how many seconds may be spent at the end on what was not reduced yet.
 
@@ -65,7 +65,7 @@ class Session:
         programs: int | None = None,
         finishing: float = 60.0,
         workers: Workers | None = None,
-        told: Told = lambda _: None,
+        on_event: EventHandler = lambda _: None,
     ) -> None:
         self.campaign = campaign
         self.jobs = jobs
@@ -73,10 +73,10 @@ class Session:
         self.programs = programs
         self.finishing = finishing
         self.workers = workers or Processes()
-        self.told = told
+        self.on_event = on_event
         for description in campaign.config.targets:
             try_target(description)
-        self.state = State(campaign, told)
+        self.state = State(campaign, on_event)
         self.programs_done = 0
         self.runs_done = 0
         self._asked = 0
@@ -93,7 +93,7 @@ class Session:
         was found is written.
         """
         self._began = time.monotonic()
-        self.told({"event": "start", "folder": str(self.campaign.path), "jobs": self.jobs})
+        self.on_event({"event": "start", "folder": str(self.campaign.path), "jobs": self.jobs})
         self.campaign.log(f"start: {self.jobs} workers")
         try:
             for _ in range(self.jobs):
@@ -103,7 +103,7 @@ class Session:
             self._stop_workers()
             self.state.close()
             self.campaign.log("end")
-            self.told({**self.progress(), "event": "end"})
+            self.on_event({**self.progress(), "event": "end"})
 
     def progress(self) -> dict[str, Any]:
         """How things stand, as an event."""
@@ -150,7 +150,7 @@ class Session:
             self.state.tick()
             if time.monotonic() - shown >= PROGRESS:
                 shown = time.monotonic()
-                self.told(self.progress())
+                self.on_event(self.progress())
             if self._is_over():
                 over = over or time.monotonic()
                 if time.monotonic() - over > self.finishing:

@@ -1,6 +1,6 @@
 """The state of a running campaign: here, by one process, what fuzzers bring gets into its folder.
 
-    state = State(campaign, told)
+    state = State(campaign, on_event)
     accepted = state.take(batch)             trees that the other fuzzers should have, too
     state.tick()                             now and then: statistics and counts are written
     state.close()
@@ -32,20 +32,20 @@ FIRST_EVERY: Final = 5.0
 EVERY: Final = 15.0
 """Seconds between two lines of the statistics, in the first minute and later."""
 
-Told = Callable[[dict[str, Any]], None]
-"""Is told what happens: a dictionary of JSON's types with `event`."""
+EventHandler = Callable[[dict[str, Any]], None]
+"""Gets each event: a dictionary of JSON's types, whose kind is under `event`."""
 
 
 class State:
-    """See the module. `told` is called for what happens.
+    """See the module. `on_event` gets the events.
 
     `total` is what was done in all runs of the campaign, `since_new` the time of the last new
     thing. Raises FileError and TargetError.
     """
 
-    def __init__(self, campaign: Campaign, told: Told) -> None:
+    def __init__(self, campaign: Campaign, on_event: EventHandler) -> None:
         self.campaign = campaign
-        self.told = told
+        self.on_event = on_event
         intervals = statistics.read(campaign.path)
         self.total = statistics.total(intervals)
         self.starts = len(intervals)
@@ -124,7 +124,7 @@ class State:
         self.last_new = time.monotonic()
         shown = find.reduced or find.program
         self.campaign.log(f"{event} {find.name}: {find.signature}, {shown.nodes} nodes")
-        self.told(
+        self.on_event(
             {
                 "event": event,
                 "name": find.name,

@@ -36,8 +36,8 @@ _MOST_WAITING: Final = 4
 
 _RAREST: Final = 64
 
-Told = Callable[[str, Find], None]
-"""Is told of a find: `find` that it is new, `reduced` that it was reduced."""
+FindHandler = Callable[[str, Find], None]
+"""Gets a find, with `find` when it is new and `reduced` when it was reduced."""
 
 
 @attrs.define
@@ -77,13 +77,13 @@ class Triage:
         known: KnownBugs,
         versions: dict[str, str],
         seconds: Callable[[], float],
-        told: Told,
+        on_find: FindHandler,
     ) -> None:
         self.campaign = campaign
         self.known = known
         self.versions = versions
         self.seconds = seconds
-        self.told = told
+        self.on_find = on_find
         self.new = 0
         self.seen_known: Counter[str] = Counter()
         self.finds: dict[str, Find] = {}
@@ -251,7 +251,7 @@ class Triage:
         finds.add(self.campaign.path, find, tree, smaller)
         self.finds[name] = find
         self.new += 1
-        self.told("find", find)
+        self.on_find("find", find)
         return find
 
     def _add_reduced(self, find: Find, reduced: Reduced) -> None:
@@ -274,7 +274,7 @@ class Triage:
         find.reduction_tests = reduced.tests
         find.verdict = reduced.verdict
         finds.add_reduced(self.campaign.path, find, wire.decode(ModuleSet, reduced.data))
-        self.told("reduced", find)
+        self.on_find("reduced", find)
 
     def _again(self, find: Find, count: int = 1) -> None:
         find.count += count

@@ -34,7 +34,7 @@ class Counts:
 
 
 Report = Callable[[FileError], None]
-"""Is told what could not be read."""
+"""Gets an error for each file that could not be read."""
 
 
 def import_trees(

@@ -25,13 +25,13 @@ TREES = [wire.encode(program(seed=seed, size=40)) for seed in range(200)]
 
 
 def write(folder: Path, log: int, ready: int, number: int) -> None:
-    def told(event: dict[str, object]) -> None:
+    def on_event(event: dict[str, object]) -> None:
         if event["event"] == "find":
             os.write(log, f"find {event['name']}\n".encode())
             os.write(ready, b"x")
 
     with Campaign(folder, Config(targets=(Description("command", "cat"),))) as campaign:
-        state = State(campaign, told)
+        state = State(campaign, on_event)
         os.write(ready, b"x")
         for data in TREES[number % 100 :]:
             number += 1

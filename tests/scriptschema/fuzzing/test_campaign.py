@@ -74,7 +74,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[dict[
     folder = tmp_path_factory.mktemp("campaign") / "one"
     events: list[dict[str, Any]] = []
     with Campaign(folder, CONFIG) as campaign:
-        session = Session(campaign, jobs=2, programs=800, finishing=600, told=events.append)
+        session = Session(campaign, jobs=2, programs=800, finishing=600, on_event=events.append)
         session.run()
         assert session.programs_done == 800
     return folder, events
@@ -240,7 +240,7 @@ def test_two_runs_in_one_folder_are_refused(tmp_path: Path) -> None:
 def test_a_worker_that_is_killed_is_replaced(tmp_path: Path) -> None:
     killed = []
 
-    def told(event: dict[str, Any]) -> None:
+    def on_event(event: dict[str, Any]) -> None:
         if event["event"] == "progress" and not killed:
             [worker] = session._workers.values()
             killed.append(session.programs_done)
@@ -250,7 +250,7 @@ def test_a_worker_that_is_killed_is_replaced(tmp_path: Path) -> None:
 
     config = Config(targets=(Description("command", "cat"),), size=10)
     with Campaign(tmp_path / "campaign", config) as campaign:
-        session = Session(campaign, told=told)
+        session = Session(campaign, on_event=on_event)
         with pytest.raises(KeyboardInterrupt):
             session.run()
     assert "has ended, another is started" in (campaign.path / "log.txt").read_text()
