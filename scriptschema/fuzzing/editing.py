@@ -45,7 +45,7 @@ def at(tree: Message, path: Path | str) -> Message:
 
 
 def replace(tree: MessageT, path: Path | str, node: Message) -> MessageT:
-    """Return `tree` with a copy of `node` in the place of the message at `path`.
+    """Return `tree` with a copy of `node` in place of the message at `path`.
 
     Raises EditError if there is nothing at `path`, or if a message of the class of `node` does not
     belong there.

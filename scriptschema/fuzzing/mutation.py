@@ -11,9 +11,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from scriptschema.base import Message
+from scriptschema.fuzzing.context import Context, Kinds, context_of, kind_of
 from scriptschema.fuzzing.editing import copy
 from scriptschema.fuzzing.index import Index
-from scriptschema.fuzzing.surroundings import Kinds, Place, kind_of, place_of
 from scriptschema.generation import programs, trees
 from scriptschema.generation.choices import Choices
 from scriptschema.luau.repair import repair
@@ -83,20 +83,20 @@ class Mutation:
         """Whether an edit may be made that regards neither kinds nor scope."""
         return not self.programs or self.choices.below(_BLIND) == _BLIND - 1
 
-    # What is known of a place
+    # The context of a message
 
     def levels(self, number: int) -> int:
-        """How many levels there may be below what is put in the place of a message."""
+        """How many levels there may be below what is put in place of a message."""
         return self.max_depth - self.index.depth(number) - 1
 
-    def place(self, number: int) -> Place:
-        """What is known of the place where a message stands."""
-        return place_of(self.index, number)
+    def context(self, number: int) -> Context:
+        """The context of a message."""
+        return context_of(self.index, number)
 
-    def kind(self, number: int, place: Place) -> str | None:
+    def kind(self, number: int, context: Context) -> str | None:
         """The kind of the expression of that number."""
         node: Any = self.index.nodes[number]
-        return kind_of(node, place.variables)
+        return kind_of(node, context.variables)
 
     # New parts
 
@@ -118,46 +118,48 @@ class Mutation:
         return repair(made) if self.programs and made is not None else made
 
     def aim(self, size: int) -> int:
-        """How large a part to generate in the place of one that has so many messages."""
+        """How large a part to generate in place of one that has so many messages."""
         most = max(1, min(LARGEST, 2 * size + 2, self.room + size))
         return 1 + self.below(most)
 
-    def expression(self, kind: str, number: int, place: Place) -> Expr | None:
-        """An expression of that kind for a place, made of what is in scope there."""
+    def expression(self, kind: str, number: int, context: Context) -> Expr | None:
+        """An expression of that kind, made of what is in scope in a context."""
         levels = self.levels(number)
         if levels < EXPRESSION_LEVELS:
             return None
         size = self.aim(self.index.sizes[number])
         return programs.expression(
-            kind, self.scope(place), self.choices, size=size, max_depth=min(levels, 20)
+            kind, self.scope(context), self.choices, size=size, max_depth=min(levels, 20)
         )
 
-    def statement(self, place: Place, size: int, levels: int) -> Stat | None:
-        """A statement for a place, made of what is in scope there; it declares nothing."""
+    def statement(self, context: Context, size: int, levels: int) -> Stat | None:
+        """A statement made of what is in scope in a context; it declares nothing."""
         if levels < STATEMENT_LEVELS + 2:
             return None
         made = programs.statements(
-            self.scope(place), self.choices, size=self.aim(size), max_depth=min(levels - 2, 40)
+            self.scope(context), self.choices, size=self.aim(size), max_depth=min(levels - 2, 40)
         )
         return closed(made)
 
-    def scope(self, place: Place) -> programs.Scope:
-        """The place as the generator of programs takes it."""
-        return programs.Scope.of(place.variables.items(), loop=place.loop, vararg=place.vararg)
+    def scope(self, context: Context) -> programs.Scope:
+        """The context as the generator of programs takes it."""
+        return programs.Scope.of(
+            context.variables.items(), loop=context.loop, vararg=context.vararg
+        )
 
-    def fits(self, donor: Index[Any], number: int, place: Place) -> bool:
+    def fits(self, donor: Index[Any], number: int, context: Context) -> bool:
         """Whether what a donor's part uses is there at a place: variables, of the same kinds."""
         there: Kinds | None = None
         for inner in [number, *donor.inside(number)]:
             node: Any = donor.nodes[inner]
             cls = node.__class__
-            if cls in _FROM_AROUND or (cls is ExprVarargs and not place.vararg):
+            if cls in _FROM_AROUND or (cls is ExprVarargs and not context.vararg):
                 return False
             if cls is ExprLocal:
-                there = place_of(donor, number).variables if there is None else there
+                there = context_of(donor, number).variables if there is None else there
                 name = node.var.name
                 if name in there and (
-                    name not in place.variables or there[name] != place.variables[name]
+                    name not in context.variables or there[name] != context.variables[name]
                 ):
                     return False
         return True
@@ -165,7 +167,7 @@ class Mutation:
     # Changes
 
     def put(self, number: int, node: Message, *, safe: bool = False) -> bool:
-        """Put a new message in the place of another; return whether the tree differs then."""
+        """Put a new message in place of another; return whether the tree differs then."""
         index = self.index
         if node == index.nodes[number] or is_higher(node, self.levels(number)):
             return False

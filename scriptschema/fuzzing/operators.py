@@ -15,6 +15,7 @@ from typing import Any, Final
 import attrs
 
 from scriptschema.base import INT32_MAX, INT32_MIN, Message
+from scriptschema.fuzzing.context import Context, kind_of
 from scriptschema.fuzzing.editing import copy
 from scriptschema.fuzzing.index import Index
 from scriptschema.fuzzing.mutation import CLOSED, Mutation
@@ -29,7 +30,6 @@ from scriptschema.fuzzing.running import (
     removable,
     replaceable,
 )
-from scriptschema.fuzzing.surroundings import Place, kind_of
 from scriptschema.fuzzing.wrapping import WRAPPED_EXPRESSIONS, WRAPPED_STATEMENTS
 from scriptschema.generation.choices import INTEGERS
 from scriptschema.generation.programs import nodes
@@ -79,7 +79,7 @@ class Operator:
 
 
 def replace(m: Mutation, number: int) -> bool:
-    """Put a generated part in the place of another."""
+    """Put a generated part in place of another."""
     node = m.index.nodes[number]
     if m.index.sizes[number] > 80:
         return False
@@ -90,24 +90,24 @@ def replace(m: Mutation, number: int) -> bool:
     if m.blind():
         new = m.generated(node.__class__, number)
         return new is not None and m.put(number, new)
-    place = m.place(number)
+    context = m.context(number)
     if isinstance(node, Stat):
-        if removable(m, number, place):
-            new = m.statement(place, m.index.sizes[number], m.levels(number))
-    elif (kind := replaceable(m, number, place)) is not None:
+        if removable(m, number, context):
+            new = m.statement(context, m.index.sizes[number], m.levels(number))
+    elif (kind := replaceable(m, number, context)) is not None:
         if kind == "number" and m.below(_EDGES) == _EDGES - 1:
             kind = "edge"
-        new = m.expression(kind, number, place)
+        new = m.expression(kind, number, context)
     return new is not None and m.put(number, new, safe=True)
 
 
 def move(m: Mutation, number: int) -> bool:
-    """Put a copy of a part of the same tree in the place of another."""
+    """Put a copy of a part of the same tree in place of another."""
     return _transplant(m, number, m.index)
 
 
 def cross(m: Mutation, number: int) -> bool:
-    """Put a copy of a part of a donor in the place of another."""
+    """Put a copy of a part of a donor in place of another."""
     return bool(m.donors) and _transplant(m, number, m.donors[m.below(len(m.donors))])
 
 
@@ -117,38 +117,38 @@ def _transplant(m: Mutation, number: int, donor: Index[Any]) -> bool:
     if not others:
         return False
     blind = m.blind()
-    place = m.place(number)
+    context = m.context(number)
     kind = None
     if not blind:
         if isinstance(node, Stat):
-            if not removable(m, number, place):
+            if not removable(m, number, context):
                 return False
         elif isinstance(node, Expr):
-            kind = replaceable(m, number, place)
+            kind = replaceable(m, number, context)
             if kind is None:
                 return False
     for _ in range(_TRIES):
         other = others[m.below(len(others))]
         if donor.sizes[other] > m.index.sizes[number] + max(m.room, 0) + 2:
             continue
-        if not blind and not _suits(m, node, donor, other, kind, place):
+        if not blind and not _suits(m, node, donor, other, kind, context):
             continue
         return m.put(number, copy(donor.nodes[other]), safe=not blind)
     return False
 
 
 def _suits(
-    m: Mutation, node: Message, donor: Index[Any], other: int, kind: str | None, place: Place
+    m: Mutation, node: Message, donor: Index[Any], other: int, kind: str | None, context: Context
 ) -> bool:
-    """Whether the program should still run with a donor's part in the place of `node`."""
+    """Whether the program should still run with a donor's part in place of `node`."""
     if isinstance(node, Type):
-        return m.fits(donor, other, place)
+        return m.fits(donor, other, context)
     found: Any = donor.nodes[other]
     if isinstance(node, Stat):
-        return found.which in CLOSED and not jumps(donor, other) and m.fits(donor, other, place)
-    there = Mutation.place(_at(m, donor), other)
+        return found.which in CLOSED and not jumps(donor, other) and m.fits(donor, other, context)
+    there = Mutation.context(_at(m, donor), other)
     kinds = NUMBERS if kind == "number" else {kind}
-    return Mutation.kind(_at(m, donor), other, there) in kinds and m.fits(donor, other, place)
+    return Mutation.kind(_at(m, donor), other, there) in kinds and m.fits(donor, other, context)
 
 
 def _at(m: Mutation, donor: Index[Any]) -> Mutation:
@@ -164,9 +164,9 @@ def insert(m: Mutation, number: int) -> bool:
         body = block.body
         end = len(body) - bool(body and body[-1].which in LAST)
         position = m.below(end + 1)
-        place = m.place(number)
-        place.enter(block, "body", position)
-        new = m.statement(place, 10, m.levels(number) - 1)
+        context = m.context(number)
+        context.enter(block, "body", position)
+        new = m.statement(context, 10, m.levels(number) - 1)
         if new is None:
             return False
         return m.change_body(number, _insertion(position, new), safe=True)
@@ -194,7 +194,7 @@ def delete(m: Mutation, number: int) -> bool:
     blind = m.blind()
     if not blind:
         if isinstance(node, Stat):
-            if not removable(m, number, m.place(number)):
+            if not removable(m, number, m.context(number)):
                 return False
         elif not isinstance(node, Type):
             return False
@@ -215,7 +215,7 @@ def duplicate(m: Mutation, number: int) -> bool:
     if position is None or m.index.sizes[number] > max(m.room, 12):
         return False
     blind = m.blind()
-    if not blind and not (isinstance(node, Stat) and removable(m, number, m.place(number))):
+    if not blind and not (isinstance(node, Stat) and removable(m, number, m.context(number))):
         return False
     item = copy(node)
     return m.change(
@@ -268,7 +268,7 @@ def shuffle(m: Mutation, number: int) -> bool:
 
 
 def hoist(m: Mutation, number: int) -> bool:
-    """Put a part in the place of one around it."""
+    """Put a part in place of one around it."""
     node: Any = m.index.nodes[number]
     if isinstance(node, Stat) and not m.blind():
         inner = node.alternative
@@ -284,9 +284,9 @@ def hoist(m: Mutation, number: int) -> bool:
         return False
     found = inside[m.below(len(inside))]
     if isinstance(node, Expr) and not m.blind():
-        place = m.place(number)
-        kind = replaceable(m, number, place)
-        if kind is None or not m.fits(m.index, found, place) or m.kind(found, place) != kind:
+        context = m.context(number)
+        kind = replaceable(m, number, context)
+        if kind is None or not m.fits(m.index, found, context) or m.kind(found, context) != kind:
             return False
     elif isinstance(node, Stat) and not m.blind():
         return False
@@ -304,8 +304,8 @@ def wrap(m: Mutation, number: int) -> bool:
     """Put a part into a call, a loop, a branch, a function, a group or an interpolated string."""
     node: Any = m.index.nodes[number]
     if isinstance(node, Expr):
-        place = m.place(number)
-        kind = m.kind(number, place)
+        context = m.context(number)
+        kind = m.kind(number, context)
         if m.programs and (kind is None or number == 0):
             return False
         ways = WRAPPED_EXPRESSIONS if kind == "string" else WRAPPED_EXPRESSIONS[:2]
@@ -316,7 +316,7 @@ def wrap(m: Mutation, number: int) -> bool:
         return m.put(number, new, safe=safe)
     if m.programs and (node.which not in CLOSED or jumps(m.index, number)):
         return False
-    new = WRAPPED_STATEMENTS[m.below(len(WRAPPED_STATEMENTS))](copy(node), m.place(number))
+    new = WRAPPED_STATEMENTS[m.below(len(WRAPPED_STATEMENTS))](copy(node), m.context(number))
     return m.put(number, new, safe=m.programs)
 
 
@@ -325,7 +325,7 @@ def recurse(m: Mutation, number: int) -> bool:
     inner: Any = m.index.nodes[number]
     if m.programs and not isinstance(inner, Expr):
         return False
-    place = m.place(number)
+    context = m.context(number)
     around = []
     above = m.index.parents[number]
     while above >= 0 and (not m.programs or not isinstance(m.index.nodes[above], Stat)):
@@ -333,11 +333,11 @@ def recurse(m: Mutation, number: int) -> bool:
             around.append(above)
         above = m.index.parents[above]
     if m.programs:
-        kind = m.kind(number, place)
+        kind = m.kind(number, context)
         kinds = {kind} - {None}
         if kind in NUMBERS and isinstance(m.index.nodes[m.index.parents[number]], ExprBinary):
             kinds |= NUMBERS  # an operand may be any number
-        around = [n for n in around if m.kind(n, place) in kinds]
+        around = [n for n in around if m.kind(n, context) in kinds]
     if not around:
         return False
     outer = around[m.below(len(around))]
@@ -376,10 +376,10 @@ def change_operator(m: Mutation, number: int) -> bool:
     members = [op for op in type(node.op) if op != node.op]
     blind = m.blind()
     if not blind:
-        place = m.place(number)
+        context = m.context(number)
         operands = [node.left, node.right] if isinstance(node, ExprBinary) else []
-        known = operands and all(kind_of(o, place.variables) in NUMBERS for o in operands)
-        if place.condition or place.repeats or not known:
+        known = operands and all(kind_of(o, context.variables) in NUMBERS for o in operands)
+        if context.condition or context.repeats or not known:
             return False
         members = [op for f in FAMILIES if node.op in f for op in f if op != node.op]
     if not members:
@@ -422,7 +422,7 @@ def change_string(m: Mutation, number: int) -> bool:
 def change_flag(m: Mutation, number: int) -> bool:
     """`true` for `false`, and the reverse."""
     node: Any = m.index.nodes[number]
-    if m.programs and m.place(number).condition:
+    if m.programs and m.context(number).condition:
         return False
     return m.change(number, _setting("val", not node.val), safe=True)
 
@@ -431,11 +431,11 @@ def change_name(m: Mutation, number: int) -> bool:
     """Another variable that is in scope, of the same kind."""
     node: Any = m.index.nodes[number]
     if isinstance(node, ExprLocal):
-        place = m.place(number)
+        context = m.context(number)
         old = node.var.name
-        kind = place.variables.get(old)
-        names = [n for n, k in place.variables.items() if n != old and (k == kind or m.blind())]
-        if not names or (m.programs and (kind is None or place.condition or place.repeats)):
+        kind = context.variables.get(old)
+        names = [n for n, k in context.variables.items() if n != old and (k == kind or m.blind())]
+        if not names or (m.programs and (kind is None or context.condition or context.repeats)):
             return False
         new = names[m.below(len(names))]
         return m.change(number, lambda found: setattr(found.var, "name", new), safe=True)
@@ -475,7 +475,7 @@ def change_optional(m: Mutation, number: int) -> bool:
     blind = m.blind()
     if not blind:
         if not is_set and name == "else_":
-            new = m.statement(m.place(number), 10, m.levels(number) - 3)
+            new = m.statement(m.context(number), 10, m.levels(number) - 3)
             new = new and StatBlock(body=[new])
         elif not is_set and name == "step":
             new = nodes.number(1 + m.below(3))
@@ -510,7 +510,7 @@ _OPTIONAL: Final[Sequence[type[Message]]] = (
 )
 
 OPERATORS: Final[Sequence[Operator]] = (
-    Operator("replace", 10, _PARTS, replace, "a generated part in the place of another"),
+    Operator("replace", 10, _PARTS, replace, "a generated part in place of another"),
     Operator("move", 5, _PARTS, move, "a copy of another part of the tree"),
     Operator("cross", 8, _PARTS, cross, "a copy of a donor's part"),
     Operator("insert", 8, (StatBlock, StatBlock, *_LISTS), insert, "a new item in a list", 1),
@@ -518,7 +518,7 @@ OPERATORS: Final[Sequence[Operator]] = (
     Operator("duplicate", 3, (Stat, Stat, *_ITEMS), duplicate, "an item twice", 1),
     Operator("swap", 2, (Stat, Stat, *_ITEMS), swap, "two items the other way round"),
     Operator("shuffle", 1, (StatBlock,), shuffle, "a block's statements in another order"),
-    Operator("hoist", 4, _PARTS, hoist, "a part in the place of one around it", -1),
+    Operator("hoist", 4, _PARTS, hoist, "a part in place of one around it", -1),
     Operator("wrap", 4, (Stat, Expr), wrap, "a part in a call, loop, branch, function, group", 1),
     Operator("recurse", 2, _PARTS, recurse, "what is around a part, several times", 1),
     Operator(

@@ -178,7 +178,7 @@ def _is_type(cls: type[Message], name: str) -> bool:
 
 
 def keep_module(index: AnyIndex) -> Iterator[Edit]:
-    """The module's statements in the place of the program's."""
+    """The module's statements in place of the program's."""
     root: Any = index.tree
     if isinstance(root, ModuleSet) and root.module is not None:
         [program] = (n for n in range(len(index)) if index.nodes[n] is root.program)
@@ -187,7 +187,7 @@ def keep_module(index: AnyIndex) -> Iterator[Edit]:
 
 
 def hoist(index: AnyIndex) -> Iterator[Edit]:
-    """A descendant in the place of the one around it: expressions, prefixes and types."""
+    """A descendant in place of the one around it: expressions, prefixes and types."""
     for number, inner in _nearest(index, (Expr, ExprPrefix), (Expr, ExprPrefix)):
         outer, node = index.nodes[number], index.nodes[inner]
         if node.which in outer.FIELDS:  # not every expression is one that may be called
@@ -198,7 +198,7 @@ def hoist(index: AnyIndex) -> Iterator[Edit]:
 
 
 def call_arguments(index: AnyIndex) -> Iterator[Edit]:
-    """A call's first argument called with the others: `f(x)` in the place of `pcall(f, x)`."""
+    """A call's first argument called with the others: `f(x)` in place of `pcall(f, x)`."""
     for number in index.of(ExprCall):
         call: Any = index.nodes[number]
         if call.args and call.args[0].which in ExprPrefix.FIELDS:
@@ -276,7 +276,7 @@ def _nearest(
 
 
 def splice_bodies(index: AnyIndex) -> Iterator[Edit]:
-    """A block's statements in the place of the statement around it."""
+    """A block's statements in place of the statement around it."""
     for number, block in _nearest(index, (Stat,), (StatBlock,)):
         position = index.step(number)[1]
         if position is not None:
@@ -471,11 +471,11 @@ PHASES: Final[Sequence[Sequence[Pass]]] = (
         Pass("types", "drop all type annotations", drop_types),
         Pass("lists", "shorten lists, from coarse to fine", shorten_lists),
         Pass("optionals", "drop what is optional", drop_optionals),
-        Pass("module", "put the module in the place of the program", keep_module),
-        Pass("splice", "put a body in the place of its statement", splice_bodies),
-        Pass("hoist", "put an operand in the place of its expression", hoist),
+        Pass("module", "put the module in place of the program", keep_module),
+        Pass("splice", "put a body in place of its statement", splice_bodies),
+        Pass("hoist", "put an operand in place of its expression", hoist),
         Pass("calls", "call a call's first argument instead", call_arguments),
-        Pass("inline", "put a local variable's value in the place of its uses", inline),
+        Pass("inline", "put a local variable's value in place of its uses", inline),
         Pass("extract", "take an expression out into a local", extract),
         Pass("simplest", "replace by the simplest of the same kind", simplify),
         Pass("fractions", "replace a calculation by a fraction", make_fractions),

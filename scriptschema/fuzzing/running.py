@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from enum import IntEnum
 from typing import Any, Final
 
+from scriptschema.fuzzing.context import Context, taken_by
 from scriptschema.fuzzing.index import Index
 from scriptschema.fuzzing.mutation import CLOSED, Mutation
-from scriptschema.fuzzing.surroundings import Place, taken_by
 from scriptschema.messages import (
     ExprBinary,
     ExprCall,
@@ -41,24 +41,24 @@ FAMILIES: Final[Sequence[Sequence[IntEnum]]] = (
 """Operators of which one may take the other's place between two numbers."""
 
 
-def removable(m: Mutation, number: int, place: Place) -> bool:
+def removable(m: Mutation, number: int, context: Context) -> bool:
     """Whether a statement declares nothing, and no loop needs it to end."""
     node: Any = m.index.nodes[number]
     if node.which not in CLOSED or node.which == "function" or jumps(m.index, number):
         return False
-    if place.repeats:
+    if context.repeats:
         return bool(node.which == "call")
     return node.which not in ("assign", "compound_assign") or not m.below(8)
 
 
-def replaceable(m: Mutation, number: int, place: Place) -> str | None:
+def replaceable(m: Mutation, number: int, context: Context) -> str | None:
     """The kind of an expression in whose place another of the kind can be put; else None.
 
     Where a library member takes any number, that is `number`, whatever number is there.
     """
-    if place.condition or place.repeats or is_delicate(m, number):
+    if context.condition or context.repeats or is_delicate(m, number):
         return None
-    kind = m.kind(number, place)
+    kind = m.kind(number, context)
     if kind in NUMBERS and _taken_at(m, number) == "number":
         return "number"
     return kind if kind in _BY_KIND else None

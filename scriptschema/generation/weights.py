@@ -121,7 +121,7 @@ _STATEMENTS: Final = (8, 14, 14, 12, 10, 8, 7, 6, 5, 4, 3, 2, 2, 1, 1, 1, 1, 1)
 _AT_LEAST_ONE: Final = (3, 75, 14, 5, 3)
 
 SIMPLEST: Final = {"Stat": ("return", "call"), "Expr": ("table", "call")}
-"""Of the alternatives that hold others, the simplest, which are tried in the place of any other.
+"""Of the alternatives that hold others, the simplest, which are tried in place of any other.
 
 A call is the second everywhere, so that a call in one place can become one in another.
 """

@@ -100,7 +100,7 @@ class Cluster:
         except BaseException:
             self._stack.close()
             raise
-        self.client.subscribe_topic(self._key, self._told)
+        self.client.subscribe_topic(self._key, self._receive)
         return self
 
     def __exit__(
@@ -132,7 +132,7 @@ class Cluster:
         self._workers[seed] = made
         return made
 
-    def _told(self, event: tuple[float, bytes]) -> None:
+    def _receive(self, event: tuple[float, bytes]) -> None:
         seed, batch = pickle.loads(event[1])  # noqa: S301  # from workers, which run any code of ours
         if seed in self._workers:
             self._workers[seed].put(News(batch))

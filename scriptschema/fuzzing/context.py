@@ -1,4 +1,4 @@
-"""What a mutator knows of a place in a program: variables and their kinds, loop, varargs.
+"""The context of a node for a mutator: variables in scope and their kinds, loop, varargs.
 
 Kinds are those of `luau.library.KINDS`. They are read off how a variable is declared, and how an
 expression is written; where that does not tell, the kind is None, and nothing is put there by kind.
@@ -71,11 +71,11 @@ _SMALL: Final = 100
 
 
 @attrs.define
-class Place:
-    """A place in a program: the variables there, the innermost last, by index; what is around it.
+class Context:
+    """The context of a node: the kinds of the variables in scope by index, innermost last; loops.
 
-    `repeats` says that a `while` or a `repeat` is around, which ends only by what its body does;
-    `condition` that the place is in the condition of one.
+    `repeats` says that a `while` or a `repeat` encloses it, which ends only by what its body does;
+    `condition` that the node is in the condition of one.
     """
 
     variables: Kinds = attrs.field(factory=dict)
@@ -115,18 +115,18 @@ class Place:
                     _bind(self.variables, variable.name, None)
 
 
-def place_of(index: Index[Any], number: int) -> Place:
-    """Return what is known of the place where the message of that number stands."""
+def context_of(index: Index[Any], number: int) -> Context:
+    """Return the context of the message of that number."""
     numbers = []
     while number > 0:
         numbers.append(number)
         number = index.parents[number]
-    place = Place()
+    context = Context()
     for inner in reversed(numbers):
         node = index.nodes[index.parents[inner]]
         if node.__class__ in _ENTERED:
-            place.enter(node, *index.step(inner))
-    return place
+            context.enter(node, *index.step(inner))
+    return context
 
 
 def _bind(variables: Kinds, name: int, kind: str | None) -> None:
