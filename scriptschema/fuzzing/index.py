@@ -106,6 +106,14 @@ class Index(Generic[MessageT]):
             depth += 1
         return depth
 
+    def size(self, number: int) -> int:
+        """How many messages a message holds, itself included: for a few, faster than `sizes`."""
+        parents = self.parents
+        end = number + 1
+        while end < len(parents) and parents[end] >= number:
+            end += 1
+        return end - number
+
     @cached_property
     def sizes(self) -> list[int]:
         """How many messages each message holds, itself included, by number."""
@@ -128,7 +136,7 @@ class Index(Generic[MessageT]):
 
     def inside(self, number: int) -> range:
         """The numbers of the messages below a message."""
-        return range(number + 1, number + self.sizes[number])
+        return range(number + 1, number + self.size(number))
 
 
 def _fillers() -> dict[type[Message], Callable[..., None]]:

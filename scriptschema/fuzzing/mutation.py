@@ -16,9 +16,10 @@ from scriptschema.fuzzing.editing import copy
 from scriptschema.fuzzing.index import Index
 from scriptschema.generation import programs, trees
 from scriptschema.generation.choices import Choices
-from scriptschema.luau.repair import repair
+from scriptschema.luau.repair import repair_in_place
 from scriptschema.messages import (
     Expr,
+    ExprBinary,
     ExprGroup,
     ExprInterpString,
     ExprLocal,
@@ -106,7 +107,7 @@ class Mutation:
             return trees.generate(
                 cls,
                 choices=self.choices,
-                size=self.aim(self.index.sizes[number]),
+                size=self.aim(self.index.size(number)),
                 max_depth=self.levels(number),
             )
         except ValueError:  # there is no such message that is so flat
@@ -115,7 +116,9 @@ class Mutation:
     def type(self, number: int) -> Type | None:
         """A type that is valid wherever it stands."""
         made: Type | None = self.generated(Type, number)
-        return repair(made) if self.programs and made is not None else made
+        if self.programs and made is not None:
+            repair_in_place(made)
+        return made
 
     def aim(self, size: int) -> int:
         """How large a part to generate in place of one that has so many messages."""
@@ -127,7 +130,7 @@ class Mutation:
         levels = self.levels(number)
         if levels < EXPRESSION_LEVELS:
             return None
-        size = self.aim(self.index.sizes[number])
+        size = self.aim(self.index.size(number))
         return programs.expression(
             kind, self.scope(context), self.choices, size=size, max_depth=min(levels, 20)
         )
@@ -169,7 +172,10 @@ class Mutation:
     def put(self, number: int, node: Message, *, safe: bool = False) -> bool:
         """Put a new message in place of another; return whether the tree differs then."""
         index = self.index
-        if node == index.nodes[number] or is_higher(node, self.levels(number)):
+        if number == 0 or node == index.nodes[number]:
+            return False
+        part, levels = Index(node), self.levels(number)
+        if len(part) > levels and part.heights[0] > levels:
             return False
         name, position = index.step(number)
 
@@ -179,9 +185,10 @@ class Mutation:
             else:
                 getattr(parent, name)[position] = node
 
-        if number == 0:
-            return False
         parent = index.parents[number]
+        # Among operands, which parentheses are needed depends on what is around them.
+        if isinstance(index.nodes[parent], ExprBinary) and part.of(ExprGroup):
+            safe = False
         return self.change(parent, put_in, safe=safe and self.is_free(number))
 
     def is_free(self, number: int) -> bool:
@@ -213,12 +220,6 @@ class Mutation:
         edit(node)
         self.safe = safe
         return True
-
-
-def is_higher(tree: Message, levels: int) -> bool:
-    """Whether a tree has more levels than so many below it."""
-    index = Index(tree)
-    return len(index) > levels and index.heights[0] > levels
 
 
 def closed(statements: list[Stat]) -> Stat | None:

@@ -81,7 +81,7 @@ class Operator:
 def replace(m: Mutation, number: int) -> bool:
     """Put a generated part in place of another."""
     node = m.index.nodes[number]
-    if m.index.sizes[number] > 80:
+    if m.index.size(number) > 80:
         return False
     new: Any = None
     if isinstance(node, Type):
@@ -93,7 +93,7 @@ def replace(m: Mutation, number: int) -> bool:
     context = m.context(number)
     if isinstance(node, Stat):
         if removable(m, number, context):
-            new = m.statement(context, m.index.sizes[number], m.levels(number))
+            new = m.statement(context, m.index.size(number), m.levels(number))
     elif (kind := replaceable(m, number, context)) is not None:
         if kind == "number" and m.below(_EDGES) == _EDGES - 1:
             kind = "edge"
@@ -129,7 +129,7 @@ def _transplant(m: Mutation, number: int, donor: Index[Any]) -> bool:
                 return False
     for _ in range(_TRIES):
         other = others[m.below(len(others))]
-        if donor.sizes[other] > m.index.sizes[number] + max(m.room, 0) + 2:
+        if donor.sizes[other] > m.index.size(number) + max(m.room, 0) + 2:
             continue
         if not blind and not _suits(m, node, donor, other, kind, context):
             continue
@@ -212,7 +212,7 @@ def duplicate(m: Mutation, number: int) -> bool:
     """Put a copy of an item behind it."""
     node: Any = m.index.nodes[number]
     name, position = m.index.step(number)
-    if position is None or m.index.sizes[number] > max(m.room, 12):
+    if position is None or m.index.size(number) > max(m.room, 12):
         return False
     blind = m.blind()
     if not blind and not (isinstance(node, Stat) and removable(m, number, m.context(number))):
@@ -283,14 +283,15 @@ def hoist(m: Mutation, number: int) -> bool:
     if not inside:
         return False
     found = inside[m.below(len(inside))]
-    if isinstance(node, Expr) and not m.blind():
+    blind = m.blind() if isinstance(node, Expr | Stat) else True
+    if not blind:
+        if isinstance(node, Stat):
+            return False
         context = m.context(number)
         kind = replaceable(m, number, context)
         if kind is None or not m.fits(m.index, found, context) or m.kind(found, context) != kind:
             return False
-    elif isinstance(node, Stat) and not m.blind():
-        return False
-    return m.put(number, copy(m.index.nodes[found]))
+    return m.put(number, copy(m.index.nodes[found]), safe=not blind)
 
 
 def _splicing(position: int, body: Sequence[Stat]) -> Callable[[list[Stat]], None]:
@@ -310,9 +311,8 @@ def wrap(m: Mutation, number: int) -> bool:
             return False
         ways = WRAPPED_EXPRESSIONS if kind == "string" else WRAPPED_EXPRESSIONS[:2]
         new: Any = ways[m.below(len(ways))](copy(node))
-        operand = isinstance(m.index.nodes[m.index.parents[number]], ExprBinary)
         text = node.which == "string" and new.which == "interpstring"
-        safe = m.programs and not (operand or text or jumps(m.index, number))
+        safe = m.programs and not (text or jumps(m.index, number))
         return m.put(number, new, safe=safe)
     if m.programs and (node.which not in CLOSED or jumps(m.index, number)):
         return False
@@ -341,7 +341,7 @@ def recurse(m: Mutation, number: int) -> bool:
     if not around:
         return False
     outer = around[m.below(len(around))]
-    added = m.index.sizes[outer] - m.index.sizes[number]
+    added = m.index.sizes[outer] - m.index.size(number)
     times = 2 ** (1 + m.below(3))
     while times > 1 and times * added > m.room + 20:
         times //= 2

@@ -103,7 +103,7 @@ _TAKE_ALL: Final = frozenset([0, 1, 2, 3])
 
 def jumps(index: Index[Any], number: int) -> bool:
     """Whether a part holds a `return`, `break` or `continue`, or `...`."""
-    part = index.nodes[number : number + index.sizes[number]]
+    part = index.nodes[number : number + index.size(number)]
     return not _JUMPS.isdisjoint(map(type, part))
 
 
