@@ -94,7 +94,7 @@ def _write_expr(w: Writer, node: Expr) -> None:
     elif (w.limit or w.after) and needs_parentheses(inner, w.limit, w.after):
         w.push("(", inner, ")")
     else:
-        w.write_in_place(inner)
+        w.write[inner.__class__](w, inner)
 
 
 def _write_group(w: Writer, node: ExprGroup) -> None:

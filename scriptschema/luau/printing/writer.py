@@ -71,10 +71,6 @@ class Writer:
         for part in reversed(parts):  # not `isinstance`, which is slow for an abstract class
             append(part if type(part) is str or type(part) is tuple else (part, level, 0, 0))
 
-    def write_in_place(self, node: Message) -> None:
-        """Print a message where the current one stands, which it is an alternative of."""
-        self.write[node.__class__](self, node)
-
     def newline(self, level: int) -> str:
         """What begins a line at a level."""
         return self.newlines[min(level, _DEEPEST_INDENT)]
@@ -90,7 +86,8 @@ def separated(nodes: Iterable[Message], separator: str = ", ") -> list[Part]:
 
 def write_wrapper(w: Writer, node: Any) -> None:
     """A message that holds one of several."""
-    if node.alternative is None:
+    inner = node.alternative
+    if inner is None:
         w.out.append(UNSET)
     else:
-        w.write_in_place(node.alternative)
+        w.write[inner.__class__](w, inner)  # it stands where the wrapper does
