@@ -154,7 +154,7 @@ def fuzz(
         click.echo(f"{counted(session.programs_done, 'program')}: {what}", err=True)
     if demo:
         _report(output)
-        explain(output, campaign.config, [*session.state.triage.finds])
+        explain(output, campaign.config, session.programs_done, [*session.state.triage.finds])
     if new and fail_on_find:
         sys.exit(FOUND)
 
@@ -183,12 +183,14 @@ def _report(folder: Path) -> None:
     click.echo(f"the report: {page}", err=True)
 
 
-def explain(folder: Path, config: Config, names: list[str]) -> None:
+def explain(folder: Path, config: Config, programs: int, names: list[str]) -> None:
     """Say what a demonstration did, and what to do next."""
     runs = [target.run_name(variant) for target in config.targets for variant in target.variants]
     lines = [f"what was run: each program on {', '.join(runs)}"]
     if names:
         lines.append(f"run a find again: scriptschema reproduce {folder / 'finds' / names[0]}")
+    elif not programs:
+        lines.append("what came of it: nothing, the time was too short for a program; try --for 2m")
     else:
         lines.append(
             "what came of it: no crash, no hang, and no difference in what the programs print, as "

@@ -12,6 +12,8 @@ from typing import Any
 
 import click
 
+from scriptschema.commands.console import counted
+
 EVERY = 10.0
 """Seconds between two lines about how things stand."""
 
@@ -33,7 +35,7 @@ def line_of(event: dict[str, Any]) -> str:
     if not kinds:
         return f"{_time(event['seconds'])}: no program has ended yet"
     return (
-        f"{_time(event['seconds'])}: {event['programs']:,} programs ({kinds}), "
+        f"{_time(event['seconds'])}: {counted(event['programs'], 'program')} ({kinds}), "
         f"{event['runs_per_second']:,.0f} runs/s, corpus {event['corpus']:,}, "
         f"finds {event['finds']:,}, last new {_time(event['since_new'])} ago"
     )

@@ -122,10 +122,13 @@ def test_a_demonstration_ends_with_a_report(tmp_path: Path) -> None:
 def test_a_demonstration_with_a_find_says_how_to_run_it_again(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    explain(tmp_path, Config(targets=(Description("command", "cat"),)), ["hang-1"])
+    config = Config(targets=(Description("command", "cat"),))
+    explain(tmp_path, config, 5, ["hang-1"])
     shown = capsys.readouterr().err
     assert f"run a find again: scriptschema reproduce {tmp_path / 'finds' / 'hang-1'}" in shown
     assert "no difference" not in shown
+    explain(tmp_path, config, 0, [])
+    assert "too short for a program" in capsys.readouterr().err
 
 
 def test_a_terminal_shows_how_things_stand(tmp_path: Path) -> None:
