@@ -36,8 +36,8 @@ COLUMNS = 130  # of the terminal
 VARYING = (
     (re.compile(r"\b\d+(\.\d+)? ?(ms|s)\b"), "SECONDS"),
     (re.compile(r"\w{3}, \d\d \w{3} \d{4} \d\d:\d\d:\d\d GMT"), "DATE"),
-    # A campaign's first find, which depends on how fast the machine is.
-    (re.compile(r"\w+\(if .+ then .+ else .+\)"), "CALL(IF)"),
+    # A campaign's first find, which may depend on how fast the machine is.
+    (re.compile(r"^.*\(if\b.*\)$", re.MULTILINE), "CALL(IF)"),
     (re.compile(r"\b\d+:\d\d\b"), "MINUTES"),
     (re.compile(r"Python/3\.\d+\.\d+\S*"), "Python/VERSION"),
 )
