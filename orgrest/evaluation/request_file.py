@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from functools import partial
-from typing import TYPE_CHECKING, TypeGuard
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 import attrs
 
@@ -20,6 +20,7 @@ from orgrest.evaluation.selection import check_names
 from orgrest.evaluation.weak import weakly
 from orgrest.http.reading import read
 from orgrest.http.syntax import Import, ParsedRequest
+from orgrest.http.variables import Values
 from orgrest.model import OrgrestError, Source
 
 if TYPE_CHECKING:
@@ -121,7 +122,7 @@ class RequestFile:
             if loop is None:
                 yield self._task(parsed, line, given)
                 return
-            for values in _turns(loop.value.text, self._scope):
+            for values in _turns(loop.value.text, parsed, self._task(parsed, line, given).scope):
                 task = self._task(attrs.evolve(parsed, name=None), line, given)
                 task.scope = task.scope.block(literal=values)
                 yield task
@@ -245,8 +246,20 @@ def _is_sent(item: object) -> TypeGuard[ParsedRequest | Import]:
     return isinstance(item, ParsedRequest) or (isinstance(item, Import) and item.run)
 
 
-def _turns(text: str, scope: Scope) -> Iterator[dict[str, str]]:
-    """Yield the variables of each turn of `@loop`. Raises EvaluationError."""
+def _parsed(text: str) -> Any:
+    import json
+
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _turns(text: str, parsed: ParsedRequest, scope: Scope) -> Iterator[dict[str, str]]:
+    """Yield the variables of each turn of `@loop`. Raises one of FAILURES.
+
+    In a dry run, a list that a response gives has one turn.
+    """
     import json
 
     if match := _TURNS.fullmatch(text.strip()):
@@ -258,11 +271,15 @@ def _turns(text: str, scope: Scope) -> Iterator[dict[str, str]]:
     match = _EACH.fullmatch(text.strip())
     if match is None:
         raise EvaluationError("@loop is written `for 3` or `for name of list`")
-    given = scope.captured.get(match["list"].strip(), match["list"].strip())
-    try:
-        items = json.loads(given)
-    except (ValueError, RecursionError):
-        items = None
+    given = match["list"].strip()
+    items = _parsed(given)
+    if items is None:
+        values = Values(parsed, scope)
+        given = values.value(given, parsed.span.start)
+        if values.blanks:
+            yield {"$index": "0", match["name"]: f"<{match['name']}>"}
+            return
+        items = _parsed(given)
     if not isinstance(items, list) or len(items) > MOST_TURNS:
         reason = f"@loop goes over a JSON list of at most {MOST_TURNS:,} items, not {given[:60]!r}"
         raise EvaluationError(reason)

@@ -36,6 +36,8 @@ from orgrest.model import OrgrestError
 LARGEST: Final = 2**20
 """How many bytes an environment file may have."""
 SHARED: Final = "$shared"
+DEFAULT: Final = "$default"
+"""The name of what httpyac takes where no environment is chosen."""
 _MOST_LOOKED_THROUGH = 16 * LARGEST  # bytes of a file that is too large, or no JSON
 _MOST_KNOWN = 10_000  # folders of which is remembered what was found
 _TICK = 100_000_000  # ns; the clocks of file systems are coarser than those of processes
@@ -49,6 +51,11 @@ _CERTIFICATES = (
     (".vscode/settings.json", "rest-client.certificates"),
     (".httpyac.json", "clientCertificates"),
     ("httpyac.config.json", "clientCertificates"),
+)
+_HEADERS = (
+    (".vscode/settings.json", "rest-client.defaultHeaders"),
+    (".httpyac.json", "defaultHeaders"),
+    ("httpyac.config.json", "defaultHeaders"),
 )
 _Stamp = tuple[int, int, int, int]
 _DOTENV = re.compile(r"(?P<before>.+)\.env|\.env(?:\.(?P<behind>.+))?")
@@ -77,7 +84,8 @@ class Environments:
 
     `by_name` has the key `SHARED` for what every environment has. `project` is the folder up to
     which was looked. `certificates` are the settings about client certificates, by host, the nearer
-    folder first, each with the folder where its paths start. Files of the `broken` ones may have
+    folder first, each with the folder where its paths start. `headers` are those of requests that
+    lack them. Files of the `broken` ones may have
     variables, those of `unread` settings of certificates; `certain` files count more than each that
     is broken.
     """
@@ -88,11 +96,12 @@ class Environments:
     broken: Sequence[Broken] = ()
     unread: Sequence[Broken] = ()
     certain: frozenset[Path] = frozenset()
+    headers: Mapping[str, str] = attrs.field(factory=dict)
 
     @property
     def names(self) -> tuple[str, ...]:
         """The environments that can be chosen, in alphabetical order."""
-        return tuple(sorted(name for name in self.by_name if name != SHARED))
+        return tuple(sorted(name for name in self.by_name if name not in (SHARED, DEFAULT)))
 
     def choose(self, names: Sequence[str]) -> dict[str, Setting]:
         """Return the variables of these environments, those of later ones over earlier ones.
@@ -100,8 +109,10 @@ class Environments:
         Raises OrgrestError for an environment that no file has.
         """
         variables = dict(self.by_name.get(SHARED, {}))
+        if not names:
+            variables.update(self.by_name.get(DEFAULT, {}))
         for name in names:
-            if name not in self.by_name or name == SHARED:
+            if name not in self.by_name or name in (SHARED, DEFAULT):
                 self.check()
                 known = ", ".join(self.names) or "none: no environment file is beside the document"
                 raise OrgrestError(f"there is no environment {name}; there are {known}")
@@ -172,8 +183,13 @@ def _look(folders: Sequence[Path]) -> Environments:
                 certain.add(file)
                 for name, variables in given:
                     _update(found.setdefault(name, {}), variables)
-    certificates, unread = _certificates(folders)
-    return Environments(found, folders[-1], certificates, broken, unread, frozenset(certain))
+    certificates, unread = _of_key(folders, _CERTIFICATES)
+    headers: dict[str, str] = {}
+    for one, _ in reversed(_of_key(folders, _HEADERS)[0]):
+        headers.update((name, value) for name, value in one.items() if isinstance(value, str))
+    return Environments(
+        found, folders[-1], certificates, broken, unread, frozenset(certain), headers
+    )
 
 
 def _update(known: dict[str, Setting], new: Mapping[str, Setting]) -> None:
@@ -192,13 +208,13 @@ def _merged(old: Any, new: Any) -> Any:
     return old | {name: _merged(old.get(name), value) for name, value in new.items()}
 
 
-def _certificates(
-    folders: Sequence[Path],
+def _of_key(
+    folders: Sequence[Path], where: Iterable[tuple[str, str]]
 ) -> tuple[list[tuple[Mapping[str, object], Path]], list[Broken]]:
     found: list[tuple[Mapping[str, object], Path]] = []
     unread: list[Broken] = []
     for folder in folders:
-        for file, key in _CERTIFICATES:
+        for file, key in where:
             try:
                 given = _json(folder / file, comments=True).get(key)
             except OrgrestError as error:

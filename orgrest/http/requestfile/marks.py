@@ -34,7 +34,7 @@ REQUEST = re.compile(
 NEXT_REQUEST = re.compile(
     rf"(?P<method>{METHODS}|{'|'.join(FOREIGN_METHODS)})[ \t]+(?P<target>{URL}.*)"
 )
-BARE = re.compile(rf"(?P<target>{URL}\S*(?:[ \t]+HTTP/\d(?:\.\d)?)?)")
+BARE = re.compile(rf"(?P<target>(?={URL})(?:\{{\{{[^{{}}]*\}}\}}|\S)*(?:[ \t]+HTTP/\d(?:\.\d)?)?)")
 SEPARATOR = re.compile(r"#{3,}(?P<name>.*)")
 DIRECTIVE = re.compile(r"(?:#+|//+)[ \t]*@(?P<name>[A-Za-z][\w-]*)(?:[ \t:=]+(?P<value>.*))?")
 DEFINITION = re.compile(

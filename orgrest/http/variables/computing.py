@@ -79,6 +79,8 @@ class Expressions:
         for name in dict.fromkeys(name for name, _ in javascript.names(code)):
             if values.find(name, view) is not None:
                 text = values.value(name, offset, view)
+                if values.scope.placeholders and text == f"<{name}>":  # of @loop
+                    return values.blank(code)
                 texts[name], others[name] = self._as_javascript(name, text, view)
             elif exchanges.is_response(name, source):
                 response = exchanges.response(name, source)
@@ -138,7 +140,8 @@ class Expressions:
         if isinstance(found, JavaScript):
             made = self._made.get(text, text)
             return made, made
-        known = isinstance(found, Literal) and found.origin != CAPTURED
+        # A literal :var may be an item of @loop.
+        known = isinstance(found, Literal) and found.origin not in (CAPTURED, ":var")
         if known or (isinstance(found, Given) and found.origin == ":var"):
             return text, text
         return text, parsed_or(text)

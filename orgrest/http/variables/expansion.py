@@ -125,7 +125,25 @@ class Expansion:
         headers: list[tuple[str, str]] = []
         for item in self._parsed.headers:
             headers += self._header(item)
+        if not self._parsed.restclient:
+            headers += self._default_headers({name.lower() for name, _ in headers})
         return tuple(headers)
+
+    def _default_headers(self, given: set[str]) -> Iterable[tuple[str, str]]:
+        """Return the headers that the settings around the document give each request."""
+        from orgrest.http.environments import mentions
+
+        environments, span = self._values.scope.environment.every, self._parsed.method_span
+        for one in environments.unread:
+            if mentions(one.file, "defaultHeaders"):
+                reason = f"the settings may give this request headers: {one.error}"
+                raise self._error(span.start, reason, "bad-environment")
+        for name, value in environments.headers.items():
+            if name.lower() not in given:
+                places = ((0, span.start),)
+                yield from self._header(
+                    HeaderLine(Template(name, places), Template(value, places), span)
+                )
 
     def _header(self, item: HeaderLine | HeaderVariable) -> Iterable[tuple[str, str]]:
         """Return the header of a line, or those that a variable holds."""

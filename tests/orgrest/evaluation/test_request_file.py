@@ -180,7 +180,21 @@ def test_a_loop_sends_a_request_for_each_turn(run) -> None:
 def test_a_loop_that_is_not_understood_or_has_no_bounds_is_an_error(run, loop: str) -> None:
     done = run(f"# @loop {loop}\nGET HOST/a\n###\nGET HOST/b\n")
     assert done.states == ["failed", "done"]
-    assert done.reasons[0].startswith("a.http:2: @loop ")
+    assert done.reasons[0].startswith(("a.http:2: @loop ", "a.http:2:1: the variable nothing "))
+
+
+@needs_engine
+def test_a_loop_goes_over_what_a_response_or_an_expression_gives(run) -> None:
+    text = (
+        "@own = [5]\n# @name r\nGET HOST/r\n###\n# @loop for x of r.list\nGET HOST/{{x}}\n###\n"
+        '# @loop for x of [{"id": 7}].map(y => y)\nGET HOST/{{x.id}}\n###\n'
+        "# @loop for x of own\nGET HOST/{{x}}\n"
+    )
+    assert run(text).sent == ["/r", "/1", "/two", "/7", "/5"]
+    dry = run(text.replace("{{x}}", "{{x}}/{{x.id}}"), dry_run=True)
+    urls = [one.exchanges[0].request.url.partition("/")[2] for one in dry.outcomes[1:3]]
+    assert urls[0].endswith("/<x>/<x.id>")
+    assert urls[1].endswith("/7")
 
 
 @pytest.mark.parametrize(
