@@ -14,6 +14,7 @@ reports = site_module("reports")
 VARYING = re.compile(
     r"\d+\.\d+ ?m?s\b|\w{3}, \d\d \w{3} \d{4} \d\d:\d\d:\d\d GMT"
     r"|\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC|(?<=orgrest )\d+\.\d+\.\d+"
+    r"|(?<=gzip, deflate)(?:, br)?(?:, zstd)?"  # for which packages have to be there
 )
 
 
