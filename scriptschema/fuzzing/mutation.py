@@ -20,14 +20,19 @@ from scriptschema.luau.repair import repair_in_place
 from scriptschema.messages import (
     Expr,
     ExprBinary,
+    ExprFunction,
     ExprGroup,
     ExprInterpString,
     ExprLocal,
     ExprUnary,
     ExprVarargs,
+    Local,
+    ModuleSet,
     Stat,
     StatBlock,
+    StatLocal,
     StatRequireIntoLocalHelper,
+    StatReturn,
     Type,
     TypeLiteral,
     TypeRef,
@@ -117,7 +122,11 @@ class Mutation:
         """A type that is valid wherever it stands."""
         made: Type | None = self.generated(Type, number)
         if self.programs and made is not None:
-            repair_in_place(made)
+            # As if there were nothing around that it may use: no `...`, no variable, no module.
+            annotated = Stat(local=StatLocal(vars=[Local(name=0)], types=[made]))
+            function = ExprFunction(vararg=False, body=StatBlock(body=[annotated]))
+            last = Stat(return_=StatReturn(list=[Expr(function=function)]))
+            repair_in_place(ModuleSet(program=StatBlock(body=[last])))
         return made
 
     def aim(self, size: int) -> int:

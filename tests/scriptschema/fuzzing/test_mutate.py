@@ -16,6 +16,7 @@ from scriptschema.fuzzing.operators import OPERATORS
 from scriptschema.generation.choices import BytesChoices, RandomChoices
 from scriptschema.generation.programs import program
 from scriptschema.generation.trees import generate
+from scriptschema.luau.parse import parse
 from scriptschema.luau.repair import check
 from scriptschema.messages import ModuleSet, StatBlock
 
@@ -192,3 +193,16 @@ class Mutation(RuleBasedStateMachine):
 
 Mutation.TestCase.settings = settings(max_examples=20, stateful_step_count=15)
 TestChainsOfMutants = Mutation.TestCase
+
+
+def test_a_type_that_is_put_into_a_function_does_not_use_varargs_that_are_not_there() -> None:
+    annotation = (
+        "{a: {b: {c: number, d: (number, string) -> boolean}}, e: {[number]: nil | string}}"
+    )
+    source = f"local function v0()\n\tlocal v1: {annotation} = 1\n\treturn v1\nend\nreturn v0()"
+    tree = parse(source).tree
+    mutator = Mutator(size=200, programs=True)
+    mutator.weights = {name: float(name == "type") for name in mutator.weights}
+    choices = RandomChoices(1)
+    for _ in range(2000):
+        assert check(mutator.mutate(tree, choices).tree) == []
