@@ -92,7 +92,7 @@ def test_planted_bugs_are_found_and_reduced(tmp_path: Path, long_mode: bool) -> 
     folder = tmp_path / "campaign"
     wanted = 10 if long_mode else 2
     with Campaign(folder, Config(targets=(target,), seed=1)) as campaign:
-        session = Session(campaign, jobs=2, told=lambda event: stop_at(session, event, wanted))
+        session = Session(campaign, jobs=2, on_event=lambda event: stop_at(session, event, wanted))
         with pytest.raises(_Enough):
             session.run()
     found = [find for _, find in finds.load_all(folder)]
