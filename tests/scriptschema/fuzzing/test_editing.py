@@ -165,3 +165,15 @@ def test_the_index_knows_what_walk_tells(tree: ModuleSet) -> None:
         assert [index.nodes[n] for n in index.inside(number)] == [n for n, _ in inside[1:]]
     assert sum(len(index.of(cls)) for cls in {type(node) for node, _ in walked}) == len(walked)
     assert index.of(StatFor) == [n for n, (node, _) in enumerate(walked) if type(node) is StatFor]
+
+
+def test_a_tree_deeper_than_python_calls_go_has_an_index() -> None:
+    tree = StatBlock()
+    for _ in range(2000):
+        tree = StatBlock(body=[Stat(break_=StatBreak()), Stat(block=tree)])
+    index = Index(tree)
+    for number, (node, path) in enumerate(walk(tree)):
+        assert index.nodes[number] is node
+        assert index.step(number) == (path.name, path.index)
+    assert index.heights[0] == 4000
+    assert index.size(0) == len(index) == 8001
