@@ -144,8 +144,8 @@ def line_end(text: str) -> str:
 def read_bytes(path: Path) -> bytes:
     """Return what the file at `path` holds.
 
-    Raises FileError where it cannot be read or is no regular file: a FIFO would wait for a writer,
-    a device may never end.
+    Raises FileError where it cannot be read or is not a regular file: a FIFO would wait for a
+    writer, a device may never end.
     """
 
     def opener(name: str, flags: int) -> int:
@@ -154,7 +154,7 @@ def read_bytes(path: Path) -> bytes:
     try:
         with open(path, "rb", opener=opener) as stream:
             if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
-                raise FileError("cannot be read: it is no regular file", file=str(path))
+                raise FileError("cannot be read: it is not a regular file", file=str(path))
             return stream.read()
     except OSError as error:
         raise FileError(f"cannot be read: {error.strerror}", file=str(path)) from None

@@ -111,7 +111,9 @@ def read_delimited(file: IO[bytes], limit: int | None = None) -> Iterator[tuple[
                 break
             byte = file.read(1)
         else:
-            what = "the length of a tree is cut off" if not byte else "this is no length of a tree"
+            what = (
+                "the length of a tree is cut off" if not byte else "this is not a length of a tree"
+            )
             raise FileError(f"byte {position}: {what}")
         position += shift // 7
         pieces = []
@@ -169,7 +171,7 @@ def expand(paths: Iterable[Path]) -> list[Input]:
 def write(path: Path, data: bytes) -> None:
     """Write a file whole or not at all; `-` is standard output. Raises FileError.
 
-    A link is followed, an existing file's mode is kept, and what is no regular file (a pipe, a
+    A link is followed, an existing file's mode is kept, and what is not a regular file (a pipe, a
     terminal) is written to directly.
     """
     try:
@@ -181,7 +183,7 @@ def write(path: Path, data: bytes) -> None:
         with replacing(path) as file:
             file.write(data)
     except FileExistsError as error:
-        raise FileError(f"{path}: {error.filename} is no folder") from None
+        raise FileError(f"{path}: {error.filename} is not a folder") from None
     except BrokenPipeError:
         raise  # click ends the program silently, as one expects before `| head`
     except OSError as error:

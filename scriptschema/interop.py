@@ -345,7 +345,7 @@ def _unescaped(text: bytes) -> bytes:
         octal, hexadecimal, short, long, simple, other = escape.groups()
         if other is not None:
             shown = escape.group().decode("ascii", "backslashreplace")
-            raise ValueError(f"{shown} is no escape of a string literal")
+            raise ValueError(f"{shown} is not an escape of a string literal")
         if octal:
             out.append(int(octal, 8) & 255)
         elif hexadecimal:

@@ -123,7 +123,7 @@ def _read_call(text: bytes) -> dict[str, Any]:
 
 @click.command()
 @click.argument("file", default="-", shell_complete=documents)
-@click.option("--offset", type=int, required=True, metavar="N", help="The place, in characters.")
+@click.option("--offset", type=int, required=True, metavar="N", help="The offset, in characters.")
 @click.option(
     "--document",
     type=click.Choice(["org", "http"]),
@@ -136,10 +136,10 @@ def _read_call(text: bytes) -> dict[str, Any]:
     help="Where the paths of < FILE bodies start, instead of FILE's folder.",
 )
 def complete(file: str, *, offset: int, document: str | None, directory: Path | None) -> None:
-    """Print what can be put in at a place, as JSON; for editors.
+    """Print the completion candidates at an offset, as JSON; for editors.
 
-    The place is in FILE, or in standard input: the number of characters before it, where a line end
-    is one character. Each candidate is an object: label, kind, start, end (what is replaced),
+    The offset is in FILE, or in standard input: the number of characters before it, where a line
+    end is one character. Each candidate is an object: label, kind, start, end (what is replaced),
     insert, documentation.
     """
     from orgrest.editor.completion import complete as candidates

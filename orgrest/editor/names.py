@@ -280,7 +280,7 @@ class Names:
                 if name.part is None
                 else "a variable's name is letters, digits, _ and -, and no digit comes first"
             )
-            raise RenameError(f"{new!r} is no name: {what}")
+            raise RenameError(f"{new!r} is not a name: {what}")
         places = self.same(name)
         if new == name.name:
             return []

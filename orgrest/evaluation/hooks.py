@@ -199,7 +199,7 @@ def saved(saving: Saving, path: str, scope: Scope) -> Path:
     try:
         target = resolved(scope.directory.resolve() / path)
     except (OSError, RuntimeError, ValueError) as error:
-        raise EvaluationError(f"{path} is no file that can be written: {error}") from None
+        raise EvaluationError(f"{path} cannot be written: {error}") from None
     if not target.is_relative_to(folder):
         raise EvaluationError(f"{path} is outside the document's folder: nothing is written there")
     if saving.overwrite or not target.exists():

@@ -117,7 +117,7 @@ class RequestFile:
             return
         try:
             if disabled is not None:
-                raise EvaluationError("@disabled with an expression is not understood here")
+                raise EvaluationError("@disabled with an expression is not supported")
             loop = parsed.directive("loop")
             if loop is None:
                 yield self._task(parsed, line, given)

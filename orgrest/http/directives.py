@@ -108,7 +108,7 @@ _TABLE: Final = (
         "grpc-reflection",
         "",
         "gRPC's reflection is used.",
-        refused="gRPC is not spoken here",
+        refused="gRPC is not supported",
     ),
 )
 

@@ -305,7 +305,7 @@ def _environments(given: Any, file: Path, *, secret: bool = False) -> _Found:
     shared = given.get(SHARED, {})
     for name, variables in given.items():
         if not isinstance(variables, dict):
-            raise OrgrestError(f"the environment {name} is no object", file=str(file))
+            raise OrgrestError(f"the environment {name} is not an object", file=str(file))
         yield (
             name,
             {

@@ -333,4 +333,4 @@ def _why_no_header(text: str) -> tuple[str, str]:
         return "a second request: separate requests with a line that starts with #", "no-separator"
     if DEFINITION.fullmatch(text):
         return "a variable is defined above its request, not among its headers", "bad-definition"
-    return "this is no header (Name: value): put an empty line before the body", "bad-header"
+    return "this is not a header (Name: value): put an empty line before the body", "bad-header"

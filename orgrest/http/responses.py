@@ -119,7 +119,7 @@ def all_found(text: str, path: str) -> list[Any]:
     try:
         body: Any = json.loads(text)
     except (ValueError, RecursionError):
-        raise OrgrestError(f"the body is no JSON, in which {path} could be looked for") from None
+        raise OrgrestError(f"the body is not JSON, in which {path} could be looked for") from None
     from orgrest.http import jsonpaths  # loads the package, which takes its time
 
     return jsonpaths.find(_rooted(path), body)
@@ -130,7 +130,7 @@ def json_of(text: str) -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
-        raise OrgrestError("the body is no JSON") from None
+        raise OrgrestError("the body is not JSON") from None
 
 
 def _rooted(path: str) -> str:

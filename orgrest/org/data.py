@@ -43,7 +43,7 @@ def read(element: tuple[str, list[str]], name: str, indices: str, *, header: boo
         return pick(items, indices, name) if indices else items
     text = _text(kind, lines)
     if indices:
-        raise ArgumentError(f"{name} is no table or list, so {name}[{indices}] is nothing")
+        raise ArgumentError(f"{name} is not a table or list, so {name}[{indices}] is nothing")
     return text
 
 

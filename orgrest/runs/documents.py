@@ -104,7 +104,7 @@ def _of_json(text: str, file: str) -> list[dict[str, str]]:
             f"no JSON: {error.msg}", file=file, line=error.lineno, column=error.colno
         ) from None
     except RecursionError:
-        raise OrgrestError("no JSON that is data: too deep", file=file) from None
+        raise OrgrestError("not JSON data: too deep", file=file) from None
     if not isinstance(found, list) or not all(isinstance(row, dict) for row in found):
         raise OrgrestError("data are a list of objects: [{...}, ...]", file=file)
     return [

@@ -105,6 +105,6 @@ def read(path: Path) -> tuple[Record, list[Record], Record]:
         elif value is not None:
             raise OrgrestError("not a line of a run", file=str(path), line=number)
     if not found or found[0].get("format") != FORMAT:
-        raise OrgrestError("this is no file of `orgrest test --jsonl`", file=str(path))
+        raise OrgrestError("this is not a file of `orgrest test --jsonl`", file=str(path))
     records = sorted((one for one in found if "order" in one), key=itemgetter("order"))
     return found[0], records, next((one["summary"] for one in found if "summary" in one), {})

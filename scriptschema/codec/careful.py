@@ -159,7 +159,9 @@ class _Reader:
         if field.type not in (bool, int):
             if value not in _ENUM_VALUES[field.type]:
                 if self.refuse_unknown:
-                    raise DecodeError(start, str(here), f"{value} is no value of {field.type_name}")
+                    raise DecodeError(
+                        start, str(here), f"{value} is not a value of {field.type_name}"
+                    )
                 return
             value = field.type(value)
         _fill(message, field, value)
@@ -230,7 +232,7 @@ def _set_fields(message: Message, path: Path) -> Iterator[tuple[FieldInfo, Any, 
         value = getattr(message, field.name, None)
         if field.rule == "repeated":
             if not isinstance(value, list):
-                raise EncodeError(str(path), f"{field.message}.{field.name} is no list")
+                raise EncodeError(str(path), f"{field.message}.{field.name} is not a list")
             for index in range(len(value) - 1, -1, -1):
                 yield field, value[index], Path(path, field.name, index)
         elif value is not None or field.rule == "required":

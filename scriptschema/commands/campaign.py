@@ -37,7 +37,7 @@ def _duration(_context: object, _parameter: object, value: str | None) -> float 
         return None
     found = re.fullmatch(r"(\d+(?:\.\d+)?)([smhd]?)", value)
     if not found or not float(found[1]):
-        raise click.BadParameter(f"{value!r} is no duration: write 30s, 10m or 8h")
+        raise click.BadParameter(f"{value!r} is not a duration: write 30s, 10m or 8h")
     return float(found[1]) * _UNITS[found[2]]
 
 

@@ -46,7 +46,7 @@ timeout_option = click.option(
 
 @click.group()
 def corpus() -> None:
-    """Keep corpora in order: import, export, distill, merge, stats, diff.
+    """Manage corpora: import, export, distill, merge, stats, diff.
 
     An INPUT is a folder (all files below it, but hidden ones), a file or - for standard input. A
     file is a tree in binary (.pb), text format (.textproto) or JSON (.json), a Luau source (.luau,

@@ -89,7 +89,7 @@ def render_command(
 @inputs_argument
 @from_option
 def check_command(inputs: tuple[Path, ...], from_format: str | None) -> None:
-    """Tell why trees are no programs that Luau compiles.
+    """Report why trees are not programs that Luau compiles.
 
     Prints a line for each problem: the file, the path in the tree, the rule and what is wrong. The
     exit status is 1 if there is a problem, or nothing to check. Sources are not trees: parse them.

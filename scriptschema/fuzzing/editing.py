@@ -107,7 +107,7 @@ def _steps(path: Path | str) -> list[tuple[str, int | None]]:
     for text in path.split(".") if path else ():
         match = _STEP.fullmatch(text)
         if match is None:
-            raise EditError(f"{path}: {text!r} is no step of a path, as `body[0]` or `left` is")
+            raise EditError(f"{path}: {text!r} is not a step of a path, as `body[0]` or `left` is")
         steps.append((match[1], None if match[2] is None else int(match[2])))
     return steps
 
@@ -118,9 +118,9 @@ def _field(node: Message, name: str, index: int | None, path: Path | str) -> Fie
     if field is None:
         raise EditError(f"{path}: {node._no_such_field(name)}")
     if not field.is_message:
-        raise EditError(f"{path}: {field.message}.{name} is no message but {field.type_name}")
+        raise EditError(f"{path}: {field.message}.{name} is not a message but {field.type_name}")
     if (field.rule == "repeated") != (index is not None):
-        what = "a list: name an item" if index is None else "no list"
+        what = "a list: name an item" if index is None else "not a list"
         raise EditError(f"{path}: {field.message}.{name} is {what}")
     return field
 

@@ -209,9 +209,9 @@ BAD_TEXT = [
     # Each quote must not be taken for the start of another literal: that would take hours.
     (ExprConstantString, 'val: "' + '\\"' * 300_000, "line 1: a string literal is not closed"),
     (ExprConstantString, "val: " + "x" * 100_000, "line 1: 'val: xxx"),
-    (ExprConstantString, r'val: "\q"', r"line 1: \q is no escape of a string literal"),
-    (ExprConstantString, '\n\nval: "\\U00110000"', "line 3: \\U is no escape"),
-    (ExprConstantString, b'val: "\\\xff"', "line 1: \\\\xff is no escape"),
+    (ExprConstantString, r'val: "\q"', r"line 1: \q is not an escape of a string literal"),
+    (ExprConstantString, '\n\nval: "\\U00110000"', "line 3: \\U is not an escape"),
+    (ExprConstantString, b'val: "\\\xff"', "line 1: \\\\xff is not an escape"),
     (ExprConstantString, "val: 5", "line 1: 'val: 5': Expected string but found: '5'"),
     (ExprConstantString, 'val: "a" val: "b"', "line 1: Message type"),
     (ExprConstantString, "", "ExprConstantString.val is required (string, tag 1)"),

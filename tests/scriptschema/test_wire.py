@@ -228,7 +228,7 @@ UNKNOWN = [
     (Local, "08057800", "byte 2: Local: field 15 is unknown"),
     (Local, "0a000807", "byte 0: Local: field 1 (name) has the wrong wire type 2"),
     (Local, "08050b0c", "byte 2: Local: field 1 (name) has the wrong wire type 3"),
-    (ExprUnary, "080312000801", "byte 0, op: 3 is no value of ExprUnary.Op"),
+    (ExprUnary, "080312000801", "byte 0, op: 3 is not a value of ExprUnary.Op"),
 ]
 
 
@@ -348,7 +348,7 @@ def test_a_message_made_without_its_fields_cannot_be_encoded() -> None:
     object.__setattr__(tree.list[0], "alternative", bare)
     with pytest.raises(wire.EncodeError, match=r"list\[0\].group: ExprGroup.expr is required"):
         wire.encode(tree)
-    with pytest.raises(wire.EncodeError, match=r"StatReturn\.list is no list"):
+    with pytest.raises(wire.EncodeError, match=r"StatReturn\.list is not a list"):
         wire.encode(object.__new__(StatReturn))
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def _missing(*_: Any) -> Any:
-    raise OrgrestError("this cannot be judged here")
+    raise OrgrestError("this cannot be evaluated here")
 
 
 @attrs.frozen

@@ -80,7 +80,7 @@ def reference(value: str) -> tuple[str, str] | None:
         reason = "OAuth 2.0 is written `oauth2 FLOW PREFIX`, like oauth2 client_credentials prod"
         raise OrgrestError(reason, code="credentials")
     if match["exchange"]:
-        raise OrgrestError("token exchange is not spoken here", code="credentials")
+        raise OrgrestError("token exchange is not supported", code="credentials")
     return _flow(match["flow"] or CLIENT_CREDENTIALS), match["prefix"] or "oauth2"
 
 

@@ -65,7 +65,7 @@ def _part(given: str, literal: bool) -> _Part:
     """Read ``NAME=CONTENT``, ``NAME=@FILE`` or ``NAME=<FILE`` with what follows behind ``;``."""
     name, equals, value = given.partition("=")
     if not equals:
-        raise CurlError(f"-F {given} is no form field: write NAME=VALUE")
+        raise CurlError(f"-F {given} is not a form field: write NAME=VALUE")
     if literal:
         return _Part(name, value)
     sign = value[:1] if value[:1] in ("@", "<") else ""

@@ -33,7 +33,9 @@ def split(command: str) -> list[str]:
     while at < len(command):
         match = _PIECE.match(command, at)
         if match is None:
-            raise CurlError("this is no shell command: it ends inside a quote or after a backslash")
+            raise CurlError(
+                "this is not a shell command: it ends inside a quote or after a backslash"
+            )
         at = match.end()
         kind = match.lastgroup
         if kind is None:  # a line that goes on
@@ -63,7 +65,7 @@ def _read_ansi(text: str) -> str:
         elif short or long:
             code = int(short or long, 16)
             if code > 0x10FFFF:
-                raise CurlError(f"{match[0]} is no character")
+                raise CurlError(f"{match[0]} is not a character")
             data += chr(code).encode("utf-8", "surrogatepass")
         elif control:
             data.append(ord(control) & 0x1F)

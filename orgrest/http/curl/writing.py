@@ -46,7 +46,7 @@ def to_command(request: Request) -> str:
             body = ""
         if "\0" in body or (request.body and not body):
             raise CurlError(
-                "the body is no text: a curl command can only hold it as a file",
+                "the body is not text: a curl command can only hold it as a file",
                 file=request.file,
                 line=request.line,
             )

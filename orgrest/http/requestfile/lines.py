@@ -70,10 +70,10 @@ def _directive(reader: Reader, line: Line, match: re.Match[str]) -> None:
     name, value = match["name"], line.template(match, "value")
     rule = rule_of(name)
     if rule is None:
-        reader.notice(line.start, f"@{name} is no directive that is known here", "directive")
+        reader.notice(line.start, f"@{name} is not a known directive", "directive")
         return
     if rule.refused:
-        reader.problem(line.start, f"@{name} is not understood here: {rule.refused}", "directive")
+        reader.problem(line.start, f"@{name} is not supported: {rule.refused}", "directive")
     elif rule.name == "import":
         reader.items.append(Import(value, None, False, line.span))
     elif rule.name in ("name", "ref", "force-ref") and not value.text:

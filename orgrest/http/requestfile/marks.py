@@ -16,10 +16,10 @@ CURL = "orgrest curl --from-curl '...' makes a request of a curl command, which 
 # Methods of one's own are in capitals: a word before a URL is prose.
 _CUSTOM = r"[A-Z][A-Z0-9_-]*"
 FOREIGN_METHODS = {
-    "GRPC": "gRPC is not spoken here: httpyac and JetBrains' HTTP Client send such requests",
-    "MQTT": "MQTT is not spoken here: httpyac sends such requests",
-    "AMQP": "AMQP is not spoken here: httpyac sends such requests",
-    "RSOCKET": "RSocket is not spoken here: JetBrains' HTTP Client sends such requests",
+    "GRPC": "gRPC is not supported: httpyac and JetBrains' HTTP Client send such requests",
+    "MQTT": "MQTT is not supported: httpyac sends such requests",
+    "AMQP": "AMQP is not supported: httpyac sends such requests",
+    "RSOCKET": "RSocket is not supported: JetBrains' HTTP Client sends such requests",
 }
 # What can be a URL: with a scheme, a path, from a variable, or a host without a scheme.
 URL = (

@@ -100,7 +100,7 @@ def header(reader: Reader, line: Line, text: str) -> bool:
         reader.notice(line.start, reason, "no-empty-line")
         return False
     else:
-        reason = "this is no header (Name: value): put an empty line before the body"
+        reason = "this is not a header (Name: value): put an empty line before the body"
         reader.problem(line.start, reason, "bad-header")
     region.end = line.span.end
     return True

@@ -146,7 +146,7 @@ class Client:
         from orgrest.http.transport import websocket
 
         if request.method not in websocket.METHODS:
-            raise TransportError(f"a WebSocket is not asked for with {request.method}")
+            raise TransportError(f"a WebSocket cannot be opened with {request.method}")
         self._pools.refuse_proxy(url)
         tls = self._tls(request.certificate) if url.scheme == "wss" else None
         cookie = cookies.header(url.text.replace("ws", "http", 1))

@@ -172,7 +172,7 @@ class Expansion:
             field, colon, value = line.partition(":")
             field, value = field.strip(), value.strip()
             if not colon:
-                reason = f"the variable {name} holds a line that is no header: {short(line)}"
+                reason = f"the variable {name} holds a line that is not a header: {short(line)}"
                 raise self._error(offset, reason, "bad-header")
             self._check_header(field, value, offset)
             headers.append((field, value))
@@ -224,7 +224,7 @@ class Expansion:
         try:
             text = data.decode(encoding)
         except (UnicodeDecodeError, LookupError) as error:
-            reason = f"{short(file.path.text)} is no text in {encoding}: {error}"
+            reason = f"{short(file.path.text)} is not text in {encoding}: {error}"
             raise self._error(offset, reason, "unreadable-file") from None
         return to_bytes(self._values.text(Template(text, ((0, offset),))))
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def locate(path: str, directory: Path, allowed: Iterable[Path]) -> Path:
     """Return where a file is that a document names; its paths start in `directory`.
 
-    Raises `OrgrestError` when it is outside the folders that are allowed, is no regular file, or
+    Raises `OrgrestError` when it is outside the folders that are allowed, is not a regular file, or
     cannot be found.
     """
     if "\0" in f"{directory}{path}":

@@ -342,8 +342,8 @@ class Scope:
     def read(self, path: str) -> bytes:
         """Return the bytes of a file named in the document.
 
-        Raises `OrgrestError` when it is outside the folders that may be read, is no regular file,
-        or cannot be read.
+        Raises `OrgrestError` when it is outside the folders that may be read, is not a regular
+        file, or cannot be read.
         """
         try:
             return self.locate(path).read_bytes()

@@ -69,7 +69,7 @@ def authorization(value: str) -> str | DigestCredentials | AwsCredentials:
         raise OrgrestError(f"{scheme} tokens are not fetched here", code="credentials")
     if kind in ("ntlm", "negotiate") and rest:
         raise OrgrestError(
-            f"{scheme} is not spoken here: it signs a connection, not a request", code="credentials"
+            f"{scheme} is not supported: it signs a connection, not a request", code="credentials"
         )
     return value
 

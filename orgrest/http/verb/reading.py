@@ -112,7 +112,7 @@ class _Reader:
                 continue
             match = _HEADER.fullmatch(line.text)
             if match is None:
-                reason = "this is no header (Name: value): put an empty line before the body"
+                reason = "this is not a header (Name: value): put an empty line before the body"
                 self._problem(line.start + line.indent, reason, "bad-header")
                 continue
             name, value = (_one_line(match, number, line) for number in (1, 2))

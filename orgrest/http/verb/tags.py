@@ -168,7 +168,7 @@ class Tags:
         try:
             found: Any = json.loads(text, parse_int=str, parse_float=str)
         except (ValueError, RecursionError):
-            raise ArgumentError("verb-json-get: the text is no JSON") from None
+            raise ArgumentError("verb-json-get: the text is not JSON") from None
         for key in keys:
             try:
                 found = found[key]

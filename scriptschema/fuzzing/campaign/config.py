@@ -64,7 +64,7 @@ class Config:
             targets = tuple(from_table(table) for table in found.pop("targets"))
             return cls(targets=targets, **found)
         except (KeyError, TypeError, TargetError) as error:
-            raise ValueError(f"it is no campaign's configuration: {error}") from None
+            raise ValueError(f"it is not a campaign's configuration: {error}") from None
 
 
 def load(folder: Path) -> Config:
@@ -73,7 +73,7 @@ def load(folder: Path) -> Config:
     try:
         return Config.from_json(json.loads(path.read_bytes()))
     except FileNotFoundError:
-        raise FileError(f"{folder} is no campaign: there is no {FILE} in it") from None
+        raise FileError(f"{folder} is not a campaign: there is no {FILE} in it") from None
     except (OSError, ValueError) as error:
         reason = files.reason_of(error)
         raise FileError(f"{path}: {reason}") from None

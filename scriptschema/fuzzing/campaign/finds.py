@@ -100,7 +100,7 @@ def load(folder: Path) -> Find:
     try:
         return Find.from_json(json.loads(path.read_bytes()))
     except FileNotFoundError:
-        raise FileError(f"{folder} is no find: there is no {FILE} in it") from None
+        raise FileError(f"{folder} is not a find: there is no {FILE} in it") from None
     except (OSError, ValueError) as error:
         raise FileError(f"{path}: {files.reason_of(error)}") from None
 

@@ -69,7 +69,7 @@ class Campaign:
     def _require_own(self) -> None:
         there = [entry.name for entry in self.path.iterdir() if entry.name != LOCK]
         if there and config.FILE not in there and any(name[0] != "." for name in there):
-            raise FileError(f"{self.path} is no campaign, and not empty: name another folder")
+            raise FileError(f"{self.path} is not a campaign, and not empty: name another folder")
 
     def _hold(self) -> None:
         try:
@@ -88,7 +88,7 @@ class Campaign:
     def _configure(self) -> Config:
         if not (self.path / config.FILE).exists():
             if self._wanted is None:
-                raise FileError(f"{self.path} is no campaign: there is no {config.FILE} in it")
+                raise FileError(f"{self.path} is not a campaign: there is no {config.FILE} in it")
             config.save(self.path, self._wanted)
             return self._wanted
         there = config.load(self.path)

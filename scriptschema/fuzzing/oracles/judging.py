@@ -150,7 +150,7 @@ def is_clear(signature: Signature) -> bool:
 def _function(name: str) -> Function:
     module, _, attribute = name.partition(":")
     if not module or not attribute:
-        raise JudgeError(f"{name!r} is no function: write module:function")
+        raise JudgeError(f"{name!r} is not a function: write module:function")
     if os.getcwd() not in sys.path:  # noqa: PTH109  # as Python itself has it there
         sys.path.insert(0, os.getcwd())  # noqa: PTH109
     try:
@@ -160,5 +160,5 @@ def _function(name: str) -> Function:
     except (ImportError, AttributeError) as error:
         raise JudgeError(f"{name!r} cannot be had: {error}") from None
     if not callable(found):
-        raise JudgeError(f"{name!r} is no function")
+        raise JudgeError(f"{name!r} is not a function")
     return found  # type: ignore[no-any-return]  # what it returns is looked at

@@ -108,7 +108,7 @@ def from_word(word: str, **others: Any) -> Description:
         return Description(kind, rest, **others)
     if kind not in KINDS:
         known = "luau-web, luau-web:FOLDER, pluau, command:COMMAND, persistent:COMMAND"
-        raise TargetError(f"{word!r} is no target; a target is one of {known}")
+        raise TargetError(f"{word!r} is not a target; a target is one of {known}")
     if colon and kind != "luau-web":
         raise TargetError(f"{kind} takes nothing after it, but {rest!r} stands there")
     return Description(kind, folder=rest, **others)

@@ -97,7 +97,7 @@ def _read_named_type(r: Reader) -> Reading:
             r.lose(r.index, "types given to a module's type", "left out")
             yield read_type_arguments(r)
         if not r.in_scope.get(text):
-            r.lose(start, f"type of `{text}`, which is no local", "the type is `any`")
+            r.lose(start, f"type of `{text}`, which is not a local", "the type is `any`")
             return Type(primitive=TypePrimitive(kind=r.names.primitive("any")))
         prefix = Local(name=r.names.local(text))
         return Type(ref=TypeRef(prefix=prefix, index=member))
@@ -309,7 +309,7 @@ def _read_table_type(r: Reader) -> Reading:
             if _NAME.fullmatch(key) and key not in KEYWORDS:
                 items.append(TypeTableItem(key=r.names.field(key), type=type_))
             else:
-                r.lose(bracket, f"property {key!r:.40}, which is no name", "left out")
+                r.lose(bracket, f"property {key!r:.40}, which is not a name", "left out")
         elif r.kind == "[":
             if indexer is not None:
                 r.fail("one indexer only in a table type")

@@ -89,7 +89,7 @@ class TestReading:
         for path in (tmp_path / "fifo", Path("/dev/zero")):
             with pytest.raises(FileError) as caught:
                 File.read(path)
-            assert str(caught.value) == f"{path}: cannot be read: it is no regular file"
+            assert str(caught.value) == f"{path}: cannot be read: it is not a regular file"
 
     @pytest.mark.parametrize(
         ("name", "reason"),

@@ -139,7 +139,7 @@ def test_an_assertion_holds_where_its_words_are_true(
         ("/user", "body items count {{three}}x", "count is followed by a number"),
         ("/xml", "xpath //item[ exists", "is no XPath"),
         ("/text", "xpath //item exists", "the body is no XML"),
-        ("/text", "body schema s.json", "the body is no JSON"),
+        ("/text", "body schema s.json", "the body is not JSON"),
         ("/text", "certificate days > 1", "no certificate"),
     ],
 )

@@ -250,7 +250,7 @@ def test_a_stored_response_that_needs_itself_is_an_error(server: RawServer) -> N
     [
         ('(verb-json-get (oref (verb-stored-response "book") body) "x")', "nothing at x"),
         ('(verb-json-get (oref (verb-stored-response "book") body) covers)', "neither a text"),
-        ('(verb-json-get "[" 0)', "no JSON"),
+        ('(verb-json-get "[" 0)', "not JSON"),
         ('(verb-json-get "[1]")', "verb-json-get TEXT PATH"),
         ('(oref (verb-stored-response "other") body)', "property Verb-Store: other"),
         ('(oref (verb-stored-response "book") status)', "oref (verb-stored-response"),

@@ -142,7 +142,7 @@ def test_an_assertion_that_holds_in_httpyac_holds_here(text: str) -> None:
         ("body deep == {", 'body deep is {"a": [{"b": 0}]}'),
         ("body name isNumber", "body name is Ann"),
         ("body name md5 x", "body name is Ann"),
-        ("body matches A", "cannot be judged here"),
+        ("body matches A", "cannot be evaluated here"),
         ("body a[ == 1", "is no JSONPath"),
         ("body //id == 1", "the body is no XML"),
     ],

@@ -79,7 +79,7 @@ class TestToCommand:
 
     @pytest.mark.parametrize("body", [b"\xff", b"a\0b"])
     def test_a_body_that_is_no_text_is_refused(self, body: bytes) -> None:
-        with pytest.raises(CurlError, match="the body is no text"):
+        with pytest.raises(CurlError, match="the body is not text"):
             to_command(Request("POST", "http://x/", body=body))
 
     @needs_curl
@@ -351,7 +351,7 @@ class TestFromCurl:
             ("curl a b", "two URLs: a and b"),
             ("curl http://x/ -H", "-H has no value"),
             ("curl http://x/ --ntlm x", "--ntlm is not understood"),
-            ("curl 'http://x/", "no shell command: it ends inside a quote"),
+            ("curl 'http://x/", "not a shell command: it ends inside a quote"),
             ("curl http://x/ \\", "it ends inside a quote or after a backslash"),
             ("curl http://x/ -d @a -d b", "@a stands beside other data"),
             ("curl http://x/ -d @-", "-d @- cannot read the standard input: write the text"),
@@ -362,7 +362,7 @@ class TestFromCurl:
                 "what stands behind ; is not understood: quote the value",
             ),
             ("curl http://x/ -F 'a=b;headers=@h'", "what stands behind ; is not understood"),
-            ("curl http://x/ -F a", "-F a is no form field: write NAME=VALUE"),
+            ("curl http://x/ -F a", "-F a is not a form field: write NAME=VALUE"),
             ("curl http://x/ -F a=b -d c", "a form and other data"),
             ("curl http://x/ -F $'a=b;type=c\\nd'", "the type of a holds a line break"),
             ("curl http://x/ -F $'a=@b\\nc'", "the name of the file holds a line break"),
@@ -377,7 +377,7 @@ class TestFromCurl:
             ("curl http://x/ -X 'GET y'", "not a method: 'GET y'"),
             ("curl http://x/ -d $'\\xff'", "bytes that are no text: put them into a file"),
             ("curl http://x/ -d $'a\\0'", "bytes that are no text: put them into a file"),
-            ("curl http://x/ -d $'\\U110000'", "U110000 is no character"),
+            ("curl http://x/ -d $'\\U110000'", "U110000 is not a character"),
             ("curl http://x/ --form-string 'a=< b'", "a line of a that begins with <"),
         ],
     )

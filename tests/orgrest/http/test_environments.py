@@ -130,7 +130,7 @@ def test_a_folder_that_is_called_like_a_file_is_passed_over(tmp_path: Path) -> N
     ("content", "reason"),
     [
         ("[]", "a JSON object is expected here"),
-        ('{"dev": 1}', "the environment dev is no object"),
+        ('{"dev": 1}', "the environment dev is not an object"),
         ('{"dev": {', "this is not JSON"),
         ("\udcff", "this environment file is not UTF-8"),
         ("[" * 100_000, "this JSON is nested too deep"),

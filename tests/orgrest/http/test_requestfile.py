@@ -87,7 +87,7 @@ def test_a_line_that_is_no_request_is_an_error_and_keeps_its_request_from_being_
 @pytest.mark.parametrize("method", ["GRPC", "MQTT", "AMQP", "RSOCKET"])
 def test_protocols_that_are_not_spoken_are_errors(method: str) -> None:
     (problem,) = only(f"{method} localhost:50051/a\n").problems
-    assert "not spoken here" in problem.reason
+    assert "is not supported" in problem.reason
 
 
 def test_a_url_goes_on_over_lines() -> None:
@@ -178,9 +178,7 @@ def test_a_directive_that_changes_what_is_sent_is_understood_or_refused(rule) ->
 
 def test_an_unknown_directive_is_told_of() -> None:
     request = only("# @nosuch thing\nGET http://a/")
-    assert [notice.reason for notice in request.notices] == [
-        "@nosuch is no directive that is known here"
-    ]
+    assert [notice.reason for notice in request.notices] == ["@nosuch is not a known directive"]
 
 
 @pytest.mark.parametrize("name", ["name", "ref", "force-ref"])

@@ -128,9 +128,9 @@ def test_a_header_is_read_as_it_is_written(line: str, name: str, value: str) -> 
 @pytest.mark.parametrize(
     ("line", "reason"),
     [
-        ("X A: 1", "this is no header (Name: value): put an empty line before the body"),
-        ("hello world", "this is no header (Name: value): put an empty line before the body"),
-        ("a=1&b=2", "this is no header (Name: value): put an empty line before the body"),
+        ("X A: 1", "this is not a header (Name: value): put an empty line before the body"),
+        ("hello world", "this is not a header (Name: value): put an empty line before the body"),
+        ("a=1&b=2", "this is not a header (Name: value): put an empty line before the body"),
         (":a = 1", "a variable is defined above its request, not among its headers"),
         (
             "GET http://h/2",
@@ -361,7 +361,7 @@ def test_positions_lead_back_to_the_file_through_indentation_and_org() -> None:
     source = Source("GET http://h/\nbad header", file="a.org", places=[(10, 4), (11, 6)])
     (request,) = parse(source).requests
     assert reasons(request) == [
-        "a.org:11:7: this is no header (Name: value): put an empty line before the body"
+        "a.org:11:7: this is not a header (Name: value): put an empty line before the body"
     ]
     assert source.offset(2) == 14
     assert Source("x", places=[]).position(0).line == 1

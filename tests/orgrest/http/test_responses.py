@@ -81,8 +81,8 @@ def test_xpath_finds_its_way_in_xml(path: str, expected: str) -> None:
     [
         ("l.response.body.nope", JSON, "l's response: there is nothing at $.nope"),
         ("l.response.body.$[", JSON, "l's response: $[ is no JSONPath: unexpected end of query"),
-        ("l.response.body.a", response(b"<x>", "text/html"), "l's response: the body is no JSON"),
-        ("l.response.body.a", response(b"[" * 99999), "l's response: the body is no JSON"),
+        ("l.response.body.a", response(b"<x>", "text/html"), "l's response: the body is not JSON"),
+        ("l.response.body.a", response(b"[" * 99999), "l's response: the body is not JSON"),
         ("l.response.body.//z", XML, "l's response: there is nothing at //z"),
         ("l.response.body.//[", XML, "l's response: //[ is no XPath"),
         ("l.response.body.//a", JSON, "l's response: the body is no XML"),

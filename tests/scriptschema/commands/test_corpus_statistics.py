@@ -269,7 +269,7 @@ def test_a_stream_s_broken_tree_is_told_with_its_place_and_the_others_are_counte
     ("end", "error"),
     [
         (b"\x80", "byte 3: the length of a tree is cut off"),
-        (b"\xff" * 9 + b"\x01", "byte 3: this is no length of a tree"),
+        (b"\xff" * 9 + b"\x01", "byte 3: this is not a length of a tree"),
         (b"\x05abc", "byte 4: a tree of 5 bytes is cut off (2 bytes are missing)"),
         (
             b"\xff\xff\xff\xff\x7f" + b"a" * 9,

@@ -38,10 +38,10 @@ FIND = {"event": "find", "signature": "hang: -O2 (math.floor)", "nodes": 9, "nam
         (["-t", "luau-web"], "name the folder of the campaign"),
         (["-o", "none"], "name what to run programs with"),
         (["-o", "none", "--size", "3"], "name what to run programs with"),
-        (["-o", "none", "-t", "lua"], "is no target"),
+        (["-o", "none", "-t", "lua"], "is not a target"),
         (["-o", "none", "-t", "command:"], "needs a command"),
-        (["-o", "none", "-t", "command:cat", "--for", "soon"], "is no duration"),
-        (["-o", "none", "-t", "command:cat", "--for", "0m"], "is no duration"),
+        (["-o", "none", "-t", "command:cat", "--for", "soon"], "is not a duration"),
+        (["-o", "none", "-t", "command:cat", "--for", "0m"], "is not a duration"),
         (["-o", "none", "--config", "no.toml"], "No such file"),
         (["-o", "none", "--config", "no.toml", "-t", "command:cat"], "stand in the file"),
     ],
@@ -61,7 +61,7 @@ def test_what_cannot_be_asked_for_is_said(
     ("text", "said"),
     [
         ("size = ", "Invalid value"),
-        ("targets = 3", "no campaign's configuration"),
+        ("targets = 3", "not a campaign's configuration"),
         ("[[targets]]\nkind = 'command'\ncommand = 'cat'\ncolour = 1", "has no 'colour'"),
         ("speed = 3\n[[targets]]\nkind = 'command'\ncommand = 'cat'", "speed"),
     ],
@@ -213,7 +213,7 @@ def test_a_difference_is_shown_again(tmp_path: Path) -> None:
 def test_what_is_no_find_is_told(tmp_path: Path) -> None:
     done = run_here("reproduce", tmp_path)
     assert done.returncode == 1
-    assert b"is no find" in done.stderr
+    assert b"is not a find" in done.stderr
     find = a_find(tmp_path, "print(1)", Signature("hang"))
     path = find / finds.FILE
     path.write_text(path.read_text().replace('"format": 1', '"format": 7'))

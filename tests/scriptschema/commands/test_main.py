@@ -262,7 +262,7 @@ def test_a_pipe_is_written_to_and_not_replaced(tmp_path: Path) -> None:
 
 def test_a_file_that_cannot_be_written_is_an_error_that_names_it(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"")
-    with pytest.raises(files.FileError, match=r"/file/tree.pb: .*/file is no folder"):
+    with pytest.raises(files.FileError, match=r"/file/tree.pb: .*/file is not a folder"):
         files.write(tmp_path / "file" / "tree.pb", b"new")
 
 

@@ -59,11 +59,11 @@ def test_files_that_are_none_of_a_campaign_are_told(text: str, tmp_path: Path) -
 
 
 def test_a_folder_without_the_files_is_told(tmp_path: Path) -> None:
-    with pytest.raises(FileError, match="is no find"):
+    with pytest.raises(FileError, match="is not a find"):
         finds.load(tmp_path)
     with pytest.raises(FileError, match=r"program\.luau"):
         finds.source_of(tmp_path)
-    with pytest.raises(FileError, match="is no campaign"), Campaign(tmp_path, None):
+    with pytest.raises(FileError, match="is not a campaign"), Campaign(tmp_path, None):
         pass
 
 
@@ -107,7 +107,7 @@ def test_a_campaign_goes_on_with_what_it_was_asked_to_do(tmp_path: Path) -> None
 
 def test_no_folder_of_somebody_else_is_taken_for_a_campaign(tmp_path: Path) -> None:
     (tmp_path / "thesis.txt").touch()
-    with pytest.raises(FileError, match="is no campaign, and not empty"):
+    with pytest.raises(FileError, match="is not a campaign, and not empty"):
         Campaign(tmp_path, CONFIG).__enter__()
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.txt"]
     with pytest.raises(FileError, match="no folder"):

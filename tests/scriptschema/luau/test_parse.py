@@ -423,8 +423,8 @@ def test_the_examples_have_every_message_every_field_and_every_operator() -> Non
         ('type A = {read x: T, write [T]: U, ["a b"]: V, ["end"]: W}', "type A = {x: T, [T]: U}", [
             "1:11: `read`: left out: the property can be read and written",
             "1:22: `write`: left out: the property can be read and written",
-            "1:36: property 'a b', which is no name: left out",
-            "1:48: property 'end', which is no name: left out",
+            "1:36: property 'a b', which is not a name: left out",
+            "1:48: property 'end', which is not a name: left out",
         ]),
         ("type typeof<typeof...> = T", "type typeof_<typeof_...> = T", [
             "1:6: type named `typeof`: it is named `typeof_`",
@@ -434,8 +434,8 @@ def test_the_examples_have_every_message_every_field_and_every_operator() -> Non
             "1:31: type named `typeof`: it is named `typeof_`",
         ]),
         ("local x: m.T, y: m.T<U>", "local x: any, y: any", [
-            "1:10: type of `m`, which is no local: the type is `any`",
-            "1:18: type of `m`, which is no local: the type is `any`",
+            "1:10: type of `m`, which is not a local: the type is `any`",
+            "1:18: type of `m`, which is not a local: the type is `any`",
             "1:21: types given to a module's type: left out",
         ]),
         ("local x = f<<T>>(1) y = t:m<<T, U...>>()", "local x = f(1) y = t:m()", [

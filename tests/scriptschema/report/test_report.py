@@ -187,7 +187,7 @@ def test_without_its_packages_the_way_to_install_them_is_told(
 def test_what_is_no_campaign_is_refused(tmp_path: Path) -> None:
     done = run_here("report", tmp_path, "-o", tmp_path / "report.html")
     assert done.returncode == 1
-    assert b"is no campaign" in done.stderr
+    assert b"is not a campaign" in done.stderr
     assert not (tmp_path / "report.html").exists()
 
 

@@ -252,7 +252,7 @@ def test_a_server_that_gives_no_token_is_an_error_and_the_request_is_not_sent(
     [
         ("oauth2 authorization_code prod", "needs a browser"),
         ("oauth2 implicit", "needs a browser"),
-        ("oauth2 client a token_exchange b", "token exchange is not spoken"),
+        ("oauth2 client a token_exchange b", "token exchange is not supported"),
         ("oauth2 one two three", "is written `oauth2 FLOW PREFIX`"),
     ],
 )

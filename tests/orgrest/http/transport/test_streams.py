@@ -292,7 +292,7 @@ def test_what_a_websocket_cannot_do_is_an_error(
     talker: Talker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with Client() as client:
-        with pytest.raises(TransportError, match="is not asked for with POST"):
+        with pytest.raises(TransportError, match="cannot be opened with POST"):
             client.send(Request("POST", talker.url))
         with pytest.raises(TransportError, match="Host of a WebSocket"):
             client.send(Request("WEBSOCKET", talker.url, (("Host", "other"),)))
