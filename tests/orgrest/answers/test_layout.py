@@ -198,7 +198,7 @@ class TestData:
             self.read(self.TABLE, indices)
 
     def test_indices_into_a_text_are_an_error(self) -> None:
-        with pytest.raises(ArgumentError, match="no table or list"):
+        with pytest.raises(ArgumentError, match="not a table or list"):
             self.read(": x\n", "1")
         with pytest.raises(ArgumentError, match="deeper than the data"):
             self.read(self.TABLE, "0,0,0")

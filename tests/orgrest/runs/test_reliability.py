@@ -163,7 +163,7 @@ class TestReport:
         ("arguments", "why"),
         [
             (("missing.jsonl", "--tap", "-"), "cannot be read"),
-            (("a.http", "--tap", "-"), "no file of"),
+            (("a.http", "--tap", "-"), "not a file of"),
             (("a.http",), "which report"),
             (("a.http", "--tap", "-", "--json", "-"), "only one report"),
         ],

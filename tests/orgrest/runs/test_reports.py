@@ -128,7 +128,7 @@ class TestData:
         from orgrest.runs.spool import read
 
         (folder / "x.jsonl").write_text(text)
-        with pytest.raises(OrgrestError, match=r"not a line|no file of"):
+        with pytest.raises(OrgrestError, match=r"not a line|not a file of"):
             read(folder / "x.jsonl")
 
     def test_the_fields_are_those_that_the_documentation_has(self, run) -> None:

@@ -110,7 +110,7 @@ def test_no_folder_of_somebody_else_is_taken_for_a_campaign(tmp_path: Path) -> N
     with pytest.raises(FileError, match="is not a campaign, and not empty"):
         Campaign(tmp_path, CONFIG).__enter__()
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.txt"]
-    with pytest.raises(FileError, match="no folder"):
+    with pytest.raises(FileError, match="there is no folder"):
         Campaign(tmp_path / "a" / "b", CONFIG).__enter__()
 
 
