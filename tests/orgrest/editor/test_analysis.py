@@ -627,13 +627,13 @@ def test_renaming_changes_every_place_and_nothing_else() -> None:
 @pytest.mark.parametrize(
     ("text", "kind", "marked", "new", "reason"),
     [
-        (HTTP, "http", ":ho|st = x", "a b", "no name"),
-        (HTTP, "http", ":ho|st = x", "1a", "no name"),
-        (HTTP, "http", ":ho|st = x", "", "no name"),
+        (HTTP, "http", ":ho|st = x", "a b", "not a name"),
+        (HTTP, "http", ":ho|st = x", "1a", "not a name"),
+        (HTTP, "http", ":ho|st = x", "", "not a name"),
         (HTTP, "http", ":ho|st = x", "base", "already"),
         (HTTP, "http", ":ho|st = x", "hostile", "would also mean"),
         (ORG, "org", "t=tab|le", "ME", "already"),
-        (ORG, "org", "t=tab|le", "a(b", "no name"),
+        (ORG, "org", "t=tab|le", "a(b", "not a name"),
         ("GET http://x/{{a}}\n", "http", "{{a|}}", "b", "not defined"),
     ],
 )
