@@ -1008,7 +1008,7 @@ def test_a_name_is_changed_everywhere_or_not_at_all(editor: Editor, folder: Path
     expected = ORG.replace("login", "enter").replace(":h/", ":host/").replace("{{h}}", "{{host}}")
     expected = expected.replace(":var h=", ":var host=").replace("(h=", "(host=")
     assert buffer.text == expected.replace("\n", "\r\n")
-    with pytest.raises(JsonRpcException, match="no name"):
+    with pytest.raises(JsonRpcException, match="not a name"):
         rename("{{ho|st}}", "a b")
     with pytest.raises(JsonRpcException, match="no name here"):
         rename("* |😀", "x")
