@@ -184,6 +184,8 @@ class Triage:
         group = self._groups[signature]
         group.running -= 1
         if reduced is None:
+            if signature.kind == outcome.CRASH:  # it happened, even where it does not happen again
+                self._keep(group, suspect)
             return
         for construct, find in group.finds.items():
             if is_same_bug(construct, reduced.construct):
@@ -207,15 +209,19 @@ class Triage:
 
     def give_up(self) -> None:
         """Save what was not reduced in time, if nothing else is known of its signature."""
-        for signature, group in self._groups.items():
-            known = self.finds.get(signature.name)
-            if group.waiting and known is not None:
-                self._again(known)
-            elif group.waiting and not group.finds:
-                suspect = group.waiting[0][1]
-                self._add(suspect, suspect.verdict, None)
+        for group in self._groups.values():
+            if group.waiting:
+                self._keep(group, group.waiting[0][1])
             group.waiting.clear()
         self.save()
+
+    def _keep(self, group: _Group, suspect: Suspect) -> None:
+        """Make a find of a suspect that was not reduced, if nothing else is known of it."""
+        known = self.finds.get(suspect.verdict.signature.name)
+        if known is not None:
+            self._again(known)
+        elif not group.finds:
+            self._add(suspect, suspect.verdict, None)
 
     def _explanation(self, group: _Group, suspect: Suspect) -> Find | None:
         """A find that uses no more than the suspect: maybe it is the same bug."""

@@ -385,6 +385,19 @@ def test_a_clear_signature_is_a_find_at_once_and_reduced_later(tmp_path: Path) -
         assert it.events[-1]["event"] == "reduced"
 
 
+def test_a_crash_that_does_not_come_again_is_reported_all_the_same(tmp_path: Path) -> None:
+    with Campaign(tmp_path / "campaign", CONFIG) as campaign:
+        it = Reported(campaign)
+        for source in ("print(1)", "print(2)"):
+            crash = it.suspect(source, Signature("crash", "SIGSEGV"))
+            hang = it.suspect(source, HANG)  # a machine that was busy hangs, too
+            assert {id(it.triage.next()), id(it.triage.next())} == {id(crash), id(hang)}
+            it.triage.reduced(crash, None)
+            it.triage.reduced(hang, None)
+        [find] = it.triage.finds.values()
+        assert (str(find.signature), find.count, find.reduced) == ("crash: SIGSEGV", 2, None)
+
+
 def test_known_bugs_are_counted_and_not_reported(tmp_path: Path) -> None:
     known = tmp_path / "known"
     known.write_text("assertion: *\nhang: -O2 (math.floor)\n")
