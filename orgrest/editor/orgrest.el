@@ -4,7 +4,6 @@
 ;; Version: 0.1.0
 ;; Package-Requires: ((emacs "27.1"))
 ;; Keywords: comm, tools, outlines
-;; URL: https://pypi.org/project/scriptschema/
 ;; SPDX-License-Identifier: MIT
 
 ;;; Commentary:

@@ -86,6 +86,8 @@ def test_package_lint_finds_nothing_but_what_waits_for_other_packages(tmp_path: 
           (princ (format "%s:%s: %s\\n" (nth 0 found) (nth 2 found) (nth 3 found))))""",
     )
     found = re.findall(r"^\d+:(?:warning|error): .*", said, re.MULTILINE)
+    # The project has no address yet: docs/releasing.md says where it goes.
+    found = [one for one in found if "Homepage or URL" not in one]
     # Org's editor of blocks, eglot and lsp-mode are told of orgrest where they are used, and not
     # loaded for it; they have no hook for that, and eglot's manual tells authors of modes to do so.
     assert all("`with-eval-after-load' is for use in configurations" in one for one in found), said
