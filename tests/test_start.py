@@ -14,7 +14,7 @@ import pytest
 HEAVY = {
     *("dotenv", "elementpath", "hypothesis", "jinja2", "jsonpath", "jsonschema", "lsprotocol"),
     *("matplotlib", "pure_protobuf", "pygls", "pygments", "pytest", "rich", "urllib3"),
-    *("orgrest.answers", "orgrest.editor.server", "orgrest.evaluation", "orgrest.http"),
+    *("orgrest.rendering", "orgrest.editor.server", "orgrest.run", "orgrest.http"),
     *("scriptschema.base", "scriptschema.luau", "scriptschema.messages", "scriptschema.wire"),
 }
 

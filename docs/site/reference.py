@@ -200,7 +200,7 @@ def _header_arguments() -> str:
 
 
 def _functions() -> str:
-    from orgrest.http.variables.functions import FUNCTIONS
+    from orgrest.http.values.functions import FUNCTIONS
 
     rows = ((f"`{one.usage}`", _cell(one.description)) for one in FUNCTIONS.values())
     return (

@@ -20,8 +20,8 @@ def complain(text: str) -> None:
 
 def safe(text: str, secrets: frozenset[str]) -> str:
     """Return text as it may be shown: without secrets and control characters."""
-    from orgrest.answers.masking import mask
-    from orgrest.answers.sanitize import visible
+    from orgrest.rendering.masking import mask
+    from orgrest.rendering.sanitize import visible
 
     return visible(mask(text, secrets))
 
@@ -73,7 +73,7 @@ def read_env_files(paths: Iterable[Path]) -> dict[str, str]:
 
     Raises OrgrestError for a file that cannot be read.
     """
-    from orgrest.http.variables import read_env_file
+    from orgrest.http.values import read_env_file
 
     values: dict[str, str] = {}
     for path in paths:

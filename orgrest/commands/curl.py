@@ -41,10 +41,10 @@ def curl(
 
     The curl command holds the values of variables, secrets included: it has to work.
     """
-    from orgrest.evaluation.evaluate import Evaluation
-    from orgrest.evaluation.outcomes import Options
     from orgrest.http import curl as translate
-    from orgrest.http.variables import Scope
+    from orgrest.http.values import Scope
+    from orgrest.run.evaluate import Evaluation
+    from orgrest.run.outcomes import Options
 
     if (command is None) == (file is None):
         raise click.UsageError("give a FILE, or a command with --from-curl")

@@ -53,11 +53,11 @@ def run(path: Path | None, say: Callable[[str], None]) -> bool:
     import tempfile
 
     from orgrest.commands.demo_server import serve
-    from orgrest.evaluation.evaluate import Evaluation
-    from orgrest.evaluation.outcomes import Options
     from orgrest.files import write
     from orgrest.http.transport import Client
-    from orgrest.http.variables import Scope
+    from orgrest.http.values import Scope
+    from orgrest.run.evaluate import Evaluation
+    from orgrest.run.outcomes import Options
 
     if path is None:
         number, name = tempfile.mkstemp(prefix="orgrest-tour-", suffix=".org")

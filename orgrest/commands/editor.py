@@ -71,11 +71,11 @@ def babel() -> None:
     rows in which null is a rule, or null), "notes", and in "old", unless it is null, from where to
     where an old result stands that Org would not remove; or, with status 1, "error".
     """
-    from orgrest.evaluation import babel as evaluation
     from orgrest.http.transport import Client
-    from orgrest.http.variables import Scope
+    from orgrest.http.values import Scope
     from orgrest.org import arguments as header
     from orgrest.org import data
+    from orgrest.run import babel as evaluation
 
     call = _read_call(sys.stdin.buffer.read())
     arguments = header.Arguments(

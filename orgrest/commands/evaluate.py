@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 def _size(_: object, parameter: click.Parameter, given: str | None) -> int | None:
     if given is None:
         return None
-    from orgrest.answers.results import parse_size
+    from orgrest.rendering.results import parse_size
 
     try:
         return parse_size(given)
@@ -172,10 +172,10 @@ def evaluate(
             raise click.UsageError(
                 "an Org text on standard input needs --stdout, --diff or --check"
             )
-    from orgrest.answers.results import SHOWN
     from orgrest.commands.run import Settings
-    from orgrest.evaluation.outcomes import Options
     from orgrest.http.transport import Client
+    from orgrest.rendering.results import SHOWN
+    from orgrest.run.outcomes import Options
 
     try:
         values = read_env_files(env_file)

@@ -10,13 +10,13 @@ import click
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from orgrest.evaluation.outcomes import Exchange, Outcome
+    from orgrest.run.outcomes import Exchange, Outcome
 
 
 def line(exchange: Exchange) -> str:
     """Tell about a request in a line: method, URL, status, time."""
-    from orgrest.answers.masking import mask
-    from orgrest.answers.sanitize import visible
+    from orgrest.rendering.masking import mask
+    from orgrest.rendering.sanitize import visible
 
     request, response = exchange.request, exchange.response
     text = visible(mask(f"{request.method} {request.url}", request.secrets), one_line=True)
@@ -29,9 +29,9 @@ def line(exchange: Exchange) -> str:
 
 def wire(exchange: Exchange) -> str:
     """Write a request as it would be sent, secrets hidden."""
-    from orgrest.answers.masking import mask
-    from orgrest.answers.sanitize import visible
     from orgrest.http.transport import wire_headers
+    from orgrest.rendering.masking import mask
+    from orgrest.rendering.sanitize import visible
 
     request = exchange.request
     lines = [f"{request.method} {request.url}"]
@@ -50,8 +50,8 @@ def explain(exchange: Exchange) -> str:
 
 
 def _used(exchange: Exchange) -> list[dict[str, str]]:
-    from orgrest.answers.masking import mask
-    from orgrest.answers.sanitize import visible
+    from orgrest.rendering.masking import mask
+    from orgrest.rendering.sanitize import visible
 
     return [
         {
@@ -86,8 +86,8 @@ def json_lines(
     import json
     from base64 import b64encode
 
-    from orgrest.answers.masking import mask
-    from orgrest.answers.sanitize import visible
+    from orgrest.rendering.masking import mask
+    from orgrest.rendering.sanitize import visible
 
     common: dict[str, Any] = {
         "file": file,

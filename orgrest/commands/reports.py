@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 _Command = TypeVar("_Command", bound="Callable[..., object]")
 
 _REPORTS = {
-    "junit": "orgrest.runs.reports.junit",
-    "html": "orgrest.runs.reports.html",
-    "tap": "orgrest.runs.reports.tap",
-    "json": "orgrest.runs.reports.data",
-    "har": "orgrest.runs.reports.har",
+    "junit": "orgrest.reports.junit",
+    "html": "orgrest.reports.html",
+    "tap": "orgrest.reports.tap",
+    "json": "orgrest.reports.data",
+    "har": "orgrest.reports.har",
 }
 """Where each report is made; `pieces` of the module gives its bytes."""
 _HELP = {
@@ -58,7 +58,7 @@ def chosen(given: dict[str, Any]) -> dict[str, Path]:
 def check(reports: Mapping[str, Path]) -> None:
     """Raise OrgrestError where a report cannot be made here."""
     if "html" in reports:
-        from orgrest.runs.reports.html import check as check_html
+        from orgrest.reports.html import check as check_html
 
         check_html()
 

@@ -17,8 +17,8 @@ from orgrest.files import Encoding, File, FileError, decode, is_request_file, wr
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from orgrest.evaluation.outcomes import Options, Outcome
     from orgrest.http.transport import Client, Cookies
+    from orgrest.run.outcomes import Options, Outcome
 
 MANY = 20  # requests from which on there is a progress bar
 
@@ -96,9 +96,9 @@ def _read(given: str, settings: Settings) -> _Read:
 
 
 def _evaluate(source: _Read, settings: Settings, client: Client | None) -> int:
-    from orgrest.evaluation.evaluate import Evaluation
-    from orgrest.evaluation.outcomes import EvaluationError
-    from orgrest.http.variables import Scope
+    from orgrest.http.values import Scope
+    from orgrest.run.evaluate import Evaluation
+    from orgrest.run.outcomes import EvaluationError
 
     evaluation = Evaluation(
         source.text,
@@ -168,7 +168,7 @@ def _report(outcome: Outcome, source: _Read, settings: Settings) -> bool:
         where = "" if note.startswith(source.name) else f"{source.name}:{outcome.line}: "
         complain(safe(f"{where}{note}", outcome.secrets))
     if not settings.json and not settings.quiet:
-        from orgrest.answers.results import test_line
+        from orgrest.rendering.results import test_line
 
         for test in outcome.tests:
             where = f"{source.name}:{test.line or outcome.line}"

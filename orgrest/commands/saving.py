@@ -20,8 +20,8 @@ from orgrest.model import OrgrestError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from orgrest.evaluation.evaluate import Evaluation
-    from orgrest.evaluation.outcomes import Outcome
+    from orgrest.run.evaluate import Evaluation
+    from orgrest.run.outcomes import Outcome
 
 SAVE_EVERY = 2.0  # seconds between saves when --save is not given
 
@@ -77,7 +77,7 @@ class Checked(Results):
 
     def keep(self, outcome: Outcome, evaluation: Evaluation) -> None:
         """Compare a result with the old one."""
-        from orgrest.evaluation import snapshot
+        from orgrest.run import snapshot
 
         del evaluation
         allowed = outcome.volatile or snapshot.Volatile()

@@ -202,8 +202,8 @@ def _plan(asked: Asked) -> list[Unit]:
 
 
 def _settings(asked: Asked) -> Settings:
-    from orgrest.evaluation.items import Choice
-    from orgrest.evaluation.outcomes import Options
+    from orgrest.run.items import Choice
+    from orgrest.run.outcomes import Options
     from orgrest.runs.unit import Settings
 
     return Settings(
@@ -301,7 +301,7 @@ def _interruptible(control: Control) -> Iterator[None]:
 
 def _tell(brief: Brief, *, quiet: bool) -> None:
     """Show what became of a request."""
-    from orgrest.answers.sanitize import visible
+    from orgrest.rendering.sanitize import visible
 
     if quiet and brief.outcome in ("passed", "skipped"):
         return

@@ -19,18 +19,18 @@ from orgrest.editor import arguments, regions
 from orgrest.editor.imported import RequestFiles, of_definition, of_request
 from orgrest.editor.kept import Kept
 from orgrest.editor.parts import Captured, Given, Part, given_by
-from orgrest.evaluation.imports import Imports
-from orgrest.evaluation.selection import is_request, result_spans, within
-from orgrest.http import syntax, variables
+from orgrest.http import syntax, values
 from orgrest.org import arguments as header
 from orgrest.org import document as org
+from orgrest.run.imports import Imports
+from orgrest.run.selection import is_request, result_spans, within
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
 
     from orgrest.editor.imported import Place
     from orgrest.editor.parts import Parsed
-    from orgrest.evaluation.imports import File
+    from orgrest.run.imports import File
 
 _NOWEB = re.compile(r"<<[ \t]*([^\n<>]*[^ \t\n<>])[ \t]*>>")
 
@@ -42,7 +42,7 @@ class Analysis:
         self,
         text: str,
         kind: regions.Kind,
-        scope: Callable[[], variables.Scope] = variables.Scope,
+        scope: Callable[[], values.Scope] = values.Scope,
         before: Analysis | None = None,
         *,
         name: str = "",
@@ -183,7 +183,7 @@ class Analysis:
 
     # -------------------------------------------------------------------------------- scopes
 
-    def new_scope(self) -> variables.Scope:
+    def new_scope(self) -> values.Scope:
         """Return a scope of the document, in which its requests are known by name."""
         scope = self._make_scope()
         if self.imports is not None:
@@ -197,7 +197,7 @@ class Analysis:
         """The names of requests, to which others may refer."""
         return self.parts[0].named if self.kind == "http" else frozenset()
 
-    def scope_of(self, part: Part, request: syntax.ParsedRequest) -> variables.Scope:
+    def scope_of(self, part: Part, request: syntax.ParsedRequest) -> values.Scope:
         """Return the scope of a request, with what the ones above it capture, as far as known."""
         document = self.new_scope()
         for one in self.parts:
@@ -209,8 +209,8 @@ class Analysis:
                 self.capture(above, document)
         return part.scope(document)
 
-    def capture(self, request: syntax.ParsedRequest, scope: variables.Scope) -> None:
+    def capture(self, request: syntax.ParsedRequest, scope: values.Scope) -> None:
         """Let a scope have what a request captures: the value of an earlier run, or none yet."""
         for capture in request.captures:
-            value = self.remembered.get(capture.name, variables.UNKNOWN)
+            value = self.remembered.get(capture.name, values.UNKNOWN)
             scope.capture(request, capture.name, value)

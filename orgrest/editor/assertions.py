@@ -7,21 +7,21 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import attrs
 
-from orgrest.answers.masking import mask
-from orgrest.answers.sanitize import visible
 from orgrest.editor.diagnostics.model import Diagnostic
 from orgrest.http.assertions import OPERATORS, SUBJECTS
 from orgrest.http.printing import print_request
 from orgrest.model import Source, Span
+from orgrest.rendering.masking import mask
+from orgrest.rendering.sanitize import visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from orgrest.editor.analysis import Analysis
     from orgrest.editor.parts import Part
-    from orgrest.evaluation.outcomes import Outcome
     from orgrest.http.syntax import ParsedRequest
     from orgrest.model import Verdict
+    from orgrest.run.outcomes import Outcome
 
 _Key: TypeAlias = tuple[str, int]
 """What a request is known by: what is sent, and how many requests above send the same."""

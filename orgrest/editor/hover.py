@@ -10,12 +10,12 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from orgrest.answers import masking, sanitize
 from orgrest.editor import assertions, request_files
 from orgrest.editor.arguments import names_in, texts_of
-from orgrest.http import registry, syntax, variables
+from orgrest.http import registry, syntax, values
 from orgrest.model import OrgrestError, Span
 from orgrest.org.known import KNOWN
+from orgrest.rendering import masking, sanitize
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from orgrest.editor.analysis import Analysis
     from orgrest.editor.names import Names, Occurrence
     from orgrest.editor.parts import Part
-    from orgrest.http.variables.environment import Environment
+    from orgrest.http.values.environment import Environment
 
 _STATUS = re.compile(r"\bHTTP/[\d.]+[ \t]+(\d{3})\b")
 _MEDIA_TYPE = re.compile(r"[\w.+*-]+/[\w.+*-]+")
@@ -90,7 +90,7 @@ def _code(text: str) -> str:
 
 
 def _known(text: str) -> str:
-    return text.replace(variables.UNKNOWN, "...")
+    return text.replace(values.UNKNOWN, "...")
 
 
 # ------------------------------------------------------------------------------------- variables
@@ -104,18 +104,18 @@ def _variable(analysis: Analysis, names: Names, part: Part, one: Occurrence) -> 
     secrets = analysis.secrets
     if request is not None:
         scope = analysis.scope_of(part, request)
-        value = variables.value_of(one.name, request, scope)
+        value = values.value_of(one.name, request, scope)
         secrets = scope.secrets
     if one.role == "capture":
-        value = analysis.remembered.get(one.name, variables.UNKNOWN)
+        value = analysis.remembered.get(one.name, values.UNKNOWN)
     lines = [f"**{one.name}**"]
     if one.request:
         return "\n\n".join([*lines, *_of_request(analysis, one)])
     if value is None and one.role == "use":
         lines.append("is not defined here")
-    elif value == variables.UNKNOWN and one.name in part.given.wrong and not part.sets(one.name):
+    elif value == values.UNKNOWN and one.name in part.given.wrong and not part.sets(one.name):
         lines.append(part.given.wrong[one.name])
-    elif value == variables.UNKNOWN:
+    elif value == values.UNKNOWN:
         lines.append("gets its value when requests are sent")
     elif value is not None:
         lines.append(_code(_known(masking.mask(value, secrets))))
@@ -178,7 +178,7 @@ def _in_part(analysis: Analysis, part: Part, offset: int) -> tuple[str, Span] | 
     start, end = target.offset(0), target.offset(len(target.text))
     if start <= inside <= end:
         scope = analysis.scope_of(part, request)
-        url = masking.mask(variables.check(request, scope).url, scope.secrets)
+        url = masking.mask(values.check(request, scope).url, scope.secrets)
         return f"{request.method}\n\n{_code(_known(url))}", Span(start, end)
     for item in request.headers:
         if isinstance(item, syntax.HeaderLine) and item.span.start <= inside <= item.span.end:

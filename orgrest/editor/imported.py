@@ -11,18 +11,18 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from orgrest.evaluation.imports import Imports, read_file
 from orgrest.http.reading import read
 from orgrest.http.syntax import Comment, Definition
 from orgrest.model import Source, Span
+from orgrest.run.imports import Imports, read_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
     from pathlib import Path
 
-    from orgrest.evaluation.imports import File
     from orgrest.http.syntax import Document, ParsedRequest
-    from orgrest.http.variables import Scope
+    from orgrest.http.values import Scope
+    from orgrest.run.imports import File
 
 _LINES = re.compile(r"^[ \t]*(?:(?:import|run)[ \t]|(?:#+|//+)[ \t]*@import\b).*$", re.MULTILINE)
 

@@ -20,8 +20,8 @@ from orgrest.editor.analysis import Analysis
 from orgrest.editor.arguments import assignments, called_at, of_properties, texts_of
 from orgrest.editor.kept import Kept
 from orgrest.editor.request_files import referred
-from orgrest.http import syntax, variables
-from orgrest.http.variables import javascript
+from orgrest.http import syntax, values
+from orgrest.http.values import javascript
 from orgrest.model import OrgrestError, Span
 from orgrest.org import argument_syntax, lisp
 from orgrest.org import document as org
@@ -390,7 +390,7 @@ def _references(part: Part) -> Iterator[tuple[str, int]]:
     lengths = part.lengths
     for template in _templates(part):
         stop = len(template.text)
-        for found in variables.references(
+        for found in values.references(
             template.text, 0, stop, lengths, part.knows, restclient=part.restclient
         ):
             yield found.name, template.offset(found.at)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 import attrs
 
 from orgrest.editor.request_files import DIRECTIVE
-from orgrest.http import syntax, variables
+from orgrest.http import syntax, values
 from orgrest.http.directives import rule_of
 from orgrest.http.reading import read
 from orgrest.model import Source, Span
@@ -212,7 +212,7 @@ def _tokens(part: Part) -> Iterator[tuple[int, int, TokenType]]:
         """Yield a template's variables, and what is between them as tokens of a type."""
         at = 0
         stop = len(template.text)
-        for one in variables.references(
+        for one in values.references(
             template.text, 0, stop, lengths, part.knows, restclient=part.restclient
         ):
             if kind:

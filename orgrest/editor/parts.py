@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import attrs
 
-from orgrest.evaluation.asserting import expected_status
-from orgrest.http import syntax, variables
+from orgrest.http import syntax, values
 from orgrest.model import OrgrestError
 from orgrest.org import argument_syntax, data, lisp
 from orgrest.org import arguments as header
 from orgrest.org.results import element_named
+from orgrest.run.asserting import expected_status
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -63,7 +63,7 @@ class Captured:
 class Given:
     """What a block gives its requests: header arguments, the `:var`s among them, a folder.
 
-    `values`, `literal` and `directory` are as `variables.Scope.block` takes them, `wrong` says what
+    `values`, `literal` and `directory` are as `values.Scope.block` takes them, `wrong` says what
     is wrong with those `:var`s that have no value.
     """
 
@@ -108,7 +108,7 @@ def given_by(
 
 
 def _set_variable(found: Given, name: str, assignment: str, document: org.Document) -> None:
-    found.literal[name] = variables.UNKNOWN
+    found.literal[name] = values.UNKNOWN
     _, value = argument_syntax.value(assignment)
     if isinstance(value, str):
         found.values[name] = value
@@ -256,7 +256,7 @@ class Part:
         above = {n for n, first in self._captured.lengths.items() if first < self.index}
         return sorted(above.union(map(len, self._own)), reverse=True)
 
-    def scope(self, document: variables.Scope) -> variables.Scope:
+    def scope(self, document: values.Scope) -> values.Scope:
         """Return the region's scope within the document's."""
         return document.block(self.given.values, self.given.literal, self.given.directory)
 

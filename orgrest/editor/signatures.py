@@ -10,7 +10,7 @@ import attrs
 
 from orgrest.editor.completion.place import Place
 from orgrest.http import grammar
-from orgrest.http.variables import FUNCTIONS
+from orgrest.http.values import FUNCTIONS
 
 if TYPE_CHECKING:
     from orgrest.editor import regions

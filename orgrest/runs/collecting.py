@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from orgrest.evaluation.items import Item
+    from orgrest.run.items import Item
     from orgrest.runs.record import Record
 
 

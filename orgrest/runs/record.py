@@ -14,16 +14,16 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from orgrest.answers import content
-from orgrest.answers.masking import mask, mask_bytes, mask_cut
 from orgrest.model import OrgrestError
+from orgrest.rendering import content
+from orgrest.rendering.masking import mask, mask_bytes, mask_cut
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from orgrest.evaluation.items import Item
-    from orgrest.evaluation.outcomes import Exchange, Outcome
     from orgrest.model import Headers, Request, Response, Timing, Verdict
+    from orgrest.run.items import Item
+    from orgrest.run.outcomes import Exchange, Outcome
 
 Record: TypeAlias = dict[str, Any]
 BODY = 64 * 1024

@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from orgrest.evaluation.evaluate import Evaluation
-from orgrest.evaluation.items import Choice, Item
-from orgrest.evaluation.outcomes import Options, Outcome
-from orgrest.evaluation.patience import Patience
 from orgrest.files import File, FileError, is_request_file, write_result
-from orgrest.http.variables import Scope
+from orgrest.http.values import Scope
 from orgrest.model import OrgrestError
+from orgrest.run.evaluate import Evaluation
+from orgrest.run.items import Choice, Item
+from orgrest.run.outcomes import Options, Outcome
+from orgrest.run.patience import Patience
 from orgrest.runs import record
 from orgrest.runs.control import TEARDOWN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from orgrest.evaluation.items import Part
+    from orgrest.run.items import Part
     from orgrest.runs.control import Control
     from orgrest.runs.record import Record
 

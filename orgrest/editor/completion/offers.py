@@ -11,7 +11,7 @@ from orgrest.editor.completion.model import Context, Kind, Offer
 from orgrest.editor.completion.place import Place
 from orgrest.editor.completion.variables import offers as variable_offers
 from orgrest.http import grammar, registry
-from orgrest.http.variables import FUNCTIONS
+from orgrest.http.values import FUNCTIONS
 from orgrest.org.blocks import REQUEST_LANGUAGES
 from orgrest.org.known import KNOWN
 from orgrest.org.syntax import NAME_KEYWORDS

@@ -9,7 +9,7 @@ from orgrest.editor.completion.model import Context, Offer
 from orgrest.editor.request_files import API, DIRECTIVE
 from orgrest.http.directives import DIRECTIVES, rule_of
 from orgrest.http.dynamic import DYNAMICS
-from orgrest.http.variables.sources import set_by
+from orgrest.http.values.sources import set_by
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from orgrest.editor.completion import request_files
 from orgrest.editor.completion.above import Definition, picked
 from orgrest.editor.completion.model import Context, Offer, fits
-from orgrest.http import grammar, variables
+from orgrest.http import grammar, values
 from orgrest.org import argument_syntax, arguments
 from orgrest.org import document as org
 from orgrest.org.lisp import ArgumentError, Number
@@ -37,7 +37,7 @@ _FIRST_DRAWER = re.compile(
 _PROPERTY_LINES = re.compile(r"\n[ \t]*+#\+(?i:property):.*")
 _KEYWORD_LINE = re.compile(r"\n[ \t]*#\+(?!(?i:begin_|end_))")
 _SECRET = re.compile(
-    rf"\b(?:{'|'.join(name for name, one in variables.FUNCTIONS.items() if one.secret)}|getenv)\b"
+    rf"\b(?:{'|'.join(name for name, one in values.FUNCTIONS.items() if one.secret)}|getenv)\b"
 )
 _NAME = re.compile(r"[^\s:={}]+")
 _MAX_SHOWN = 60
@@ -71,7 +71,7 @@ def _secrets(known: Mapping[str, Definition]) -> set[str]:
     lengths = sorted({len(name) for name in known})
     users: dict[str, list[str]] = {}  # of each variable: those whose values refer to it
     for one in known.values():
-        for match in variables.REFERENCE.finditer(one.value):
+        for match in values.REFERENCE.finditer(one.value):
             text = match[1] or _NAME.findall(one.value[match.end() : match.end() + lengths[-1]])[0]
             for name in (text[:length] for length in lengths if length <= len(text)):
                 if name in known:

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import attrs
 
-from orgrest.answers import masking
 from orgrest.editor.diagnostics import document as document_checks
 from orgrest.editor.diagnostics import fixes, requests
 from orgrest.editor.diagnostics.model import Diagnostic, Finding, Problem, extent
-from orgrest.http import syntax, variables
+from orgrest.http import syntax, values
 from orgrest.model import Notice, OrgrestError, Span
 from orgrest.org import lisp
+from orgrest.rendering import masking
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator, Sequence
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from orgrest.editor.analysis import Analysis
     from orgrest.editor.diagnostics.model import Fix, Severity
     from orgrest.editor.parts import Part
-    from orgrest.http.variables.environment import Environment
+    from orgrest.http.values.environment import Environment
 
 _Known: TypeAlias = dict[object, tuple[Problem, ...]]
 """The problems of requests, offsets counted from the definitions above; by all they hang on."""
@@ -90,7 +90,7 @@ class Report:
 
     # ------------------------------------------------------------------------- in one region
 
-    def _problems(self, part: Part, scope: variables.Scope) -> Iterator[Problem]:
+    def _problems(self, part: Part, scope: values.Scope) -> Iterator[Problem]:
         parsed = part.parsed
         text = part.region.text
         given = part.given.arguments.values
@@ -148,7 +148,7 @@ class Report:
         self,
         text: str,
         request: syntax.ParsedRequest,
-        scope: variables.Scope,
+        scope: values.Scope,
         start: int,
         definitions: Sequence[syntax.Definition],
         known: int,
@@ -157,7 +157,7 @@ class Report:
         key = (known, text[start : request.span.end])
         found = self._known.get(key, self._before.get(key))
         if found is None:
-            checked = variables.check(request, scope, definitions)
+            checked = values.check(request, scope, definitions)
             problems = list(_told(text, checked.problems, checked.notices, start))
             subject = requests.Subject(text, request, checked, start)
             problems += (one for check in requests.CHECKS for one in check(subject))

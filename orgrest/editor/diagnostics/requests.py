@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import attrs
 
 from orgrest.editor.diagnostics.model import Problem, extent
-from orgrest.http import registry, syntax, variables
+from orgrest.http import registry, syntax, values
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -31,7 +31,7 @@ class Subject:
 
     text: str
     parsed: syntax.ParsedRequest
-    checked: variables.Checked
+    checked: values.Checked
     start: int
 
 
@@ -73,7 +73,7 @@ def _lisp(one: Subject) -> Iterator[Problem]:
         match = LISP_CALL.match(definition.value.text)
         if definition.operator == ":=" and match and match[1] == "getenv" and match[2]:
             at = definition.value.offset(0)
-            message = f"{variables.without_lisp(match[1], match[2])} is the same without Lisp"
+            message = f"{values.without_lisp(match[1], match[2])} is the same without Lisp"
             yield Problem(at, at + len(match[0]), "hint", "lisp", message)
 
 
@@ -88,10 +88,10 @@ def _json(one: Subject) -> Iterator[Problem]:
     if not text.strip() or not (kind == "application/json" or kind.endswith("+json")):
         return
     try:
-        json.loads(text.replace(variables.UNKNOWN, "0"))
+        json.loads(text.replace(values.UNKNOWN, "0"))
     except json.JSONDecodeError as error:
         around = text[: error.pos].rstrip()[-1:] + text[error.pos : error.pos + 1]
-        if variables.UNKNOWN in around:
+        if values.UNKNOWN in around:
             return  # it depends on what comes back
         at = body.template.offset(_template_index(checked.body, error.pos))
         end = max(at, extent(one.text, at)[1])

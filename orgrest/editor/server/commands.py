@@ -20,16 +20,16 @@ import attrs
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 
-from orgrest.answers.masking import mask
-from orgrest.answers.sanitize import visible
 from orgrest.editor.positions import Place
 from orgrest.editor.server.documents import Document
 from orgrest.editor.server.run import Run
 from orgrest.editor.server.sending import send
 from orgrest.editor.server.server import Server
-from orgrest.evaluation.outcomes import Options
 from orgrest.model import OrgrestError
 from orgrest.org.blocks import ALL_LANGUAGES
+from orgrest.rendering.masking import mask
+from orgrest.rendering.sanitize import visible
+from orgrest.run.outcomes import Options
 
 _NO_ENVIRONMENT = "no environment"
 

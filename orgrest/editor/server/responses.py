@@ -16,9 +16,9 @@ from pygls.exceptions import JsonRpcException
 from orgrest.files import FileError, write_result
 
 if TYPE_CHECKING:
-    from orgrest.answers.results import Rendered
     from orgrest.editor.server.documents import Document
     from orgrest.editor.server.server import Server
+    from orgrest.rendering.results import Rendered
 
 _LANGUAGES = {"js": ("javascript", ".js"), "nxml": ("xml", ".xml"), "text": ("plaintext", ".txt")}
 

@@ -14,15 +14,15 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from orgrest.evaluation.evaluate import Evaluation
-from orgrest.evaluation.outcomes import Options, Outcome
 from orgrest.files import write_result
+from orgrest.run.evaluate import Evaluation
+from orgrest.run.outcomes import Options, Outcome
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 
     from orgrest.http.transport import Client, Cookies
-    from orgrest.http.variables import Scope
+    from orgrest.http.values import Scope
 
 
 class CancelledRunError(Exception):

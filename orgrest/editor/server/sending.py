@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Any
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 
-from orgrest.answers.masking import mask
-from orgrest.answers.sanitize import visible
 from orgrest.editor.analysis import Analysis
 from orgrest.editor.assertions import Sent, counted
 from orgrest.editor.server.progress import Progress
 from orgrest.editor.server.responses import Responses
 from orgrest.editor.server.run import CancelledRunError, Run
-from orgrest.evaluation.outcomes import EvaluationError, Options, Outcome
 from orgrest.model import OrgrestError, Source
 from orgrest.org import document as org
 from orgrest.org.blocks import Block
+from orgrest.rendering.masking import mask
+from orgrest.rendering.sanitize import visible
+from orgrest.run.outcomes import EvaluationError, Options, Outcome
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from orgrest.editor.positions import Change, Text
     from orgrest.editor.server.documents import Document
     from orgrest.editor.server.server import Server
-    from orgrest.evaluation.outcomes import Placing
+    from orgrest.run.outcomes import Placing
 
 TRIES = 5
 """How often a result is offered to a client whose text moves on meanwhile."""

@@ -22,7 +22,7 @@ from orgrest.editor.positions import Text
 from orgrest.editor.server.documents import Document, kind_of, to_diagnostic, to_range
 from orgrest.editor.server.environments import Choices
 from orgrest.editor.server.protocol import Protocol
-from orgrest.http.variables import Scope
+from orgrest.http.values import Scope
 from orgrest.model import Span
 from orgrest.org.text import Edit
 

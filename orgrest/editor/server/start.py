@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 from pygls.io_ import run_async
 
-from orgrest.answers.sanitize import visible
 from orgrest.editor.server.features import make_server
+from orgrest.rendering.sanitize import visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable

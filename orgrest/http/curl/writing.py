@@ -62,7 +62,7 @@ def _credentials(request: Request) -> list[str]:
     if isinstance(credentials, DigestCredentials):
         words += ["--digest", "--user", f"{credentials.user}:{credentials.password}"]
     elif credentials is not None:
-        from orgrest.http.authentication.sigv4 import region_and_service
+        from orgrest.http.auth.sigv4 import region_and_service
 
         region, service = region_and_service(credentials, urlsplit(request.url).netloc)
         words += ["--aws-sigv4", f"aws:amz:{region}:{service}"]

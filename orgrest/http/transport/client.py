@@ -199,7 +199,7 @@ class Client:
         response = self._exchange(request, cookies, limits, listener, deadline)
         if response.status != 401 or not isinstance(request.credentials, DigestCredentials):
             return response
-        from orgrest.http.authentication import digest
+        from orgrest.http.auth import digest
 
         challenges = find_headers(response.headers, "WWW-Authenticate")
         target = parse_url(request.url).target

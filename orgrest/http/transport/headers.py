@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from urllib3.util import make_headers
 
-from orgrest.http.authentication.basic import basic
+from orgrest.http.auth.basic import basic
 from orgrest.http.syntax import is_token
 from orgrest.http.transport.urls import Url, parse_url, show
 from orgrest.model import AwsCredentials, Headers, Request, TransportError
@@ -47,7 +47,7 @@ def headers_for(request: Request, url: Url, cookie: str | None) -> Headers:
     if sends_body and not given & {"content-length", "transfer-encoding"}:
         headers.append(("Content-Length", str(len(request.body or b""))))
     if isinstance(request.credentials, AwsCredentials):
-        from orgrest.http.authentication.sigv4 import sign
+        from orgrest.http.auth.sigv4 import sign
 
         host = request.header("Host") or url.netloc
         own = tuple((n, v) for n, v in request.headers if n.lower() != "host")

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from orgrest.http.syntax import ParsedRequest, Template
-    from orgrest.http.variables import Scope
+    from orgrest.http.values import Scope
 
 _T = TypeVar("_T")
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from orgrest.http.syntax import Template
-    from orgrest.http.variables import Scope
+    from orgrest.http.values import Scope
     from orgrest.model import Source
     from orgrest.org.lisp import Form
 

@@ -358,7 +358,7 @@ class TestCheck:
         assert f"the file {tmp_path / 'out.json'} would change" in done.err
 
     def test_a_response_of_blanks_is_compared_at_once(self, orgrest, notes, server) -> None:
-        from orgrest.evaluation.snapshot import without_volatile
+        from orgrest.run.snapshot import without_volatile
 
         assert without_volatile(" " * 200_000 + "x", ()) == " " * 200_000 + "x"
 

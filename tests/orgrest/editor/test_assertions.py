@@ -16,11 +16,11 @@ from orgrest.editor.diagnostics.report import Report
 from orgrest.editor.hover import hover
 from orgrest.editor.names import Names
 from orgrest.editor.outline import tokens
-from orgrest.evaluation.evaluate import Evaluation
-from orgrest.evaluation.outcomes import Options
 from orgrest.http.assertions import OPERATORS, SUBJECTS
 from orgrest.http.transport import Client
-from orgrest.http.variables import Scope
+from orgrest.http.values import Scope
+from orgrest.run.evaluate import Evaluation
+from orgrest.run.outcomes import Options
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

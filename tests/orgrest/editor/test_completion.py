@@ -17,7 +17,7 @@ from orgrest.editor.regions import Kind
 from orgrest.files import entries
 from orgrest.http import requests
 from orgrest.http.syntax import Definition, HeaderLine, ParsedRequest
-from orgrest.http.variables import FUNCTIONS
+from orgrest.http.values import FUNCTIONS
 from orgrest.org import document as org
 from orgrest.org.arguments import Inherited, of_block
 from orgrest.org.known import KNOWN
@@ -853,7 +853,7 @@ def test_the_command_reads_standard_input_and_starts_light() -> None:
         "rich",
         "pygls",
         "orgrest.http.transport",
-        "orgrest.evaluation.evaluate",
+        "orgrest.run.evaluate",
     }
 
 

@@ -18,18 +18,18 @@ import attrs
 import pytest
 from servers import RawServer, response
 
-from orgrest.answers.pretty import xml_text
-from orgrest.evaluation.draft import Draft
-from orgrest.evaluation.evaluate import Evaluation
-from orgrest.evaluation.outcomes import Options
-from orgrest.evaluation.reading import BlockReader
-from orgrest.evaluation.sending import Sender
 from orgrest.http.transport import Client
-from orgrest.http.variables import Scope
+from orgrest.http.values import Scope
 from orgrest.org.document import Document
 from orgrest.org.placing import closes, place
 from orgrest.org.results import result_of
 from orgrest.org.text import escape
+from orgrest.rendering.pretty import xml_text
+from orgrest.run.draft import Draft
+from orgrest.run.evaluate import Evaluation
+from orgrest.run.outcomes import Options
+from orgrest.run.reading import BlockReader
+from orgrest.run.sending import Sender
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -238,7 +238,7 @@ def place_all(
         def uncut(self) -> str:
             return result
 
-    monkeypatch.setattr("orgrest.answers.results.render", lambda *_, **__: Fixed())
+    monkeypatch.setattr("orgrest.rendering.results.render", lambda *_, **__: Fixed())
     monkeypatch.setattr(Sender, "send", lambda *_: response_of_nothing())
     scope = Scope(directory=folder)
     evaluation = Evaluation(text, file="x.org", scope=scope, client=None, options=Options())

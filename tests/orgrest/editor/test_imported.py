@@ -15,7 +15,7 @@ from orgrest.editor.diagnostics.report import Report
 from orgrest.editor.hover import hover
 from orgrest.editor.imported import RequestFiles
 from orgrest.editor.names import Names, Occurrence, RenameError
-from orgrest.http.variables import Scope
+from orgrest.http.values import Scope
 
 TEXT = """\
 # @import ./lib.http

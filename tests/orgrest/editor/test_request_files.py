@@ -19,7 +19,7 @@ from orgrest.editor.names import Names, RenameError
 from orgrest.editor.request_files import API
 from orgrest.editor.server import features
 from orgrest.http import scripts
-from orgrest.http.variables import Scope
+from orgrest.http.values import Scope
 from orgrest.org.text import apply
 
 TEXT = """\

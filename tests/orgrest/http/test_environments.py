@@ -10,8 +10,8 @@ import pytest
 
 from orgrest.http import environments
 from orgrest.http.reading import read
-from orgrest.http.variables import Scope, expand
-from orgrest.http.variables.environment import Environment
+from orgrest.http.values import Scope, expand
+from orgrest.http.values.environment import Environment
 from orgrest.model import OrgrestError, Source
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from orgrest.http.reading import read
-from orgrest.http.variables import Scope, Values
+from orgrest.http.values import Scope, Values
 from orgrest.model import Request, Response, Source
 
 DOCUMENTATION = Path(__file__).parents[3] / "docs" / "request-files.md"

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orgrest.http import requestfile
-from orgrest.http.variables import Scope, check, expand
-from orgrest.http.variables.shorthand import absolute_url, authorization, form, graphql
+from orgrest.http.values import Scope, check, expand
+from orgrest.http.values.shorthand import absolute_url, authorization, form, graphql
 from orgrest.model import ExpansionError, OrgrestError, Request, Response, Source
 
 if TYPE_CHECKING:

@@ -22,9 +22,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from servers import Handler, Proxy, RawServer, Socks, by_path, closing, echo, httpbin, response
 
-from orgrest.answers.results import render
 from orgrest.http.transport import Client, codings, headers, pools, wire_headers
 from orgrest.model import Headers, OrgrestError, Request, TransportError
+from orgrest.rendering.results import render
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from orgrest.http.requests import parse
-from orgrest.http.variables import Scope, expand, read_env_file
+from orgrest.http.values import Scope, expand, read_env_file
 from orgrest.model import ExpansionError, OrgrestError, Request, RequestSyntaxError, Source
 
 

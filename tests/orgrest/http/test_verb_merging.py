@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orgrest.http import verb
-from orgrest.http.variables import Scope
+from orgrest.http.values import Scope
 from orgrest.model import OrgrestError, Request, Source
 
 NAMES = st.sampled_from(["a", "b", "c"])

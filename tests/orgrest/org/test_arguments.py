@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orgrest import evaluation
-from orgrest.answers import layout
+from orgrest import run
 from orgrest.org import argument_syntax, arguments, lisp
 from orgrest.org.argument_syntax import Lisp, Reference, parse
 from orgrest.org.arguments import Arguments, Inherited, of_block
 from orgrest.org.document import Document
 from orgrest.org.known import GROUPS, KNOWN
 from orgrest.org.lisp import ArgumentError, Number
+from orgrest.rendering import layout
 
 
 def first(text: str, index: int = 0) -> Arguments:
@@ -306,7 +306,7 @@ class TestUnderstanding:
 def test_every_argument_that_changes_something_is_known() -> None:
     """What editors offer, and what diagnostics do not complain of."""
     heeded: set[str] = set()
-    evaluating = Path(evaluation.__path__[0]).glob("*.py")
+    evaluating = Path(run.__path__[0]).glob("*.py")
     for path in (arguments.__file__, layout.__file__, *evaluating):
         source = Path(path).read_text("utf-8")
         heeded.update(re.findall(r'\.(?:get|flag)\(\s*"([\w-]+)"', source))

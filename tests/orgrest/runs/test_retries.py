@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import pytest
 from servers import RawServer, closing, response
 
-from orgrest.evaluation.patience import MOST_DELAY, Patience, retry_after
 from orgrest.model import OrgrestError, Response
+from orgrest.run.patience import MOST_DELAY, Patience, retry_after
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -16,12 +16,12 @@ from hypothesis import strategies as st
 from servers import RawServer, response
 from websockets.sync.server import ServerConnection, serve
 
-from orgrest.evaluation.evaluate import Evaluation
-from orgrest.evaluation.outcomes import Options, Outcome
 from orgrest.http import requestfile
 from orgrest.http.transport import Client, websocket
-from orgrest.http.variables import Scope, expand
+from orgrest.http.values import Scope, expand
 from orgrest.model import ExpansionError, Request, TransportError
+from orgrest.run.evaluate import Evaluation
+from orgrest.run.outcomes import Options, Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -1,0 +1,80 @@
+r"""From a parsed request to one that can be sent: variables, expressions, `< file` bodies.
+
+`:name` and `{{name}}` stand for a variable. `:name` is replaced where a variable of exactly that
+name is defined and no name character (letter, digit, `_`, `-`) follows; a name that starts with a
+digit is not replaced after a name character either (ports, times of day). An undefined `:name` is
+text; an undefined `{{name}}` is an error. Where several places define a name, the first of these
+counts:
+
+1. `--var name=value` of the command line;
+2. a capture by a request of the same block, further down than the block's own definition;
+3. `:name = value` in the block, above the request, the last one;
+4. `:var name=value` of an Org block;
+5. a capture by a request of an earlier block of the same document.
+
+In request files, and in `http` and `rest` blocks without restclient's marks, `{{...}}` alone refers
+to values, `:name` only where the file has a line `:name = value`, and the first of these counts:
+
+1. `--var name=value` of the command line, then `run other.http (@name=value)`;
+2. the answer to `# @prompt name`;
+3. what a script of this run set;
+4. `@name = value` in the file: the last one above the end of the request, else the first below; a
+   value sees the definitions above it;
+5. `:var name=value` of an Org block;
+6. `{{$uuid}}` and its like (`dynamic`), `{{$input ...}}` and `{{$password ...}}`, which ask;
+7. `{{login.response.body.$.token}}`, what another request got (`responses`), which is sent first;
+8. a variable of an imported file;
+9. a variable of the environments that `--env` chooses (`environments`);
+10. an expression in JavaScript, `{{1 + 1}}` (`javascript`).
+
+Values may hold variables, except those that came from outside (captures, results, the command
+line, the environment): what a server sent is never looked through for names.
+
+`:name := EXPRESSION` is computed once a request. An expression is a string in double quotes, in
+which variables are replaced, a number, `:name`, `{{name}}`, or a call of one of
+
+    env("NAME")  env("NAME", "default")     the environment, else the env file
+    netrc("host")  netrc("host", "login")   the password (or login, account) of a netrc entry
+    uuid()                                  a random UUID
+    now()  now("%Y-%m-%d")                  the time in UTC, RFC 3339 or in strftime's format
+    base64(EXPRESSION)  urlencode(EXPRESSION)
+
+and nothing else: no code is run. Emacs Lisp is an error, save for `(getenv "NAME")`. What `env` and
+`netrc` give, and what is computed from it, is a secret of the document's scope: no result shows it.
+
+Files are read below the document's folder only, unless the caller allows others.
+
+The modules, from the bottom: `scope` knows a document's context (`files`, `env_file` and
+`netrc` read them); `sources` is the list above; `functions` is the table of functions and
+`expressions` reads calls of them; `javascript` tells what an expression is, and `computing` has it
+computed; `references` finds where a text refers to a variable; `values`
+replaces them there; `expansion` completes a request, and `check` tells what would keep it from
+that.
+"""
+
+from orgrest.http.values.check import Checked, check, value_of
+from orgrest.http.values.computing import UNKNOWN
+from orgrest.http.values.env_file import read_env_file
+from orgrest.http.values.expansion import expand
+from orgrest.http.values.functions import FUNCTIONS, Function, without_lisp
+from orgrest.http.values.references import REFERENCE, Reference, references
+from orgrest.http.values.scope import Scope
+from orgrest.http.values.values import Origin, Values
+
+__all__ = [
+    "FUNCTIONS",
+    "REFERENCE",
+    "UNKNOWN",
+    "Checked",
+    "Function",
+    "Origin",
+    "Reference",
+    "Scope",
+    "Values",
+    "check",
+    "expand",
+    "read_env_file",
+    "references",
+    "value_of",
+    "without_lisp",
+]

@@ -1,0 +1,158 @@
+"""Expressions in JavaScript that stand in double braces, computed from a request's variables.
+
+Variables are texts here; in httpyac one from an environment, a response or a script may be a
+number. Where that is not known, an expression is computed both ways, and has to give the same.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, Protocol
+
+from orgrest.http.responses import text_of
+from orgrest.http.syntax import Definition
+from orgrest.http.values import javascript
+from orgrest.http.values.references import references
+from orgrest.http.values.sources import CAPTURED, Given, JavaScript, Literal
+from orgrest.model import ExpansionError, OrgrestError
+
+if TYPE_CHECKING:
+    from orgrest.http.syntax import ParsedRequest
+    from orgrest.http.values.scope import Scope
+    from orgrest.http.values.sources import Found
+    from orgrest.model import Response
+
+UNKNOWN = "\ue000"
+"""What stands in a check for a value that only a run would give: a private-use character."""
+
+
+class Variables(Protocol):
+    """What an expression takes the values of its variables from: those of one request."""
+
+    scope: Scope
+    parsed: ParsedRequest
+    blanks: int
+
+    @property
+    def checks(self) -> bool:
+        """Whether nothing is sent: what only a run gives is `UNKNOWN`."""
+
+    def find(self, name: str, view: int | None = None) -> Found | None:
+        """Return what stands for a name, or None."""
+
+    def value(self, name: str, offset: int, view: int | None = None) -> str:
+        """Return the value of a variable."""
+
+    def blank(self, name: str) -> str:
+        """Return what stands for a value that another request has yet to bring."""
+
+    def error(self, offset: int, reason: str, code: str) -> ExpansionError:
+        """Return the error for a place in the source."""
+
+
+class Expressions:
+    """The expressions of one request, for a moment: two that hold each other live too long."""
+
+    def __init__(self, values: Variables, made: dict[str, Any]) -> None:
+        """Take the values of the request's variables, and what expressions gave, by its text."""
+        self._values = values
+        self._made = made
+
+    def value(self, code: str, offset: int, view: int | None) -> str:
+        """Return the text of an expression that stands at `offset`. Raises `ExpansionError`."""
+        values = self._values
+        if values.checks:
+            return UNKNOWN
+        try:
+            return self._value(code, offset, view)
+        except ExpansionError:
+            raise
+        except OrgrestError as error:
+            raise values.error(offset, error.reason, error.code or "bad-expression") from error
+
+    def _value(self, code: str, offset: int, view: int | None) -> str:
+        values, source = self._values, self._values.parsed.source
+        exchanges, blanks = values.scope.exchanges, values.blanks
+        texts: dict[str, Any] = {}
+        others: dict[str, Any] = {}
+        got: dict[str, Response] = {}
+        for name in dict.fromkeys(name for name, _ in javascript.names(code)):
+            if values.find(name, view) is not None:
+                text = values.value(name, offset, view)
+                if values.scope.placeholders and text == f"<{name}>":  # of @loop
+                    return values.blank(code)
+                texts[name], others[name] = self._as_javascript(name, text, view)
+            elif exchanges.is_response(name, source):
+                response = exchanges.response(name, source)
+                if response is None:
+                    return values.blank(code)
+                if name != "response" and exchanges.key(name, source) is not None:
+                    body = text_of(response.body, response.headers)
+                    texts[name] = others[name] = parsed_or(body)
+                else:
+                    got[name] = response
+        if values.blanks > blanks:
+            return values.blank(code)
+        bodies = (text_of(one.body, one.headers) for one in got.values())
+        inputs = (one if isinstance(one, str) else json.dumps(one) for one in texts.values())
+        return values.scope.protect(self._either(code, texts, others, got), *inputs, *bodies)
+
+    def _either(
+        self,
+        code: str,
+        texts: dict[str, Any],
+        others: dict[str, Any],
+        got: dict[str, Response],
+    ) -> str:
+        """Compute with texts, and with what they may stand for: both must give the same."""
+        found: dict[str, Any] = {}
+        failure: OrgrestError | None = None
+        for variables in [texts] if texts == others else [texts, others]:
+            try:
+                text, value = self._values.scope.compute(code, variables, got)
+                found[text] = value
+            except OrgrestError as error:
+                failure = failure or error
+        if len(found) > 1:
+            names = [name for name in texts if texts[name] != others[name]]
+            raise OrgrestError(
+                f"{code} depends on whether {' and '.join(names)} is a text or a number: "
+                f"write String({names[0]}) or Number({names[0]})",
+                code="bad-expression",
+            )
+        if not found:
+            raise failure or OrgrestError(f"{code} gives nothing")
+        ((text, value),) = found.items()
+        if "{{" in text:
+            raise OrgrestError(f"{code} gives a text with {{{{, which is not looked at again")
+        self._made[text] = value
+        return text
+
+    def _as_javascript(self, name: str, text: str, view: int | None) -> tuple[Any, Any]:
+        """Return a variable's value as a text, and as what else it may be, by where it is from."""
+        found = self._values.find(name, view)
+        if isinstance(found, Definition):
+            whole = found.value.text
+            every = list(references(whole, 0, len(whole), (), bool, restclient=False))
+            if len(every) != 1 or (every[0].start, every[0].end) != (0, len(whole)):
+                return text, text
+            return self._as_javascript(every[0].name, text, found.span.start)
+        if isinstance(found, JavaScript):
+            made = self._made.get(text, text)
+            return made, made
+        # A literal :var may be an item of @loop.
+        known = isinstance(found, Literal) and found.origin not in (CAPTURED, ":var")
+        if known or (isinstance(found, Given) and found.origin == ":var"):
+            return text, text
+        return text, parsed_or(text)
+
+
+def parsed_or(text: str) -> Any:
+    """Return what a text is as JSON, if that is no string, else the text."""
+    if text[:1] not in set("{[-0123456789tfn"):
+        return text
+    try:
+        found = json.loads(text, parse_constant=lambda _: text)
+    except (ValueError, RecursionError):
+        return text
+    return found

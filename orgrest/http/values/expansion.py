@@ -1,0 +1,287 @@
+"""A request completed: every variable replaced, its files read."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from orgrest.http.auth.basic import basic
+from orgrest.http.syntax import (
+    Body,
+    HeaderLine,
+    HeaderVariable,
+    Inclusion,
+    ParsedRequest,
+    Template,
+    is_token,
+)
+from orgrest.http.values import shorthand
+from orgrest.http.values.credentials import COMPUTED, Credentials
+from orgrest.http.values.strings import short
+from orgrest.http.values.values import Values
+from orgrest.model import (
+    ExpansionError,
+    Headers,
+    Notice,
+    OrgrestError,
+    Request,
+    to_bytes,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from orgrest.http.values.scope import Scope
+
+_BOUNDARY = re.compile(r';\s*boundary=(?:"([^"]*)"|([^;\s]+))', re.IGNORECASE)
+
+
+def expand(parsed: ParsedRequest, scope: Scope, values: Values | None = None) -> Request:
+    """Complete a request: every variable replaced, its files read.
+
+    `values` are the request's, of that scope, for a caller who wants to know their `origins`.
+
+    Raises `RequestSyntaxError` for what is wrong in its text and `ExpansionError` for an undefined
+    `{{name}}`, variables that refer to themselves, an expression, a file, a value that cannot
+    stand where it is used: with file, line and column.
+    """
+    if parsed.problems:
+        raise parsed.problems[0]
+    return Expansion(parsed, values or Values(parsed, scope)).request()
+
+
+class Expansion:
+    """The completion of one request, part by part."""
+
+    def __init__(self, parsed: ParsedRequest, values: Values) -> None:
+        self._parsed = parsed
+        self._values = values
+        self._notices = list(parsed.notices)
+        self._credentials = Credentials(values)
+
+    def request(self) -> Request:
+        """Return the completed request. Raises `ExpansionError`."""
+        parsed = self._parsed
+        url = self._url()
+        headers = self._headers()
+        body = self._body(parsed.body, headers) if parsed.body is not None else None
+        method, certificate = parsed.method, None
+        if not parsed.restclient:
+            method, headers, body = self._graphql(method, headers, body)
+            method, headers = shorthand.stream(method, url, headers)
+            if parsed.directive("no-client-cert") is None:
+                certificate = self._credentials.certificate_for(url, parsed.target.offset(0))
+        place = parsed.source.position(parsed.span.start)
+        return Request(
+            method=method,
+            url=url,
+            headers=headers,
+            body=body,
+            captures=parsed.captures,
+            notices=tuple(self._notices),
+            secrets=self._values.scope.secrets,
+            file=parsed.source.file,
+            line=place.line,
+            column=place.column,
+            credentials=self._credentials.to_compute,
+            certificate=certificate,
+        )
+
+    def _url(self) -> str:
+        template = self._parsed.target
+        url = self._values.text(template).strip()
+        if not self._parsed.restclient:
+            url = shorthand.absolute_url(url, self._host(), self._base(template))
+            url = shorthand.websocket_url(self._parsed.method, url)
+        self._check_url(url, template)
+        self._warn_undefined(template, r"(?<=/):([^\W\d][\w-]*)(?=[/?#]|$)")
+        return url
+
+    def _host(self) -> str | None:
+        """Return the value of the header Host, or None."""
+        for item in self._parsed.headers:
+            if isinstance(item, HeaderLine) and item.name.text.lower() == "host":
+                return self._values.text(item.value)
+        return None
+
+    def _base(self, template: Template) -> str | None:
+        """Return the variable `host`, which a path without a host goes on from, or None."""
+        if not self._values.is_defined("host") or not template.text.startswith("/"):
+            return None
+        return self._values.value("host", template.offset(0))
+
+    def _check_url(self, url: str, template: Template) -> None:
+        scheme, separator, rest = url.partition("://")
+        schemes = ("http", "https") if self._parsed.restclient else ("http", "https", "ws", "wss")
+        if not separator or scheme.lower() not in schemes or rest[:1] in "/?#":
+            reason = f"not an absolute http or https URL: {short(template.text)}"
+            raise self._error(template.offset(0), reason, "bad-url")
+        authority = re.split(r"[/?#]", rest, maxsplit=1)[0]
+        if "@" in authority:
+            userinfo = authority.rpartition("@")[0]
+            self._values.scope.protect(basic(userinfo).removeprefix("Basic "), userinfo)
+
+    def _headers(self) -> Headers:
+        headers: list[tuple[str, str]] = []
+        for item in self._parsed.headers:
+            headers += self._header(item)
+        if not self._parsed.restclient:
+            headers += self._default_headers({name.lower() for name, _ in headers})
+        return tuple(headers)
+
+    def _default_headers(self, given: set[str]) -> Iterable[tuple[str, str]]:
+        """Return the headers that the settings around the document give each request."""
+        from orgrest.http.environments import mentions
+
+        environments, span = self._values.scope.environment.every, self._parsed.method_span
+        for one in environments.unread:
+            if mentions(one.file, "defaultHeaders"):
+                reason = f"the settings may give this request headers: {one.error}"
+                raise self._error(span.start, reason, "bad-environment")
+        for name, value in environments.headers.items():
+            if name.lower() not in given:
+                places = ((0, span.start),)
+                yield from self._header(
+                    HeaderLine(Template(name, places), Template(value, places), span)
+                )
+
+    def _header(self, item: HeaderLine | HeaderVariable) -> Iterable[tuple[str, str]]:
+        """Return the header of a line, or those that a variable holds."""
+        if isinstance(item, HeaderVariable):
+            offset = item.span.start
+            if not self._values.is_defined(item.name):
+                reason = f"no variable {item.name} to take headers from"
+                raise self._error(offset, reason, "undefined-variable")
+            return self._header_block(self._values.value(item.name, offset), item.name, offset)
+        name = self._values.text(item.name)
+        value = self._values.text(item.value)
+        if not self._parsed.restclient and name.lower() in COMPUTED:
+            given = self._credentials.header(name.lower(), value, item.value.offset(0))
+            if given is None:
+                return []
+            value = given
+        self._check_header(name, value, item.name.offset(0))
+        self._warn_undefined(item.value, r"^:([^\W\d][\w-]*)$")
+        return [(name, value)]
+
+    def _header_block(self, text: str, name: str, offset: int) -> list[tuple[str, str]]:
+        headers = []
+        for line in text.split("\n"):
+            if not line.strip():
+                continue
+            field, colon, value = line.partition(":")
+            field, value = field.strip(), value.strip()
+            if not colon:
+                reason = f"the variable {name} holds a line that is not a header: {short(line)}"
+                raise self._error(offset, reason, "bad-header")
+            self._check_header(field, value, offset)
+            headers.append((field, value))
+        return headers
+
+    def _check_header(self, name: str, value: str, offset: int) -> None:
+        if not is_token(name):
+            raise self._error(offset, f"not a header name: {short(name)!r}", "bad-header")
+        if any(c in value for c in "\r\n\0"):
+            reason = f"the value of {name} holds a line break or a NUL"
+            raise self._error(offset, reason, "bad-header")
+
+    def _body(self, body: Body, headers: Headers) -> bytes | None:
+        if body.file is not None:
+            return self._read(body.file)
+        given = next((v for n, v in headers if n.lower() == "content-type"), "")
+        kind = given.lower().lstrip()
+        if kind.startswith("multipart/"):
+            whole = b"".join(self._pieces(body, _crlf))
+            if self._parsed.restclient:
+                whole += b"\r\n"
+            self._check_boundary(given, whole, body)
+            return whole
+        if self._parsed.restclient:
+            return to_bytes(self._values.text(body.template))
+        whole = b"".join(self._pieces(body, to_bytes))
+        if kind.startswith("application/x-www-form-urlencoded") and not body.files:
+            text = whole.decode("utf-8", "surrogateescape")
+            return to_bytes(shorthand.form(text, placeholders=self._values.scope.placeholders))
+        return whole + b"\n" if "ndjson" in kind else whole
+
+    def _pieces(self, body: Body, encode: Callable[[str], bytes]) -> Iterable[bytes]:
+        """Yield the body's texts and the files between them."""
+        at = 0
+        for file in body.files:
+            yield encode(self._values.text(body.template, at, file.start))
+            yield self._included(file)
+            at = file.end
+        yield encode(self._values.text(body.template, at))
+
+    def _included(self, file: Inclusion) -> bytes:
+        data = self._read(file.path)
+        offset = file.path.offset(0)
+        encoding = file.encoding
+        if encoding is None and self._parsed.directive("inject-variables") is not None:
+            encoding = "utf-8"
+        if encoding is None:
+            return data
+        try:
+            text = data.decode(encoding)
+        except (UnicodeDecodeError, LookupError) as error:
+            reason = f"{short(file.path.text)} is not text in {encoding}: {error}"
+            raise self._error(offset, reason, "unreadable-file") from None
+        return to_bytes(self._values.text(Template(text, ((0, offset),))))
+
+    def _graphql(
+        self, method: str, headers: Headers, body: bytes | None
+    ) -> tuple[str, Headers, bytes | None]:
+        """Return what is sent for a GraphQL request; others stay as they are."""
+        marked = [value for name, value in headers if name.lower() == "x-request-type"]
+        if method == "GRAPHQL" or any(value.lower() == "graphql" for value in marked):
+            headers = tuple(h for h in headers if h[0].lower() != "x-request-type")
+            method = "POST" if method == "GRAPHQL" else method
+        else:
+            return method, headers, body
+        where = self._parsed.body
+        text = (body or b"").decode("utf-8", "surrogateescape")
+        if where is None or not shorthand.is_graphql(text):
+            reason = "a GraphQL request needs a query: its body begins with query, mutation or {"
+            raise self._error(self._parsed.span.start, reason, "graphql")
+        if not any(name.lower() == "content-type" for name, _ in headers):
+            headers = (*headers, ("Content-Type", "application/json"))
+        try:
+            return method, headers, to_bytes(shorthand.graphql(text))
+        except OrgrestError as error:
+            raise self._error(where.span.start, error.reason, error.code) from error
+
+    def _check_boundary(self, kind: str, body: bytes, where: Body) -> None:
+        match = _BOUNDARY.search(kind)
+        boundary = (match[1] or match[2]) if match else None
+        if boundary is None:
+            self._bad_boundary(where, "the multipart Content-Type names no boundary")
+        elif b"--" + to_bytes(boundary) not in body:
+            self._bad_boundary(where, f"the body has no line --{boundary}")
+        elif b"--" + to_bytes(boundary) + b"--" not in body:
+            self._bad_boundary(where, f"the body does not end with --{boundary}--")
+
+    def _bad_boundary(self, where: Body, reason: str) -> None:
+        self._notice(where.span.start, reason, "bad-boundary")
+
+    def _read(self, path: Template) -> bytes:
+        try:
+            return self._values.scope.read(self._values.text(path))
+        except OrgrestError as error:
+            raise self._error(path.offset(0), error.reason, "unreadable-file") from error
+
+    def _warn_undefined(self, template: Template, pattern: str) -> None:
+        """Tell of undefined names where only a variable makes sense."""
+        for match in re.finditer(pattern, template.text):
+            if not self._values.is_reference(template.text, match.start(1)):
+                reason = f"no variable {match[1]} is defined: sent as it is written"
+                self._notice(template.offset(match.start()), reason, "undefined-variable")
+
+    def _notice(self, offset: int, reason: str, code: str) -> None:
+        self._notices.append(Notice.at(self._parsed.source, offset, reason, code))
+
+    def _error(self, offset: int, reason: str, code: str) -> ExpansionError:
+        return self._values.error(offset, reason, code)
+
+
+def _crlf(text: str) -> bytes:
+    return to_bytes(text.replace("\r\n", "\n").replace("\n", "\r\n"))

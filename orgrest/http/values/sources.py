@@ -1,0 +1,257 @@
+"""Where values of variables come from: a function for each source, in the order of precedence.
+
+A source gets the use of a name and gives a `Literal`, a `Given`, a `Computed` or the request's own
+`Definition`, or None where it does not know the name. `RESTCLIENT` are the sources of restclient's
+language, `COMMON` those of request files.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache, partial
+from typing import TYPE_CHECKING, TypeAlias
+
+import attrs
+
+from orgrest.http.auth import oauth2
+from orgrest.http.values import javascript
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from orgrest.http.syntax import Definition, ParsedRequest
+    from orgrest.http.values.scope import Scope
+
+    Found: TypeAlias = "Literal | Given | Definition | Computed | AuthToken | JavaScript"
+
+_ASKED = re.compile(
+    r"\$(?P<kind>input|prompt|password)(?:-askonce)?(?:\s+(?P<what>.*?))?"
+    r"(?:\s*\$value:\s*(?P<default>.*))?"
+)
+_SETTING = re.compile(
+    r"""(?:client\.global|client\.variables\.\w+|request\.variables)\s*\.set\(\s*["'`]([^"'`]+)["'`]"""
+    r"""|(?:exports|\$global)\.(\w+)\s*=(?!=)"""
+)
+CAPTURED = "a response or a script"
+# The names for which VS Code REST Client hides what is typed.
+_HIDDEN = frozenset({"password", "passwd", "pass"})
+
+
+@attrs.frozen
+class Use:
+    """A name that a request uses.
+
+    `offset` is where the definition stands in whose value it is used, None for the request itself:
+    in a request file, of a name that is defined several times the one above counts.
+    """
+
+    name: str
+    parsed: ParsedRequest
+    scope: Scope
+    offset: int | None = None
+
+
+@attrs.frozen
+class Literal:
+    """A value that is taken as it is: it came from outside the document. `origin` says whence."""
+
+    text: str
+    origin: str
+
+
+@attrs.frozen
+class Given:
+    """A value that may hold variables, of a place that the request's text does not have."""
+
+    text: str
+    origin: str
+
+
+@attrs.frozen
+class Computed:
+    """What is computed when it is used: `once` for a request, else at each use.
+
+    With `in_run` only a run has it; None then stands for what another request has yet to bring.
+    """
+
+    compute: Callable[[], str | None] = attrs.field(eq=False)
+    origin: str
+    once: bool = False
+    in_run: bool = False
+
+
+@attrs.frozen
+class JavaScript:
+    """An expression, which is computed at each use from the variables that it names."""
+
+    code: str
+    origin: str = "JavaScript"
+
+
+@attrs.frozen
+class AuthToken:
+    """A token of OAuth 2.0, of the `kind` token or idToken, for a grant of the environment."""
+
+    kind: str
+    grant: str
+    origin: str = "OAuth 2.0"
+
+
+def _command_line(use: Use) -> Found | None:
+    value = use.scope.override(use.name)
+    return None if value is None else Literal(value, "--var")
+
+
+def _capture_in_block(use: Use) -> Found | None:
+    """A capture of the same block, unless the block defines the variable further down."""
+    captured = use.scope.captured_variable(use.name)
+    if captured is None or captured.source is not use.parsed.source:
+        return None
+    definition = use.parsed.definition(use.name)
+    if definition is not None and captured.offset < definition.span.start:
+        return None
+    return Literal(captured.value, CAPTURED)
+
+
+def _definition(use: Use) -> Found | None:
+    return use.parsed.definition(use.name, use.offset)
+
+
+def _header_argument(use: Use) -> Found | None:
+    if use.name in use.scope.literal:
+        return Literal(use.scope.literal[use.name], ":var")
+    if use.name in use.scope.values:
+        return Given(use.scope.values[use.name], ":var")
+    return None
+
+
+def _capture(use: Use) -> Found | None:
+    captured = use.scope.captured_variable(use.name)
+    return None if captured is None else Literal(captured.value, CAPTURED)
+
+
+def _run_line(use: Use) -> Found | None:
+    """`run other.http (@name = value)`."""
+    value = use.scope.replaced.get(use.name)
+    return None if value is None else Literal(value, "run")
+
+
+def _prompt(use: Use) -> Found | None:
+    """`# @prompt name description`: asked for once a request."""
+    for directive in use.parsed.directives:
+        name, _, what = directive.value.text.partition(" ")
+        if directive.name == "prompt" and name == use.name:
+            hidden = name.lower() in _HIDDEN
+            ask = partial(use.scope.ask, name, what.strip() or name, hidden=hidden)
+            return Computed(ask, "asked for", once=True, in_run=True)
+    return None
+
+
+def _question(use: Use) -> Found | None:
+    """`{{$input What?}}` and `{{$password What?}}`, httpyac's."""
+    match = _ASKED.fullmatch(use.name)
+    if match is None:
+        return None
+    what = match["what"] or match["kind"]
+    hidden = match["kind"] == "password"
+    ask = partial(use.scope.ask, what, what, hidden=hidden)
+    return Computed(ask, "asked for", once=True, in_run=True)
+
+
+def _auth_token(use: Use) -> Found | None:
+    """`{{$auth.token("id")}}`, JetBrains'."""
+    read = oauth2.read_auth(use.name)
+    return None if read is None else AuthToken(*read)
+
+
+def _dynamic(use: Use) -> Found | None:
+    if not use.name.startswith("$"):
+        return None
+    return Computed(lambda: use.scope.dynamic(use.name), "a dynamic value")
+
+
+def _exchange(use: Use) -> Found | None:
+    """A part of what a named request sent or got."""
+    if javascript.computes(use.name):
+        return None
+    reference = use.scope.exchanges.reference(use.name, use.parsed.source)
+    if reference is None:
+        return None
+    origin = f"the {reference.what} of {reference.name}"
+    return Computed(lambda: use.scope.exchanges.part(reference), origin, once=True, in_run=True)
+
+
+def _script(use: Use) -> Found | None:
+    """What a script of the document sets, which only a run knows."""
+    for script in (*use.parsed.shared_scripts, *use.parsed.known.scripts):
+        if script.text is not None and use.name in set_by(script.text.text):
+            return Computed(partial(use.scope.value_of_script, use.name), "a script", in_run=True)
+    return None
+
+
+@lru_cache(256)
+def set_by(code: str) -> frozenset[str]:
+    """Return the names of the variables that a script sets, as far as its text tells."""
+    return frozenset(name for found in _SETTING.findall(code) for name in found if name)
+
+
+def _imported(use: Use) -> Found | None:
+    value = use.scope.imported_variable(use.name)
+    return None if value is None else Given(value, "an imported file")
+
+
+def _environment(use: Use) -> Found | None:
+    value = use.scope.environment.value(use.name)
+    if value is None:
+        return None
+    return Given(value, use.scope.environment.file_of(use.name))
+
+
+def _javascript(use: Use) -> Found | None:
+    """An expression, httpyac's."""
+    if not javascript.computes(use.name):
+        root = javascript.root(use.name)
+        known = root is not None and (
+            root in javascript.GLOBALS
+            or use.scope.exchanges.is_response(root, use.parsed.source)
+            or find(attrs.evolve(use, name=root)) is not None
+        )
+        if not known:
+            return None
+    return JavaScript(use.name)
+
+
+Source: TypeAlias = "Callable[[Use], Found | None]"
+
+RESTCLIENT: tuple[Source, ...] = (
+    _command_line,
+    _capture_in_block,
+    _definition,
+    _header_argument,
+    _capture,
+)
+COMMON: tuple[Source, ...] = (
+    _command_line,
+    _run_line,
+    _prompt,
+    _capture,
+    _definition,
+    _header_argument,
+    _question,
+    _auth_token,
+    _dynamic,
+    _exchange,
+    _script,
+    _imported,
+    _environment,
+    _javascript,
+)
+
+
+def find(use: Use) -> Found | None:
+    """Return what stands for a name in a request, or None."""
+    for source in RESTCLIENT if use.parsed.restclient else COMMON:
+        found = source(use)
+        if found is not None:
+            return found
+    return None

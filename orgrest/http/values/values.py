@@ -1,0 +1,248 @@
+"""The values that the variables of one request have, each computed once."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from orgrest.http.auth import oauth2
+from orgrest.http.syntax import Definition, ParsedRequest, Template
+from orgrest.http.values.computing import UNKNOWN, Expressions
+from orgrest.http.values.expressions import Expression
+from orgrest.http.values.references import defined_at, references
+from orgrest.http.values.sources import (
+    AuthToken,
+    Computed,
+    Given,
+    JavaScript,
+    Literal,
+    Use,
+    find,
+)
+from orgrest.model import ExpansionError, OrgrestError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from orgrest.http.values.scope import Scope
+    from orgrest.http.values.sources import Found
+
+MAX_SIZE = 64 * 2**20
+"""The most characters that the values of variables may come to in a request."""
+MAX_DEPTH = 100
+"""How many variables may stand in each other's values."""
+
+
+@attrs.frozen
+class Origin:
+    """A variable that a request uses: its value (of several, the first), and what gives that."""
+
+    name: str
+    value: str
+    origin: str
+
+
+class Values:
+    """The variables of a request that is completed.
+
+    Without `problems`, what is wrong with a variable is raised. With them, it is added to them,
+    and `UNKNOWN` stands for the value.
+    """
+
+    def __init__(
+        self,
+        parsed: ParsedRequest,
+        scope: Scope,
+        *,
+        most: int = MAX_SIZE,
+        problems: list[OrgrestError] | None = None,
+    ) -> None:
+        self.scope = scope
+        self.parsed = parsed
+        self._most = most
+        self._problems = problems
+        self._found: dict[tuple[str, int | None], Found] = {}
+        self._values: dict[object, str] = {}
+        self._used: dict[str, tuple[str, Found]] = {}
+        self._open: list[tuple[str, object]] = []
+        self.blanks = 0
+        """How often a placeholder stood for a value."""
+        self._blank: set[object] = set()  # the values that hold one
+        self._made: dict[str, Any] = {}  # what expressions gave, by its text
+        self._size = 0  # of the values put in so far, in the whole request
+        lengths = parsed.known.lengths
+        if parsed.restclient:
+            lengths = lengths | scope.lengths
+        self._lengths = sorted(lengths, reverse=True)
+
+    @property
+    def checks(self) -> bool:
+        """Whether nothing is sent: what only a run gives is `UNKNOWN`."""
+        return self._problems is not None
+
+    def text(self, template: Template, start: int = 0, end: int | None = None) -> str:
+        """Return the template's text from `start` to `end` with its variables replaced."""
+        return "".join(text for text, _ in self.pieces(template, start, end))
+
+    def pieces(
+        self,
+        template: Template,
+        start: int = 0,
+        end: int | None = None,
+        view: int | None = None,
+    ) -> Iterator[tuple[str, int]]:
+        """Yield what `text` is made of, each piece with the index in the template it stands for.
+
+        `view` is where the definition stands whose value the template is, in a request file.
+        """
+        source = template.text
+        stop = len(source) if end is None else end
+        restclient = self.parsed.restclient
+        defined = self.is_defined if restclient else self._has_colon
+        at = start
+        for found in references(source, start, stop, self._lengths, defined, restclient=restclient):
+            yield source[at : found.start], at
+            offset = template.offset(found.start)
+            value = self.used(found.name, offset, view)
+            self._size += len(value)
+            if self._size > self._most:
+                if self._problems is not None:  # it takes a run to be sure of that
+                    yield UNKNOWN, start
+                    return
+                reason = f"the values of variables grow beyond {self._most // 2**20} MiB here"
+                raise self.error(offset, reason, "too-large")
+            yield value, found.start
+            at = found.end
+        yield source[at:stop], at
+
+    def is_defined(self, name: str) -> bool:
+        """Tell whether a variable has a value, or would have one but for a broken file."""
+        try:
+            return self.find(name) is not None
+        except OrgrestError:
+            return True
+
+    def _has_colon(self, name: str) -> bool:
+        """Tell whether a request file defines a variable as restclient does: `:name = value`."""
+        definition = self.parsed.definition(name)
+        return definition is not None and definition.mark == ":"
+
+    def is_reference(self, text: str, at: int) -> bool:
+        """Tell whether the `:` before `at` refers to a variable that is defined."""
+        return defined_at(text, at, len(text), self._lengths, self.is_defined) is not None
+
+    def used(self, name: str, offset: int, view: int | None = None) -> str:
+        """Return what stands for a variable in a text that uses it at `offset`."""
+        try:
+            return self.value(name, offset, view)
+        except ExpansionError as error:
+            if self._problems is None:
+                raise
+            self._problems.append(error)
+            return UNKNOWN
+
+    def value(self, name: str, offset: int, view: int | None = None) -> str:
+        """Return the value of a variable that is used at `offset`. Raises `ExpansionError`."""
+        try:
+            found = self.find(name, view)
+        except OrgrestError as error:  # of a file with environments
+            reason = f"{name} is not defined here, and may be in an environment: {error}"
+            raise self.error(offset, reason, "bad-environment") from error
+        if found is None:
+            reason = f"the variable {name} is not defined"
+            if not self.parsed.restclient and (names := self.scope.environment.others_with(name)):
+                reason += f"; the environment {' or '.join(names)} has it: --env {names[0]}"
+            raise self.error(offset, reason, "undefined-variable")
+        # What a definition gives does not depend on the place that it is looked at from.
+        key: object = found.span.start if isinstance(found, Definition) else name
+        if isinstance(found, JavaScript):
+            key = (name, view)
+        if key in self._values:
+            self.blanks += key in self._blank
+            return self._values[key]
+        names = [opened for opened, _ in self._open]
+        if (name, key) in self._open:
+            loop = " -> ".join([*names[self._open.index((name, key)) :], name])
+            reason = f"the variable {name} refers to itself: {loop}"
+            raise self.error(offset, reason, "self-reference")
+        if len(names) >= MAX_DEPTH:
+            reason = f"more than {MAX_DEPTH} variables inside each other"
+            raise self.error(offset, reason, "self-reference")
+        self._open.append((name, key))
+        blanks = self.blanks
+        try:
+            value = self._compute(found, name, offset, view)
+        finally:
+            self._open.pop()
+        if self.blanks > blanks:
+            self._blank.add(key)
+        if not (isinstance(found, JavaScript) or (isinstance(found, Computed) and not found.once)):
+            self._values[key] = value
+        self._used.setdefault(name, (value, found))
+        return value
+
+    def blank(self, name: str) -> str:
+        """Return what stands for a value that another request has yet to bring."""
+        self.blanks += 1
+        return f"<{name}>"
+
+    def origins(self) -> Iterator[Origin]:
+        """Yield the names that were used so far, in order, and where their values come from."""
+        for name, (value, found) in self._used.items():
+            if isinstance(found, Definition):
+                source = self.parsed.source
+                line = source.position(found.span.start).line
+                yield Origin(name, value, f"{source.file or 'line'}:{line}")
+            else:
+                yield Origin(name, value, found.origin)
+
+    def error(self, offset: int, reason: str, code: str) -> ExpansionError:
+        """Return the error for a place in the request's source."""
+        return ExpansionError.at(self.parsed.source, offset, reason, code)
+
+    def find(self, name: str, view: int | None = None) -> Found | None:
+        """Return what stands for a name, None where nothing does. Raises `OrgrestError`."""
+        found = self._found.get((name, view))
+        if found is None:
+            found = find(Use(name, self.parsed, self.scope, view))
+            if found is not None:
+                self._found[name, view] = found
+        return found
+
+    def _compute(self, found: Found, name: str, offset: int, view: int | None) -> str:
+        if isinstance(found, Literal):
+            return found.text
+        if isinstance(found, Given):
+            return self.text(Template(found.text, ((0, offset),)))
+        if isinstance(found, Computed):
+            return self._computed(found, name, offset)
+        if isinstance(found, AuthToken):
+            return self._token(found, name, offset)
+        if isinstance(found, JavaScript):
+            return Expressions(self, self._made).value(found.code, offset, view)
+        if found.operator == ":=":
+            return Expression(found.value, self).value()
+        view = None if self.parsed.restclient else found.span.start
+        return "".join(text for text, _ in self.pieces(found.value, view=view))
+
+    def _token(self, found: AuthToken, name: str, offset: int) -> str:
+        def expand(text: str) -> str:
+            return self.text(Template(text, ((0, offset),)))
+
+        try:
+            security = self.scope.environment.value("Security")
+            grant = oauth2.from_security(security, found.grant, expand)
+            value = UNKNOWN if self.checks else self.scope.access.token(grant, found.kind)
+        except OrgrestError as error:
+            raise self.error(offset, error.reason, error.code or "no-value") from error
+        return self.blank(name) if value is None else value
+
+    def _computed(self, found: Computed, name: str, offset: int) -> str:
+        if found.in_run and self._problems is not None:
+            return UNKNOWN
+        try:
+            value = found.compute()
+        except OrgrestError as error:
+            raise self.error(offset, error.reason, error.code or "no-value") from error
+        return self.blank(name) if value is None else value

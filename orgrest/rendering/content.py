@@ -1,0 +1,181 @@
+"""What the body of a response is: its media type, text or not, its charset and language."""
+
+from __future__ import annotations
+
+import codecs
+import re
+from typing import TYPE_CHECKING
+
+from orgrest.rendering.sanitize import visible
+
+if TYPE_CHECKING:
+    from orgrest.model import Response
+
+_PARAMETER = re.compile(r';\s*charset\s*=\s*(?:"([^"]*)"|([^\s;"]+))', re.IGNORECASE)
+_XML_ENCODING = re.compile(rb"""<\?xml[^>]*?\sencoding\s*=\s*["']([\w.-]+)["']""")
+_HTML_CHARSET = re.compile(rb"""<meta[^>]*?\bcharset\s*=\s*["']?([\w.-]+)""", re.IGNORECASE)
+_BOMS = (
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+# Python codecs that are no charsets of the web; some take quadratic time.
+_NO_CHARSETS = frozenset(
+    "idna punycode unicode_escape raw_unicode_escape undefined mbcs oem".replace("_", "-").split()
+)
+
+LANGUAGES = {
+    "text/html": "html",
+    "text/plain": "text",
+    "text/css": "css",
+    "text/markdown": "markdown",
+    "application/json": "js",
+    "text/json": "js",
+    "application/javascript": "js",
+    "text/javascript": "js",
+    "text/xml": "nxml",
+    "application/xml": "nxml",
+    "application/yaml": "yaml",
+    "application/x-yaml": "yaml",
+    "text/yaml": "yaml",
+    "application/x-www-form-urlencoded": "text",
+}
+_PIECE = 2**16
+_FEW = 4  # of what no text has: so many may be a slip
+_STRANGE = re.compile("[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f\ufffd]")
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0e-\x1a\x1c-\x1f]")
+_EXTENSIONS = {
+    "application/json": ".json",
+    "application/xml": ".xml",
+    "application/gzip": ".gz",
+    "application/octet-stream": ".bin",
+    "application/pdf": ".pdf",
+    "application/zip": ".zip",
+    "image/gif": ".gif",
+    "image/jpeg": ".jpg",
+    "image/png": ".png",
+    "image/svg+xml": ".svg",
+    "image/webp": ".webp",
+}
+
+
+def media_type(response: Response) -> str:
+    """Return the response's media type in lower case without parameters, "" when it has none."""
+    return (response.header("Content-Type") or "").partition(";")[0].strip().lower()
+
+
+def language(kind: str, text: str) -> str:
+    """Return the language of the block for a text of media type `kind`."""
+    if kind in LANGUAGES:
+        return LANGUAGES[kind]
+    if kind.endswith("+json"):
+        return "js"
+    if kind.endswith("+xml"):
+        return "nxml"
+    if kind.endswith("+yaml"):
+        return "yaml"
+    if kind.startswith("text/"):
+        return "text"
+    start = text[:64].lstrip().lower()
+    if start.startswith("<?xml "):
+        return "nxml"
+    if not kind and start.startswith(("<!doctype html", "<html")):
+        return "html"
+    return "js"
+
+
+def is_binary(response: Response, kind: str) -> bool:
+    """Tell whether a body of media type `kind` is for a file, not for reading.
+
+    What is called text is text unless its beginning holds NULs, or more than three of ten
+    characters that no text has; what is not called text must not hold any of them.
+    """
+    body = response.body
+    if kind.startswith("image/") or not body:
+        return bool(body)
+    if kind.startswith("text/") or kind in LANGUAGES or kind.endswith(("+json", "+xml")):
+        codec = _codec_of(response, kind)[0]
+        sample = _decoder(codec, "replace").decode(body[:_PIECE])
+        strange = len(_STRANGE.findall(sample))
+        return strange >= _FEW and (strange > 0.3 * len(sample) or sample.count("\0") >= _FEW)
+    if any(body.startswith(bom) for bom, _ in _BOMS):
+        return False
+    decoder = _decoder("utf-8", "strict")
+    try:
+        # A character that the size limit cut in two is no sign of a binary body.
+        pieces = (decoder.decode(body[at : at + _PIECE]) for at in range(0, len(body), _PIECE))
+        return any(_CONTROL.search(piece) for piece in pieces)
+    except UnicodeDecodeError:
+        return True
+
+
+def decode(response: Response, kind: str, size: int | None = None) -> tuple[str, list[str]]:
+    """Return the body as text with LF line ends, and what is to be said about it.
+
+    With `size`, only about so many bytes of its beginning.
+    """
+    body = response.body if size is None else response.body[:size]
+    codec, notes = _codec_of(response, kind)
+    whole = len(body) == len(response.body)
+    try:
+        text = _decoder(codec, "strict").decode(body, final=whole)
+    except UnicodeDecodeError:
+        text = _decoder(codec, "backslashreplace").decode(body, final=whole)
+        notes.append(f"bytes that are not {codec} are shown as \\xNN")
+    return text.replace("\r\n", "\n"), notes
+
+
+def _decoder(codec: str, errors: str) -> codecs.IncrementalDecoder:
+    return codecs.getincrementaldecoder(codec)(errors)
+
+
+def _codec_of(response: Response, kind: str) -> tuple[str, list[str]]:
+    """Return the codec of a body, and what is to be said about it."""
+    charset = _charset(response, kind)
+    codec = next((name for bom, name in _BOMS if response.body.startswith(bom)), None)
+    if codec is not None and (not charset or charset.lower().startswith("utf")):
+        return codec, []
+    codec = _codec(charset)
+    if codec in ("utf-16", "utf-32"):
+        return f"{codec}-le", []  # without a BOM, as the Encoding Standard says
+    if codec is not None:
+        return codec, []
+    return "utf-8", [
+        f"the charset {visible(charset or '', one_line=True)} is not known: read as UTF-8"
+    ]
+
+
+def _charset(response: Response, kind: str) -> str | None:
+    match = _PARAMETER.search(response.header("Content-Type") or "")
+    if match:
+        return match[1] if match[1] is not None else match[2]
+    beginning = response.body[:1024]
+    found = None
+    if "xml" in kind or beginning.lstrip().startswith(b"<?xml"):
+        found = _XML_ENCODING.search(beginning)
+    elif "html" in kind:
+        found = _HTML_CHARSET.search(beginning)
+    return found[1].decode("ascii", "replace") if found else None
+
+
+def _codec(charset: str | None) -> str | None:
+    """Python's name of a charset, or None when it has none."""
+    if not charset:
+        return "utf-8"
+    try:
+        info = codecs.lookup(charset)
+        "".encode(info.name)  # a codec that is no charset, like rot13, refuses here
+    except (LookupError, ValueError, TypeError):
+        return None
+    return None if info.name.replace("_", "-") in _NO_CHARSETS else info.name
+
+
+def extension(kind: str) -> str:
+    """Return the end of a file name for a media type, with its dot."""
+    if kind in _EXTENSIONS:
+        return _EXTENSIONS[kind]
+    import mimetypes
+
+    return mimetypes.guess_extension(kind) or ".bin"

@@ -1,0 +1,353 @@
+"""How a response is written into an Org document: the type and the wrapper of a result.
+
+`results` gives a response as text; what ``:results`` and ``:wrap`` ask for is put around
+it here, as Org 9.5 does it. The words decide in this order: ``list`` and ``table`` shape the text,
+then ``:wrap`` wins over ``html``, ``latex``, ``org``, ``code``, ``raw``, ``drawer``, and what is
+left is fixed-width text. ob-restclient's default is ``raw``, which only its own group displaces.
+
+No response can become a part of the document: where Org has commas against that (source, example
+and export blocks) they are put in; where a comma would stay visible, a text that Org would read as
+more than text goes into an example block, and a note says so.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, TypeAlias
+
+import attrs
+
+from orgrest.http.grammar import is_request_line
+from orgrest.org.blocks import REQUEST_LANGUAGES, VERB
+from orgrest.org.lisp import ArgumentError
+from orgrest.org.text import escape
+from orgrest.rendering.sanitize import is_structure
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from orgrest.org.arguments import Arguments
+
+_MAX_CELLS = 1_000_000  # a table with more, or one that alignment would blow up, is left as it is
+_EXAMPLE_FROM = 10  # lines; fewer become `: ` lines
+_NUMBER = re.compile(
+    r"[<>]?[-+^.]*+[0-9][-+^.0-9eEdDx()%:]*|[<>]?[-+]?0[xX][0-9a-fA-F.]+|nan|[-+u]?inf"
+)
+_RULE = re.compile(r"\|[-+]+\|?$")
+
+_DRAWER_END = re.compile(r"^[ \t]*:end:[ \t]*$", re.IGNORECASE | re.MULTILINE)
+
+Returned: TypeAlias = "str | list[str] | list[list[str] | None] | None"
+"""What a function of Babel returns: text, the items of a list, the rows of a table, nothing."""
+
+IN_EXAMPLE = "the response looks like Org markup and stands in an example block"
+
+NO_REQUEST = "the response is a request: it does not stand in a block that could be sent"
+NO_DRAWER = "the response holds a line :end: and so does not stand in a drawer"
+
+
+@attrs.frozen
+class Shown:
+    """A result as it goes below a keyword: whole lines or "", and what to tell the user.
+
+    `prose` says that nothing in it marks its end.
+    """
+
+    text: str
+    prose: bool = False
+    notes: tuple[str, ...] = ()
+
+
+def pure(arguments: Arguments) -> bool:
+    """Tell whether only the body is asked for, without wrapper and headers.
+
+    As in ob-restclient, ``value`` counts wherever it stands in the words of ``:results``.
+    """
+    words = arguments.results
+    shaped = {"table", "vector", "file"} & set(words)
+    return bool(shaped) or "value" in " ".join(words).lower()
+
+
+def show(
+    arguments: Arguments, values: Sequence[str], blocks: Sequence[str], language: str
+) -> Shown:
+    """Write the responses of one block as its result.
+
+    `values` are their bodies, `blocks` the same wrapped as ob-restclient does; both are whole
+    lines or empty. Of verb's, only `values` count: that is what ob-verb returns. `language` is that
+    of the block, for ``code``.
+    """
+    words = arguments.results
+    bare = pure(arguments) or language == VERB
+    loose = bare or "list" in words  # not in a source block, which would hold all of it
+    if "code" in words and not bare and "wrap" not in arguments:
+        return Shown("".join(blocks))  # a source block already
+    text = "".join(values if bare else blocks)
+    if len(values) > 1 and not _delimited(arguments):
+        return _drawer(text, loose)
+    if "list" in words:
+        text = _list(text)
+    elif "table" in words or "vector" in words:
+        text = table(text)
+    if "wrap" in arguments:
+        return _wrap(arguments.get("wrap") or "results", text, loose)
+    if "html" in words or "latex" in words:
+        name = "html" if "html" in words else "latex"
+        return Shown(f"#+begin_export {name}\n{escape(text)}#+end_export\n")
+    if "org" in words:
+        return Shown(f"#+begin_src org\n{escape(text)}#+end_src\n")
+    if "code" in words and _would_be_sent(text, language):
+        return Shown(_example(text), notes=(NO_REQUEST,))
+    if "code" in words:
+        return Shown(f"#+begin_src {language}\n{escape(text)}#+end_src\n")
+    if "raw" in words:
+        if loose and is_structure(text):
+            return Shown(_example(text), notes=(IN_EXAMPLE,))
+        shaped = "list" in words or "table" in words or "vector" in words
+        return Shown(text, prose=bare and not shaped)
+    if "drawer" in words or "wrap" in words:
+        return _drawer(text, loose)
+    if "table" in words or "vector" in words:
+        return Shown(text)
+    return Shown(_fixed(text))
+
+
+def inline(arguments: Arguments, text: str, language: str) -> str | None:
+    """Write the response of an inline block, as it stands in ``{{{results(...)}}}``.
+
+    None where it is more than one line, would end what it stands in, or is code: an export would
+    evaluate that. ``raw`` stands in the macro, too (in Emacs it does not, and piles up).
+    """
+    words = set(arguments.results)
+    opening, closing = "=", "="
+    if "wrap" in arguments:
+        kind, *rest = (arguments.get("wrap") or "results").split()
+        if kind.lower() == "src" and _would_be_sent(text, "".join(rest[:1])):
+            return None
+        if kind.lower() == "export":
+            opening, closing = f"@@{rest[0] if rest else 'none'}:", "@@"
+        elif kind.lower() == "src":
+            switches = f"[{' '.join(rest[1:])}]" if rest[1:] else ""
+            opening, closing = f"src_{rest[0] if rest else 'none'}{switches}{{", "}"
+        elif kind.lower() != "example":
+            opening, closing = "", ""
+    elif words & {"html", "latex"}:
+        opening, closing = f"@@{'html' if 'html' in words else 'latex'}:", "@@"
+    elif "code" in words and _would_be_sent(text, language):
+        return None
+    elif words & {"org", "code"}:
+        opening, closing = f"src_{'org' if 'org' in words else language + '[]'}{{", "}"
+    elif words & {"raw", "drawer", "wrap", "file"}:
+        opening, closing = "", ""
+    ends = ")}}}" in text or (closing in ("@@", "}") and closing in text)
+    if "\n" in text or ends or is_structure(text):
+        return None
+    escaped = re.sub(r"(\\*),", r"\1\1\\,", text)  # what `org-macro-escape-arguments` does
+    return f"{opening}{escaped}{closing}" if text else ""
+
+
+def returned(
+    arguments: Arguments,
+    values: Sequence[str],
+    blocks: Sequence[str],
+    texts: Sequence[str],
+    language: str,
+) -> tuple[Returned, tuple[str, ...], bool]:
+    """Give what Babel's function returns so that Org itself writes what `show` writes.
+
+    With it come the notes and whether it is prose, as in `Shown`. `texts` are the responses with
+    their heads as comments; the rest is as in `show`. Raises ArgumentError for a list or table
+    that Org would read as more than that.
+    """
+    words = arguments.results
+    bare = pure(arguments)
+    shown = show(arguments, values, blocks, language)
+    if len(values) > 1 and not _delimited(arguments):
+        return shown.text, shown.notes, False
+    if "code" in words and not bare and "wrap" not in arguments:
+        return "".join(texts), (), False  # the source block is Org's
+    text = "".join(values if bare else blocks)
+    for note in (NO_DRAWER, NO_REQUEST):
+        if note in shown.notes:
+            raise ArgumentError(f"{note}: write another :results or :wrap")
+    if {"list", "table", "vector"} & set(words):
+        if shown.notes:
+            raise ArgumentError(
+                "the response looks like Org markup, which would be live in a list or table: "
+                "write :results value drawer"
+            )
+        return shaped(arguments, text), (), False
+    return _example(text) if shown.notes else text, shown.notes, shown.prose
+
+
+def shaped(arguments: Arguments, text: str) -> Returned:
+    """Give a text as the list or table that ``:results`` asks for, or as it is."""
+    words = arguments.results
+    if "list" in words:
+        return [line.strip() for line in text.split("\n") if line.strip()] or ""
+    if "table" in words or "vector" in words:
+        return _rows(text) or None
+    return text
+
+
+def _would_be_sent(text: str, language: str) -> bool:
+    """Tell whether a text is a request where it stands in a block of this language."""
+    if language == VERB:
+        return bool(text.strip())
+    return language in REQUEST_LANGUAGES and any(map(is_request_line, text.split("\n")))
+
+
+def _delimited(arguments: Arguments) -> bool:
+    """Tell whether the result is one element, whose end Org finds again."""
+    return "wrap" in arguments or bool(
+        {"html", "latex", "org", "code", "drawer", "wrap", "pp"} & set(arguments.results)
+    )
+
+
+def _example(text: str) -> str:
+    return f"#+begin_example\n{escape(text)}#+end_example\n"
+
+
+def _drawer(text: str, loose: bool) -> Shown:
+    if _DRAWER_END.search(text):  # nothing escapes this line
+        return Shown(_example(text) if loose else text, notes=(NO_DRAWER,))
+    if loose and is_structure(text):
+        return Shown(f":results:\n{_example(text)}:end:\n", notes=(IN_EXAMPLE,))
+    return Shown(f":results:\n{text}:end:\n")
+
+
+def _wrap(full: str, text: str, loose: bool) -> Shown:
+    kind = full.split()[0] if full.split() else "results"
+    notes: tuple[str, ...] = ()
+    if kind.lower() == "src" and _would_be_sent(text, "".join(full.split()[1:2])):
+        return Shown(_example(text), notes=(NO_REQUEST,))
+    if kind.lower() in ("src", "example", "export", "comment", "verse"):
+        text = escape(text)
+    elif loose and is_structure(text):
+        text, notes = _example(text), (IN_EXAMPLE,)
+    return Shown(f"#+begin_{full}\n{text}#+end_{kind}\n", notes=notes)
+
+
+def _fixed(text: str) -> str:
+    lines = text.split("\n")[:-1]
+    if len(lines) >= _EXAMPLE_FROM:
+        return _example(text)
+    return "".join(f": {line}\n" for line in lines)
+
+
+def _list(text: str) -> str:
+    items = [line.strip() for line in text.split("\n") if line.strip()]
+    return "".join(f"- {item}\n" for item in items) or "\n"
+
+
+def table(text: str) -> str:
+    """Write a text as an Org table: JSON rows, an Org table, tab- or comma-separated values."""
+    rows = _rows(text)
+    return align(rows) if rows else ""
+
+
+def _rows(text: str) -> list[list[str] | None]:
+    """Find the rows in a text; None is a rule."""
+    if not text.strip():
+        return []
+    if text.lstrip()[0] in "[{":
+        try:
+            return _json_rows(json.loads(text, parse_float=_Spelled))
+        except (ValueError, RecursionError):
+            pass  # no JSON, or too much of it for a table
+    lines = [line for line in text.split("\n") if line.strip()]
+    if all(line.lstrip().startswith("|") for line in lines):
+        return [
+            None
+            if _RULE.match(line.strip())
+            else [cell.strip() for cell in line.strip().strip("|").split("|")]
+            for line in lines
+        ]
+    import csv
+    import io
+
+    tabs = "\t" in text
+    reader = csv.reader(io.StringIO("\n".join(lines)), delimiter="\t" if tabs else ",")
+    try:
+        return [[_cell(cell) for cell in row] for row in reader]
+    except csv.Error:
+        return [[_cell(line)] for line in lines]
+
+
+def _json_rows(data: object) -> list[list[str] | None]:
+    """Give JSON as rows: a list of objects gets a header of their keys."""
+    items = data if isinstance(data, list) else [data]
+    objects = [item for item in items if isinstance(item, dict)]
+    if objects and len(objects) == len(items):
+        keys = list(dict.fromkeys(key for item in objects for key in item))
+        if len(keys) * len(objects) > _MAX_CELLS:
+            raise ValueError("a table of mostly empty cells")
+        rows: list[list[str] | None] = [[_cell(key) for key in keys], None]
+        rows += ([_json_cell(item.get(key, "")) for key in keys] for item in objects)
+        return rows
+    return [
+        [_json_cell(cell) for cell in (item if isinstance(item, list) else [item])]
+        for item in items
+    ]
+
+
+class _Spelled(float):
+    """A number that remembers how it was written."""
+
+    text: str
+
+    def __new__(cls, text: str) -> _Spelled:
+        made = super().__new__(cls, text)
+        made.text = text
+        return made
+
+
+def _json_cell(data: object) -> str:
+    if isinstance(data, _Spelled):
+        return data.text
+    return _cell(data if isinstance(data, str) else json.dumps(data, ensure_ascii=False))
+
+
+def _cell(text: str) -> str:
+    """Make a text fit for a cell: one line, no bars."""
+    return " ".join(text.split("\n")).strip().replace("|", "\\vert{}")
+
+
+def _width(text: str) -> int:
+    """Give the columns a text takes on a terminal."""
+    if text.isascii():
+        return len(text)
+    import unicodedata
+
+    return sum(
+        0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1
+        for c in text
+    )
+
+
+def align(rows: Sequence[list[str] | None]) -> str:
+    """Write rows as an aligned Org table; columns of mostly numbers stand at the right."""
+    count = max(len(row) for row in rows if row is not None) if any(rows) else 1
+    full = [None if row is None else row + [""] * (count - len(row)) for row in rows]
+    columns = list(zip(*(row for row in full if row is not None), strict=True))
+    widths = [max(1, *(_width(cell) for cell in cells)) for cells in columns]
+    if sum(widths) * len(full) > 50 * _MAX_CELLS:
+        widths = [0] * len(widths)
+    pads = [_padding(cells) for cells in columns]
+    lines: list[str] = []
+    for row in full:
+        if row is None:
+            lines.append("|" + "+".join("-" * (width + 2) for width in widths) + "|")
+            continue
+        cells = (pad(cell, width) for pad, cell, width in zip(pads, row, widths, strict=True))
+        lines.append("| " + " | ".join(cells) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def _padding(cells: Sequence[str]) -> Callable[[str, int], str]:
+    filled = [cell for cell in cells if cell]
+    numbers = sum(1 for cell in filled if _NUMBER.fullmatch(cell))
+    if filled and numbers * 2 >= len(filled):
+        return lambda cell, width: " " * (width - _width(cell)) + cell
+    return lambda cell, width: cell + " " * (width - _width(cell))

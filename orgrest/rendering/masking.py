@@ -1,0 +1,235 @@
+r"""Secrets in what servers send back, shown as `***`.
+
+Servers echo what they got, and rarely byte for byte. `mask` knows the spellings that are common:
+
+- as it is, in upper and in lower case, each line of several;
+- %-encoded, in UTF-8 or Latin-1; in JSON and as `\uXXXX` only; in HTML, with entities by name, in
+  decimal and in hexadecimal, for the special characters, for all that are not ASCII, or for all;
+- in base64, alone or inside of something else (`user:secret`), and in hexadecimal;
+- as UTF-8 that was taken for Latin-1 or Windows-1252, and Latin-1 that was taken for UTF-8.
+
+A secret of fewer than `LEAST` characters stands in many a text by chance: it is masked where it is
+the whole text (the value of a variable, say), and nowhere else.
+
+It is no wall: a server can always disguise what it got (backwards, two of these at once, a word at
+a time). A secret belongs only to servers that may have it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from orgrest.model import to_bytes
+from orgrest.rendering.sanitize import visible
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator
+
+MASK = "***"
+LEAST = 4
+"""How many characters a secret has that is masked within other text."""
+
+# What may stay as it is in a percent-encoded text: nothing; paths; `encodeURIComponent`;
+# `encodeURI` and what is sent as a request target.
+_QUOTED_SAFE = (
+    "",
+    "/",
+    "!'()*~",
+    "!'()*~;/?:@&=+$,#",
+    "!$&'()*+,-./:;=?@_~",
+    "!$&'()*+,-./:;=?@_~%",
+)
+_PERCENT = re.compile(r"%[0-9A-F]{2}")
+_JSON_IN_HTML = re.compile(r"[<>&']")
+_REFERENCES = ("&#{};", "&#x{:x};", "&#x{:X};", "&#X{:X};")
+_BASE64 = re.compile(r"[A-Za-z0-9+/_-]*={0,2}")
+_BASE64_CHARACTERS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_")
+_LEAST_BASE64 = 5  # characters; fewer stand in many a text by chance
+
+
+def mask(text: str, secrets: Collection[str]) -> str:
+    """`text` with every secret, in any of its spellings, as `***`."""
+    if not secrets:
+        return text
+    if len(text) < LEAST:
+        return MASK if text.strip() and text in secrets else text
+    found = _spellings(frozenset(secrets))
+    for inside in found.inside_base64:
+        if inside in text:
+            text = _mask_base64(text, inside)
+    for spelling in found.whole:
+        if spelling in text:
+            text = text.replace(spelling, MASK)
+    return text
+
+
+def mask_bytes(data: bytes, secrets: Collection[str]) -> bytes:
+    """`data` with every secret, in any of its spellings, as `***`."""
+    if not secrets:
+        return data
+    found = _spellings(frozenset(secrets))
+    for spelling in (*found.whole, *found.inside_base64):
+        given = to_bytes(spelling)
+        if given in data:
+            data = data.replace(given, MASK.encode())
+    return data
+
+
+def mask_cut(text: str, secrets: Collection[str]) -> str:
+    """Mask the beginning of a secret at the end of a text that was cut there."""
+    for spelling in _spellings(frozenset(secrets)).whole:
+        for length in range(min(len(spelling) - 1, len(text)), 3, -1):
+            if text.endswith(spelling[:length]):
+                return text[:-length] + MASK
+    return text
+
+
+def _mask_base64(text: str, inside: str) -> str:
+    """Mask the whole words of base64 that hold a part which only a secret gives."""
+    out: list[str] = []
+    done = 0
+    at = text.find(inside)
+    while at >= 0:
+        start = at
+        while start > done and text[start - 1] in _BASE64_CHARACTERS:
+            start -= 1
+        match = _BASE64.match(text, at)
+        out += [text[done:start], MASK]
+        done = match.end() if match else at + len(inside)
+        at = text.find(inside, done)
+    return "".join([*out, text[done:]])
+
+
+class _Spellings:
+    """How secrets may look, the longest first."""
+
+    def __init__(self, secrets: Iterable[str]) -> None:
+        whole: set[str] = set()
+        inside: set[str] = set()
+        for secret in secrets:
+            if len(secret.strip()) < LEAST:
+                continue
+            lines = [line for line in secret.splitlines() if len(line.strip()) >= 8]
+            for text in {secret, secret.strip(), secret.replace("\r\n", "\n"), *lines}:
+                whole.update(_texts(text))
+            for data in _encoded(secret):
+                whole.update(_base64(data))
+                whole |= {data.hex(), data.hex().upper()}
+                inside.update(_inside_base64(data))
+        self.whole = _ordered(text for text in whole if text.strip() and text.strip("*"))
+        self.inside_base64 = _ordered(inside)
+
+
+@lru_cache(maxsize=64)
+def _spellings(secrets: frozenset[str]) -> _Spellings:
+    return _Spellings(secrets)
+
+
+def _ordered(texts: Iterable[str]) -> tuple[str, ...]:
+    return tuple(sorted(texts, key=lambda text: (-len(text), text)))
+
+
+def _encoded(text: str) -> set[bytes]:
+    """Return a text's bytes in UTF-8, and in Latin-1 where that has them."""
+    found = {to_bytes(text)}
+    with contextlib.suppress(UnicodeEncodeError):
+        found.add(text.encode("latin-1"))
+    return found
+
+
+def _texts(text: str) -> Iterator[str]:
+    """Yield the spellings of a text that encode each character by itself."""
+    for one in (text, text.upper(), text.lower(), *_misread(text)):
+        yield from (one, visible(one), visible(one, one_line=True))
+    for data in _encoded(text):
+        yield from _quoted(data)
+    yield from _json(text)
+    yield from _html(text)
+
+
+def _misread(text: str) -> Iterator[str]:
+    """Yield what becomes of a text whose bytes are read in another charset."""
+    if text.isascii():
+        return
+    for data in _encoded(text):
+        for charset in ("latin-1", "cp1252", "utf-8"):
+            for errors in ("replace", "backslashreplace", "surrogateescape"):
+                yield data.decode(charset, errors)
+
+
+def _quoted(data: bytes) -> Iterator[str]:
+    from urllib.parse import quote, quote_plus
+
+    for one in {quote_plus(data), *(quote(data, safe=safe) for safe in _QUOTED_SAFE)}:
+        yield one
+        yield _PERCENT.sub(lambda match: match[0].lower(), one)
+
+
+def _json(text: str) -> Iterator[str]:
+    import json
+
+    dumped = {json.dumps(text)[1:-1], json.dumps(text, ensure_ascii=False)[1:-1]}
+    dumped |= {one.replace("/", "\\/") for one in dumped}
+    dumped |= {_JSON_IN_HTML.sub(lambda m: f"\\u{ord(m[0]):04x}", one) for one in dumped}
+    units = text.encode("utf-16-be", "surrogatepass").hex()
+    dumped.add("".join(f"\\u{units[at : at + 4]}" for at in range(0, len(units), 4)))
+    yield from dumped
+    for one in dumped:
+        yield re.sub(r"\\u[0-9a-f]{4}", lambda match: f"\\u{match[0][2:].upper()}", one)
+
+
+def _html(text: str) -> Iterator[str]:
+    from html import escape
+    from html.entities import codepoint2name
+
+    def named(character: str) -> str:
+        name = codepoint2name.get(ord(character))
+        return character if name is None else f"&{name};"
+
+    def numbered(text: str, form: str, characters: str) -> str:
+        return re.sub(characters, lambda match: form.format(ord(match[0])), text, flags=re.DOTALL)
+
+    escaped = {text, escape(text), escape(text, quote=False)}
+    escaped |= {one.replace("&#x27;", "&#39;") for one in escaped}
+    escaped |= {one.replace("&quot;", "&#34;") for one in escaped}
+    for one in escaped:
+        yield one
+        yield "".join(c if c.isascii() else named(c) for c in one)
+        for form in _REFERENCES:
+            yield numbered(one, form, r"[^\x00-\x7f]")
+    for form in _REFERENCES:
+        yield numbered(text, form, """[<>&"']""")
+        yield numbered(text, form, """[<>&"']|[^\\x00-\\x7f]""")
+        yield numbered(text, form, ".")
+
+
+def _base64(data: bytes) -> set[str]:
+    from base64 import b64encode, urlsafe_b64encode
+
+    encoded = {b64encode(data).decode(), urlsafe_b64encode(data).decode()}
+    encoded |= {one.rstrip("=") for one in encoded}
+    for width in (64, 76):  # PEM's and MIME's lines
+        for end in ("\n", "\r\n"):
+            encoded |= {
+                end.join(one[i : i + width] for i in range(0, len(one), width))
+                for one in encoded
+                if end not in one
+            }
+    return encoded
+
+
+def _inside_base64(data: bytes) -> Iterator[str]:
+    """Yield what base64 of any data that holds this one holds, for each place it may start at."""
+    from base64 import b64encode, urlsafe_b64encode
+
+    for before in range(3):
+        padded = bytes(before) + data
+        first = -(-before * 8 // 6)  # the first character that is made of `data` alone
+        last = len(padded) * 8 // 6
+        for encode in (b64encode, urlsafe_b64encode):
+            inside = encode(padded)[first:last].decode()
+            if len(inside) >= _LEAST_BASE64:
+                yield inside

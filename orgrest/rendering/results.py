@@ -1,0 +1,282 @@
+r"""From a response to the text that stands under the request.
+
+What ob-restclient shows, in its order: the body, laid out by its type, then as comments of that
+type the request line, the status line, the header lines as the server sent them and the duration.
+`Rendered` has these apart, and together as the block `#+BEGIN_SRC js`.
+
+Nothing that a server sends is trusted. Rules:
+
+- Secrets (`Request.secrets`) are shown as `***` in the spellings that `masking` knows. They are
+  masked before anything is laid out, and again afterwards.
+- What `sanitize` finds harmful is made visible; line ends are LF.
+- `Rendered.block` puts Org's comma where a line would be structure. Texts for other places are
+  plain: `sanitize.is_structure` says whether one would be taken for structure there.
+- A body that is no text, and one that is longer than a limit, goes into a file; of the latter the
+  beginning is shown. Only that is decoded and laid out: memory and time are those of the limit.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import attrs
+
+from orgrest.model import CaptureError, OrgrestError, Request, Response, Verdict, to_bytes
+from orgrest.org.text import escape
+from orgrest.rendering.content import LANGUAGES, decode, extension, is_binary, language, media_type
+from orgrest.rendering.masking import mask, mask_bytes, mask_cut
+from orgrest.rendering.pretty import json_text, xml_text
+from orgrest.rendering.sanitize import visible
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Sequence
+
+SHOWN = 2**20
+"""How many bytes of a body a document shows, unless told otherwise."""
+
+_SIZE = re.compile(r"(\d{1,15})[ \t]*([kKmM]?)(?:i?[bB])?")
+_UNITS = {"": 1, "k": 2**10, "m": 2**20}
+
+_SLACK = 2**16  # bytes beyond those that are shown: their layout may be shorter
+_XML_COMMENT = ("<!-- ", " -->")
+_COMMENTS = {
+    "js": ("// ", ""),
+    "css": ("/* ", " */"),
+    "yaml": ("# ", ""),
+    "html": _XML_COMMENT,
+    "nxml": _XML_COMMENT,
+    "markdown": _XML_COMMENT,
+    "text": ("", ""),
+}
+
+
+@attrs.frozen
+class Rendered:
+    """What a response looks like in a document, in parts; all of it masked and visible.
+
+    `body` is the text of the body ("" when there is none, or when it is in `data`), `head` the
+    request line, redirects, status line, headers and duration, each without comment characters,
+    `language` the source block's. `data` is a body that belongs into a file, `extension` the end of
+    that file's name; of one that is cut, `body` is the beginning, and `link` leads to the file once
+    that has a name. `notes` is what the user should be told. `tests` tell what came of the
+    request's assertions and tests, a line for each.
+    """
+
+    body: str
+    head: tuple[str, ...]
+    language: str
+    data: bytes | None = None
+    extension: str = ""
+    notes: tuple[str, ...] = ()
+    link: str = ""
+    tests: tuple[str, ...] = ()
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether `body` is only the beginning of `data`."""
+        return self.data is not None and self.body != ""
+
+    def uncut(self) -> str:
+        """Return the body for those who need all of it. Raises `OrgrestError` where it is cut."""
+        if self.is_cut:
+            size = len(self.data or b"")
+            reason = f"the body is only shown in part, and all of it is needed: :limit {size}"
+            raise OrgrestError(reason)
+        return self.body
+
+    @property
+    def value(self) -> str:
+        """The body alone, as `:results value` shows it."""
+        lines = [line for line in (self.body, self.link) if line]
+        return "".join(f"{line}\n" for line in lines)
+
+    @property
+    def text(self) -> str:
+        """The body and, as comments, the head and what came of the assertions."""
+        opening, closing = _COMMENTS[self.language]
+        head = (f"The whole body: {self.link}", *self.head) if self.link else self.head
+        lines = [f"{opening}{_inside(line, closing)}{closing}\n" for line in (*head, *self.tests)]
+        return (f"{self.body}\n" if self.body else "") + "".join(lines)
+
+    def as_verb(self, part: str) -> str:
+        """Return the response as ob-verb does: status line, headers, an empty line, the body.
+
+        `part` is `get-headers` or `get-body` for only these, else "".
+        """
+        if part == "get-body":
+            return self.value
+        lines = [line for line in self.head[:-1] if not line.startswith("Body cut after ")]
+        start = next((at for at, line in enumerate(lines) if line.startswith("HTTP/")), 0)
+        headers = "".join(f"{line}\n" for line in lines[start + 1 :])
+        if part:
+            return headers
+        return f"{lines[start]}\n{headers}" + (f"\n{self.value}" if self.value else "")
+
+    def block(self) -> str:
+        """Return the source block that ob-restclient writes by default, safe in a document."""
+        return f"#+BEGIN_SRC {self.language}\n{escape(self.text)}#+END_SRC\n"
+
+
+def _inside(line: str, closing: str) -> str:
+    """Return a line of a comment, so that it does not end the comment."""
+    if closing == " -->":
+        return line.replace("--", "-&#45;") if "--" in line else line
+    return line.replace("*/", "*\\/") if closing else line
+
+
+def parse_size(text: str) -> int:
+    """Return the number of bytes that a text like `500`, `64k` or `2 MiB` says, at least 1.
+
+    Raises ValueError for another text.
+    """
+    match = _SIZE.fullmatch(text.strip())
+    size = int(match[1]) * _UNITS[match[2].lower()] if match else 0
+    if not size:
+        raise ValueError(f"a size is a number of bytes, like 500, 64k or 2M, not {text}")
+    return size
+
+
+def render(
+    request: Request,
+    response: Response,
+    *,
+    headers: str = "yes",
+    tests: Sequence[Verdict] = (),
+    jq: str | None = None,
+    jq_args: str = "",
+    limit: int = SHOWN,
+) -> Rendered:
+    """Make the result of a request out of its response.
+
+    `headers` is `yes`, `no` (the body only) or `only` (the head only). `tests` are what came of the
+    request's assertions. `jq` is a program whose
+    output takes the body's place. `limit` is how many bytes of a body are shown. Raises
+    `CaptureError` when jq fails.
+    """
+    secrets = request.secrets
+    kind = media_type(response)
+    notes = list(response.warnings)
+    text, lang, data = "", LANGUAGES.get(kind, "js") if jq is None else "js", None
+    if headers == "only":
+        pass
+    elif jq is None and is_binary(response, kind):
+        data, lang = response.body, "js"
+        if any(to_bytes(secret) in data for secret in secrets):
+            notes.append("the body, which goes to a file as it is, holds a secret")
+    else:
+        shown = _read(response, kind, secrets, jq, jq_args, limit)
+        text, lang = shown.text, shown.language
+        notes += shown.notes
+        if shown.is_cut:
+            data = mask_bytes(response.body, secrets) if jq is None else to_bytes(shown.whole)
+            notes.append(f"the body is longer than {_size(limit)}: a file holds all of it")
+    if response.truncated:
+        notes.append(f"the body is longer than {_size(len(response.body))}: the rest was not read")
+    return Rendered(
+        body=text,
+        head=_head(request, response, secrets) if headers != "no" else (),
+        language=lang,
+        data=data,
+        extension=extension(kind if jq is None else "application/json") if data is not None else "",
+        notes=tuple(visible(mask(note, secrets), one_line=True) for note in notes),
+        tests=tuple(visible(mask(test_line(one), secrets), one_line=True) for one in tests),
+    )
+
+
+def test_line(one: Verdict) -> str:
+    """Tell in a line whether an assertion or a test held, and why not."""
+    return f"ok  {one.name}" if one.held else f"FAILED  {one.name}: {one.reason}"
+
+
+@attrs.frozen
+class _Text:
+    """A body as text: what of it is shown, and what of it was laid out."""
+
+    text: str
+    language: str
+    notes: list[str]
+    is_cut: bool
+    whole: str
+
+
+def _read(
+    response: Response,
+    kind: str,
+    secrets: Collection[str],
+    jq: str | None,
+    jq_args: str,
+    limit: int,
+) -> _Text:
+    """Lay out the body, or what jq makes of it, as far as it is shown."""
+    if jq is not None:
+        text, notes = decode(response, kind)
+        text, lang, cut = _jq(jq, text, jq_args), "js", False
+    else:
+        size = limit + _SLACK
+        text, notes = decode(response, kind, size)
+        lang, cut = language(kind, text), len(response.body) > size
+        if lang == "js":
+            text = json_text(text, lambda value: mask(value, secrets), cut=cut)
+        elif lang == "nxml":
+            text = xml_text(mask(text, secrets))
+    if not text.strip():
+        return _Text("", lang if jq is None and kind in LANGUAGES else "js", notes, cut, "")
+    text = visible(mask(text, secrets)).lstrip("\n")
+    if response.truncated or cut:
+        text = mask_cut(text, secrets)
+    shown = _beginning(text, limit)
+    return _Text(shown, lang, notes, cut or len(shown) < len(text), text)
+
+
+def _beginning(text: str, limit: int) -> str:
+    """Return a text, or whole lines of it that come to `limit` bytes; part of one if need be."""
+    if len(text) * 4 <= limit or len(data := to_bytes(text[: limit + 1])) <= limit:
+        return text
+    shown = data[:limit].decode("utf-8", "ignore")
+    end = shown.rfind("\n")
+    return shown[: end + 1].rstrip("\n") if end > len(shown) // 2 else shown
+
+
+def _size(count: int) -> str:
+    return f"{count // 2**20} MiB" if count % 2**20 == 0 and count else f"{count} bytes"
+
+
+def _head(request: Request, response: Response, secrets: Collection[str]) -> tuple[str, ...]:
+    lines = [f"{request.method} {mask(request.url, secrets)}"]
+    for step in response.redirects:
+        lines.append(f"{step.status} {mask(step.reason, secrets)} -> {mask(step.url, secrets)}")
+    lines.append(f"HTTP/{response.version} {response.status} {mask(response.reason, secrets)}")
+    lines += [f"{mask(n, secrets)}: {mask(v, secrets)}" for n, v in response.headers]
+    if response.truncated:
+        lines.append(f"Body cut after {_size(len(response.body))}")
+    lines.append(f"Request duration: {response.duration:.6f}s")
+    return tuple(visible(line, one_line=True) for line in lines)
+
+
+def _jq(program: str, text: str, args: str) -> str:
+    from orgrest.rendering.jq import run
+
+    return run(program, text, args)
+
+
+def captures(request: Request, response: Response) -> Iterator[tuple[str, str]]:
+    """Compute, one by one, the variables that the request's `-> jq-set-var` lines name.
+
+    Gives pairs of name and value. Raises `CaptureError` with the line's place when jq fails or
+    finds nothing; the pairs above that line have then been given.
+    """
+    if not request.captures:
+        return
+    text, _ = decode(response, media_type(response))
+    for capture in request.captures:
+        try:
+            value = _jq(capture.expression, text, "-r")
+        except CaptureError as error:
+            raise CaptureError.at(capture.source, capture.span.start, error.reason) from error
+        if value in ("", "null"):
+            reason = (
+                f"{capture.expression} finds nothing in the response: :{capture.name} is not set"
+            )
+            raise CaptureError.at(capture.source, capture.span.start, reason)
+        yield capture.name, value

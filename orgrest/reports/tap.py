@@ -1,0 +1,41 @@
+"""A run in the Test Anything Protocol, version 13: a line for each request, failures in YAML."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from orgrest.rendering.sanitize import visible
+from orgrest.runs.summary import place, reasons, title
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from orgrest.runs.record import Record
+
+
+def pieces(run: Record, records: Iterable[Record]) -> Iterator[bytes]:
+    """Give the report, piece by piece."""
+    yield b"TAP version 13\n"
+    yield f"1..{run['summary']['requests']}\n".encode()
+    for number, record in enumerate(records, 1):
+        yield _test(number, record).encode("utf-8", "backslashreplace")
+
+
+def _test(number: int, record: Record) -> str:
+    outcome, why = record["outcome"], list(reasons(record))
+    held = "not ok" if outcome in ("failed", "error") else "ok"
+    line = f"{held} {number} - {_words(f'{place(record)} {title(record)}')}"
+    if outcome == "skipped":
+        return f"{line} # SKIP {_words(' '.join(why))}\n"
+    if outcome == "passed":
+        return f"{line}\n"
+    # A text in JSON is one in YAML, too.
+    severity = "fail" if outcome == "failed" else "error"
+    messages = "".join(f"    - {json.dumps(one)}\n" for one in why)
+    return f"{line}\n  ---\n  severity: {severity}\n  messages:\n{messages}  ...\n"
+
+
+def _words(text: str) -> str:
+    """Return a text in which nothing is a directive or a new line."""
+    return visible(text, one_line=True).replace("\\", "\\\\").replace("#", "\\#")

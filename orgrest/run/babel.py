@@ -1,0 +1,112 @@
+"""One block evaluated for Org Babel: Emacs reads the block and places the result."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import attrs
+
+from orgrest.org.blocks import REQUEST_LANGUAGES
+from orgrest.org.placing import place
+from orgrest.org.results import result_of
+from orgrest.rendering import layout
+from orgrest.run.answers import Answers
+from orgrest.run.file_results import linked
+from orgrest.run.org_file import OrgFile
+from orgrest.run.outcomes import FAILURES, EvaluationError, Options, Outcome, located
+from orgrest.run.placing import inline_text
+from orgrest.run.sending import Sender
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from orgrest.http.transport import Client
+    from orgrest.http.values import Scope
+    from orgrest.org.arguments import Arguments
+    from orgrest.org.blocks import Block
+    from orgrest.run.outcomes import Task
+
+
+@attrs.frozen
+class Reply:
+    """What Babel gets to know of a block: the value that its function returns, and the outcome.
+
+    `old` is where an old result stands that Org would leave there (from, to), None without one.
+    """
+
+    value: layout.Returned
+    outcome: Outcome
+    old: tuple[int, int] | None = None
+
+
+@attrs.frozen
+class Call:
+    """A block as Org has read it, at `line` (from 1).
+
+    `text` is its body with all references expanded, `arguments` are its header arguments, `values`
+    and `literal` its ``:var``s as in `Scope.block`.
+    """
+
+    line: int
+    text: str
+    arguments: Arguments
+    values: Mapping[str, str]
+    literal: Mapping[str, str]
+
+
+def evaluate(text: str, call: Call, *, file: str, scope: Scope, client: Client) -> Reply:
+    """Evaluate a block of the document `text`. Raises OrgrestError where that fails."""
+    options = Options(languages=REQUEST_LANGUAGES)
+    sender = Sender(client, None, options)
+    document = OrgFile(
+        text, file=file, scope=scope, options=options, sender=sender, answers=Answers()
+    )
+    block = document.draft.document.block_at(call.line)
+    if block is None:
+        raise EvaluationError("no request block here", file=file, line=call.line)
+    try:
+        task = _task(document, block, call)
+        return _reply(document, block, task, sender.exchange(task))
+    except FAILURES as error:
+        raise located(error, file, call.line) from None
+
+
+def _task(document: OrgFile, block: Block, call: Call) -> Task:
+    found = document.draft.document
+    target = (block.call and found.block_named(block.call.name)) or block
+    body = found.body(target)
+    places = [(block.line + 1, 0)] * (call.text.count("\n") + 1)
+    if body.text.rstrip("\n") == call.text.rstrip("\n"):
+        places = [*body.places, *places][: len(places)]
+    return document.reader.task(block, call.arguments, call.text, places, call.values, call.literal)
+
+
+def _reply(document: OrgFile, block: Block, task: Task, outcome: Outcome) -> Reply:
+    arguments, language = task.arguments, task.language
+    words = arguments.results
+    shown = [one.rendered for one in outcome.exchanges if one.rendered is not None]
+    if {"silent", "none"} & set(words):  # another block wants the value
+        return Reply(layout.shaped(arguments, shown[-1].uncut()) if shown else None, outcome)
+    if block.kind in ("inline", "inline call"):
+        # Org puts a raw text in as it is, and raw is its default for these languages.
+        others = tuple(word for word in words if word != "raw")
+        text = inline_text(attrs.evolve(arguments, results=others), shown, language)
+        if "raw" in words and "wrap" not in arguments:
+            return Reply(f"{{{{{{results({text})}}}}}}", outcome)
+        return Reply("".join(one.uncut() for one in shown).rstrip("\n"), outcome)
+    written = document.placer.written(block, arguments, outcome, language)
+    outcome = attrs.evolve(outcome, files=tuple(written.files))
+    if "file" in words:  # Org makes the link, with the path of :file where there is one
+        link = linked(written.values[0])
+        return Reply(None if arguments.get("file") else link, outcome)
+    if written.links:
+        return Reply("".join(written.blocks), outcome)
+    made, notes, prose = layout.returned(
+        arguments, written.values, written.blocks, written.texts, language
+    )
+    old = None
+    found = document.draft.document
+    result = result_of(found, block) if prose else None
+    if result is not None and not {"append", "prepend"} & set(words):
+        old = (result.start, place(found, block, str(made), prose=True).end)
+    return Reply(made, attrs.evolve(outcome, notes=outcome.notes + notes), old)

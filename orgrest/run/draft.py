@@ -1,0 +1,136 @@
+"""The Org document of a run: read, and with the results so far.
+
+Results are collected as edits of the text that was read, as long as they do not touch. One that
+does makes them part of the text, which is read again; the blocks that are still to be evaluated are
+found again in it.
+"""
+
+from __future__ import annotations
+
+import itertools
+from bisect import bisect_left, bisect_right, insort
+from typing import TYPE_CHECKING
+
+import attrs
+
+from orgrest.model import OrgrestError
+from orgrest.org import arguments as header
+from orgrest.org.document import Document
+from orgrest.org.text import apply
+from orgrest.run.outcomes import EvaluationError, Placing
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from pathlib import Path
+
+    from orgrest.model import Verdict
+    from orgrest.org.arguments import Arguments
+    from orgrest.org.blocks import Block
+    from orgrest.org.text import Edit
+    from orgrest.run.outcomes import Outcome
+
+
+class Draft:
+    """A document that results are put into; `document` is the text as it was read last."""
+
+    def __init__(self, text: str, write: Callable[[Path, bytes], None] | None = None) -> None:
+        """Read `text`; `write` writes the files of results, before their links are put in."""
+        self.document = Document(text)
+        self.inherited = header.Inherited(self.document)
+        self._write = write or (lambda _path, _content: None)
+        self._edits: list[Edit] = []
+        self._spans: list[tuple[int, int]] = []
+        self._placed: set[str] = set()
+        self._now: dict[Block, Block | None] = {}
+
+    @property
+    def text(self) -> str:
+        """The document with all results so far."""
+        return apply(self.document.text, self._edits) if self._edits else self.document.text
+
+    def arguments(self, block: Block) -> Arguments:
+        """Give the header arguments of a block or call of `document`. Raises ArgumentError."""
+        return header.arguments_of(self.document, self.inherited, block)
+
+    def key(self, block: Block) -> str | None:
+        """Give the name under which others refer to a block, None where they cannot."""
+        if not block.name or self.document.block_named(block.name) is not block:
+            return None
+        return block.name.lower()
+
+    def as_placed(self, name: str) -> Document:
+        """Give the document with the result that was put in under a name, if one was."""
+        return Document(self.text, self.document) if name.lower() in self._placed else self.document
+
+    # blocks that the text moves
+
+    def follow(self, blocks: Iterable[Block]) -> None:
+        """Find these blocks again whenever the text is read again."""
+        self._now = {block: block for block in blocks}
+
+    def now(self, block: Block) -> Block | None:
+        """Give a block that is followed as it is in `document`, None if a result replaced it."""
+        return self._now.get(block, block)
+
+    def put(
+        self,
+        block: Block,
+        outcome: Outcome,
+        make: Callable[[Document, Block], Edit],
+        judge: Callable[[str, str], Verdict] | None = None,
+    ) -> Outcome:
+        """Make the edit that places the result of a block.
+
+        Gives the outcome with the text that it replaces, and the new one. `judge` tells whether the
+        new one is as it should be; where it is not, the old result stays. Raises EvaluationError
+        where the block is not there any more, or as `Placing.edit` does, or `write` fails; the
+        document is as it was then.
+        """
+        placing = Placing(block.start, block.kind, block.name, make)
+        edit = placing.edit(self.document, self._found(block))
+        if not self._is_free(edit):
+            self._read_again()
+            edit = placing.edit(self.document, self._found(block))
+        if judge is not None:
+            old = self.document.text[edit.start : edit.end]
+            verdict = judge(old, edit.text)
+            outcome = outcome.with_test(verdict)
+            if old.strip() and not verdict.held:
+                return attrs.evolve(outcome, files=())
+        for path, content in outcome.files:
+            try:
+                self._write(path, content)
+            except OrgrestError as error:
+                raise EvaluationError(f"the file of this result is not written: {error}") from error
+        insort(self._spans, (edit.start, edit.end))
+        self._edits.append(edit)
+        if block.name:
+            self._placed.add(block.name.lower())
+        change = (self.document.text[edit.start : edit.end], edit.text)
+        return attrs.evolve(outcome, change=change, placing=placing)
+
+    def _found(self, block: Block) -> Block:
+        found = self.now(block)
+        if found is None:
+            raise EvaluationError("a result that was put in before took this block's place")
+        return found
+
+    def _is_free(self, edit: Edit) -> bool:
+        at = bisect_left(self._spans, (edit.start, edit.end))
+        before = self._spans[at - 1][1] if at else -1
+        length = len(self.document.text)
+        after = self._spans[at][0] if at < len(self._spans) else length + 1
+        return before <= edit.start and edit.end <= after
+
+    def _read_again(self) -> None:
+        """Make the results so far part of the text, and find the blocks in it."""
+        edits = sorted(self._edits, key=lambda edit: edit.end)
+        ends = [edit.end for edit in edits]
+        moved = [0, *itertools.accumulate(len(e.text) - (e.end - e.start) for e in edits)]
+        self.document = Document(self.text, self.document)
+        self.inherited = header.Inherited(self.document)
+        self._edits, self._spans, self._placed = [], [], set()
+        starts = {one.start: one for one in self.document.evaluated}
+        for block, old in self._now.items():
+            if old is not None:
+                self._now[block] = starts.get(old.start + moved[bisect_right(ends, old.start)])

@@ -1,0 +1,153 @@
+"""Results that go into files: where each is written, its link, and what it holds.
+
+Files are written below the document's folder only, and none that is hidden or the document itself.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING
+
+from orgrest.files import resolved
+from orgrest.model import to_bytes
+from orgrest.rendering.masking import mask_bytes
+from orgrest.run.outcomes import EvaluationError
+from orgrest.run.selection import is_request
+
+if TYPE_CHECKING:
+    from collections.abc import Container
+
+    from orgrest.org.arguments import Arguments
+    from orgrest.org.blocks import Block
+    from orgrest.org.document import Document
+    from orgrest.run.draft import Draft
+    from orgrest.run.outcomes import Exchange
+
+
+class FileResults:
+    """Makes file results for the blocks of a draft."""
+
+    def __init__(self, draft: Draft, folder: Path, file: str, languages: Container[str]) -> None:
+        """`folder` is that of the document `file`, `languages` those of its requests."""
+        self._draft = draft
+        self._folder = folder
+        self._file = file
+        self._languages = languages
+        self._numbered: Document | None = None
+        self._numbers: dict[Block, int] = {}
+
+    def make(
+        self, block: Block, arguments: Arguments, exchange: Exchange, number: int
+    ) -> tuple[str, list[tuple[Path, bytes]]]:
+        """Give the link to the result of an exchange, and the files to be written: one, or none.
+
+        `number` is how many files the block has already. Raises one of FAILURES.
+        """
+        folder = self._folder
+        given = arguments.get("file")
+        if given:
+            path = folder / _path("dir", arguments.get("dir"))
+            path = path / _path("output-dir", arguments.get("output-dir")) / _path("file", given)
+            if number:
+                path = path.with_stem(f"{path.stem}-{number + 1}")
+        else:
+            path = folder / _path("output-dir", arguments.get("output-dir"))
+            path /= self._name(block, number) + _extension(arguments, exchange)
+        target = self._target(path, given)
+        shown = str(path.relative_to(folder) if path.is_relative_to(folder) else path)
+        description = None
+        if "file-desc" in arguments:
+            description = arguments.get("file-desc") or shown
+        files: list[tuple[Path, bytes]] = []
+        if not {"link", "graphics"} & set(arguments.results):
+            files.append((target, _content(exchange, arguments)))
+        return f"{_link(shown, description)}\n", files
+
+    def _target(self, path: Path, given: str) -> Path:
+        """Give the file that a path leads to, if results may be written there."""
+        folder = self._folder.resolve()
+        try:
+            target = resolved(path)
+        except (OSError, RuntimeError, ValueError) as error:  # a loop of links, a NUL
+            raise EvaluationError(f":file {given}: {error}") from error
+        if not target.is_relative_to(folder) or any(
+            part.startswith(".") for part in target.relative_to(folder).parts
+        ):
+            raise EvaluationError(
+                f":file {given}: results are written below the document's folder only, "
+                "and not to hidden files"
+            )
+        if target == (self._folder / PurePosixPath(self._file).name).resolve():
+            raise EvaluationError(f":file {given} is the document itself")
+        return target
+
+    def _name(self, block: Block, number: int) -> str:
+        name = block.name or f"{Path(self._file).stem}-{self._number(block)}"
+        name = re.sub(r"[^\w.-]+", "-", name).strip("-.") or "result"
+        return f"{name}-{number + 1}" if number else name
+
+    def _number(self, block: Block) -> int:
+        """Give a nameless request block's number among its like."""
+        document = self._draft.document
+        if self._numbered is not document:
+            nameless = (
+                one
+                for one in document.evaluated
+                if is_request(document, one, self._languages)
+                and not one.name
+                and one.result is None
+            )
+            self._numbers = {one: number for number, one in enumerate(nameless, 1)}
+            self._numbered = document
+        return self._numbers.get(self._draft.now(block) or block, len(self._numbers) + 1)
+
+
+def linked(link: str) -> str:
+    """Give the path that a link of `FileResults.make` leads to."""
+    match = _LINKED.match(link)
+    return re.sub(r"\\(.)", r"\1", match[1]) if match else ""
+
+
+_LINKED = re.compile(r"\[\[file:((?:[^\]\[\\]|\\.)*)")
+_EXTENSION = re.compile(r"\.?([\w+-]+(?:\.[\w+-]+)*)")
+
+
+def _link(path: str, description: str | None) -> str:
+    """Write a link as Org's `org-link-make-string` does; lines of a description are joined."""
+    target = re.sub(r"(\\*)([][]|$)", lambda m: m[1] * 2 + (m[2] and f"\\{m[2]}"), path)
+    if description is None:
+        return f"[[file:{target}]]"
+    shown = " ".join(description.split("\n"))
+    shown = re.sub(r"\](?=\]|$)", "]\u200b", shown)
+    return f"[[file:{target}][{shown}]]"
+
+
+def _path(name: str, given: str) -> Path:
+    """Give the path that a header argument holds; ``~`` is the home folder, as in a link."""
+    if any(not character.isprintable() for character in given):
+        raise EvaluationError(f":{name} {given}: it holds characters that cannot stand in a link")
+    try:
+        return Path(given).expanduser()
+    except RuntimeError as error:  # a ~user without a home
+        raise EvaluationError(f":{name} {given}: {error}") from error
+
+
+def _extension(arguments: Arguments, exchange: Exchange) -> str:
+    found = exchange.rendered.extension if exchange.rendered else ""
+    given = arguments.get("file-ext") or found or ".txt"
+    match = _EXTENSION.fullmatch(given)
+    if match is None:
+        raise EvaluationError(f":file-ext is how a file's name ends, such as json, not {given}")
+    return f".{match[1]}"
+
+
+def _content(exchange: Exchange, arguments: Arguments) -> bytes:
+    """Give what a file result holds: the body as it came, secrets hidden; or what jq made of it."""
+    rendered = exchange.rendered
+    if rendered is not None and rendered.is_cut and rendered.data is not None:
+        return rendered.data
+    if arguments.get("jq"):
+        return to_bytes(rendered.body) if rendered else b""
+    body = exchange.response.body if exchange.response else b""
+    return mask_bytes(body, exchange.request.secrets)

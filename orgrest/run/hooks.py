@@ -1,0 +1,222 @@
+"""What runs around the sending of a request of a request file, and what its directives ask for.
+
+Scripts before and after it, tests in them, and files that the response is saved into. Scripts run
+in an engine of its own (`http.scripts`), which is started when there is the first one.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from orgrest.files import resolved
+from orgrest.model import OrgrestError, Request
+from orgrest.run.outcomes import EvaluationError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from orgrest.http.scripts import Engine, Result
+    from orgrest.http.syntax import ParsedRequest, Saving, Script
+    from orgrest.http.values import Scope
+    from orgrest.model import Response, Verdict
+
+_TIME = re.compile(r"(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>ms|s|m)?")
+_UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0}
+
+
+@attrs.define
+class Around:
+    """What the scripts of one request left behind: lines to show, and tests."""
+
+    notes: list[str] = attrs.field(factory=list)
+    tests: list[Verdict] = attrs.field(factory=list)
+    cancelled: bool = False
+
+
+class Hooks:
+    """The scripts of one run; `globals` are the variables that they share."""
+
+    def __init__(self) -> None:
+        """Start nothing yet."""
+        self.globals: dict[str, Any] = {}
+        self._engine: Engine | None = None
+
+    def close(self) -> None:
+        """End the engine, if one was started."""
+        if self._engine is not None:
+            self._engine.close()
+
+    def before(self, parsed: ParsedRequest, scope: Scope, around: Around) -> None:
+        """Run the scripts above a request; what they set is there when it is completed.
+
+        Raises ScriptError.
+        """
+        for script in self._of(parsed, "before"):
+            result = self._run(script, parsed, scope, _as_written(parsed), None)
+            _keep(result, script, parsed, around)
+
+    def after(
+        self,
+        parsed: ParsedRequest,
+        scope: Scope,
+        exchange: tuple[Request, Response],
+        around: Around,
+    ) -> None:
+        """Run the scripts below a request, which see its response. Raises ScriptError."""
+        for script in self._of(parsed, "after"):
+            result = self._run(script, parsed, scope, *exchange)
+            _keep(result, script, parsed, around)
+
+    @staticmethod
+    def _of(parsed: ParsedRequest, when: str) -> Iterator[Script]:
+        for script in (*parsed.shared_scripts, *parsed.scripts):
+            if script.when == when:
+                yield script
+
+    def _run(
+        self,
+        script: Script,
+        parsed: ParsedRequest,
+        scope: Scope,
+        request: Request,
+        response: Response | None,
+    ) -> Result:
+        from orgrest.http import scripts
+
+        code, offset = _code(script, scope)
+        known = {name: _value(text) for name, text in scope.captured.items()}
+        environment = scope.environment.values()
+        context = scripts.Context(
+            variables=known,
+            globals_=self.globals,
+            environment=environment,
+            file={d.name: d.value.text for d in parsed.definitions},
+            environment_selected=bool(environment),
+        )
+        try:
+            result = self.started().run(code, script.host, context, request, response)
+        except scripts.ScriptError as error:
+            raise _located(error, script, parsed, offset) from None
+        changed = {**result.variables, **result.globals_}
+        for name, value in changed.items():
+            if known.get(name) != value or name not in known:
+                scope.set_variable(name, _text(value))
+        self.globals = result.globals_
+        return result
+
+    def evaluate(
+        self, code: str, variables: Mapping[str, Any], responses: Mapping[str, Response]
+    ) -> tuple[str, Any]:
+        """Return the text and the value of an expression, as `Engine.evaluate` does."""
+        return self.started().evaluate(code, variables, responses)
+
+    def started(self) -> Engine:
+        """Return the engine, in which nothing may have run yet."""
+        from orgrest.http.scripts import Engine
+
+        if self._engine is None:
+            self._engine = Engine()
+        return self._engine
+
+
+def _keep(result: Result, script: Script, parsed: ParsedRequest, around: Around) -> None:
+    """Take in what a script left behind; the place of its tests is its own."""
+    around.notes += (f"log: {line}" for line in result.log)
+    place = parsed.source.position(script.span.start)
+    around.tests += (
+        attrs.evolve(one, file=parsed.source.file, line=place.line, column=place.column)
+        for one in result.tests
+    )
+    around.cancelled |= result.cancelled
+
+
+def _code(script: Script, scope: Scope) -> tuple[str, int | None]:
+    """Return a script's code, and where that begins in the source, None for one in a file."""
+    if script.text is not None:
+        return script.text.text, script.text.offset(0)
+    if script.file is None:
+        return "", None
+    data = scope.read(script.file.text)
+    try:
+        return data.decode("utf-8-sig"), None
+    except UnicodeDecodeError as error:
+        raise OrgrestError(f"{script.file.text} is not UTF-8: byte {error.start}") from None
+
+
+def _located(
+    error: OrgrestError, script: Script, parsed: ParsedRequest, offset: int | None
+) -> OrgrestError:
+    """Return the error of a script with its place in the document."""
+    source = parsed.source
+    place = source.position(script.span.start if offset is None else offset)
+    if script.file is not None:
+        where = f" (line {error.line})" if error.line else ""
+        reason = f"{script.file.text}{where}: {error.reason}"
+        return EvaluationError(reason, file=source.file, line=place.line)
+    line = place.line + (error.line - 1 if error.line else 0)
+    return EvaluationError(error.reason, file=source.file, line=line)
+
+
+def _as_written(parsed: ParsedRequest) -> Request:
+    """Return a request as it is written: its variables have no values yet."""
+    from orgrest.http.syntax import HeaderLine
+
+    body = parsed.body.template.text.encode("utf-8", "replace") if parsed.body else None
+    headers = tuple(
+        (header.name.text, header.value.text)
+        for header in parsed.headers
+        if isinstance(header, HeaderLine)
+    )
+    return Request(parsed.method, parsed.target.text, headers, body)
+
+
+def _value(text: str) -> Any:
+    """Return a variable as a script sees it: what is JSON but no string is an object of its own."""
+    if text[:1] not in "{[":
+        return text
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def saved(saving: Saving, path: str, scope: Scope) -> Path:
+    """Return the file that a response is saved into: below the document's folder.
+
+    `path` is what is written, with its variables replaced. One that is there is overwritten by
+    `>>!` only; `>>` takes the next free name. Raises EvaluationError.
+    """
+    folder = scope.saves_below.resolve()
+    try:
+        target = resolved(scope.directory.resolve() / path)
+    except (OSError, RuntimeError, ValueError) as error:
+        raise EvaluationError(f"{path} cannot be written: {error}") from None
+    if not target.is_relative_to(folder):
+        raise EvaluationError(f"{path} is outside the document's folder: nothing is written there")
+    if saving.overwrite or not target.exists():
+        return target
+    for number in range(1, 10_000):
+        free = target.with_name(f"{target.stem}-{number}{target.suffix}")
+        if not free.exists():
+            return free
+    raise EvaluationError(f"{path}: all names up to -9999 are taken; >>! overwrites")
+
+
+def seconds(text: str, what: str, unit: str = "ms") -> float:
+    """Return a directive's time in seconds; a bare number is in the `unit`.
+
+    Raises EvaluationError for anything else.
+    """
+    match = _TIME.fullmatch(text.strip())
+    if match is None:
+        raise EvaluationError(f"@{what} takes a time such as 500 ms, 30 s or 2 m, not {text!r}")
+    return float(match["number"]) * _UNITS[match["unit"] or unit]

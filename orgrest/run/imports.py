@@ -1,0 +1,233 @@
+"""The request files that one imports: what they name and define, for a run and for an editor.
+
+A path counts from the folder of the file in which it stands. Each file is read once, so that files
+which import each other in a circle end where they began. A name means a request of the same file
+first, then one of the files that it imports, in their order, each before those that it imports
+itself, and last any other of the run. Variables of imported files count by their names alone; of
+several definitions the one nearest to the document does.
+"""
+
+from __future__ import annotations
+
+import posixpath
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import attrs
+
+from orgrest.files import line_end
+from orgrest.http.reading import read
+from orgrest.http.syntax import Definition, Import
+from orgrest.model import OrgrestError, Source
+from orgrest.run.outcomes import EvaluationError
+from orgrest.run.weak import weakly
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from orgrest.http.syntax import Document, ParsedRequest
+    from orgrest.http.values import Scope
+
+MOST_FILES = 100
+"""How many files one may import."""
+
+
+@attrs.define(eq=False)
+class File:
+    """A request file, where it is, and the files that it imports, in their order.
+
+    `name` is what messages call it. `path` of a document that is in no file need not exist.
+    """
+
+    name: str
+    path: Path
+    document: Document
+    imports: list[File] = attrs.field(factory=list)
+
+    def and_imported(self) -> Iterator[File]:
+        """Yield this file and all that it imports, each once, in the order in which they count."""
+        seen: set[Path] = set()
+        waiting = [self]
+        while waiting:
+            file = waiting.pop()
+            if file.path not in seen:
+                seen.add(file.path)
+                yield file
+                waiting += reversed(file.imports)
+
+
+@attrs.frozen
+class Broken:
+    """An import that fails: the line of the document that leads to it, its own, what is wrong."""
+
+    item: Import
+    own: Import
+    error: OrgrestError
+
+
+def read_file(path: Path, name: str) -> Document:
+    """Read a request file. Raises OrgrestError where it cannot be read."""
+    try:
+        text = path.read_bytes().decode("utf-8-sig")
+    except OSError as error:
+        raise EvaluationError(f"cannot read {name}: {error.strerror or error}") from error
+    except UnicodeDecodeError as error:
+        raise EvaluationError(f"{name} is not UTF-8: byte {error.start}") from None
+    newline = line_end(text)
+    return read(Source(text if newline == "\n" else text.replace(newline, "\n"), file=name))
+
+
+class Imports:
+    """The files that a document imports, read as the document is; `main` is itself.
+
+    `broken` are the imports that fail, the others are there. `circles` are the lines of the
+    document that lead back to it, and how.
+    """
+
+    def __init__(
+        self,
+        document: Document,
+        file: str,
+        scope: Scope,
+        read_file: Callable[[Path, str], Document] = read_file,
+    ) -> None:
+        """Read what `document`, of the file called `file`, imports; `scope` says what may be read.
+
+        `read_file` reads a file of a path and a name.
+        """
+        self._scope = scope
+        self._read = read_file
+        self.broken: list[Broken] = []
+        self.circles: list[tuple[Import, str]] = []
+        path = (scope.directory / (Path(file).name or "untitled")).resolve()
+        self.main = File(file, path, document)
+        self._files = {path: self.main}
+        for item in document.items:
+            if isinstance(item, Import) and item.path is not None:
+                self._follow(item, item, [self.main])
+        self.files = list(self.main.and_imported())
+        self._of_sources = {id(one.document.source): one for one in self.files}
+        self._named: dict[int, dict[str, ParsedRequest]] = {}
+        self._keys: dict[int, str] = {}
+        taken: set[str] = set()
+        for one in self.files:
+            for request in one.document.requests:
+                if request.name is None:
+                    continue
+                key = request.name
+                if key in taken and self.of(one.document.source, key) is request:
+                    key = f"{key} of {one.name}"
+                taken.add(key)
+                self._keys[id(request)] = key
+
+    def _follow(self, top: Import, item: Import, above: list[File]) -> None:
+        """Read what one line imports, and all that this imports; `top` leads to it."""
+        if item.path is None:
+            return
+        file = above[-1]
+        try:
+            imported = self._file(item.path.text, file)
+        except OrgrestError as error:
+            self._fail(top, item, file, error)
+            return
+        if imported in above:
+            names = [*(one.name for one in above[above.index(imported) :]), imported.name]
+            if imported is self.main:
+                self.circles.append((top, " -> ".join(names)))
+        if imported not in file.imports:
+            file.imports.append(imported)
+        if imported.path in self._files:
+            return
+        self._files[imported.path] = imported
+        for problem in imported.document.problems:
+            if problem.code == "too-many-variables":
+                self._fail(top, item, file, problem)
+        for inner in imported.document.items:
+            if isinstance(inner, Import):
+                self._follow(top, inner, [*above, imported])
+
+    def _fail(self, top: Import, item: Import, file: File, error: OrgrestError) -> None:
+        source, offset = file.document.source, item.path.offset(0) if item.path else 0
+        code = error.code or "unreadable-file"
+        told = EvaluationError.at(source, offset, error.reason, code)
+        self.broken.append(Broken(top, item, told))
+
+    def _file(self, path: str, importing: File) -> File:
+        location = self._locate(path, importing)
+        known = self._files.get(location)
+        if known is not None:
+            return known
+        if len(self._files) > MOST_FILES:
+            raise EvaluationError(f"{path}: more than {MOST_FILES} files are imported")
+        name = path
+        if importing is not self.main:
+            name = posixpath.normpath(posixpath.join(posixpath.dirname(importing.name), path))
+        return File(name, location, self._read(location, name))
+
+    def _locate(self, path: str, importing: File) -> Path:
+        own = importing is self.main
+        return self._scope.locate(path, self._scope.directory if own else importing.path.parent)
+
+    def file(self, source: Source) -> File | None:
+        """Return the file that a source is the text of, None where it is none of these."""
+        return self._of_sources.get(id(source))
+
+    def imported(self, path: str, source: Source) -> File | None:
+        """Return the file that a line of a source imports, None where that fails."""
+        file = self._of_sources[id(source)]
+        try:
+            return self._files.get(self._locate(path, file))
+        except OrgrestError:
+            return None
+
+    # ---------------------------------------------------------------------------------- names
+
+    def named(self, source: Source) -> dict[str, ParsedRequest]:
+        """Return the requests to which those of a source may refer, by name."""
+        found = self._named.get(id(source))
+        if found is None:
+            found = {}
+            file = self._of_sources.get(id(source), self.main)
+            for one in (*file.and_imported(), *self.files):
+                for request in one.document.requests:
+                    if request.name is not None:
+                        found.setdefault(request.name, request)
+            self._named[id(source)] = found
+        return found
+
+    def of(self, source: Source, name: str) -> ParsedRequest | None:
+        """Return the request that a name means in a source, or None."""
+        return self.named(source).get(name)
+
+    def key(self, request: ParsedRequest) -> str | None:
+        """Return what tells a request with a name from others of that name; else None."""
+        return self._keys.get(id(request), request.name)
+
+    @property
+    def keys(self) -> dict[str, ParsedRequest]:
+        """The requests with names, by what tells them apart."""
+        found: dict[str, ParsedRequest] = {}
+        for file in self.files:
+            for request in file.document.requests:
+                if (key := self.key(request)) is not None:
+                    found.setdefault(key, request)
+        return found
+
+    def declare(self, scope: Scope, fetch: Callable[[str], None]) -> None:
+        """Tell a scope of the requests and variables; `fetch` sends the request of a key."""
+        variables = {name: one.value.text for name, (_, one) in self.variables().items()}
+        scope.import_variables(variables)
+        scope.exchanges.name_requests(self.keys, fetch, weakly(self._resolve))
+
+    def _resolve(self, source: Source, name: str) -> str | None:
+        request = self.of(source, name)
+        return None if request is None else self.key(request)
+
+    def variables(self) -> dict[str, tuple[File, Definition]]:
+        """Return what the imported files define, by name; the document's own are not among it."""
+        found: dict[str, tuple[File, Definition]] = {}
+        for file in self.files[1:]:
+            for one in file.document.items:
+                if isinstance(one, Definition):
+                    found.setdefault(one.name, (file, one))
+        return found

@@ -1,0 +1,121 @@
+"""Noweb references: ``<<name>>`` in a block stands for the text of the blocks of this name."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from typing import TYPE_CHECKING
+
+from orgrest.org import arguments as header
+from orgrest.org.argument_syntax import Reference
+from orgrest.org.arguments import Arguments
+from orgrest.org.lisp import MAX_DEPTH, ArgumentError
+from orgrest.run.outcomes import EvaluationError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from orgrest.org.argument_syntax import Value
+    from orgrest.org.blocks import Block
+    from orgrest.run.draft import Draft
+
+MAX_SIZE = 4 * 2**20
+"""The most characters that references may add to a block."""
+
+_REFERENCE = re.compile(r"<<([^ \t\n<>](?:[^\n<>]*[^ \t\n<>])?)>>")
+_CALL = re.compile(r"([^(\[]+)\((.*)\)$")
+
+
+class Noweb:
+    """Puts the blocks of one document in where others refer to them."""
+
+    def __init__(self, draft: Draft, file: str, resolve: Callable[[Value, Arguments], str]) -> None:
+        """Look up blocks in `draft`; `resolve` gives the value of a call, ``<<name(a=1)>>``."""
+        self._document = draft.document
+        self._inherited = draft.inherited
+        self._file = file
+        self._resolve = resolve
+        self._grown = 0
+        self._texts: dict[str, str] = {}
+        self._refs: dict[str, list[Block]] | None = None
+
+    def is_of(self, draft: Draft) -> bool:
+        """Tell whether the document is still the one that was looked at."""
+        return self._document is draft.document
+
+    def expand(
+        self, text: str, places: Sequence[tuple[int, int]]
+    ) -> tuple[str, list[tuple[int, int]]]:
+        """Put the blocks in that the references in `text` stand for.
+
+        What stands before a reference is repeated in all lines. `places` are those of
+        `blocks.Body`; a line that was put in has the place of the reference. Raises EvaluationError
+        for names that no block has, circles, and texts that grow too long.
+        """
+        self._grown = 0
+        return self._expand(text, places, [])
+
+    def _expand(
+        self, text: str, places: Sequence[tuple[int, int]], within: list[str]
+    ) -> tuple[str, list[tuple[int, int]]]:
+        lines: list[str] = []
+        where: list[tuple[int, int]] = []
+        for line, place in zip(text.split("\n"), places, strict=True):
+            at = 0
+            new = [""]
+            for match in _REFERENCE.finditer(line):
+                new[-1] += line[at : match.start()]
+                prefix = line[: match.start()]
+                inner = self._text(match[1], place[0], within)
+                self._grow(len(inner) + inner.count("\n") * len(prefix), place[0])
+                first, *more = inner.split("\n")
+                new[-1] += first
+                new += [prefix + one if one else one for one in more]
+                at = match.end()
+            new[-1] += line[at:]
+            lines += new
+            where += [place] * len(new)
+        return "\n".join(lines), where
+
+    def _grow(self, length: int, line: int) -> None:
+        self._grown += length
+        if self._grown > MAX_SIZE:
+            raise EvaluationError(
+                f"<<...>> make this block longer than {MAX_SIZE} characters",
+                file=self._file,
+                line=line,
+            )
+
+    def _text(self, name: str, line: int, within: list[str]) -> str:
+        if name.endswith(")"):
+            match = _CALL.match(name)
+            if match is not None:
+                return self._resolve(Reference(match[1].strip(), "", match[2]), Arguments())
+        if name in within:
+            raise EvaluationError(f"<<{name}>> contains itself", file=self._file, line=line)
+        if len(within) >= MAX_DEPTH:
+            raise EvaluationError(f"<<{name}>> is nested too deep", file=self._file, line=line)
+        if name in self._texts:
+            return self._texts[name]
+        found = self._document.block_named(name)
+        blocks = [found] if found is not None else self._with_ref(name)
+        if not blocks:
+            raise EvaluationError(
+                f"<<{name}>>: no source block has this name", file=self._file, line=line
+            )
+        texts: list[str] = []
+        for block in blocks:
+            body = self._document.body(block)
+            texts.append(self._expand(body.text, body.places, [*within, name])[0])
+        return self._texts.setdefault(name, "\n".join(texts))
+
+    def _with_ref(self, name: str) -> list[Block]:
+        """Find the blocks with ``:noweb-ref name``."""
+        if self._refs is None:
+            self._refs = {}
+            for block in self._document.blocks:
+                if block.kind == "block":
+                    with contextlib.suppress(ArgumentError):
+                        given = header.of_block(block, self._inherited).get("noweb-ref")
+                        self._refs.setdefault(given, []).append(block)
+        return self._refs.get(name, [])

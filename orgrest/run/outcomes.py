@@ -1,0 +1,194 @@
+"""What an evaluation is asked for, the task that a block becomes, and what comes of it.
+
+Values that the modules of this folder, the command line and the editors hand to each other.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import attrs
+
+from orgrest.model import OrgrestError
+from orgrest.org.arguments import Arguments
+from orgrest.org.lisp import ArgumentError
+from orgrest.org.placing import closes
+from orgrest.rendering.results import SHOWN
+from orgrest.run.patience import Patience
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from concurrent.futures import Future
+    from pathlib import Path
+
+    from orgrest.http.syntax import ParsedRequest
+    from orgrest.http.values import Origin, Scope
+    from orgrest.model import Request, Response, Verdict
+    from orgrest.org.blocks import Block
+    from orgrest.org.document import Document
+    from orgrest.org.text import Edit
+    from orgrest.rendering.results import Rendered
+    from orgrest.run.snapshot import Volatile
+
+
+class EvaluationError(OrgrestError):
+    """A block that cannot be evaluated: its header arguments, references or body."""
+
+
+@attrs.frozen
+class Options:
+    """What is evaluated, and how. `names` and `lines` choose blocks; empty, all are meant.
+
+    `notify` shows the user what to do while a request is under way, None where nobody reads it, and
+    `on_message` the messages of a stream.
+
+    With `until`, only those that start at that line or above it are. In a dry run a name in angle
+    brackets stands for an answer that another block would get; with `complete` that is an error.
+    `patience` says when requests are sent again, and when the run ends.
+
+    `limit` is how many bytes of a body are shown; the rest goes into a file.
+
+    Without `languages`, a document that has restclient blocks is taken for one of ob-restclient's:
+    its blocks in http and rest are some other tool's. Elsewhere all three are ours.
+    """
+
+    languages: frozenset[str] = frozenset()
+    names: tuple[str, ...] = ()
+    lines: tuple[int, ...] = ()
+    jobs: int = 1
+    dry_run: bool = False
+    complete: bool = False
+    timeout: float | None = None
+    limit: int = SHOWN
+    until: int | None = None
+    patience: Patience = attrs.field(factory=Patience)
+    notify: Callable[[str], None] | None = None
+    on_message: Callable[[str], None] | None = None
+    ask: Callable[[str], bool] | None = None
+
+    def is_above(self, line: int | None) -> bool:
+        """Tell whether what starts at a line (from 1; None is the first) is not below `until`."""
+        return self.until is None or (line or 1) <= self.until
+
+
+@attrs.frozen
+class Exchange:
+    """A request, and (unless nothing was sent) its response and how that is shown.
+
+    In a dry run, `variables` are those that it uses. `tests` are what came of its assertions and of
+    the tests in its scripts. `attempts` tells how often it was sent.
+    """
+
+    request: Request
+    response: Response | None = None
+    rendered: Rendered | None = None
+    variables: tuple[Origin, ...] = ()
+    tests: tuple[Verdict, ...] = ()
+    attempts: int = 1
+
+
+@attrs.frozen(eq=False)
+class Placing:
+    """How a result was put in, for an editor whose text may have moved on since.
+
+    `start` is the offset of its block in the text that was to be evaluated, `kind` and `name` are
+    the block's.
+    """
+
+    start: int
+    kind: str
+    name: str | None
+    _make: Callable[[Document, Block], Edit]
+
+    def edit(self, document: Document, block: Block) -> Edit:
+        """Give the edit that puts the result in below `block` of `document`.
+
+        Raises EvaluationError where it would close something that is open above it.
+        """
+        edit = self._make(document, block)
+        opened = closes(document, edit, block)
+        if opened is not None:
+            raise EvaluationError(
+                f"line {opened} opens a block or drawer that the end of this result would close: "
+                "give the result another form (:wrap, :results), or close the block or drawer"
+            )
+        return edit
+
+
+@attrs.frozen
+class Outcome:
+    """What became of one block: `state` is ``done``, ``failed``, ``skipped`` or ``cached``.
+
+    `reason` says why it failed or was skipped. `files` are the result's: (path, content). `change`
+    is the text that the result replaced, and the result, and `placing` how that was done; None
+    where nothing was placed. `volatile` is what may differ between the two. `tests` are those of
+    all exchanges. `broken` is the exchange that a failure ended, where one had begun. `secrets`
+    must not be shown, in whatever of this is told.
+    """
+
+    line: int
+    name: str | None
+    state: str
+    exchanges: tuple[Exchange, ...] = ()
+    reason: OrgrestError | None = None
+    notes: tuple[str, ...] = ()
+    files: tuple[tuple[Path, bytes], ...] = ()
+    change: tuple[str, str] | None = None
+    placing: Placing | None = None
+    volatile: Volatile | None = None
+    tests: tuple[Verdict, ...] = ()
+    broken: Exchange | None = None
+    secrets: frozenset[str] = attrs.field(default=frozenset(), repr=False)
+
+    def with_test(self, verdict: Verdict) -> Outcome:
+        """Return the outcome with one more verdict, about the last of the exchanges."""
+        exchanges = self.exchanges
+        if exchanges:
+            last = attrs.evolve(exchanges[-1], tests=(*exchanges[-1].tests, verdict))
+            exchanges = (*exchanges[:-1], last)
+        return attrs.evolve(self, exchanges=exchanges, tests=(*self.tests, verdict))
+
+
+@attrs.define(eq=False)
+class Task:
+    """A block, or a request of a request file, on its way: read, and perhaps sent.
+
+    `key` is the name under which others refer to it, None where they cannot. A `block` is the one
+    of the text that was to be evaluated. `request` is the request that is being sent, `response`
+    what comes of it when it is sent beside others; `answer` came after so many `attempts`. `needed`
+    are requests that are sent before, each a function that does so.
+    """
+
+    line: int
+    name: str | None
+    parsed: tuple[ParsedRequest, ...]
+    scope: Scope
+    arguments: Arguments = attrs.field(factory=Arguments)
+    block: Block | None = None
+    key: str | None = None
+    language: str = ""
+    digest: str | None = None
+    notes: tuple[str, ...] = ()
+    request: Request | None = None
+    response: Future[Response] | None = None
+    answer: Response | None = None
+    attempts: int = 0
+    needed: tuple[Callable[[], None], ...] = ()
+
+
+FAILURES = (OrgrestError, ArgumentError)
+"""What a block fails with, and the others go on."""
+
+
+def located(error: Exception, file: str, line: int) -> OrgrestError:
+    """Give one of FAILURES as an error that knows its place: the one here, if it has none."""
+    if not isinstance(error, OrgrestError):
+        error = EvaluationError(str(error))
+    if error.line is None:
+        error.file, error.line = file, line
+    return error
+
+
+def failed(line: int, name: str | None, error: Exception, file: str) -> Outcome:
+    """Give the outcome of a block that failed with one of FAILURES."""
+    return Outcome(line, name, "failed", reason=located(error, file, line))

@@ -1,0 +1,192 @@
+"""A block of an Org document read as a task: its requests, with what its header arguments say."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from orgrest.http.reading import read
+from orgrest.model import Source
+from orgrest.org import arguments as header
+from orgrest.org import lisp
+from orgrest.org.argument_syntax import value
+from orgrest.org.blocks import VERB
+from orgrest.run.asserting import expected_status, expects_same
+from orgrest.run.noweb import Noweb
+from orgrest.run.outcomes import EvaluationError, Task
+from orgrest.run.verb import VerbTree, part_asked
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from orgrest.http.syntax import Document, ParsedRequest
+    from orgrest.http.values import Scope
+    from orgrest.org.argument_syntax import Value
+    from orgrest.org.arguments import Arguments
+    from orgrest.org.blocks import Block
+    from orgrest.run.draft import Draft
+
+_DEFINITION = re.compile(r":([^\s:=]+)[ \t]*:?=")
+
+_NOT_REPLACED = frozenset({"silent", "none", "append", "prepend"})
+
+
+class BlockReader:
+    """Reads the blocks of a draft."""
+
+    def __init__(
+        self, draft: Draft, scope: Scope, file: str, resolve: Callable[[Value, Arguments], str]
+    ) -> None:
+        """Read for a run in `scope`; `resolve` gives what a ``:var`` of a block stands for."""
+        self._draft = draft
+        self._scope = scope
+        self._file = file
+        self._resolve = resolve
+        self._noweb: Noweb | None = None
+        self._verb: VerbTree | None = None
+
+    @property
+    def verb(self) -> VerbTree:
+        """The requests of verb in the document as it is now."""
+        if self._verb is None or self._verb.document is not self._draft.document:
+            self._verb = VerbTree(self._draft.document, self._file)
+        return self._verb
+
+    def read(
+        self, block: Block, arguments: Arguments, given: Mapping[str, str] | None = None
+    ) -> Task:
+        """Read a block, or the one that a call names, with its variables.
+
+        `given` are values that go before its ``:var``s. Raises one of FAILURES.
+        """
+        target = header.target_of(self._draft.document, block)
+        values, literal, shown = self._variables(arguments, given or {})
+        body = self._draft.document.body(target)
+        text, places = body.text, list(body.places)
+        if arguments.flag("noweb") and arguments.get("noweb") != "tangle":
+            text, places = self._current_noweb().expand(text, places)
+        digest = _digest(arguments, text, shown) if arguments.flag("cache") else None
+        task = self.task(block, arguments, text, places, values, literal)
+        task.digest = digest
+        return task
+
+    def _variables(
+        self, arguments: Arguments, given: Mapping[str, str]
+    ) -> tuple[dict[str, str], dict[str, str], list[tuple[str, object]]]:
+        """Give the ``:var``s that hold, as in `Scope.block`, and all of them as Org has them."""
+        values: dict[str, str] = {}
+        literal = dict(given)
+        shown: list[tuple[str, object]] = []
+        for name, assignment in arguments.variables.items():
+            if name in literal or self._scope.override(name) is not None:
+                continue
+            _, found = value(assignment)
+            if isinstance(found, str):
+                values[name] = found
+                shown.append((name, found))
+            else:
+                literal[name] = self._resolve(found, arguments)
+                shown.append((name, found if isinstance(found, lisp.Number) else literal[name]))
+        return values, literal, shown
+
+    def _current_noweb(self) -> Noweb:
+        if self._noweb is None or not self._noweb.is_of(self._draft):
+            self._noweb = Noweb(self._draft, self._file, self._resolve)
+        return self._noweb
+
+    def task(
+        self,
+        block: Block,
+        arguments: Arguments,
+        text: str,
+        places: list[tuple[int, int]],
+        values: Mapping[str, str],
+        literal: Mapping[str, str],
+    ) -> Task:
+        """Read the requests in the body of a block, with what stands around it.
+
+        `text` is the body, `places` those of `blocks.Body`; `values` and `literal` are its
+        variables, as in `Scope.block`. Raises one of FAILURES.
+        """
+        text, places = _between(arguments, text, places, (block.line + 1, 0))
+        source = Source(text, file=self._file, places=places)
+        target = header.target_of(self._draft.document, block)
+        language, key = target.language, self._draft.key(block)
+        document = read(source, language, arguments.variables, self._draft.document.text)
+        parsed, notes = _requests(document, arguments)
+        if language == VERB:
+            part_asked(arguments)  # before anything is sent
+            parsed = tuple(self.verb.complete(one, target) for one in parsed)
+            literal = self.verb.variables(target, self._scope) | dict(literal)
+            store = self.verb.store(target) if target is block else None
+            key = key or (store and f"Verb-Store {store}")  # in no block's key are capitals
+        expected_status(arguments, self._file, block.line + 1)  # before anything is sent
+        if expects_same(arguments) and _NOT_REPLACED & set(arguments.results):
+            raise EvaluationError(":expect same is for a result that replaces the old one")
+        directory = self._scope.directory
+        if arguments.get("dir"):
+            try:
+                directory = directory / Path(arguments.get("dir")).expanduser()
+            except RuntimeError as error:  # a ~user without a home
+                raise EvaluationError(f":dir {arguments.get('dir')}: {error}") from error
+        return Task(
+            block.line + 1,
+            block.name,
+            parsed,
+            self._scope.block(values=values, literal=literal, directory=directory),
+            arguments,
+            block,
+            key=key,
+            language=language,
+            notes=notes,
+        )
+
+
+def _between(
+    arguments: Arguments, text: str, places: list[tuple[int, int]], first: tuple[int, int]
+) -> tuple[str, list[tuple[int, int]]]:
+    """Put the prologue and the epilogue around a body; their lines have the place `first`."""
+    prologue = arguments.get("prologue")
+    if prologue:
+        lines = [
+            line
+            for line in prologue.split("\n")
+            if not ((match := _DEFINITION.match(line)) and match[1] in arguments.variables)
+        ]
+        text = "\n".join([*lines, text])
+        places = [first] * len(lines) + places
+    epilogue = arguments.get("epilogue")
+    if epilogue:
+        text = f"{text}\n{epilogue}"
+        places = places + [first] * (epilogue.count("\n") + 1)
+    return text, places
+
+
+def _requests(
+    document: Document, arguments: Arguments
+) -> tuple[tuple[ParsedRequest, ...], tuple[str, ...]]:
+    """Give the requests of a block that are meant, and what the user should know of the rest."""
+    if document.problems:
+        raise document.problems[0]
+    notes = [str(notice) for notice in document.notices]
+    parsed = document.requests
+    if arguments.get("requests") == "all":
+        return parsed, tuple(notes)
+    if more := len(parsed[1:]):
+        several = f"{more} requests" if more > 1 else "request"
+        notes.append(f"the other {several} of this block: not sent (:requests all)")
+    return parsed[:1], tuple(notes)
+
+
+def _digest(arguments: Arguments, text: str, shown: Sequence[tuple[str, object]]) -> str:
+    """Compute the hash of a block, of its text as Emacs would hand it on."""
+    parts = [arguments.get("prologue")] if arguments.get("prologue") else []
+    parts += [
+        f":{name} = {lisp.write(given) if isinstance(given, lisp.Number) else given}"
+        for name, given in shown
+    ]
+    parts.append(text)
+    if arguments.get("epilogue"):
+        parts.append(arguments.get("epilogue"))
+    return header.digest(arguments, "\n".join(parts), shown)

@@ -1,0 +1,107 @@
+"""What a ``:var`` stands for: data under a name in the document, or another block's answer."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING
+
+from orgrest.org import data, lisp
+from orgrest.org.argument_syntax import Lisp, Reference, call_arguments, value
+from orgrest.org.arguments import Arguments
+from orgrest.org.blocks import ALL_LANGUAGES
+from orgrest.org.results import element_named
+from orgrest.run.outcomes import EvaluationError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from orgrest.org.argument_syntax import Value
+    from orgrest.org.blocks import Block
+    from orgrest.run.answers import Answers
+    from orgrest.run.draft import Draft
+    from orgrest.run.outcomes import Options, Outcome, Task
+
+EMACS_LISP = ("emacs-lisp", "elisp")
+
+
+class References:
+    """Looks up what the blocks of a draft refer to."""
+
+    def __init__(
+        self,
+        draft: Draft,
+        answers: Answers,
+        options: Options,
+        read: Callable[[Block, Mapping[str, str]], Task],
+        send: Callable[[Task], Outcome],
+    ) -> None:
+        """Find data in `draft`, and responses in `answers`.
+
+        What was not sent yet is sent now: `read` gives the task of a block, given some variables.
+        """
+        self._draft = draft
+        self._answers = answers
+        self._complete = options.complete
+        self._read = read
+        self._send = send
+
+    def resolve(self, given: Value, arguments: Arguments) -> str:
+        """Give the text of a value in a block with these header arguments.
+
+        Lists and tables are given as JSON. Raises one of FAILURES where there is no such value.
+        """
+        if isinstance(given, Lisp):
+            return lisp.understand(given.text, {})
+        if isinstance(given, Reference):
+            block = self._draft.document.block_named(given.name)
+            if block is not None and (
+                given.arguments is not None or block.language in ALL_LANGUAGES
+            ):
+                return self._result_of(block, given)
+            return data.to_text(self._data(block, given, arguments))
+        return data.to_text(given)
+
+    def argument(self, text: str) -> tuple[str, str]:
+        """Read an argument of a call, ``name=value``. Raises one of FAILURES."""
+        name, given = value(text)
+        return name, self.resolve(given, Arguments())
+
+    def _data(self, block: Block | None, reference: Reference, arguments: Arguments) -> data.Data:
+        """Give the data that stands in the document under a name."""
+        name = reference.name
+        if block is not None and block.language in EMACS_LISP:
+            with contextlib.suppress(lisp.ArgumentError):  # its result may stand there, too
+                return lisp.understand(self._draft.document.body(block).text, {})
+        element = element_named(self._draft.as_placed(name), name)
+        if element is not None:
+            with_header = arguments.get("colnames") == "no"
+            return data.read(element, name, reference.indices, header=with_header)
+        if block is not None:
+            raise EvaluationError(
+                f"{name} is a block in {block.language or 'no language'}, which is not run "
+                "here, and it has no result in this document"
+            )
+        raise EvaluationError(f"no block, table, list or result is named {name} in this document")
+
+    def _result_of(self, block: Block, reference: Reference) -> str:
+        """Give the body that a request block gets, sending it unless that was done already."""
+        name, text = reference.name, reference.arguments or ""
+        if block.language not in ALL_LANGUAGES:
+            if block.language in EMACS_LISP:
+                given = dict(map(self.argument, call_arguments(text)))
+                return lisp.understand(self._draft.document.body(block).text, given)
+            raise EvaluationError(f"{name} is a block in {block.language}, which is not run here")
+        key = name.lower()
+        with self._answers.needing(key, name):
+            if text:
+                given = dict(map(self.argument, call_arguments(text)))
+                outcome = self._send(self._read(block, given))
+            else:
+                outcome = self._answers.of(key, lambda: self._read(block, {}), self._send)
+        rendered = outcome.exchanges[-1].rendered
+        if rendered is None and self._complete:
+            raise EvaluationError(
+                f"this needs the answer to {name}, which is not sent here: "
+                "give the variable a value (--var)"
+            )
+        return f"<result of {name}>" if rendered is None else rendered.uncut()

@@ -1,0 +1,288 @@
+"""One run over a file of requests: each becomes a task, and there is no document to change.
+
+A request that others refer to (`{{login.response...}}`, `# @ref login`) is sent once, whoever needs
+it first. Other files are imported for their requests and variables; what they `run` is sent where
+that line stands.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeGuard
+
+import attrs
+
+from orgrest.http.reading import read
+from orgrest.http.syntax import Import, ParsedRequest
+from orgrest.http.values import Values
+from orgrest.model import OrgrestError, Source
+from orgrest.run.imports import Imports
+from orgrest.run.items import Item, split_tags
+from orgrest.run.outcomes import FAILURES, EvaluationError, Outcome, Task, failed
+from orgrest.run.selection import check_names
+from orgrest.run.weak import weakly
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from orgrest.http.values import Scope
+    from orgrest.run.answers import Answers
+    from orgrest.run.imports import File
+    from orgrest.run.outcomes import Options
+
+MOST_TURNS = 10_000
+"""How many times `@loop` may send a request."""
+
+_TURNS = re.compile(r"for\s+(\d+)")
+_EACH = re.compile(r"for\s+(?P<name>\w+)\s+of\s+(?P<list>.+)")
+
+
+class RequestFile:
+    """A file of requests for `Evaluation`; `notices` is what the user should know about it."""
+
+    def __init__(
+        self,
+        text: str,
+        *,
+        file: str,
+        scope: Scope,
+        options: Options,
+        answers: Answers,
+        send: Callable[[Task], Outcome],
+        write: Callable[[Path, bytes], None] | None = None,
+    ) -> None:
+        """Take the requests in `text`, of the file called `file`; the rest is the run's.
+
+        `write` writes the files that responses are saved into.
+        """
+        self.text = text
+        self.notices: tuple[str, ...] = ()
+        self._file = file
+        self._scope = scope
+        self._options = options
+        self._answers = answers
+        self._send = send
+        self._write = write or (lambda _path, _content: None)
+        self._source = Source(text, file=file)
+        self.items: list[Item] = []
+        self._problems: list[OrgrestError] = []
+        self._imports = Imports(read(self._source), file, scope)
+        self._keys = self._imports.keys
+
+    def plan(self) -> int:
+        """Choose what is sent, and tell how many requests that are. Raises EvaluationError."""
+        self.items = [self._item(one) for one in self._choose()]
+        return len(self.items)
+
+    def problems(self) -> Iterator[Outcome]:
+        """Give the failures of the whole file."""
+        for problem in self._problems:
+            yield Outcome(problem.line or 1, None, "failed", reason=problem)
+
+    def tasks(self, items: Sequence[Item]) -> Iterator[Task | Outcome]:
+        """Give the requests of items, one after the other."""
+        for item in items:
+            what = item.what
+            if isinstance(what, ParsedRequest):
+                yield from self._of_request(what)
+                continue
+            for step in self._run(what, self._source, {}, (self._imports.main,)):
+                if isinstance(step, Task):
+                    step.key = None  # sent here, whether it was sent before or not
+                yield step
+
+    def place(self, _task: Task, outcome: Outcome) -> Outcome:
+        """Save responses where that is asked for; they do not stand in such a file."""
+        for path, content in outcome.files:
+            self._write(path, content)
+        return outcome
+
+    def _item(self, one: ParsedRequest | Import) -> Item:
+        line = self._source.position(one.span.start).line
+        if isinstance(one, Import):
+            return Item(line, one.request.text if one.request else None, frozenset(), one)
+        tags = (tag for d in one.directives if d.name == "tag" for tag in split_tags(d.value.text))
+        return Item(line, one.name, frozenset(tags), one)
+
+    def _of_request(
+        self, parsed: ParsedRequest, given: Mapping[str, str] | None = None
+    ) -> Iterator[Task | Outcome]:
+        """Give a request as a task, or several in a loop; `given` are the values of `run`."""
+        line = parsed.source.position(parsed.span.start).line
+        disabled = parsed.directive("disabled")
+        if disabled is not None and disabled.value.text in ("", "true"):
+            yield Outcome(line, parsed.name, "skipped")
+            return
+        try:
+            if disabled is not None:
+                raise EvaluationError("@disabled with an expression is not supported")
+            loop = parsed.directive("loop")
+            if loop is None:
+                yield self._task(parsed, line, given)
+                return
+            for values in _turns(loop.value.text, parsed, self._task(parsed, line, given).scope):
+                task = self._task(attrs.evolve(parsed, name=None), line, given)
+                task.scope = task.scope.block(literal=values)
+                yield task
+        except FAILURES as error:
+            yield failed(line, parsed.name, error, parsed.source.file or self._file)
+
+    def _task(
+        self, parsed: ParsedRequest, line: int, given: Mapping[str, str] | None = None
+    ) -> Task:
+        needed = tuple(
+            partial(self._need, one.value.text, parsed, again=one.name == "force-ref")
+            for one in parsed.directives
+            if one.name in ("ref", "force-ref") and not self._options.dry_run
+        )
+        key, scope = self._imports.key(parsed), self._scope
+        file = self._imports.file(parsed.source)
+        if file is not None and (given or file is not self._imports.main):
+            own = file is self._imports.main
+            scope = scope.imported(scope.directory if own else file.path.parent, given or {})
+        return Task(line, parsed.name, (parsed,), scope, key=key, needed=needed)
+
+    # other requests
+
+    def _need(self, name: str, needing: ParsedRequest, *, again: bool) -> None:
+        """Send the request that a name means in another one, as `_fetch` does."""
+        source = needing.source
+        parsed = self._imports.of(source, name)
+        key = None if parsed is None else self._imports.key(parsed)
+        if key is None:
+            known = ", ".join(sorted(self._imports.named(source))) or "none"
+            raise EvaluationError(f"no request is named {name}; there are {known}")
+        self._fetch(key, again=again)
+
+    def _fetch(self, key: str, *, again: bool = False) -> None:
+        """Send the request of a key, unless it was sent already. Raises one of FAILURES."""
+        parsed = self._keys[key]
+        line = parsed.source.position(parsed.span.start).line
+
+        def task() -> Task:
+            return self._task(parsed, line)
+
+        with self._answers.needing(key, key):
+            if again and self._answers.known(key) is not None:
+                self._send(task())
+            else:
+                self._answers.of(key, task, self._send)
+
+    def _run(
+        self,
+        item: Import,
+        source: Source,
+        given: Mapping[str, str],
+        above: tuple[File, ...],
+    ) -> Iterator[Task | Outcome]:
+        """Give what a `run` in a source sends; of a file, in its order, also what that runs."""
+        line = source.position(item.span.start).line
+        try:
+            file = self._imports.imported(item.path.text, source) if item.path else None
+            found = self._found(item, source, file)
+            if file in above:
+                chain = " -> ".join(one.name for one in (*above, file) if one)
+                raise EvaluationError(f"files run each other in a circle: {chain}")
+        except FAILURES as error:
+            yield failed(line, None, error, source.file or self._file)
+            return
+        given = {**dict(item.values), **given}
+        for one in found:
+            if isinstance(one, Import) and file is not None:
+                yield from self._run(one, file.document.source, given, (*above, file))
+            elif isinstance(one, ParsedRequest):
+                yield from self._of_request(one, given)
+
+    def _found(
+        self, item: Import, source: Source, file: File | None
+    ) -> Sequence[ParsedRequest | Import]:
+        """Return what a `run` names, in a `file` or its own. Raises OrgrestError."""
+        broken = {id(one.own): one.error for one in self._imports.broken}
+        if item.path is not None and file is None:
+            error = broken.get(id(item))
+            raise error or EvaluationError(f"{item.path.text} could not be imported")
+        if item.request is None:
+            items = () if file is None else file.document.items
+            return [one for one in items if _is_sent(one)]
+        name = item.request.text
+        parsed = self._imports.of(source if file is None else file.document.source, name)
+        if parsed is None:
+            raise EvaluationError(f"no request is named {name}")
+        return [parsed]
+
+    # what is chosen
+
+    def _choose(self) -> list[ParsedRequest | Import]:
+        options = self._options
+        imports, document = self._imports, self._imports.main.document
+        self._problems += (
+            one.error for one in imports.broken if not (one.item.run and one.own.run)
+        )
+        imports.declare(self._scope, weakly(self._fetch))
+        if not (options.lines or options.names):
+            self.notices = tuple(f"line {one.line}: {one.reason}" for one in document.notices)
+            self._problems += [one for one in document.problems if options.is_above(one.line)]
+            return [
+                one
+                for one in document.items
+                if _is_sent(one)
+                if options.is_above(self._source.position(one.span.start).line)
+            ]
+        check_names(options.names, {request.name for request in document.requests}, self._file)
+        chosen = [one for one in document.requests if one.name in options.names]
+        for line in options.lines:
+            found = None
+            if 1 <= line <= self.text.count("\n") + 1:
+                found = document.request_at(self._source.offset(line))
+            if found is None:
+                raise EvaluationError("no request here", file=self._file, line=line)
+            chosen.append(found)
+        return sorted(dict.fromkeys(chosen), key=lambda one: one.span.start)
+
+
+def _is_sent(item: object) -> TypeGuard[ParsedRequest | Import]:
+    return isinstance(item, ParsedRequest) or (isinstance(item, Import) and item.run)
+
+
+def _parsed(text: str) -> Any:
+    import json
+
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _turns(text: str, parsed: ParsedRequest, scope: Scope) -> Iterator[dict[str, str]]:
+    """Yield the variables of each turn of `@loop`. Raises one of FAILURES.
+
+    In a dry run, a list that a response gives has one turn.
+    """
+    import json
+
+    if match := _TURNS.fullmatch(text.strip()):
+        if int(match[1]) > MOST_TURNS:
+            raise EvaluationError(f"@loop sends a request at most {MOST_TURNS:,} times")
+        for index in range(int(match[1])):
+            yield {"$index": str(index)}
+        return
+    match = _EACH.fullmatch(text.strip())
+    if match is None:
+        raise EvaluationError("@loop is written `for 3` or `for name of list`")
+    given = match["list"].strip()
+    items = _parsed(given)
+    if items is None:
+        values = Values(parsed, scope)
+        given = values.value(given, parsed.span.start)
+        if values.blanks:
+            yield {"$index": "0", match["name"]: f"<{match['name']}>"}
+            return
+        items = _parsed(given)
+    if not isinstance(items, list) or len(items) > MOST_TURNS:
+        reason = f"@loop goes over a JSON list of at most {MOST_TURNS:,} items, not {given[:60]!r}"
+        raise EvaluationError(reason)
+    for index, item in enumerate(items):
+        shown = item if isinstance(item, str) else json.dumps(item, ensure_ascii=False)
+        yield {"$index": str(index), match["name"]: shown}

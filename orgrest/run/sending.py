@@ -1,0 +1,319 @@
+"""A task's requests sent, one after the other: completed, sent, captured from and laid out."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache, partial
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from orgrest.http import values as variables
+from orgrest.http import verb
+from orgrest.http.requestfile import is_jetbrains
+from orgrest.model import OrgrestError, TransportError
+from orgrest.org.arguments import Arguments
+from orgrest.rendering import results
+from orgrest.rendering.masking import mask
+from orgrest.rendering.sanitize import visible
+from orgrest.run.asserting import verdicts
+from orgrest.run.hooks import Around, Hooks, saved, seconds
+from orgrest.run.outcomes import EvaluationError, Exchange, Outcome
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from orgrest.http.auth.oauth2 import Grant
+    from orgrest.http.auth.tokens import Token, Tokens
+    from orgrest.http.syntax import ParsedRequest
+    from orgrest.http.transport import Client, Cookies
+    from orgrest.http.values import Scope
+    from orgrest.model import Request, Response, Verdict
+    from orgrest.run.outcomes import Options, Task
+
+
+_LAST_RESPONSE = re.compile(r"\{\{[^{}\n]*\bresponse\b")
+
+
+class Sender:
+    """Sends the requests of one run; in a dry run, nothing is sent."""
+
+    def __init__(self, client: Client | None, cookies: Cookies | None, options: Options) -> None:
+        """Send with `client`; `cookies` are those of earlier runs, to go on with."""
+        if cookies is None and client is not None:
+            cookies = client.new_cookies()
+        self.client = client
+        self._cookies = cookies
+        self._options = options
+        self.hooks = Hooks()
+        self._tokens: Tokens | None = None
+
+    def token(self, client: Client, grant: Grant) -> Token:
+        """Return a token of OAuth 2.0, one for all requests of the run. Raises OrgrestError."""
+        from orgrest.http.auth.tokens import Tokens
+
+        if self._tokens is None:
+            notify = _shown(self._options.notify, frozenset())
+            self._tokens = Tokens(partial(client.send, follow=False), notify)
+        return self._tokens.get(grant)
+
+    def exchange(self, task: Task) -> Outcome:
+        """Send the requests of a task in order. Raises one of FAILURES."""
+        from orgrest.http.transport import wire_headers
+
+        exchanges: list[Exchange] = []
+        notes = list(task.notes)
+        around = Around()
+        files: list[tuple[Path, bytes]] = []
+        for need in task.needed:
+            need()
+        for parsed in task.parsed:
+            tested = len(around.tests)
+            if not (parsed.restclient or self._options.dry_run):
+                self.hooks.before(parsed, task.scope, around)
+                if around.cancelled or not self._is_wanted(parsed):
+                    continue
+            values = variables.Values(parsed, task.scope)
+            request = task.request or _expand(parsed, task.scope, values)
+            task.request = request
+            notes += (str(warning) for warning in request.notices)
+            if self._options.dry_run:
+                request = self._with_cookies(parsed, request)
+                wire_headers(request)  # what could not be sent is told here, too
+                exchanges.append(Exchange(request, variables=tuple(values.origins())))
+            else:
+                response = task.answer = self._settled(task, parsed)
+                for name, value in results.captures(request, response):
+                    task.scope.capture(parsed, name, value)
+                if not parsed.restclient:
+                    files += self._answered(task.scope, parsed, request, response, around)
+                around.tests += verdicts(
+                    parsed,
+                    task.scope,
+                    task.arguments,
+                    task.line,
+                    (request, response),
+                    self.hooks.started,
+                )
+                tests = tuple(around.tests[tested:])
+                rendered = _render(task, request, response, tests, self._options.limit)
+                notes += rendered.notes
+                exchanges.append(Exchange(request, response, rendered, (), tests, task.attempts))
+            task.request = task.answer = None
+        return Outcome(
+            task.line,
+            task.name,
+            "done" if exchanges else "skipped",
+            tuple(exchanges),
+            notes=tuple(notes + around.notes),
+            files=tuple(files),
+            tests=tuple(around.tests),
+        )
+
+    def _with_cookies(self, parsed: ParsedRequest, request: Request) -> Request:
+        """Return a request with the cookies of earlier runs that would go along, if there are any.
+
+        Raises TransportError for a URL that cannot be sent.
+        """
+        from orgrest.http.transport import wire_url
+
+        url = wire_url(request)
+        if self._cookies is None or parsed.directive("no-cookie-jar") is not None:
+            return request
+        cookie = self._cookies.header(url.replace("ws", "http", 1) if url[:2] == "ws" else url)
+        if cookie is None or request.header("Cookie") is not None:
+            return request
+        return attrs.evolve(request, headers=(("Cookie", cookie), *request.headers))
+
+    def _is_wanted(self, parsed: ParsedRequest) -> bool:
+        """Ask what a directive asks, and wait as one says; tell whether the request is sent."""
+        if (note := parsed.directive("note")) is not None:
+            question = note.value.text or f"Send {parsed.method} {parsed.target.text}?"
+            if self._options.ask is None:
+                raise EvaluationError("@note asks before sending, and needs a terminal to ask on")
+            if not self._options.ask(question):
+                return False
+        if (sleep := parsed.directive("sleep")) is not None:
+            self._options.patience.wait(seconds(sleep.value.text, "sleep"))
+        return True
+
+    def _answered(
+        self,
+        scope: Scope,
+        parsed: ParsedRequest,
+        request: Request,
+        response: Response,
+        around: Around,
+    ) -> list[tuple[Path, bytes]]:
+        """Do what a request file says about a response; give the files that are to be written."""
+        scope.exchanges.answered(parsed, request, response)
+        self.hooks.after(parsed, scope, (request, response), around)
+        values = variables.Values(parsed, scope)
+        return [
+            (saved(saving, values.text(saving.path), scope), response.body)
+            for saving in parsed.savings
+        ]
+
+    def _settled(self, task: Task, parsed: ParsedRequest) -> Response:
+        """Give the response, the first one of which all holds that is to hold `eventually`.
+
+        When the time for that is over, it is the last one.
+        """
+        task.attempts = 0
+        waited = tuple(one for one in parsed.assertions if one.within is not None)
+        if not waited:
+            return self._sent(task, parsed)
+        judged = attrs.evolve(parsed, assertions=waited)
+        request = task.request
+
+        def pending(response: Response) -> list[float]:
+            """Return the times of those that do not hold yet."""
+            if request is None:
+                return []
+            found = verdicts(
+                judged,
+                task.scope,
+                Arguments(),
+                task.line,
+                (request, response),
+                self.hooks.started,
+            )
+            return [
+                one.within or 0.0
+                for one, verdict in zip(waited, found, strict=True)
+                if not verdict.held
+            ]
+
+        shortest = min(one.within or 0.0 for one in waited)
+        return self._options.patience.until(lambda: self._sent(task, parsed), pending, shortest)
+
+    def _sent(self, task: Task, parsed: ParsedRequest) -> Response:
+        """Give the response of a task's request, which is sent again where that may help."""
+        task.attempts += 1
+        if task.response is not None or task.request is None:
+            given, task.response = task.response, None
+            return given.result() if given else self.send(task, parsed)
+        patience, request, before = self._options.patience, task.request, task.attempts - 1
+        while True:
+            try:
+                response = self.send(task, parsed)
+                delay = patience.after_answer(request, response, task.attempts - before)
+            except TransportError as error:
+                delay = patience.after_error(request, error, task.attempts - before)
+                if delay is None:
+                    raise
+            else:
+                if delay is None:
+                    return response
+            patience.wait(delay)
+            task.attempts += 1
+
+    def send(self, task: Task, parsed: ParsedRequest) -> Response:
+        """Send the request that a task has completed for `parsed`. Raises one of FAILURES."""
+        arguments = task.arguments
+        timeout = self._options.timeout
+        given = arguments.get("timeout")
+        if given:
+            try:
+                timeout = float(given)
+            except ValueError:
+                timeout = -1
+            if not 0 < timeout < 1e6:
+                raise EvaluationError(f":timeout is a number of seconds, not {given}")
+        if (limit := parsed.directive("timeout")) is not None:
+            unit = "s" if is_jetbrains(parsed.source.text) else "ms"
+            timeout = seconds(limit.value.text, "timeout", unit)
+        options: dict[str, Any] = {}
+        if (limit := parsed.directive("connection-timeout")) is not None:
+            options["connect_timeout"] = seconds(limit.value.text, "connection-timeout", "s")
+        if (count := parsed.directive("messages")) is not None:
+            options["messages"] = _count(count.value.text)
+        if self.client is None or task.request is None:
+            raise EvaluationError("nothing can be sent here")
+        return self.client.send(
+            task.request,
+            on_message=_shown(self._options.on_message, task.request.secrets),
+            **options,
+            cookies=None if parsed.directive("no-cookie-jar") else self._cookies,
+            follow=("follow" not in arguments or arguments.flag("follow"))
+            and parsed.directive("no-redirect") is None,
+            timeout=timeout,
+            left=self._options.patience.left(),
+        )
+
+
+def _shown(
+    notify: Callable[[str], None] | None, secrets: frozenset[str]
+) -> Callable[[str], None] | None:
+    """Return what shows the user a server's text: without secrets and control characters."""
+    return None if notify is None else lambda text: notify(visible(mask(text, secrets)))
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal() or not 0 < int(text[:10]) <= 10**6:
+        raise EvaluationError(f"@messages is a number from 1 to 1000000, not {text[:60]}")
+    return int(text)
+
+
+@lru_cache(8)
+def _looks_back(text: str) -> bool:
+    """Tell whether requests of a text may use what the one before them got."""
+    return _LAST_RESPONSE.search(text) is not None
+
+
+def is_independent(task: Task) -> bool:
+    """Tell whether a task can be sent while others are under way, and complete its request then.
+
+    It has one request, with a safe method, that captures nothing and around which nothing runs.
+    """
+    from orgrest.http import registry
+
+    if len(task.parsed) != 1 or task.parsed[0].captures or task.needed:
+        return False
+    one = task.parsed[0]
+    if not one.restclient and _looks_back(one.source.text):
+        return False
+    if one.scripts or one.shared_scripts or one.directives or one.savings:
+        return False
+    method = registry.method(task.parsed[0].method.upper())
+    if method is None or not method.safe:
+        return False
+    try:
+        task.request = _expand(task.parsed[0], task.scope)
+    except OrgrestError:
+        return False  # the same error comes up again, in its turn
+    return True
+
+
+def _expand(parsed: ParsedRequest, scope: Scope, values: variables.Values | None = None) -> Request:
+    """Complete a request by the rules of its language, as `variables.expand` does."""
+    if parsed.above is not None:
+        return verb.expand(parsed, scope)
+    return variables.expand(parsed, scope, values)
+
+
+def _render(
+    task: Task, request: Request, response: Response, tests: tuple[Verdict, ...], limit: int
+) -> results.Rendered:
+    """Make the result of a response; `limit` is how much is shown where the block does not say."""
+    arguments = task.arguments
+    if given := arguments.get("limit"):
+        try:
+            limit = results.parse_size(given)
+        except ValueError as error:
+            raise EvaluationError(f":limit: {error}") from None
+    heads = arguments.get("headers", "yes").lower()
+    if heads not in ("yes", "no", "only"):
+        raise EvaluationError(f":headers is yes, no or only, not {heads}")
+    if heads == "yes" and arguments.flag("noheaders"):
+        heads = "no"
+    return results.render(
+        request,
+        response,
+        headers=heads,
+        tests=tests,
+        jq=arguments.get("jq") or None,
+        jq_args=arguments.get("jq-args"),
+        limit=limit,
+    )

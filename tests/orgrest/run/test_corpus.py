@@ -1,0 +1,87 @@
+"""Request files as people write them, each with what its own tool sends for it.
+
+`corpus/expected.json` has for every file of `corpus/requests` its requests in order: method, URL,
+headers and body (UTF-8, None where none is sent) as they are sent, or `error`, a part of the reason
+why one is not, or `skipped`. `judge` says whose word that is: `httpyac` means that httpyac 6.16,
+given the file, sent just this; else it is the documentation that is named, or the rule of orgrest's
+own by which something is an error. `vars` and `env` are what the run was given. A text that begins
+with `~` is a regular expression: random values differ. `<...>` stands for what a run would bring.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from orgrest.http.values import Scope
+from orgrest.run.evaluate import Evaluation
+from orgrest.run.outcomes import Options
+
+CORPUS = Path(__file__).parents[1] / "corpus"
+EXPECTED: dict[str, dict[str, Any]] = json.loads((CORPUS / "expected.json").read_text("utf-8"))
+
+
+def sent(file: Path, variables: dict[str, str], environments: list[str]) -> list[dict[str, Any]]:
+    scope = Scope(
+        directory=file.parent,
+        overrides=variables,
+        environments=environments,
+        placeholders=True,
+        seed=1,
+    )
+    evaluation = Evaluation(
+        file.read_bytes().decode(),
+        file=file.name,
+        scope=scope,
+        client=None,
+        options=Options(dry_run=True),
+        plain=True,
+    )
+    evaluation.plan()
+    found: list[dict[str, Any]] = []
+    for outcome in evaluation.run():
+        if outcome.reason is not None:
+            found.append({"error": str(outcome.reason)})
+        elif outcome.state == "skipped":
+            found.append({"skipped": True})
+        for exchange in outcome.exchanges:
+            request = exchange.request
+            found.append(
+                {
+                    "method": request.method,
+                    "url": request.url,
+                    "headers": [list(header) for header in request.headers],
+                    "body": None if request.body is None else request.body.decode(),
+                }
+            )
+    return found
+
+
+def agrees(wanted: Any, found: Any) -> bool:
+    if isinstance(wanted, str) and wanted.startswith("~"):
+        return isinstance(found, str) and re.fullmatch(wanted[1:], found) is not None
+    if isinstance(wanted, dict):
+        if "error" in wanted:
+            return wanted["error"] in found.get("error", "")
+        return wanted.keys() == found.keys() and all(agrees(wanted[k], found[k]) for k in wanted)
+    if isinstance(wanted, list):
+        return len(wanted) == len(found) and all(map(agrees, wanted, found))
+    return bool(wanted == found)
+
+
+@pytest.mark.parametrize("name", sorted(EXPECTED))
+def test_a_file_is_sent_as_the_tool_it_was_written_for_sends_it(name: str) -> None:
+    case = EXPECTED[name]
+    found = sent(CORPUS / "requests" / name, case.get("vars", {}), case.get("env", []))
+    assert agrees(case["requests"], found), json.dumps(found, indent=1, ensure_ascii=False)
+
+
+def test_every_file_is_judged_and_there_are_many() -> None:
+    files = {file.name for file in (CORPUS / "requests").glob("*.http")} - {"other.http"}
+    assert files == set(EXPECTED)
+    assert len(files) >= 120
+    assert all(case["judge"] and case["requests"] for case in EXPECTED.values())

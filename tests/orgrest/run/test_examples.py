@@ -1,0 +1,34 @@
+"""The documents in `examples/` are what they say: every request in them can be completed."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from orgrest.files import File
+from orgrest.http.values import Scope
+from orgrest.run.evaluate import Evaluation
+from orgrest.run.outcomes import Options
+
+EXAMPLES = Path(__file__).parents[3] / "examples" / "orgrest"
+
+
+@pytest.mark.parametrize("name", sorted(path.name for path in EXAMPLES.glob("*.org")))
+def test_every_request_of_an_example_is_complete(name: str, tmp_path: Path) -> None:
+    (tmp_path / "report.csv").write_text("a,b\n")
+    environ = {**os.environ, "GITHUB_TOKEN": "token", "SHOP_PASSWORD": "password"}
+    evaluation = Evaluation(
+        File.read(EXAMPLES / name).text,
+        file=name,
+        scope=Scope(directory=tmp_path, environ=environ),
+        client=None,
+        options=Options(dry_run=True),
+    )
+    assert evaluation.plan() >= 5
+    outcomes = list(evaluation.run())
+    assert [str(outcome.reason) for outcome in outcomes if outcome.reason] == []
+    sent = [exchange.request.url for outcome in outcomes for exchange in outcome.exchanges]
+    assert all(url.startswith("http") for url in sent)
+    assert len(sent) >= 5

@@ -1,0 +1,261 @@
+"""JavaScript in double braces, as httpyac computes it: what is sent, and what is not.
+
+The expected values are those that httpyac 6.16 sends of the same text, where it says "as httpyac".
+"""
+
+from __future__ import annotations
+
+import json
+from functools import partial
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from servers import RawServer, response
+
+from orgrest.editor.analysis import Analysis
+from orgrest.editor.diagnostics.report import Report
+from orgrest.editor.hover import hover
+from orgrest.editor.names import Names
+from orgrest.http import scripts
+from orgrest.http.transport import Client
+from orgrest.http.values import Scope
+from orgrest.org.text import apply
+from orgrest.rendering.masking import mask
+from orgrest.run.evaluate import Evaluation
+from orgrest.run.outcomes import Options, Outcome
+
+if TYPE_CHECKING:
+    import socket
+    from collections.abc import Iterator
+    from pathlib import Path
+
+needs_engine = pytest.mark.skipif(
+    find_spec("quickjs") is None, reason="pip install quickjs: the engine for scripts is missing"
+)
+BODY = {"id": 41, "sid": "41", "token": "tok", "items": [{"id": 1}, {"id": 2}], "nothing": None}
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[RawServer]:
+    def answer(connection: socket.socket, _: bytes) -> None:
+        body = json.dumps(BODY).encode()
+        connection.sendall(response(body, "Content-Type: application/json", "X-Id: 9"))
+
+    with RawServer(answer) as running:
+        yield running
+
+
+def outcomes(
+    folder: Path, text: str, scope: Scope | None = None, **options: Any
+) -> Iterator[Outcome]:
+    """Evaluate a file's requests; without a server, in a dry run."""
+    given = Options(**{"dry_run": True, **options})
+    scope = scope or Scope(directory=folder, placeholders=given.dry_run)
+    with Client() as client:
+        evaluation = Evaluation(
+            text, file="a.http", scope=scope, client=client, options=given, plain=True
+        )
+        evaluation.plan()
+        yield from evaluation.run()
+
+
+def url(outcome: Outcome) -> str:
+    assert outcome.reason is None, outcome.reason
+    return outcome.exchanges[0].request.url.removeprefix("http://h/")
+
+
+VARIABLES = """\
+@token = abcdef
+@port = 8080
+@list = [1,2]
+@sum = {{1 + 1}}
+@sub-total = 3
+"""
+
+
+@needs_engine
+def test_expressions_are_computed_as_httpyac_does(tmp_path: Path) -> None:
+    computed = {
+        "1+1": "2",
+        "token.slice(1)": "bcdef",
+        "port + 1": "80801",
+        "sum + 1": "3",
+        "port * 2": "16160",
+        "port*2": "16160",
+        "port?'a':'b'": "a",
+        "list.length": "5",
+        "token[0]": "a",
+        "Math.PI": "3.141592653589793",
+        "new Date(0).toISOString()": "1970-01-01T00:00:00.000Z",
+        "new Date(0)": "1970-01-01T00:00:00.000Z",
+        "token ? 'yes' : \"no\"": "yes",
+        "`a${token}b`": "aabcdefb",
+        "[1,{a:2}]": '[1,{"a":2}]',
+        "nothing ?? 'x'": None,
+        "null ?? 'x'": "x",
+        "Promise.resolve(3)": "3",
+        "await Promise.resolve(4)": "4",
+        "(1,2)": "2",
+        "'port token'": "port token",
+        "!token": "false",
+        "2n**64n": "18446744073709551616",
+        "sum": "2",
+        "sub-total": "3",
+    }
+    lines = [f"GET http://h/\n\n{{{{{code}}}}}" for code in computed]
+    found = list(outcomes(tmp_path, VARIABLES + "\n###\n".join(lines)))
+    assert len(found) == len(computed)
+    for (code, expected), one in zip(computed.items(), found, strict=True):
+        if expected is None:
+            assert "'nothing' is not defined" in str(one.reason)
+        else:
+            assert one.reason is None, (code, one.reason)
+            assert one.exchanges[0].request.body == expected.encode(), code
+
+
+@needs_engine
+@pytest.mark.parametrize(
+    ("code", "reason"),
+    [
+        ("nope + 1", "nope + 1: ReferenceError: 'nope' is not defined"),
+        ("token.foo", "token.foo: Error: gives undefined, which is no text"),
+        ("token.slice", "gives function, which is no text"),
+        ("0/0", "0/0: Error: gives NaN"),
+        ("new Error('x')", "Error: x"),
+        ("token = 5", "token = 5: TypeError: 'token' is read-only"),
+        ("while (1);", "SyntaxError"),
+        ("1 //", "SyntaxError"),
+        ("/if", "SyntaxError"),
+        ("require('fs')", "scripts see no modules, files or network"),
+        ("new Promise(() => 0)", "waits for something that never comes"),
+        ("(() => { for (;;) ; })()", "the expression did not come to an end within"),
+        ("'x'.repeat(2 ** 28)", "out of memory"),
+        ("'{' + '{x'", "gives a text with {{, which is not looked at again"),
+        ("api-key", "the variable api-key is not defined"),
+        ("foo.bar", "the variable foo.bar is not defined"),
+        ("my token", "the variable my token is not defined"),
+        ("gone.response.body.$.id", "the variable gone.response.body.$.id is not defined"),
+        ("response.parsedBody.id", "no response came yet in this run"),
+        ("a + 1", "the variable a refers to itself: a -> a + 1 -> a"),
+    ],
+)
+def test_what_gives_no_text_is_an_error_and_is_not_sent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: str, reason: str
+) -> None:
+    monkeypatch.setattr(scripts, "TIMEOUT", 1.0)
+    monkeypatch.setattr(scripts.Engine.__init__, "__defaults__", (1.0,))
+    text = f"@a = {{{{a + 1}}}}\n@token = x\nGET http://h/{{{{{code}}}}}\n"
+    (one,) = outcomes(tmp_path, text, scope=Scope(directory=tmp_path))
+    assert reason in str(one.reason)
+    assert str(one.reason).startswith("a.http:")
+
+
+@needs_engine
+def test_responses_are_known_as_httpyac_names_them(tmp_path: Path, server: RawServer) -> None:
+    server.requests.clear()
+    text = (
+        "### first\n# @name login\nPOST HOST/login\n###\n"
+        "GET HOST/{{response.parsedBody.id}}/{{login.id + 1}}/{{login.sid + 1}}/"
+        '{{login.items.map(x => x.id).join(",")}}/{{response.headers["x-id"]}}/'
+        "{{loginResponse.statusCode}}\n###\n"
+        "@got = {{login.id + 1}}\nGET HOST/{{got + 1}}/{{login.token}}/{{login.token.slice(1)}}\n"
+    ).replace("HOST", server.url)
+    for jobs in (1, 4):
+        found = list(outcomes(tmp_path, text, dry_run=False, jobs=jobs))
+        assert [one.reason for one in found] == [None] * 3
+    sent = [request.split(b" ", 2)[1].decode() for request in server.requests]
+    assert sent == ["/login", "/41/42/411/1,2/9/200", "/43/tok/ok"] * 2
+
+
+@needs_engine
+def test_a_dry_run_sends_nothing_and_marks_what_only_a_response_gives(tmp_path: Path) -> None:
+    text = (
+        "@id = {{login.id}}\n@twice = {{id}}\n"
+        "GET http://h/{{login.items[0].id + 1}}/{{id + 1}}/{{twice + 1}}/{{twice * 2}}/{{1 + 1}}/"
+        "{{response.parsedBody.a}}\n### login\nPOST http://h/login\n"
+    )
+    first, _ = outcomes(tmp_path, text)
+    assert url(first) == (
+        "<login.items[0].id + 1>/<id + 1>/<twice + 1>/<twice * 2>/2/<response.parsedBody.a>"
+    )
+
+
+@needs_engine
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [
+        ("port + 1", "port + 1 depends on whether port is a text or a number: write String(port)"),
+        ("Number(port) + 1", "8081"),
+        ("String(port) + 1", "80801"),
+        ("port.slice(1)", "080"),
+        ("port * 2", "16160"),
+        ("user.name", "ann"),
+        ("user['name'].length", "3"),
+    ],
+)
+def test_what_may_be_a_number_is_computed_both_ways(
+    tmp_path: Path, code: str, expected: str
+) -> None:
+    environments = {"dev": {"port": 8080, "user": {"name": "ann"}}}
+    (tmp_path / "http-client.env.json").write_text(json.dumps(environments))
+    scope = Scope(directory=tmp_path, environments=("dev",), placeholders=True)
+    (one,) = outcomes(tmp_path, f"GET http://h/{{{{{code}}}}}\n", scope)
+    if " " in expected:
+        assert expected in str(one.reason)
+    else:
+        assert url(one) == expected
+
+
+@needs_engine
+def test_what_is_computed_from_a_secret_is_one(tmp_path: Path) -> None:
+    (tmp_path / "http-client.private.env.json").write_text('{"dev": {"key": "sesame-open"}}')
+    scope = Scope(directory=tmp_path, environments=("dev",), placeholders=True)
+    text = "@own = {{key.toUpperCase()}}\nGET http://h/{{own + '!'}}/{{btoa(key)}}\n"
+    (one,) = outcomes(tmp_path, text, scope)
+    assert "SESAME-OPEN" in url(one)
+    shown = mask(url(one), one.secrets)
+    assert "SESAME" not in shown
+    assert "c2VzYW1l" not in shown
+
+
+def test_without_the_engine_the_error_says_how_to_get_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(scripts, "find_spec", lambda _: None)
+    first, second = outcomes(tmp_path, "GET http://h/{{1 + 1}}\n###\nGET http://h/b\n")
+    assert "pip install 'scriptschema[scripts]'" in str(first.reason)
+    assert url(second) == "b"
+
+
+# ---------------------------------------------------------------------------------------- editors
+
+EDITED = """\
+@token = abc
+# @name login
+POST http://h/
+X: {{token.slice(1)}} {{'token' + token}} {{JSON.stringify(login)}} {{[1].map(x => x)}}
+"""
+
+
+def analysed(folder: Path, text: str = EDITED) -> Analysis:
+    return Analysis(text, "http", partial(Scope, directory=folder))
+
+
+def test_an_editor_computes_nothing_and_finds_nothing_wrong(tmp_path: Path) -> None:
+    assert Report(analysed(tmp_path)).diagnostics == ()
+
+
+def test_variables_and_requests_in_expressions_are_shown_and_renamed(tmp_path: Path) -> None:
+    names = Names(analysed(tmp_path))
+    at = EDITED.index("token.slice")
+    said = hover(names.analysis, names, at)
+    assert said is not None
+    assert "abc" in said[0]
+    one = names.at(at)
+    assert one is not None
+    after = apply(EDITED, names.rename(one, "key"))
+    assert after == EDITED.replace("token", "key").replace("'key'", "'token'")
+    request = names.at(EDITED.index("login)"))
+    assert request is not None
+    assert apply(EDITED, names.rename(request, "enter")) == EDITED.replace("login", "enter")

@@ -1,0 +1,124 @@
+"""Documents and answers made to hang or to fill the memory end soon, with a result or an error."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING
+
+import pytest
+
+from orgrest.http.values import Scope
+from orgrest.org.argument_syntax import parse, value
+from orgrest.org.arguments import Inherited, of_block
+from orgrest.org.document import Document
+from orgrest.org.lisp import ArgumentError
+from orgrest.org.placing import closes, place
+from orgrest.rendering import layout
+from orgrest.run.evaluate import Evaluation
+from orgrest.run.outcomes import Options
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+N = 100_000
+
+
+def outcomes(text: str, folder: Path) -> list[str]:
+    """The errors of a dry run."""
+    scope = Scope(directory=folder)
+    options = Options(dry_run=True)
+    evaluation = Evaluation(text, file="x.org", scope=scope, client=None, options=options)
+    evaluation.plan()
+    return [str(outcome.reason) for outcome in evaluation.run() if outcome.reason]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "#+begin_example\n" * N,
+        ":d:\n" * N,
+        "#+begin: d\n" * N,
+        "\\begin{a}\n" * N,
+        "#+NAME: n\n" * N,
+        "- i\n" * N,
+        "  " * N + "- i\n",
+        "src_a{" * N,
+        "call_a(" * N,
+        "=a" * N + " src_a{b}",
+        "{{{results(" * N + " src_a{b}",
+        " " * N + "{{{x src_a{b}",
+        "#+CALL: " + "(" * N,
+        "#+CALL: a[" * N,
+        "#+begin_src http " + '-l "a ' * N + "\n#+end_src\n",
+        ":PROPERTIES:\n:a: " + " " * N + "b\n:END:\n",
+        "* " * N,
+        "".join("*" * level + " H\n" for level in range(1, 500)),
+    ],
+    ids=lambda text: repr(text[:24]),
+)
+def test_a_long_document_is_read_in_one_go(text: str) -> None:
+    document = Document(text)
+    assert "\n".join(document.lines) == text
+    for block in document.blocks[:3]:
+        of_block(block, Inherited(document))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [":a " + "(" * N, ":a " + "[(" * N, ':a "' + '\\"' * N, ":a " * N, ":var " + "a=1 " * 10_000],
+    ids=lambda text: repr(text[:12]),
+)
+def test_long_header_arguments_are_read_in_one_go(text: str) -> None:
+    with contextlib.suppress(ArgumentError):
+        assert parse(text)
+
+
+def test_lisp_lists_nested_without_end_are_an_error() -> None:
+    with pytest.raises(ArgumentError, match="nested deeper than 50"):
+        value("a='" + "(" * N)
+
+
+def test_many_unclosed_openings_do_not_slow_results_down() -> None:
+    block = "#+begin_src http\nGET x\n#+end_src\n\n"
+    document = Document(":d:\n" * N + "* H\n" + block * 1000)
+    for block in document.blocks:
+        assert closes(document, place(document, block, ":results:\n:end:\n"), block) is None
+
+
+def test_noweb_cannot_grow_without_end(tmp_path: Path) -> None:
+    text = "#+NAME: n0\n#+begin_src sh\nlaughs and laughs\n#+end_src\n"
+    for level in range(1, 12):
+        inner = f"<<n{level - 1}>>" * 10
+        text += f"#+NAME: n{level}\n#+begin_src sh :noweb yes\n{inner}\n#+end_src\n"
+    text += "#+begin_src http :noweb yes\nGET http://x/\n\n<<n11>>\n#+end_src\n"
+    (reason,) = outcomes(text, tmp_path)
+    assert "make this block longer than 4194304 characters" in reason
+
+
+def test_noweb_cannot_be_nested_without_end(tmp_path: Path) -> None:
+    text = "".join(
+        f"#+NAME: n{level}\n#+begin_src sh\n<<n{level + 1}>>\n#+end_src\n" for level in range(999)
+    )
+    text += "#+begin_src http :noweb yes\nGET http://x/\n\n<<n0>>\n#+end_src\n"
+    (reason,) = outcomes(text, tmp_path)
+    assert "<<n50>> is nested too deep" in reason
+
+
+def test_references_cannot_be_chained_without_end(tmp_path: Path) -> None:
+    text = "".join(
+        f"#+NAME: n{level}\n#+begin_src http :var a=n{level + 1}\nGET http://x/:a\n#+end_src\n"
+        for level in range(200)
+    )
+    assert "references go deeper than 50" in outcomes(text, tmp_path)[0]
+
+
+class TestTables:
+    def test_a_cell_of_a_million_digits_is_aligned(self) -> None:
+        assert len(layout.table("1" * 1_000_000 + "!\n")) == 1_000_006
+
+    def test_a_giant_cell_does_not_pad_all_rows(self) -> None:
+        assert len(layout.table("x" * N + "\n" + "y\n" * N)) < 10 * N
+
+    def test_objects_without_common_keys_are_no_giant_table(self) -> None:
+        text = "[" + ",".join(f'{{"k{number}": 1}}' for number in range(5000)) + "]\n"
+        assert len(layout.table(text)) < 10 * len(text)

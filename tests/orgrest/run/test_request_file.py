@@ -1,0 +1,471 @@
+"""Request files run: chained requests, scripts, imports, loops and directives, on a real server."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import time
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from servers import RawServer, response
+
+from orgrest.http.transport import Client
+from orgrest.http.values import Scope
+from orgrest.run import hooks
+from orgrest.run.evaluate import Evaluation
+from orgrest.run.outcomes import EvaluationError, Options, Outcome
+
+if TYPE_CHECKING:
+    import socket
+    from collections.abc import Iterator
+    from pathlib import Path
+
+needs_engine = pytest.mark.skipif(
+    find_spec("quickjs") is None, reason="pip install quickjs: the engine for scripts is missing"
+)
+
+
+@pytest.fixture
+def server() -> Iterator[RawServer]:
+    def answer(connection: socket.socket, request: bytes) -> None:
+        path = request.split(b" ", 2)[1].decode()
+        if path == "/redirect":
+            moved = b"HTTP/1.1 302 Found\r\nLocation: /there\r\nContent-Length: 0\r\n\r\n"
+            connection.sendall(moved)
+            return
+        body = json.dumps({"path": path, "token": f"t{path}", "list": [1, "two"]}).encode()
+        connection.sendall(
+            response(body, "Content-Type: application/json", "X-Id: 9", "Set-Cookie: c=1")
+        )
+
+    with RawServer(answer) as running:
+        yield running
+
+
+class Run:
+    def __init__(self, server: RawServer, folder: Path, text: str, **options: Any) -> None:
+        given = Options(**options)
+        scope = Scope(directory=folder, placeholders=given.dry_run)
+        with Client() as client:
+            evaluation = Evaluation(
+                text.replace("HOST", server.url),
+                file="a.http",
+                scope=scope,
+                client=client,
+                options=given,
+                plain=True,
+            )
+            self.count = evaluation.plan()
+            self.outcomes: list[Outcome] = list(evaluation.run())
+        self.sent = [request.split(b" ", 2)[1].decode() for request in server.requests]
+        self.raw = server.requests
+
+    @property
+    def states(self) -> list[str]:
+        return [outcome.state for outcome in self.outcomes]
+
+    @property
+    def reasons(self) -> list[str]:
+        return [str(outcome.reason) for outcome in self.outcomes if outcome.reason is not None]
+
+
+@pytest.fixture
+def run(server: RawServer, tmp_path: Path):  # type: ignore[no-untyped-def]  # a function of Run
+    def start(text: str, **options: Any) -> Run:
+        return Run(server, tmp_path, text, **options)
+
+    return start
+
+
+# ---------------------------------------------------------------------------------------- chaining
+
+
+def test_a_request_that_another_needs_is_sent_first_and_once(run) -> None:
+    done = run(
+        "GET HOST/a?{{login.response.body.$.token}}\n###\nGET HOST/b?{{login.token}}\n"
+        "### login\nPOST HOST/login\n###\n# @ref login\nGET HOST/c\n"
+    )
+    assert done.states == ["done"] * 4
+    assert done.sent == ["/login", "/a?t/login", "/b?t/login", "/c"]
+    assert [outcome.name for outcome in done.outcomes] == [None, None, "login", None]
+
+
+def test_a_definition_may_take_from_a_response(run) -> None:
+    done = run("### one\nGET HOST/one\n###\n@id = {{one.response.headers.X-Id}}\nGET HOST/{{id}}\n")
+    assert done.sent == ["/one", "/9"]
+
+
+def test_a_forced_request_is_sent_each_time(run) -> None:
+    done = run(
+        "# @forceRef one\nGET HOST/a\n###\n# @forceRef one\nGET HOST/b\n### one\nGET HOST/1\n"
+    )
+    assert done.sent == ["/1", "/a", "/1", "/b"]
+
+
+def test_requests_that_wait_for_each_other_are_an_error_that_shows_them(run) -> None:
+    done = run("### a\nGET HOST/{{b.token}}\n### b\nGET HOST/{{a.token}}\n")
+    assert done.sent == []
+    assert done.reasons == [
+        "a.http:2:29: b refers to itself: b -> a -> b",
+        "a.http:4:29: a refers to itself: a -> b -> a",
+    ] or all("refers to itself" in reason for reason in done.reasons)
+
+
+def test_what_waits_for_a_failed_request_fails_and_the_others_go_on(run) -> None:
+    done = run("# @ref bad\nGET HOST/a\n###\nGET HOST/b\n### bad\nGET HOST/{{nope}}\n")
+    assert done.states == ["failed", "done", "failed"]
+    assert done.sent == ["/b"]
+    assert "the variable nope is not defined" in done.reasons[0]
+
+
+def test_an_unknown_reference_names_what_there_is(run) -> None:
+    done = run("# @ref nope\nGET HOST/a\n### one\nGET HOST/b\n")
+    assert done.reasons == ["a.http:2: no request is named nope; there are one"]
+    assert done.sent == ["/b"]
+
+
+def test_a_dry_run_shows_what_a_response_would_give_as_a_placeholder(run) -> None:
+    text = (
+        "GET HOST/{{one.token}}/{{set}}\n"
+        "### one\nGET HOST/1\n\n> {% client.global.set('set', 1) %}\n"
+    )
+    done = run(text, dry_run=True)
+    assert done.sent == []
+    assert done.outcomes[0].exchanges[0].request.url.endswith("/<one.token>/<set>")
+
+
+# --------------------------------------------------------------------------------------- directives
+
+
+def test_directives_say_how_a_request_is_sent(run) -> None:
+    done = run(
+        "GET HOST/cookie\n###\nGET HOST/second\n###\n# @no-cookie-jar\nGET HOST/third\n###\n"
+        "// @no-redirect\nGET HOST/redirect\n###\nGET HOST/redirect\n"
+    )
+    assert done.sent == ["/cookie", "/second", "/third", "/redirect", "/redirect", "/there"]
+    assert [b"cookie: c=1" in request.lower() for request in done.raw[:3]] == [False, True, False]
+    assert done.outcomes[3].exchanges[0].response.status == 302
+
+
+def test_a_disabled_request_is_not_sent(run) -> None:
+    done = run("# @disabled\nGET HOST/a\n###\n# @disabled x > 1\nGET HOST/b\n###\nGET HOST/c\n")
+    assert done.states == ["skipped", "failed", "done"]
+    assert done.sent == ["/c"]
+
+
+def test_a_note_asks_before_sending(run) -> None:
+    asked: list[str] = []
+
+    def ask(question: str) -> bool:
+        asked.append(question)
+        return "yes" in question
+
+    text = "# @note yes?\nGET HOST/a\n###\n# @note no?\nGET HOST/b\n###\n# @note\nGET HOST/c\n"
+    done = run(text, ask=ask)
+    assert done.sent == ["/a"]
+    assert done.states == ["done", "skipped", "skipped"]
+    assert asked[:2] == ["yes?", "no?"]
+    assert run(text).states == ["failed"] * 3
+
+
+def test_a_loop_sends_a_request_for_each_turn(run) -> None:
+    each = '# @loop for x of [1, "b"]'
+    done = run(f"# @loop for 3\nGET HOST/{{{{$index}}}}\n###\n{each}\nGET HOST/{{{{x}}}}\n")
+    assert done.sent == ["/0", "/1", "/2", "/1", "/b"]
+
+
+@pytest.mark.parametrize("loop", ["for 99999", "while true", "for x of nothing", "for x of {}"])
+def test_a_loop_that_is_not_understood_or_has_no_bounds_is_an_error(run, loop: str) -> None:
+    done = run(f"# @loop {loop}\nGET HOST/a\n###\nGET HOST/b\n")
+    assert done.states == ["failed", "done"]
+    assert done.reasons[0].startswith(("a.http:2: @loop ", "a.http:2:1: the variable nothing "))
+
+
+@needs_engine
+def test_a_loop_goes_over_what_a_response_or_an_expression_gives(run) -> None:
+    text = (
+        "@own = [5]\n# @name r\nGET HOST/r\n###\n# @loop for x of r.list\nGET HOST/{{x}}\n###\n"
+        '# @loop for x of [{"id": 7}].map(y => y)\nGET HOST/{{x.id}}\n###\n'
+        "# @loop for x of own\nGET HOST/{{x}}\n"
+    )
+    assert run(text).sent == ["/r", "/1", "/two", "/7", "/5"]
+    dry = run(text.replace("{{x}}", "{{x}}/{{x.id}}"), dry_run=True)
+    urls = [one.exchanges[0].request.url.partition("/")[2] for one in dry.outcomes[1:3]]
+    assert urls[0].endswith("/<x>/<x.id>")
+    assert urls[1].endswith("/7")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"), [("500", 0.5), ("500ms", 0.5), ("2 s", 2.0), ("1.5 m", 90.0)]
+)
+def test_times_of_directives_are_read_with_their_unit(text: str, expected: float) -> None:
+    assert hooks.seconds(text, "timeout") == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "state"),
+    [
+        ("# @timeout 50\nGET HOST/\n", "failed"),
+        ("# @timeout 50\nGET HOST/\n\n> {% client.log(1); %}\n?? status == 200\n", "failed"),
+        ("# @timeout 50\nimport other.http\nGET HOST/\n", "done"),
+        ("# @timeout 50\n# @connection-timeout 5\nGET HOST/\n", "done"),
+        ("# @timeout 50 ms\n# @connection-timeout 5\nGET HOST/\n", "failed"),
+    ],
+)
+def test_a_time_without_unit_is_in_that_of_the_tool_whose_marks_a_file_has(
+    tmp_path: Path, text: str, state: str
+) -> None:
+    def late(connection: socket.socket, _: bytes) -> None:
+        time.sleep(0.2)
+        with contextlib.suppress(OSError):  # who asked may be gone
+            connection.sendall(response(b"{}"))
+
+    (tmp_path / "other.http").write_text("@a = 1\n### b\nGET http://b/\n")
+    with RawServer(late) as server:
+        assert Run(server, tmp_path, text).states == [state]
+
+
+def test_a_time_that_is_none_is_an_error(run) -> None:
+    assert run("# @timeout soon\nGET HOST/a\n").reasons == [
+        "a.http:2: @timeout takes a time such as 500 ms, 30 s or 2 m, not 'soon'"
+    ]
+
+
+# ------------------------------------------------------------------------------------ other files
+
+
+def test_other_files_bring_requests_and_variables(run, tmp_path: Path, server: RawServer) -> None:
+    (tmp_path / "lib.http").write_text(
+        f"@base = {server.url}\n@who = lib\n"
+        "### login\nPOST {{base}}/login\n# @import deep.http\n"
+    )
+    (tmp_path / "deep.http").write_text("@deep = 3\n### again\nGET {{base}}/again\n")
+    (tmp_path / "circle.http").write_text("import circle.http\nimport lib.http\n")
+    done = run(
+        "import lib.http\n# @import ./circle.http\n@who = mine\n###\n"
+        "GET {{base}}/{{who}}/{{deep}}?{{login.token}}\n"
+    )
+    assert done.sent == ["/login", "/mine/3?t/login"]
+    server.requests.clear()
+    done = run("import lib.http\nrun #again\nrun deep.http\n###\nGET HOST/last\n")
+    assert done.sent == ["/again", "/again", "/last"]
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("import none.http\n###\nGET HOST/a\n", "a.http:1:8: cannot read none.http"),
+        ("import ../none.http\n###\nGET HOST/a\n", "a.http:1:8: ../none.http is outside"),
+        ("run #none\n###\nGET HOST/a\n", "a.http:1: no request is named none"),
+    ],
+)
+def test_a_file_that_is_not_there_is_an_error_and_the_rest_is_sent(run, text: str, reason) -> None:
+    done = run(text)
+    assert done.reasons[0].startswith(reason)
+    assert done.sent == ["/a"]
+
+
+def test_what_another_file_runs_is_run_with_it_and_the_values_of_the_line_count(
+    run, tmp_path: Path, server: RawServer
+) -> None:
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub" / "b.http").write_text(
+        "@x = b\nrun c.http (@y=inner)\n### one\nPOST {{host}}/{{x}}/{{y}}\n\n< body.txt\n"
+    )
+    (tmp_path / "sub" / "c.http").write_text("@x = c\n@y = c\nGET {{host}}/c/{{x}}/{{y}}\n")
+    (tmp_path / "sub" / "body.txt").write_text("of sub")
+    given = f"@host={server.url}"
+    done = run(f"run sub/b.http ({given}, @x=1)\nimport sub/b.http\nrun #one ({given}, @y=3)\n")
+    assert done.sent == ["/c/1/inner", "/1/c", "/b/3"]
+    assert done.raw[1].endswith(b"of sub")
+    assert done.reasons == []
+
+
+def test_files_that_run_each_other_end_in_an_error(run, tmp_path: Path) -> None:
+    (tmp_path / "b.http").write_text("run c.http\n")
+    (tmp_path / "c.http").write_text("run b.http\n")
+    done = run("run b.http\n###\nGET HOST/a\n")
+    assert done.sent == ["/a"]
+    assert done.reasons == [
+        "c.http:1: files run each other in a circle: a.http -> b.http -> c.http -> b.http"
+    ]
+
+
+def test_a_file_that_is_run_and_not_there_is_told_where_it_is_run(run, tmp_path: Path) -> None:
+    (tmp_path / "b.http").write_text("import no.http\nrun none.http\n")
+    done = run("run b.http\nrun nothing.http\n")
+    places = [one.partition(": cannot read")[0] for one in done.reasons]
+    assert places == ["b.http:1:8", "b.http:2:5", "a.http:2:5"]
+
+
+def test_requests_of_one_name_in_two_files_are_told_apart(
+    run, tmp_path: Path, server: RawServer
+) -> None:
+    (tmp_path / "b.http").write_text(
+        f"### login\nPOST {server.url}/b\n### two\nGET {server.url}/two?{{{{login.token}}}}\n"
+    )
+    done = run(
+        "import b.http\n### login\nPOST HOST/a\n###\nrun #two\n###\nGET HOST/one?{{login.token}}\n"
+    )
+    assert done.sent == ["/a", "/b", "/two?t/b", "/one?t/a"]
+
+
+def test_paths_of_imports_count_from_the_file_in_which_they_stand(
+    run, tmp_path: Path, server: RawServer
+) -> None:
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "v.http").write_text("@v = top\n")
+    (tmp_path / "sub" / "b.http").write_text("import ./v.http\n")
+    (tmp_path / "sub" / "v.http").write_text("@v = sub\n")
+    assert run("import sub/b.http\n###\nGET HOST/{{v}}\n").sent == ["/sub"]
+
+
+def test_very_many_imports_are_an_error(run, tmp_path: Path) -> None:
+    for number in range(120):
+        (tmp_path / f"f{number}.http").write_text(f"import f{number + 1}.http\n")
+    done = run("import f0.http\n###\nGET HOST/a\n")
+    assert "more than 100 files are imported" in done.reasons[0]
+
+
+# ---------------------------------------------------------------------------------------- savings
+
+
+def test_responses_are_saved_below_the_documents_folder(run, tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text("old")
+    done = run("@n = a\nGET HOST/x\n\n>> {{n}}.json\n>>! forced/b.json\n>> new.json\n")
+    files = {path.relative_to(tmp_path.resolve()).as_posix() for path, _ in done.outcomes[0].files}
+    assert files == {"a-1.json", "forced/b.json", "new.json"}
+    assert b'"/x"' in done.outcomes[0].files[0][1]
+
+
+def test_a_response_is_never_saved_outside(run) -> None:
+    done = run("GET HOST/x\n\n>>! ../x\n")
+    assert "is outside the document's folder" in done.reasons[0]
+
+
+# ---------------------------------------------------------------------------------------- scripts
+
+
+@needs_engine
+def test_scripts_pass_values_on_and_report_their_tests(run) -> None:
+    done = run(
+        "< {% request.variables.set('a', 'set') %}\nGET HOST/{{a}}\n\n> {%\n"
+        "client.test('good', () => client.assert(response.status === 200));\n"
+        "client.test('bad', () => client.assert(false, 'why'));\n"
+        "client.global.set('b', response.body.list);\nclient.log('said', 1);\n%}\n"
+        "###\n# @loop for x of b\nGET HOST/{{x}}\n"
+    )
+    assert done.sent == ["/set", "/1", "/two"]
+    first = done.outcomes[0]
+    assert [(test.name, test.held, test.reason) for test in first.tests] == [
+        ("good", True, ""),
+        ("bad", False, "why"),
+    ]
+    assert "log: said 1" in first.notes
+
+
+@needs_engine
+def test_httpyacs_scripts_set_variables_and_cancel(run) -> None:
+    done = run(
+        "{{\nexports.everywhere = 'e';\n}}\n###\n{{\nexports.mine = 'm';\n}}\n"
+        "GET HOST/{{everywhere}}{{mine}}\n\n"
+        "{{@response\nexports.later = response.parsedBody.path;\n}}\n"
+        "###\nGET HOST{{later}}\n###\n{{\nexports.$cancel = true;\n}}\nGET HOST/no\n"
+    )
+    assert done.sent == ["/em", "/em"]
+    assert done.states == ["done", "done", "skipped"]
+
+
+@needs_engine
+def test_a_script_may_stand_in_a_file(run, tmp_path: Path) -> None:
+    (tmp_path / "h.js").write_text("client.global.set('x', 1);\nnothing();\n")
+    done = run("GET HOST/a\n\n> ./h.js\n###\nGET HOST/b\n\n> ./none.js\n")
+    assert done.reasons[0] == (
+        "a.http:3: ./h.js (line 2): script: ReferenceError: 'nothing' is not defined"
+    )
+    assert "cannot read ./none.js" in done.reasons[1]
+
+
+@needs_engine
+def test_an_error_in_a_script_has_its_line_in_the_file(run) -> None:
+    done = run("GET HOST/a\n\n> {%\n\nnothing();\n%}\n###\nGET HOST/b\n")
+    assert done.reasons == ["a.http:5: script: ReferenceError: 'nothing' is not defined"]
+    assert done.states == ["failed", "done"]
+
+
+def test_a_choice_of_nothing_is_an_error(run) -> None:
+    for options in ({"names": ("none",)}, {"lines": (99,)}):
+        with pytest.raises(EvaluationError):
+            run("GET HOST/a\n", **options)
+
+
+def test_independent_requests_are_sent_at_once_and_come_in_order(run) -> None:
+    text = "".join(f"### n{number}\nGET HOST/{number}\n" for number in range(20))
+    done = run(text, jobs=8)
+    assert sorted(done.sent) == sorted(f"/{number}" for number in range(20))
+    assert [outcome.name for outcome in done.outcomes] == [f"n{number}" for number in range(20)]
+
+
+# -------------------------------------------------------------------------------------- assertions
+
+
+def test_assertions_are_reported_with_what_was_the_case(run) -> None:
+    done = run(
+        "@wanted = /a\nGET HOST/a\n\n?? status == 200\n?? status == 404\n"
+        "?? body path == {{wanted}}\n?? body path == {{nothing}}\n"
+    )
+    assert [(test.name, test.held, test.reason) for test in done.outcomes[0].tests] == [
+        ("status == 200", True, ""),
+        ("status == 404", False, "status is 200"),
+        ("body path == {{wanted}}", True, ""),
+        ("body path == {{nothing}}", False, "the variable nothing is not defined"),
+    ]
+
+
+def test_a_failed_assertion_says_where_it_stands_and_what_it_compared(run) -> None:
+    done = run("@wanted = 404\nGET HOST/a\n\n?? status == {{wanted}}\n")
+    (verdict,) = done.outcomes[0].exchanges[0].tests
+    assert done.outcomes[0].tests == (verdict,)
+    assert (verdict.subject, verdict.operator, verdict.expected) == ("status", "==", "404")
+    assert (verdict.line, verdict.column) == (4, 1)
+
+
+def test_an_assertion_that_is_not_understood_sends_nothing(run) -> None:
+    done = run("GET HOST/a\n\n?? stats == 200\n###\nGET HOST/b\n")
+    assert done.sent == ["/b"]
+    assert "stats is nothing that can be compared" in done.reasons[0]
+
+
+@needs_engine
+def test_regular_expressions_of_assertions_that_re2_lacks_are_javascripts_and_bounded(run) -> None:
+    evil = "x" * 40
+    done = run(
+        "GET HOST/" + evil + "\n\n?? body path matches ^/x+$\n?? body matches ^y\n"
+        "?? body path matches (\n?? body path matches ^/(?=x)(x+x+)+y$\n"
+    )
+    held = [(test.held, test.reason) for test in done.outcomes[0].tests]
+    assert held[0] == (True, "")
+    assert held[1][0] is False
+    assert "SyntaxError" in held[2][1]
+    assert "did not come to an end" in held[3][1]
+
+
+def test_a_connection_that_takes_longer_than_the_directive_says_is_a_failure(
+    server: RawServer, tmp_path: Path
+) -> None:
+    import socket
+
+    with contextlib.ExitStack() as stack:
+        # Nobody accepts: the first connections fill the queue, and the next one waits.
+        full = stack.enter_context(socket.create_server(("127.0.0.1", 0), backlog=0))
+        for _ in range(4):
+            one = stack.enter_context(socket.socket())
+            one.setblocking(False)
+            one.connect_ex(full.getsockname())
+        url = f"http://127.0.0.1:{full.getsockname()[1]}"
+        ran = Run(server, tmp_path, f"# @connection-timeout 300 ms\nGET {url}\n")
+    assert "no connection within 0.3 s" in str(ran.outcomes[0].reason)
+    ran = Run(server, tmp_path, "# @connection-timeout 0\nGET HOST/\n")
+    assert "a timeout is between" in str(ran.outcomes[0].reason)
