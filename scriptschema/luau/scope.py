@@ -10,26 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from scriptschema import messages as m
 from scriptschema.base import Message, Path
 from scriptschema.luau.names import DEFAULT, Names
 from scriptschema.luau.registers import MAX_UPVALUES, Usage
-from scriptschema.messages import (
-    ExprFunction,
-    Local,
-    ModuleSet,
-    Name,
-    Stat,
-    StatBlock,
-    StatFor,
-    StatForIn,
-    StatFunction,
-    StatIf,
-    StatLocalFunction,
-    StatRepeat,
-    StatTypeAlias,
-    StatWhile,
-    TypeFunction,
-)
 
 
 class Loop:
@@ -187,7 +171,7 @@ class Scope:
             frame.late.append(binding)
         return binding
 
-    def declare_locals(self, variables: Iterable[Local]) -> None:
+    def declare_locals(self, variables: Iterable[m.Local]) -> None:
         """Bring locals into scope, in this order."""
         for variable in variables:
             self.declare_local(self.names.local(variable.name), variable.name)
@@ -200,7 +184,7 @@ class Scope:
         """Bring a generic pack into scope."""
         self._declare(self.packs, index)
 
-    def declare_aliases(self, block: StatBlock) -> None:
+    def declare_aliases(self, block: m.StatBlock) -> None:
         """Bring the type aliases of a block into scope: all of them, at its beginning."""
         for statement in block.body:
             if statement.which == "type_alias":
@@ -213,7 +197,7 @@ class Scope:
 
     # Functions and loops
 
-    def enter_function(self, node: ExprFunction, method: bool) -> None:
+    def enter_function(self, node: m.ExprFunction, method: bool) -> None:
         """Enter a function's body, in the scope that was opened for its generics."""
         self.function = Function(self.function, node.vararg)
         if method:
@@ -270,14 +254,14 @@ class Scope:
                 return binding
         return None
 
-    def free_global(self, index: int, *, builtin: bool) -> Name:
+    def free_global(self, index: int, *, builtin: bool) -> m.Name:
         """A global that no local hides; `index` decides."""
         table = self.names.globals if builtin else self.names.customs
         for step in range(len(table)):
             if self.locals.get(table[(index + step) % len(table)]) is None:
                 index = (index + step) % len(table) if step else index
                 break
-        return Name(builtin=index) if builtin else Name(custom=index)
+        return m.Name(builtin=index) if builtin else m.Name(custom=index)
 
 
 def scope_at(tree: Message, path: Path, *, names: Names = DEFAULT) -> Scope:
@@ -296,7 +280,7 @@ def scope_at(tree: Message, path: Path, *, names: Names = DEFAULT) -> Scope:
     for name, index in path.steps():
         following = getattr(node, name)
         _enter(scope, node, name, index, method)
-        method = isinstance(node, StatFunction) and node.self_
+        method = isinstance(node, m.StatFunction) and node.self_
         node = following if index is None else following[index]
     return scope
 
@@ -304,35 +288,35 @@ def scope_at(tree: Message, path: Path, *, names: Names = DEFAULT) -> Scope:
 def _enter(scope: Scope, node: Message, name: str, index: int | None, method: bool) -> None:
     """Declare what `node` declares for its child in the field `name`, and before item `index`."""
     match node:
-        case StatBlock() if index is not None:
+        case m.StatBlock() if index is not None:
             scope.open()
             scope.declare_aliases(node)
             for statement in node.body[:index]:
                 _declare_locals_of(scope, statement)
-        case StatFor() | StatForIn() if name == "body":
+        case m.StatFor() | m.StatForIn() if name == "body":
             scope.open()
             scope.take_registers(3)
-            scope.declare_locals(node.vars if isinstance(node, StatForIn) else [node.var])
+            scope.declare_locals(node.vars if isinstance(node, m.StatForIn) else [node.var])
             scope.enter_loop()
-        case StatWhile() | StatRepeat() if name == "body":
+        case m.StatWhile() | m.StatRepeat() if name == "body":
             scope.enter_loop()
-        case StatRepeat():
+        case m.StatRepeat():
             _enter_condition(scope, node.body)
-        case StatLocalFunction():
+        case m.StatLocalFunction():
             scope.declare_locals([node.var])
-        case ExprFunction():
+        case m.ExprFunction():
             scope.open()
             declare_generics(scope, node)
             if name == "body":
                 scope.enter_function(node, method)
-        case StatTypeAlias() | TypeFunction():
+        case m.StatTypeAlias() | m.TypeFunction():
             scope.open()
             declare_generics(scope, node)
-        case ModuleSet():
+        case m.ModuleSet():
             scope.function.module = name == "module"
 
 
-def declare_generics(scope: Scope, node: ExprFunction | StatTypeAlias | TypeFunction) -> None:
+def declare_generics(scope: Scope, node: m.ExprFunction | m.StatTypeAlias | m.TypeFunction) -> None:
     """Bring the generics and the generic packs of a function or a type into scope."""
     for variable in node.generics:
         scope.declare_type(variable.index)
@@ -340,7 +324,7 @@ def declare_generics(scope: Scope, node: ExprFunction | StatTypeAlias | TypeFunc
         scope.declare_pack(variable.index)
 
 
-def _enter_condition(scope: Scope, body: StatBlock) -> None:
+def _enter_condition(scope: Scope, body: m.StatBlock) -> None:
     """Enter the condition of a repeat, which sees the locals of the loop's body."""
     scope.enter_loop()
     loop = scope.function.loop
@@ -352,7 +336,7 @@ def _enter_condition(scope: Scope, body: StatBlock) -> None:
     scope.end_repeat_body()
 
 
-def _declare_locals_of(scope: Scope, statement: Stat) -> None:
+def _declare_locals_of(scope: Scope, statement: m.Stat) -> None:
     """Bring the locals that a statement declares for those after it into scope."""
     node: Any = statement.alternative
     match statement.which:
@@ -362,17 +346,17 @@ def _declare_locals_of(scope: Scope, statement: Stat) -> None:
             scope.declare_locals([node.var])
 
 
-def _continues(statement: Stat) -> bool:
+def _continues(statement: m.Stat) -> bool:
     """Whether a statement in a loop holds a continue of that loop."""
     nodes: list[Any] = [statement]
     while nodes:
         match nodes.pop():
-            case Stat(which="continue_"):
+            case m.Stat(which="continue_"):
                 return True
-            case Stat(which="block" | "if_") as found:
+            case m.Stat(which="block" | "if_") as found:
                 nodes.append(found.alternative)
-            case StatBlock(body=body):
+            case m.StatBlock(body=body):
                 nodes += body
-            case StatIf() as found:
+            case m.StatIf() as found:
                 nodes += (found.then, found.alternative)
     return False
