@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING
 
 import attrs
 
+from orgrest.model import Notice
+
 if TYPE_CHECKING:
-    from orgrest.model import Capture, Notice, OrgrestError, Source, Span
+    from orgrest.model import Capture, OrgrestError, Source, Span
 
 # What methods and header names are made of (RFC 9110, section 5.6.2).
 TCHARS = r"[!#$%&'*+.^_`|~0-9A-Za-z-]++"
@@ -24,6 +26,14 @@ _TOKEN = re.compile(TCHARS)
 def is_token(text: str) -> bool:
     """Tell whether a text can be a method or the name of a header."""
     return _TOKEN.fullmatch(text) is not None
+
+
+def version_notices(source: Source, version: str | None, offset: int) -> tuple[Notice, ...]:
+    """Return what the user should know of the version of HTTP that a request line names."""
+    if version in (None, "1.1"):
+        return ()
+    reason = f"HTTP/{version} is not spoken here: the request is sent as HTTP/1.1"
+    return (Notice.at(source, offset, reason, "http-version"),)
 
 
 @attrs.frozen

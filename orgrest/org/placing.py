@@ -122,15 +122,15 @@ def _new(document: Document, block: Block, text: str, digest: str | None) -> Edi
     keyword = "#+RESULTS" + (f"[{digest}]" if digest else "") + ":"
     if block.name is not None:
         keyword += " " + block.name
-    new = (
-        ("" if line < len(document.lines) else "\n")
-        + "\n"
-        + indent(f"{keyword}\n{text}", block.indent)
-    )
+    below = document.lines[line] if line < len(document.lines) else None
+    before = "\n" if below is None else ""
+    # A blank line that is added below a heading's request would become a part of its body.
+    if block.kind != "heading" or (below is not None and not below.strip(" \t")):
+        before += "\n"
     gap = _gap(document, text, block.indent, line)
-    if not gap and line < len(document.lines) and document.lines[line].strip(" \t"):
+    if not gap and below is not None and below.strip(" \t"):
         gap = "\n"
-    return Edit(at, at, new + gap)
+    return Edit(at, at, before + indent(f"{keyword}\n{text}", block.indent) + gap)
 
 
 def _renew(

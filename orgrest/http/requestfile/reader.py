@@ -15,6 +15,7 @@ from orgrest.http.syntax import (
     Import,
     ParsedRequest,
     Script,
+    version_notices,
 )
 from orgrest.model import Notice, OrgrestError, RequestSyntaxError, Source, Span
 
@@ -103,7 +104,10 @@ class Reader:
             body=body_of(region),
             name=name or None,
             problems=tuple(region.problems),
-            notices=tuple(region.notices),
+            notices=(
+                *version_notices(self.source, version, region.method_span.start),
+                *region.notices,
+            ),
             source=self.source,
             span=Span(region.method_span.start, region.end),
             method_span=region.method_span,

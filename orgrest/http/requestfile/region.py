@@ -119,12 +119,14 @@ def joined(pieces: list[tuple[str, int]], mark: str = "\n") -> Template:
 
 
 def target_of(url: list[tuple[str, int]]) -> tuple[Template, str | None]:
-    """Return the URL out of its lines, and the HTTP version that stood behind the first."""
-    text, offset = url[0]
+    """Return the URL out of its lines, and the HTTP version that stood behind the last or first."""
+    url = list(url)
     version = None
-    if match := VERSION.search(text):
-        version = match[1]
-        url = [(text[: match.start()].rstrip(" \t"), offset), *url[1:]]
+    for at in (-1, 0):
+        text, offset = url[at]
+        if version is None and (match := VERSION.search(text)):
+            version = match[1]
+            url[at] = (text[: match.start()].rstrip(" \t"), offset)
     return joined(url, ""), version
 
 

@@ -5,11 +5,13 @@ Where the tools' documentation says nothing, the expectation is what httpyac's p
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orgrest.http import requestfile
+from orgrest.http import requestfile, requests
 from orgrest.http.directives import DIRECTIVES
 from orgrest.http.requestfile import is_restclient, parse
 from orgrest.http.syntax import (
@@ -21,6 +23,9 @@ from orgrest.http.syntax import (
     ParsedRequest,
 )
 from orgrest.model import Source
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 def only(text: str) -> ParsedRequest:
@@ -100,6 +105,33 @@ def test_a_url_goes_on_over_lines() -> None:
     source = request.source.text
     for index, char in enumerate(request.target.text):
         assert source[request.target.offset(index)] == char
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "GET http://a/\n  ?x=1\n  &y=2 HTTP/1.1",
+        "GET http://a/ HTTP/1.1\n  ?x=1\n  &y=2",
+        "GET http://a/?x=1\n&y=2   HTTP/1.1  ",
+    ],
+)
+def test_the_version_is_no_part_of_a_url_over_several_lines(lines: str) -> None:
+    request = only(f"{lines}\nA: b\n")
+    assert (request.target.text, request.version) == ("http://a/?x=1&y=2", "1.1")
+    assert headers_of(request) == [("A", "b")]
+
+
+@pytest.mark.parametrize("read", [parse, requests.parse])
+@pytest.mark.parametrize("version", ["2", "2.0", "3", "1.0"])
+def test_a_version_that_is_not_spoken_is_told_of(
+    read: Callable[[str], Document], version: str
+) -> None:
+    (request,) = read(f"\nGET http://a/ HTTP/{version}\nA: b\n").requests
+    (notice,) = request.notices
+    assert (notice.line, notice.code) == (2, "http-version")
+    assert f"HTTP/{version} is not spoken" in notice.reason
+    (spoken,) = read("GET http://a/ HTTP/1.1\n").requests
+    assert spoken.notices == ()
 
 
 # ---------------------------------------------------------------------------------------- regions

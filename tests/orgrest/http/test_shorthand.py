@@ -164,6 +164,26 @@ def test_lines_of_json_end_with_a_line_end() -> None:
     assert completed(text).body == b"{}\n{}\n"
 
 
+@pytest.mark.parametrize(
+    ("written", "sent"),
+    [
+        (r"\{{a}}", "{{a}}"),
+        (r"\{\{a\}\}", "{{a}}"),  # httpyac's
+        (r"x\{{ a b }} {{a}}", "x{{ a b }} 1"),
+        (r'"C:\\{{a}}"', r'"C:\\1"'),  # JSON's backslash
+        (r"\{{a", r"\{{a"),
+        (r"\{\{a", r"\{\{a"),
+        ("\\{{a}}\n{{a}}", "{{a}}\n1"),
+    ],
+)
+def test_braces_behind_a_backslash_are_sent_as_braces(written: str, sent: str) -> None:
+    request = completed(
+        f"@a = 1\nPOST http://a/\nX: {written.partition(chr(10))[0]}\n\n{written}\n"
+    )
+    assert (request.body or b"").decode() == sent
+    assert request.header("X") == sent.partition("\n")[0]
+
+
 # ---------------------------------------------------------------------------------------- GraphQL
 
 QUERY = "query Find($n: Int) {\n  a(n: $n) {\n    b\n\n    c\n  }\n}"
