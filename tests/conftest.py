@@ -6,6 +6,7 @@ component that a test needs has been installed.
 """
 
 import os
+import signal
 from collections.abc import Generator
 
 import hypothesis
@@ -15,6 +16,12 @@ hypothesis.settings.register_profile(
     "normal", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
 )
 hypothesis.settings.load_profile("normal")
+
+
+# A shell starts a job in the background with Ctrl-C's signal ignored, and every program that the
+# tests start would inherit that: tests that press Ctrl-C would wait for ever.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

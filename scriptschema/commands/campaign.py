@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from scriptschema.commands.campaign_display import Display, Lines, as_json
-from scriptschema.commands.console import NonEmptyPath, counted, report
+from scriptschema.commands.console import NonEmptyPath, counted, report, stoppable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -138,11 +138,8 @@ def fuzz(
                 workers=cluster,
                 on_event=display,
             )
-            try:
+            with stoppable(f"`scriptschema fuzz -o {output}` goes on"):
                 session.run()
-            except KeyboardInterrupt:
-                click.echo(f"interrupted: `scriptschema fuzz -o {output}` goes on", err=True)
-                sys.exit(130)
     except (FileError, TargetError, JudgeError, CampaignError, ClusterError, MissingExtra) as error:
         report(error)
         sys.exit(1)

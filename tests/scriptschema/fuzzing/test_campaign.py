@@ -219,7 +219,8 @@ def test_kills_amid_writing_lose_nothing_that_was_reported(tmp_path: Path, long_
     assert not [*(folder / finds.FOLDER).glob(".*")]
 
 
-def test_two_runs_in_one_folder_are_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
+def test_two_runs_in_one_folder_are_refused(stop: signal.Signals, tmp_path: Path) -> None:
     folder = tmp_path / "campaign"
     first = subprocess.Popen(fuzz("-t", "command:cat", "-o", folder, "--json"), stdout=-1)
     assert first.stdout is not None
@@ -227,7 +228,7 @@ def test_two_runs_in_one_folder_are_refused(tmp_path: Path) -> None:
         first.stdout.readline()
         second = run_here("fuzz", "-o", folder, "-n", 1)
     finally:  # it has no end of its own
-        first.send_signal(signal.SIGINT)
+        first.send_signal(stop)
     assert second.returncode == 1
     assert f"another run is at it, process {first.pid}" in second.stderr.decode()
     assert first.wait() == 130
