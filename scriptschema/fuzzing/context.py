@@ -85,7 +85,7 @@ class Context:
                 _bind(self.variables, node.var.name, None)
             case m.StatFunction() if node.self_ and name == "func":
                 _bind(self.variables, _SELF, None)
-            case m.ExprFunction():
+            case m.ExprFunction():  # its types, too: there no parameter is visible, nor taken
                 self.loop = self.repeats = False
                 self.vararg = node.vararg
                 for variable in node.args:

@@ -1,8 +1,7 @@
-"""Scope analysis: which locals, types, loop, `...` and function are visible at a place in a tree.
+"""Scope analysis: which locals, types, loop, `...` and function are visible during a traversal.
 
-`Scope` follows a traversal: what is declared is told to it in the order of the program, and it
-knows what is visible at the moment. `scope_at` gives the Scope at a path, without a traversal: it
-looks at what stands on the way there only.
+`Scope` is told what is declared in the order of the program, and knows what is visible at the
+moment.
 """
 
 from __future__ import annotations
@@ -11,7 +10,6 @@ from collections.abc import Iterable
 from typing import Any
 
 from scriptschema import messages as m
-from scriptschema.base import Message, Path
 from scriptschema.luau.names import DEFAULT, Names
 from scriptschema.luau.registers import MAX_UPVALUES, Usage
 
@@ -95,10 +93,6 @@ class NameTable:
             return None
         return self.bindings[self.visible[index % len(self.visible)]][-1]
 
-    def all(self) -> list[Any]:
-        """What is in scope: what each name is bound to, in the order of declaration."""
-        return [self.bindings[name][-1] for name in self.visible]
-
 
 class _Frame:
     """What is declared between two braces, so to say: forgotten together.
@@ -132,10 +126,6 @@ class Scope:
         self._frames: list[_Frame] = []
         self._self = names.locals.index("self") if "self" in names.locals else None
         self.open()
-
-    def visible_locals(self) -> list[Binding]:
-        """The locals that an expression here can use, in the order of declaration."""
-        return [binding for binding in self.locals.all() if not binding.jumped_over]
 
     # Frames
 
@@ -262,101 +252,3 @@ class Scope:
                 index = (index + step) % len(table) if step else index
                 break
         return m.Name(builtin=index) if builtin else m.Name(custom=index)
-
-
-def scope_at(tree: Message, path: Path, *, names: Names = DEFAULT) -> Scope:
-    """Return what is visible at the message to which `path` leads from `tree`, as `walk` gives it.
-
-    `tree` is a valid program (as `repair` returns), or a part of one, which is taken for the top of
-    a program. Time is linear in the statements before the path in the blocks around it. Limits are
-    not looked at: the function's counts are those of the way, and a local may be an upvalue too
-    many.
-
-    Raises AttributeError, TypeError or IndexError if the path leads nowhere.
-    """
-    scope = Scope(names)
-    node: Any = tree
-    method = False
-    for name, index in path.steps():
-        following = getattr(node, name)
-        _enter(scope, node, name, index, method)
-        method = isinstance(node, m.StatFunction) and node.self_
-        node = following if index is None else following[index]
-    return scope
-
-
-def _enter(scope: Scope, node: Message, name: str, index: int | None, method: bool) -> None:
-    """Declare what `node` declares for its child in the field `name`, and before item `index`."""
-    match node:
-        case m.StatBlock() if index is not None:
-            scope.open()
-            scope.declare_aliases(node)
-            for statement in node.body[:index]:
-                _declare_locals_of(scope, statement)
-        case m.StatFor() | m.StatForIn() if name == "body":
-            scope.open()
-            scope.take_registers(3)
-            scope.declare_locals(node.vars if isinstance(node, m.StatForIn) else [node.var])
-            scope.enter_loop()
-        case m.StatWhile() | m.StatRepeat() if name == "body":
-            scope.enter_loop()
-        case m.StatRepeat():
-            _enter_condition(scope, node.body)
-        case m.StatLocalFunction():
-            scope.declare_locals([node.var])
-        case m.ExprFunction():
-            scope.open()
-            declare_generics(scope, node)
-            if name == "body":
-                scope.enter_function(node, method)
-        case m.StatTypeAlias() | m.TypeFunction():
-            scope.open()
-            declare_generics(scope, node)
-        case m.ModuleSet():
-            scope.function.module = name == "module"
-
-
-def declare_generics(scope: Scope, node: m.ExprFunction | m.StatTypeAlias | m.TypeFunction) -> None:
-    """Bring the generics and the generic packs of a function or a type into scope."""
-    for variable in node.generics:
-        scope.declare_type(variable.index)
-    for variable in node.genericpacks:
-        scope.declare_pack(variable.index)
-
-
-def _enter_condition(scope: Scope, body: m.StatBlock) -> None:
-    """Enter the condition of a repeat, which sees the locals of the loop's body."""
-    scope.enter_loop()
-    loop = scope.function.loop
-    scope.open(loop)
-    scope.declare_aliases(body)
-    for statement in body.body:
-        loop.continued = loop.continued or _continues(statement)
-        _declare_locals_of(scope, statement)
-    scope.end_repeat_body()
-
-
-def _declare_locals_of(scope: Scope, statement: m.Stat) -> None:
-    """Bring the locals that a statement declares for those after it into scope."""
-    node: Any = statement.alternative
-    match statement.which:
-        case "local":
-            scope.declare_locals(node.vars)
-        case "local_function" | "require_into_local":
-            scope.declare_locals([node.var])
-
-
-def _continues(statement: m.Stat) -> bool:
-    """Whether a statement in a loop holds a continue of that loop."""
-    nodes: list[Any] = [statement]
-    while nodes:
-        match nodes.pop():
-            case m.Stat(which="continue_"):
-                return True
-            case m.Stat(which="block" | "if_") as found:
-                nodes.append(found.alternative)
-            case m.StatBlock(body=body):
-                nodes += body
-            case m.StatIf() as found:
-                nodes += (found.then, found.alternative)
-    return False

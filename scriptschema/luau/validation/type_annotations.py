@@ -7,7 +7,6 @@ from typing import Any, Final
 
 from scriptschema import messages as m
 from scriptschema.base import Message, Path
-from scriptschema.luau.scope import declare_generics
 from scriptschema.luau.validation.references import visit_name
 from scriptschema.luau.validation.text import visit_string
 from scriptschema.luau.validation.traversal import HANDLERS, Task, Traversal, Visit
@@ -33,7 +32,10 @@ def generics(v: Traversal, node: Any, path: Path) -> None:
     seen: set[str] = set()
     distinct(v, node, "generics", "index", v.names.types, path, seen)
     distinct(v, node, "genericpacks", "index", v.names.types, path, seen)
-    declare_generics(v.scope, node)
+    for variable in node.generics:
+        v.scope.declare_type(variable.index)
+    for variable in node.genericpacks:
+        v.scope.declare_pack(variable.index)
 
 
 def distinct(
