@@ -109,13 +109,16 @@ class Inclusion:
 
     `start` and `end` are indexes in the body's text. In `<@ file` and `<@latin1 file` variables are
     replaced in what the file holds, which is text in `encoding` (UTF-8 where none is named); of a
-    plain `< file` the bytes are sent, and `encoding` is None.
+    plain `< file` the bytes are sent, and `encoding` is None. Of httpyac's `gql NAME < file` the
+    file is a document of GraphQL, and `operation` the name of what is asked for, empty where the
+    document says it; else None.
     """
 
     start: int
     end: int
     path: Template
     encoding: str | None
+    operation: str | None = None
 
 
 @attrs.frozen

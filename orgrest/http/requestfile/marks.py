@@ -58,6 +58,15 @@ SAVING = re.compile(r">>(?P<force>!?)[ \t]+(?P<path>\S.*)")
 HISTORY = re.compile(r"<>[ \t]*(?P<path>\S.*)")
 ASSERTION = re.compile(r"\?\?[ \t]*(?P<text>.*)")
 INCLUSION = re.compile(r"<(?:(?P<expand>@)(?P<encoding>[\w-]+)?)?[ \t]+(?P<path>(?!\{%)\S.*)")
+GRAPHQL_FILE = re.compile(
+    r"gql(?:[ \t]+(?P<operation>[^\s(<]+))?[ \t]+<[ \t]+(?P<path>(?!\{%)\S.*)"
+)
+GRAPHQL_FRAGMENT = re.compile(r"fragment[ \t]+\S+[ \t]+on\b.*")
+# How a body begins that is GraphQL, and no other language that has such words.
+GRAPHQL = re.compile(
+    r"\s*(?:query|mutation)(?:\s+\w+)?\s*(?:\([^(){}]*\)\s*)?(?:@\w+[^{}]*)?\{", re.ASCII
+)
+GRAPHQL_TYPE = re.compile(r"(?i:application/graphql\b)")
 IMPORT = re.compile(r"(?P<word>import|run)[ \t]+(?P<what>\S.*)")
 RUN = re.compile(
     r"(?P<path>[^#\s][^#]*?)?(?:[ \t]*#[ \t]*(?P<request>[^(\s][^(]*?))?[ \t]*"

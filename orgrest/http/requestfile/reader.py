@@ -95,13 +95,20 @@ class Reader:
         named = next((one for one in reversed(region.directives) if one.name == "name"), None)
         name = named.value.text if named is not None else region.title
         assert region.method_span is not None  # noqa: S101  # begun
+        body = body_of(region)
+        if body is not None and region.is_unmarked_graphql(body.template.text):
+            reason = (
+                "this looks like GraphQL and is sent as it is written: a request that begins with "
+                "GRAPHQL sends it as JSON (# @no-gql-parsing, where it is meant)"
+            )
+            self.notice(body.span.start, reason, "graphql")
         return ParsedRequest(
             method=region.method,
             target=target,
             version=version,
             headers=tuple(region.headers),
             captures=(),
-            body=body_of(region),
+            body=body,
             name=name or None,
             problems=tuple(region.problems),
             notices=(

@@ -28,6 +28,7 @@ from orgrest.http.transport.streams import (
     MOST,
     SILENCE,
     Listener,
+    check_events,
     is_events,
     read_events,
     wants_events,
@@ -179,6 +180,8 @@ class Client:
             if left_out:
                 names = ", ".join(left_out)
                 warnings.append(f"not sent on to another origin, {show(request.url)}: {names}")
+        if request.streamed:
+            check_events(response)
         return attrs.evolve(
             response,
             duration=time.monotonic() - start,
@@ -273,7 +276,7 @@ def _read(
     cookies.store(url.text, original)
     limit, why = limits.body, None
     try:
-        if listener is not None and is_events(original):
+        if listener is not None and is_events(str(original.headers.get("Content-Type", ""))):
             why = read_events(raw, listener)
             body = bytes(listener.body)
         else:
