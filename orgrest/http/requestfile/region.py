@@ -151,8 +151,8 @@ def body_of(region: Region) -> Body | None:
     template = joined(lines)
     ends = [start for start, _ in template.anchors]
     inclusions = tuple(
-        Inclusion(ends[index], ends[index] + len(lines[index][0]), *file)
-        for index, *file in region.files
+        Inclusion(ends[index], ends[index] + len(lines[index][0]), path, encoding, operation)
+        for index, path, encoding, operation in region.files
     )
     last, offset = lines[-1]
     span = Span(lines[0][1], offset + len(last))
