@@ -1,13 +1,13 @@
 """The `.proto` file, descriptors, text format and JSON, judged by protobuf's runtime and protoc."""
 
 import json
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 import spec
+from components import require
 from google.protobuf import descriptor_pb2, json_format, text_format
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -54,10 +54,7 @@ def test_descriptors_hold_every_row_of_the_specifications_tables() -> None:
 
 @pytest.fixture
 def protoc() -> str:
-    found = shutil.which("protoc")
-    if found is None:
-        pytest.skip("needs protoc: install Debian's protobuf-compiler, or protoc from elsewhere")
-    return found
+    return require("protoc")
 
 
 def test_protoc_compiles_the_printed_proto_to_the_same_descriptors(

@@ -10,12 +10,12 @@ import json
 import os
 import random
 import re
-import shutil
 import subprocess
 from typing import TYPE_CHECKING
 
 import attrs
 import pytest
+from components import needs
 from servers import RawServer, response
 
 from orgrest.http.transport import Client
@@ -34,9 +34,7 @@ from orgrest.run.sending import Sender
 if TYPE_CHECKING:
     from pathlib import Path
 
-pytestmark = pytest.mark.skipif(
-    shutil.which("emacs") is None, reason="Emacs is not installed: apt install emacs-nox"
-)
+pytestmark = needs("emacs")
 
 RESULT = '#+BEGIN_SRC js\n{\n  "a": 1\n}\n#+END_SRC\n'
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-import shutil
 import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
+from components import needs
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from servers import RawServer, closing, httpbin, response
@@ -36,9 +36,7 @@ def completed(text: str) -> Request:
     return expand(parsed, Scope())
 
 
-needs_curl = pytest.mark.skipif(
-    not shutil.which("curl"), reason="curl is not installed: apt install curl"
-)
+needs_curl = needs("curl")
 
 
 def run_curl(command: str, **options: object) -> None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 import pytest
+from components import needs
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -871,7 +872,7 @@ WAYS = [
     ),
     pytest.param(
         "program",
-        marks=pytest.mark.skipif(not PROGRAM, reason="the program jq is not installed"),
+        marks=needs("jq"),
     ),
 ]
 
@@ -1084,7 +1085,7 @@ def test_jq_that_cannot_be_started_is_told_in_words(monkeypatch: pytest.MonkeyPa
         jq.run(".", "1")
 
 
-@pytest.mark.skipif(not PROGRAM, reason="the program jq is not installed")
+@needs("jq")
 def test_arguments_that_only_the_program_knows_go_to_it() -> None:
     assert jq.run(".", '{"b":1,"a":"é"}', "-Sca --indent 0") == '{"a":"\\u00e9","b":1}'
     assert jq.run(".", "[1]", "--tab") == "[\n\t1\n]"
