@@ -42,11 +42,16 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "long: only runs with --long")
     anew = config.getoption("--long") or "CI" in os.environ
     hypothesis.settings.load_profile("anew" if anew else "repeatable")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if not config.getoption("--long"):
+        long = [item for item in items if item.get_closest_marker("long")]
+        config.hook.pytest_deselected(items=long)
+        items[:] = [item for item in items if not item.get_closest_marker("long")]
     if not config.getoption("--few-examples"):
         return
     for item in items:
