@@ -184,6 +184,9 @@ def find(text: str) -> Found | str:
     pattern = _LAST if re.match(r"js\s", given, re.IGNORECASE) else _FIRST
     match = pattern.fullmatch(given)
     if match is None:
+        name, *rest = given.split(maxsplit=1) or [""]
+        if rest and name.lower() in SUBJECTS and not SUBJECTS[name.lower()].path:
+            return f"?? {name} is followed by an operator, as in ?? {name} == {rest[0]}"
         return f"?? is followed by a subject and an operator, as in ?? status == 200, not {text!r}"
     name, path = match["subject"].lower(), match["path"] or ""
     operator, expected = _operator(match["operator"]), match["expected"]

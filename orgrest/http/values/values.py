@@ -154,6 +154,8 @@ class Values:
             raise self.error(offset, reason, "bad-environment") from error
         if found is None:
             reason = f"the variable {name} is not defined"
+            if self.scope.exchanges.key(name, self.parsed.source) is not None:
+                reason = f"{name} names a request: {{{{{name}.response.body}}}} is what it got"
             if not self.parsed.restclient and (names := self.scope.environment.others_with(name)):
                 reason += f"; the environment {' or '.join(names)} has it: --env {names[0]}"
             raise self.error(offset, reason, "undefined-variable")
