@@ -29,30 +29,7 @@ LEAF: Final = 6
 _PRIMITIVES: Final = {name: index for index, name in enumerate(DEFAULT.primitives)}
 
 
-class NoTypes:
-    """No types at all."""
-
-    def local(self, maker: Maker, kinds: Sequence[str | None], room: int) -> list[m.Type]:
-        """Return no types."""
-        return []
-
-    def function(
-        self,
-        maker: Maker,
-        kinds: Sequence[str | None],
-        vararg: bool,
-        results: Sequence[str],
-        room: int,
-    ) -> Annotated:
-        """Return no types."""
-        return [], [], [], []
-
-    def alias(self, maker: Maker, size: int, room: int) -> list[m.Stat]:
-        """Return nothing."""
-        return []
-
-
-class RandomTypes:
+class RandomTypes(Annotations):
     """Any types, on some of the variables."""
 
     def local(self, maker: Maker, kinds: Sequence[str | None], room: int) -> list[m.Type]:
@@ -95,7 +72,7 @@ class RandomTypes:
         return [_alias(maker, lambda: random_type(maker, size, min(room - 3, DEEPEST)))]
 
 
-class SoundTypes:
+class SoundTypes(Annotations):
     """Types that say what kinds the values are of."""
 
     def local(self, maker: Maker, kinds: Sequence[str | None], room: int) -> list[m.Type]:
@@ -125,7 +102,7 @@ class SoundTypes:
 
 
 ANNOTATIONS: Final[Mapping[str, Annotations]] = {
-    "none": NoTypes(),
+    "none": Annotations(),
     "random": RandomTypes(),
     "sound": SoundTypes(),
 }

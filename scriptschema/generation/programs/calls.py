@@ -82,6 +82,14 @@ def of_kind(
     return [signature for _, signature in signatures], sums
 
 
+def any_statement(maker: Maker, size: int, room: int) -> list[Stat]:
+    """Return a call of any library member, or nothing if none may be used."""
+    signatures, sums = maker.grammar.calls[""]
+    if not signatures:
+        return []
+    return statement(maker, signatures[maker.pick(sums)], size, room)
+
+
 def statement(maker: Maker, signature: Signature, size: int, room: int) -> list[Stat]:
     """Return a statement that calls a member and prints what is the same in every run."""
     results = signature.results

@@ -8,10 +8,10 @@ from typing import Any, Final, cast
 from scriptschema import messages as m
 from scriptschema.base import Message
 from scriptschema.generation.programs import nodes
-from scriptschema.generation.programs.maker import Maker
+from scriptschema.generation.programs.maker import Frame, Maker
 from scriptschema.generation.programs.nodes import MAKE
 from scriptschema.generation.programs.scope import Variable
-from scriptschema.generation.programs.templates.base import Build, Compiler, Frame, handles
+from scriptschema.generation.programs.templates.base import Build, Compiler, handles
 from scriptschema.luau.library import KINDS
 
 HOLES: Final = {kind.upper(): kind for kind in KINDS}

@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from scriptschema import messages as m
-from scriptschema.generation.programs import nodes
-from scriptschema.generation.programs.maker import LEAF, LOOP, Maker
+from scriptschema.generation.programs import calls, nodes
+from scriptschema.generation.programs.maker import LEAF, LOOP, Frame, Maker
 from scriptschema.generation.programs.nodes import MAKE
 from scriptschema.generation.programs.scope import Variable
-from scriptschema.generation.programs.templates.base import Build, Compiler, Frame, Part, handles
+from scriptschema.generation.programs.templates.base import Build, Compiler, Part, handles
 
 _BLOCK_WEIGHT: Final = 6
 """A block gets so many times what an expression gets."""
@@ -26,7 +26,7 @@ _NOTHING: Final[Part] = (lambda maker, frame: [], 0, 0)
 _STATEMENT_HOLES: Final[dict[str, Callable[[Maker, int, int], list[m.Stat]]]] = {
     "BLOCK": lambda maker, size, room: maker.statements(size, room) if room > LEAF + 4 else [],
     "ALIAS": lambda maker, size, room: maker.annotations.alias(maker, size, room),
-    "LIBRARY": lambda maker, size, room: maker.grammar.library_statement(maker, size, room),
+    "LIBRARY": lambda maker, size, room: calls.any_statement(maker, size, room),
 }
 
 
