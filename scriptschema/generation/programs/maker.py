@@ -276,6 +276,11 @@ class Maker:
 
     # Expressions
 
+    def constant(self, node: Expr) -> Expr:
+        """Count a constant, and return it."""
+        self.made += nodes.CONSTANT
+        return node
+
     def expression(self, kind: str, size: int, room: int, *, risky: bool = False) -> Expr:
         """Return an expression of a kind.
 

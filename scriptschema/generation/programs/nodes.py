@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, cast
 
 from scriptschema import messages as m
-from scriptschema.base import Message
+from scriptschema.base import Message, walk
 from scriptschema.declaration import compile_source
 from scriptschema.luau.names import DEFAULT
 
@@ -160,3 +160,16 @@ _MEMBERS: Final = {
     for library, names in DEFAULT.libraries.items()
     for index, name in enumerate(names)
 }
+
+
+def size(tree: Message) -> int:
+    """Return how many nodes a tree has."""
+    return sum(1 for _ in walk(tree))
+
+
+# The nodes of what is made most, so that nobody counts them by hand.
+CONSTANT: Final = size(number(0))
+VARIABLE: Final = size(expr("local", variable(0)))
+MEMBER: Final = size(expr(*member("math", "pi")))
+CALL: Final = size(call_builtin("print"))
+"""A call of a global or of a local function, without its arguments."""
