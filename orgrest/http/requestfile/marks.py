@@ -11,6 +11,11 @@ METHODS = (
     "UNLOCK|CHECKOUT|CHECKIN|REPORT|MERGE|MKACTIVITY|MKWORKSPACE|VERSION-CONTROL|BASELINE-CONTROL|"
     "MKCALENDAR|ACL|SEARCH|QUERY|GRAPHQL|WEBSOCKET|WSS|WS|SSE|EVENTSOURCE"
 )
+# IANA's other methods: before a URL, in any case, and only where a request may begin anyhow.
+RARE_METHODS = (
+    "BIND|LABEL|LINK|MKREDIRECTREF|ORDERPATCH|PRI|REBIND|UNBIND|UNCHECKOUT|UNLINK|UPDATE|"
+    "UPDATEREDIRECTREF"
+)
 CURL = "orgrest curl --from-curl '...' makes a request of a curl command, which is not read here"
 """Why a line that begins with `curl` is no request."""
 # Methods of one's own are in capitals: a word before a URL is prose.
@@ -27,7 +32,8 @@ URL = (
     r"[A-Za-z0-9_](?:[A-Za-z0-9_-]|\{\{[^{}]*\}\})*(?:\.[A-Za-z0-9_-]+|:(?:\d|\{\{)|\{\{|/))"
 )
 REQUEST = re.compile(
-    rf"(?P<method>(?i:{METHODS})|curl|{'|'.join(FOREIGN_METHODS)}|{_CUSTOM}(?=[ \t]+{URL}))"
+    rf"(?P<method>(?i:{METHODS})|curl|{'|'.join(FOREIGN_METHODS)}|"
+    rf"(?:(?i:{RARE_METHODS})|{_CUSTOM})(?=[ \t]+{URL}))"
     r"[ \t]+(?P<target>\S.*)"
 )
 # Within a request, only these begin the next one: words of a body must not.

@@ -22,6 +22,7 @@ from orgrest.http.requestfile.marks import (
     INCLUSION,
     METHODS,
     NEXT_REQUEST,
+    RARE_METHODS,
     REQUEST,
     RESPONSE,
     begins_request,
@@ -64,7 +65,7 @@ def request_line(reader: Reader, line: Line, text: str) -> bool:
         if match is None or HTTPYAC.fullmatch(text):
             return False
     method = match.groupdict().get("method") or "GET"
-    standard = re.fullmatch(METHODS, method, re.IGNORECASE)
+    standard = re.fullmatch(f"{METHODS}|{RARE_METHODS}", method, re.IGNORECASE)
     region.method = method.upper() if standard else method
     at = line.start
     region.method_span = Span(at, at + (len(method) if match.groupdict().get("method") else 0))

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orgrest.http import requestfile, requests
+from orgrest.http import registry, requestfile, requests
 from orgrest.http.directives import DIRECTIVES
 from orgrest.http.requestfile import is_restclient, parse
 from orgrest.http.syntax import (
@@ -76,6 +76,12 @@ def test_a_request_line_of_any_tool_is_understood(
     request = only(f"\n{line}\n")
     assert (request.method, request.target.text, request.version) == (method, url, version)
     assert request.problems == ()
+
+
+@pytest.mark.parametrize("method", registry.methods())
+def test_a_method_that_is_completed_is_understood_in_any_case(method: str) -> None:
+    for written in (method, method.lower()):
+        assert only(f"{written} http://a/b\n").method == method
 
 
 @pytest.mark.parametrize("line", ["Some words here", "TODO: write this", "{", "<html>", "GET"])
@@ -206,6 +212,8 @@ def test_a_directive_that_changes_what_is_sent_is_understood_or_refused(rule) ->
     assert request.directive(rule.name) is not None
     assert bool(rule.refused) == bool(request.problems)
     assert not (rule.refused and rule.informs)
+    assert ("nothing changes here" in rule.about) == rule.informs
+    assert ("is not sent" in rule.about) >= bool(rule.refused)
 
 
 def test_an_unknown_directive_is_told_of() -> None:
