@@ -138,6 +138,8 @@ def _evaluate(source: _Read, settings: Settings, client: Client | None) -> int:
     failed = False
     try:
         for outcome in _with_progress(evaluation.run(), count, settings):
+            for needed in outcome.needed:
+                failed |= _report(needed, source, settings)
             failed |= _report(outcome, source, settings)
             results.keep(outcome, evaluation)
     except KeyboardInterrupt:
@@ -152,26 +154,27 @@ def _evaluate(source: _Read, settings: Settings, client: Client | None) -> int:
 def _report(outcome: Outcome, source: _Read, settings: Settings) -> bool:
     """Tell what became of a block or request, and whether that is a failure."""
     failed = outcome.state == "failed"
+    name = outcome.file or source.name
     for exchange in outcome.exchanges:
         response = exchange.response
         failed |= settings.fail and response is not None and response.status >= 400
     failed |= settings.fail and not all(test.held for test in outcome.tests)
     if settings.json:
         for line in report.json_lines(
-            source.name, outcome, failed, with_text=source.plain, explained=settings.explain
+            name, outcome, failed, with_text=source.plain, explained=settings.explain
         ):
             click.echo(line)
     if outcome.reason is not None:
         prefix = "" if failed else "skipped: "
         complain(prefix + safe(str(outcome.reason), outcome.secrets))
     for note in outcome.notes:
-        where = "" if note.startswith(source.name) else f"{source.name}:{outcome.line}: "
+        where = "" if note.startswith(name) else f"{name}:{outcome.line}: "
         complain(safe(f"{where}{note}", outcome.secrets))
     if not settings.json and not settings.quiet:
         from orgrest.rendering.results import test_line
 
         for test in outcome.tests:
-            where = f"{source.name}:{test.line or outcome.line}"
+            where = f"{name}:{test.line or outcome.line}"
             for line in (f"{where}: {test_line(test)}", *(f"  {one}" for one in test.difference)):
                 complain(safe(line, outcome.secrets))
     for exchange in outcome.exchanges if not settings.json else ():

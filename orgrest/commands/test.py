@@ -207,8 +207,7 @@ def _settings(asked: Asked) -> Settings:
     from orgrest.runs.unit import Settings
 
     return Settings(
-        options=Options(timeout=asked.timeout),
-        choice=Choice(asked.names, frozenset(asked.tags)),
+        options=Options(timeout=asked.timeout, choice=Choice(asked.names, frozenset(asked.tags))),
         variables=asked.variables,
         env_file=read_env_files(asked.env_file),
         environments=asked.environments,

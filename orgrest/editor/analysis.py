@@ -104,11 +104,15 @@ class Analysis:
             return True
         return not self.imports.broken and self._stamps == self._current_stamps()
 
-    def request_named(self, name: str) -> tuple[syntax.ParsedRequest, Place] | None:
-        """Return the request of a name in a request file, and where it gets that; or None."""
+    def request_named(self, name: str, offset: int) -> tuple[syntax.ParsedRequest, Place] | None:
+        """Return the request that a name at `offset` of a request file means, or None.
+
+        With it comes where it gets its name.
+        """
         parsed = self.parts[0].parsed
         imports = self.imports or Imports(parsed, "", self._make_scope())
-        request = imports.of(parsed.source, name)
+        using = parsed.request_at(offset)
+        request = imports.of(parsed.source, name, using.span.start if using else offset)
         file = imports.file(request.source) if request is not None else None
         if request is None or file is None:
             return None
@@ -189,7 +193,10 @@ class Analysis:
         if self.imports is not None:
             self.imports.declare(scope, lambda _: None)
         else:
-            scope.exchanges.name_requests(self.named, lambda _: None)
+            named = self.named
+            scope.exchanges.name_requests(
+                lambda _: None, lambda _, name: (name,) if name in named else ()
+            )
         return scope
 
     @property

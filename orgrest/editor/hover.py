@@ -136,7 +136,7 @@ def _variable(analysis: Analysis, names: Names, part: Part, one: Occurrence) -> 
 
 def _of_request(analysis: Analysis, one: Occurrence) -> Iterator[str]:
     """Tell what request a name means."""
-    found = analysis.request_named(one.name)
+    found = analysis.request_named(one.name, one.span.start)
     if found is None:
         return
     request, place = found

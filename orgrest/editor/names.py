@@ -263,7 +263,7 @@ class Names:
         if name.part is None or self.analysis.kind != "http" or self.definitions(name):
             return None
         if name.request:
-            found = self.analysis.request_named(name.name)
+            found = self.analysis.request_named(name.name, name.span.start)
             return found[1] if found else None
         return self.analysis.variable_imported(name.name)
 
@@ -393,8 +393,7 @@ def _references(part: Part) -> Iterator[tuple[str, int]]:
         for found in values.references(
             template.text, 0, stop, lengths, part.knows, restclient=part.restclient
         ):
-            if found.literal is None:
-                yield found.name, template.offset(found.at)
+            yield found.name, template.offset(found.at)
 
 
 def _of_items(part: Part) -> Iterator[tuple[str, int, Role]]:

@@ -83,8 +83,9 @@ def about(part: Part, offset: int, analysis: Analysis) -> tuple[str, Span] | Non
         rule = rule_of(match[1])
         if rule is None:
             return None
+        effect = f"\n\nA request with it is not sent: {rule.refused}." if rule.refused else ""
         span = Span(match.start(1) - 1, match.end())
-        return f"**@{rule.name}** {rule.value}\n\n{rule.about}", span
+        return f"**@{rule.name}** {rule.value}\n\n{rule.description}{effect}", span
     for match in _BRACES.finditer(text, start, end):
         if match.start() <= offset <= match.end():
             return _in_braces(part, match, analysis)
@@ -109,7 +110,7 @@ def _in_braces(part: Part, match: re.Match[str], analysis: Analysis) -> tuple[st
             return None if name.startswith(("$input", "$password", "$prompt")) else (found, span)
         return f"**{found[0].usage}**\n\n{found[0].description}", span
     request = referred(name, part.named)
-    found_at = analysis.request_named(request) if request is not None else None
+    found_at = analysis.request_named(request, span.start) if request is not None else None
     if found_at is None:
         return None
     one, place = found_at

@@ -67,7 +67,6 @@ from orgrest.http.syntax import (
     ParsedRequest,
     Template,
     Text,
-    version_notices,
 )
 from orgrest.model import Capture, Notice, OrgrestError, RequestSyntaxError, Source, Span
 
@@ -226,7 +225,7 @@ class _RequestReader:
             body=self._body,
             name=name,
             problems=tuple(self._problems),
-            notices=(*version_notices(self.source, version, self._start), *self._notices),
+            notices=tuple(self._notices),
             source=self.source,
             span=Span(self._start, max(self._end, self._body.span.end if self._body else 0)),
             method_span=Span(self._start, self._start + len(self._first[1])),

@@ -7,7 +7,6 @@ document. Times are in milliseconds; -1 says that there was no such phase. `ssl`
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, urlsplit
@@ -28,13 +27,17 @@ def pieces(run: Record, records: Iterable[Record]) -> Iterator[bytes]:
     pages: list[Record] = []
     separator = b"\n"
     for number, found in groupby(records, key=lambda record: record["order"][0]):
+        page = f"page_{number}"
+        sent: list[tuple[int, bytes]] = []
         for record in found:
-            entries = list(_entries(record, f"page_{number}"))
-            if entries and (not pages or pages[-1]["id"] != f"page_{number}"):
-                pages.append(_page(record, f"page_{number}"))
-            for entry in entries:
-                yield separator + encoded(entry)
-                separator = b",\n"
+            if record["exchanges"] and (not pages or pages[-1]["id"] != page):
+                pages.append(_page(record, page))
+            for one in record["exchanges"]:
+                for exchange in (*one["earlier"], one):
+                    sent.append((exchange["number"], encoded(_entry(record, exchange, page))))
+        for _, entry in sorted(sent):
+            yield separator + entry
+            separator = b",\n"
     yield b'\n],"pages":' + _list(pages) + b"}}\n"
 
 
@@ -46,27 +49,24 @@ def _page(record: Record, name: str) -> Record:
     return {
         "startedDateTime": record["started"],
         "id": name,
-        "title": record["file"],
+        "title": record["document"],
         "pageTimings": {"onContentLoad": -1, "onLoad": -1},
     }
 
 
-def _entries(record: Record, page: str) -> Iterator[Record]:
-    began = datetime.fromisoformat(record["started"])
-    for exchange in record["exchanges"]:
-        timings = _timings(exchange)
-        total = sum(value for name, value in timings.items() if name != "ssl" and value >= 0)
-        yield {
-            "pageref": page,
-            "startedDateTime": began.isoformat(timespec="milliseconds"),
-            "time": round(total, 3),
-            "request": _request(exchange["request"]),
-            "response": _response(exchange["response"], record["reason"]),
-            "cache": {},
-            "timings": timings,
-            "comment": f"{record['file']}:{record['line']}: {record['outcome']}",
-        }
-        began += timedelta(milliseconds=total)
+def _entry(record: Record, exchange: Record, page: str) -> Record:
+    timings = _timings(exchange)
+    total = sum(value for name, value in timings.items() if name != "ssl" and value >= 0)
+    return {
+        "pageref": page,
+        "startedDateTime": exchange["started"],
+        "time": round(total, 3),
+        "request": _request(exchange["request"]),
+        "response": _response(exchange["response"], exchange["error"] or record["reason"]),
+        "cache": {},
+        "timings": timings,
+        "comment": f"{record['file']}:{record['line']}: {record['outcome']}",
+    }
 
 
 def _timings(exchange: Record) -> dict[str, float]:

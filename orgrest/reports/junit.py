@@ -47,7 +47,7 @@ def _suite(records: list[Record]) -> str:
 
 
 def _suite_name(record: Record) -> str:
-    words = [record["file"]]
+    words = [record["document"]]
     words += [f"row {record['row']}"] if record["row"] is not None else []
     words += [f"turn {record['turn']}"] if record["turn"] > 1 else []
     return ", ".join(words)

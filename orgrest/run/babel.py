@@ -10,12 +10,11 @@ from orgrest.org.blocks import REQUEST_LANGUAGES
 from orgrest.org.placing import place
 from orgrest.org.results import result_of
 from orgrest.rendering import layout
-from orgrest.run.answers import Answers
+from orgrest.run.evaluate import Evaluation
 from orgrest.run.file_results import linked
 from orgrest.run.org_file import OrgFile
 from orgrest.run.outcomes import FAILURES, EvaluationError, Options, Outcome, located
 from orgrest.run.placing import inline_text
-from orgrest.run.sending import Sender
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -57,16 +56,16 @@ class Call:
 def evaluate(text: str, call: Call, *, file: str, scope: Scope, client: Client) -> Reply:
     """Evaluate a block of the document `text`. Raises OrgrestError where that fails."""
     options = Options(languages=REQUEST_LANGUAGES)
-    sender = Sender(client, None, options)
-    document = OrgFile(
-        text, file=file, scope=scope, options=options, sender=sender, answers=Answers()
-    )
+    evaluation = Evaluation(text, file=file, scope=scope, client=client, options=options)
+    document = evaluation.document
+    if not isinstance(document, OrgFile):
+        raise EvaluationError("Babel evaluates blocks of Org documents", file=file)
     block = document.draft.document.block_at(call.line)
     if block is None:
         raise EvaluationError("no request block here", file=file, line=call.line)
     try:
         task = _task(document, block, call)
-        return _reply(document, block, task, sender.exchange(task))
+        return _reply(document, block, task, evaluation.send(task.key, lambda: task))
     except FAILURES as error:
         raise located(error, file, call.line) from None
 
@@ -78,7 +77,8 @@ def _task(document: OrgFile, block: Block, call: Call) -> Task:
     places = [(block.line + 1, 0)] * (call.text.count("\n") + 1)
     if body.text.rstrip("\n") == call.text.rstrip("\n"):
         places = [*body.places, *places][: len(places)]
-    return document.reader.task(block, call.arguments, call.text, places, call.values, call.literal)
+    task = document.reader.task(block, call.arguments, call.text, places, call.values, call.literal)
+    return attrs.evolve(task, line=call.line)
 
 
 def _reply(document: OrgFile, block: Block, task: Task, outcome: Outcome) -> Reply:

@@ -17,6 +17,7 @@ from orgrest.model import OrgrestError
 from orgrest.org import arguments as header
 from orgrest.org.document import Document
 from orgrest.org.text import apply
+from orgrest.run.identity import StepId
 from orgrest.run.outcomes import EvaluationError, Placing
 
 if TYPE_CHECKING:
@@ -33,9 +34,16 @@ if TYPE_CHECKING:
 class Draft:
     """A document that results are put into; `document` is the text as it was read last."""
 
-    def __init__(self, text: str, write: Callable[[Path, bytes], None] | None = None) -> None:
-        """Read `text`; `write` writes the files of results, before their links are put in."""
+    def __init__(
+        self, text: str, file: str, write: Callable[[Path, bytes], None] | None = None
+    ) -> None:
+        """Read `text`, of the file called `file`.
+
+        `write` writes the files of results, before their links are put in.
+        """
         self.document = Document(text)
+        self._file = file
+        self._origins = {start: start for start in self._starts()}
         self.inherited = header.Inherited(self.document)
         self._write = write or (lambda _path, _content: None)
         self._edits: list[Edit] = []
@@ -52,11 +60,11 @@ class Draft:
         """Give the header arguments of a block or call of `document`. Raises ArgumentError."""
         return header.arguments_of(self.document, self.inherited, block)
 
-    def key(self, block: Block) -> str | None:
-        """Give the name under which others refer to a block, None where they cannot."""
-        if not block.name or self.document.block_named(block.name) is not block:
-            return None
-        return block.name.lower()
+    def key(self, block: Block) -> StepId | None:
+        """Give what tells a block of `document` from all others, None where a result brought it."""
+        start = self._origins.get(block.start)
+        name = block.heading.properties.get("VERB-STORE") or block.name or ""
+        return None if start is None else StepId(self._file, start, name=name)
 
     def as_placed(self, name: str) -> Document:
         """Give the document with the result that was put in under a name, if one was."""
@@ -130,7 +138,18 @@ class Draft:
         self.document = Document(self.text, self.document)
         self.inherited = header.Inherited(self.document)
         self._edits, self._spans, self._placed = [], [], set()
+
+        def now(start: int) -> int:
+            return start + moved[bisect_right(ends, start)]
+
+        here = self._starts()
+        origins = {now(start): origin for start, origin in self._origins.items()}
+        self._origins = {start: origins[start] for start in here if start in origins}
         starts = {one.start: one for one in self.document.evaluated}
         for block, old in self._now.items():
             if old is not None:
-                self._now[block] = starts.get(old.start + moved[bisect_right(ends, old.start)])
+                self._now[block] = starts.get(now(old.start))
+
+    def _starts(self) -> set[int]:
+        """Give where blocks start in the document as it was read last."""
+        return {one.start for one in (*self.document.evaluated, *self.document.blocks)}

@@ -22,17 +22,19 @@ import attrs
 
 from orgrest.run.answers import Answers
 from orgrest.run.org_file import OrgFile
-from orgrest.run.outcomes import FAILURES, Exchange, Task, failed
+from orgrest.run.outcomes import FAILURES, Task, located
 from orgrest.run.request_file import RequestFile
-from orgrest.run.sending import Sender, is_independent
+from orgrest.run.sending import Early, Sender, independent
 from orgrest.run.weak import weakly
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator
+    from concurrent.futures import ThreadPoolExecutor
     from pathlib import Path
 
     from orgrest.http.transport import Client, Cookies
     from orgrest.http.values import Scope
+    from orgrest.run.identity import StepId
     from orgrest.run.items import Item
     from orgrest.run.outcomes import Options, Outcome
 
@@ -48,8 +50,16 @@ class _File(Protocol):
     def items(self) -> list[Item]: ...
     def plan(self) -> int: ...
     def problems(self) -> Iterator[Outcome]: ...
-    def tasks(self, items: Sequence[Item]) -> Iterator[Task | Outcome]: ...
+    def tasks(self, item: Item) -> Iterator[Task | Outcome]: ...
     def place(self, task: Task, outcome: Outcome, /) -> Outcome: ...
+
+
+@attrs.frozen
+class _Step:
+    """A step on its way: the key of its item, and what there is to be sent, or to be told."""
+
+    item: StepId | None
+    what: Task | Outcome
 
 
 class Evaluation:
@@ -77,69 +87,67 @@ class Evaluation:
         self._name = file
         self._scope = scope
         self._options = options
-        self._sender = Sender(client, cookies, options)
+        self._sender = Sender(client, cookies, options, file)
         if client is not None:
             scope.access.obtain_with(partial(self._sender.token, client))
         scope.compute_with(weakly(self._sender.hooks.evaluate))
         self._answers = Answers()
-        self._waiting: list[Task | Outcome] = []
-        self._file: _File
-        if plain:
-            self._file = RequestFile(
-                text,
-                file=file,
-                scope=scope,
-                options=options,
-                answers=self._answers,
-                send=self._sender.exchange,
-                write=write,
-            )
-        else:
-            self._file = OrgFile(
-                text,
-                file=file,
-                scope=scope,
-                options=options,
-                sender=self._sender,
-                answers=self._answers,
-                write=write,
-            )
+        self._early: dict[StepId, Early] = {}
+        self._waiting: list[_Step] = []
+        self._needed: list[Outcome] = []  # for the step that is finished now
+        self._planned: set[StepId] = set()  # what is still to be told of
+        kind = RequestFile if plain else OrgFile
+        self.document: _File = kind(
+            text,
+            file=file,
+            scope=scope,
+            options=options,
+            answers=self._answers,
+            need=weakly(self.send),
+            write=write,
+        )
 
     @property
     def text(self) -> str:
         """The document with the results of the run so far."""
-        return self._file.text
+        return self.document.text
 
     @property
     def notices(self) -> tuple[str, ...]:
         """What the user should know about the choice that `plan` made."""
-        return self._file.notices
+        return self.document.notices
 
     def plan(self) -> int:
         """Choose what is evaluated, and tell how much that is.
 
         Raises EvaluationError where `Options.names` or `Options.lines` choose nothing.
         """
-        return self._file.plan()
+        count = self.document.plan()
+        self._planned = {
+            item.key
+            for item in self.document.items
+            if item.key is not None and self._options.choice.takes(item)
+        }
+        return count
 
     def run(self) -> Iterator[Outcome]:
         """Evaluate what `plan` chose, in order; yield an outcome for each block."""
         several = self._options.jobs > 1 and not self._options.dry_run
         try:
             for outcome in self._together() if several else self._in_turn():
-                yield attrs.evolve(outcome, secrets=self._scope.secrets)
+                yield self._told(outcome)
         finally:
             self.close()
 
     def problems(self) -> Iterator[Outcome]:
         """Give the failures that concern the whole document, after `plan`."""
-        for outcome in self._file.problems():
-            yield attrs.evolve(outcome, secrets=self._scope.secrets)
+        for outcome in self.document.problems():
+            yield self._told(outcome)
 
     @property
     def items(self) -> list[Item]:
         """What `plan` chose, in order, for who evaluates one after the other himself."""
-        return self._file.items
+        return self.document.items
 
     def evaluate(self, item: Item, *, client: Client | None = None) -> Iterator[Outcome]:
         """Evaluate one of the items; several outcomes come where it is sent in a loop.
@@ -148,16 +156,36 @@ class Evaluation:
         """
         if client is not None:
             self._sender.client = client
-        for step in self._file.tasks((item,)):
-            yield attrs.evolve(self._finish(step), secrets=self._scope.secrets)
+        for step in self.document.tasks(item):
+            yield self._told(self._finish(_Step(item.key, step)))
+
+    def _told(self, outcome: Outcome) -> Outcome:
+        """Give an outcome with all secrets that are known by now."""
+        needed = tuple(map(self._told, outcome.needed))
+        return attrs.evolve(outcome, needed=needed, secrets=self._scope.secrets)
+
+    def was_sent(self, item: Item) -> bool:
+        """Tell whether an item, or a turn of its loop, was sent for another one already.
+
+        What was not is told of as not sent: if it is sent later, it is so for another one.
+        """
+        if item.key is None:
+            return False
+        sent = self._answers.has(item.key)
+        if not sent:
+            self._planned.discard(item.key)
+        return sent
 
     def close(self) -> None:
         """End the engine of the scripts, if one was started."""
         self._sender.hooks.close()
 
-    def _steps(self) -> Iterator[Task | Outcome]:
-        yield from self._file.problems()
-        yield from self._file.tasks(self._file.items)
+    def _steps(self) -> Iterator[_Step]:
+        for problem in self.document.problems():
+            yield _Step(None, problem)
+        for item in self.document.items:
+            for step in self.document.tasks(item):
+                yield _Step(item.key, step)
 
     def _in_turn(self) -> Iterator[Outcome]:
         for step in self._steps():
@@ -171,12 +199,7 @@ class Evaluation:
         pool = ThreadPoolExecutor(jobs)
         try:
             for step in self._steps():
-                free = isinstance(step, Task) and self._is_free(step)
-                if isinstance(step, Task):
-                    if free:
-                        step.response = pool.submit(self._sender.send, step, step.parsed[0])
-                    if step.key is not None:
-                        self._answers.under_way[step.key] = step
+                free = isinstance(step.what, Task) and self._begin(step.what, pool)
                 waiting.append(step)
                 while len(waiting) > (2 * jobs if free else 0):
                     yield self._next()
@@ -188,40 +211,81 @@ class Evaluation:
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
 
-    def _is_free(self, task: Task) -> bool:
-        """Tell whether a task can be sent at once, beside those that wait for their responses."""
-        return self._answers.known(task.key) is None and is_independent(task)
+    def _begin(self, task: Task, pool: ThreadPoolExecutor) -> bool:
+        """Send a task at once, where it can be beside those that wait for their responses."""
+        if task.key is None or self._answers.known(task.key) is not None:
+            return False
+        request = independent(task)
+        if request is None:
+            return False
+        sent = pool.submit(self._sender.send, task, task.parsed[0], request)
+        self._early[task.key] = Early(request, sent)
+        return True
 
     def _next(self) -> Outcome:
         """Finish the first of the tasks that wait."""
         outcome = self._finish(self._waiting[0])
-        step = self._waiting.pop(0)
-        if isinstance(step, Task) and step.key is not None:
-            self._answers.under_way.pop(step.key, None)
+        self._waiting.pop(0)
         return outcome
 
     def _keep_answered(self) -> None:
         """Place what was answered already, when the run is broken off."""
         for step in self._waiting:
-            if isinstance(step, Task) and step.response is not None and step.response.done():
-                self._finish(step)
+            if isinstance(step.what, Task) and step.what.key is not None:
+                early = self._early.get(step.what.key)
+                if early is not None and early.exchange.done():
+                    self._finish(step)
 
-    def _finish(self, step: Task | Outcome) -> Outcome:
+    def _finish(self, step: _Step) -> Outcome:
         """Send what has to be sent, and place the result."""
-        if not isinstance(step, Task):
-            return step
-        try:
-            outcome = self._answers.known(step.key) or self._sender.exchange(step)
-            if self._options.dry_run:
-                return outcome
-            self._answers.keep(step.key, outcome)
-            return self._file.place(step, outcome)
-        except FAILURES as error:
-            return self._broken_off(step, error)
+        outcome = self._placed(step.what) if isinstance(step.what, Task) else step.what
+        if step.item is not None:
+            self._planned.discard(step.item)
+        needed, self._needed = tuple(self._needed), []
+        return attrs.evolve(outcome, needed=needed)
 
-    def _broken_off(self, task: Task, error: Exception) -> Outcome:
-        outcome = failed(task.line, task.name, error, self._name)
-        if task.request is None:
+    def _placed(self, task: Task) -> Outcome:
+        with self._answers.needing(task.key):
+            outcome = self._sent(task.key, lambda: task)
+        if self._options.dry_run or outcome.state == "failed":
             return outcome
-        broken = Exchange(task.request, task.answer, attempts=max(1, task.attempts))
-        return attrs.evolve(outcome, broken=broken)
+        try:
+            return self.document.place(task, outcome)
+        except FAILURES as error:
+            reason = located(error, self._name, task.line)
+            return attrs.evolve(outcome, state="failed", reason=reason, files=())
+
+    def _sent(self, key: StepId | None, read: Callable[[], Task | Outcome]) -> Outcome:
+        """Give what came of a step, which is read and sent now unless it was."""
+        outcome = self._answers.known(key)
+        if outcome is None:
+            early = None if key is None else self._early.pop(key, None)
+            outcome = self._exchange(read(), early)
+            self._answers.keep(key, outcome)
+        return outcome
+
+    def _exchange(self, step: Task | Outcome, early: Early | None = None) -> Outcome:
+        return self._sender.exchange(step, early) if isinstance(step, Task) else step
+
+    def send(
+        self,
+        key: StepId | None,
+        read: Callable[[], Task | Outcome],
+        *,
+        again: bool = False,
+        apart: bool = False,
+    ) -> Outcome:
+        """Give what came of a step that is needed now: it is read and sent, unless it was.
+
+        What was sent is sent `again` where that is asked for. What is sent `apart` is another
+        request than the one that the step has. Raises what it failed with.
+        """
+        sent = self._answers.known(key) is not None
+        anew = apart or (again and sent)
+        with self._answers.needing(key):
+            outcome = self._exchange(read()) if anew else self._sent(key, read)
+        if anew or not (sent or (key is not None and key.request in self._planned)):
+            self._needed.append(outcome)
+        if outcome.state == "failed" and outcome.reason is not None:
+            raise outcome.reason.with_traceback(None)
+        return outcome

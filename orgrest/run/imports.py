@@ -1,15 +1,17 @@
 """The request files that one imports: what they name and define, for a run and for an editor.
 
 A path counts from the folder of the file in which it stands. Each file is read once, so that files
-which import each other in a circle end where they began. A name means a request of the same file
-first, then one of the files that it imports, in their order, each before those that it imports
-itself, and last any other of the run. Variables of imported files count by their names alone; of
-several definitions the one nearest to the document does.
+which import each other in a circle end where they began. A name means the last request of that name
+above, in the same file, else the first one below; then the last one of a file that it imports, in
+their order, each before those that it imports itself, and last of any other of the run. Variables
+of imported files count by their names alone; of several definitions the one nearest to the document
+does.
 """
 
 from __future__ import annotations
 
 import posixpath
+from bisect import bisect_left
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,6 +21,7 @@ from orgrest.files import line_end
 from orgrest.http.reading import read
 from orgrest.http.syntax import Definition, Import
 from orgrest.model import OrgrestError, Source
+from orgrest.run.identity import StepId
 from orgrest.run.outcomes import EvaluationError
 from orgrest.run.weak import weakly
 
@@ -107,18 +110,10 @@ class Imports:
                 self._follow(item, item, [self.main])
         self.files = list(self.main.and_imported())
         self._of_sources = {id(one.document.source): one for one in self.files}
-        self._named: dict[int, dict[str, ParsedRequest]] = {}
-        self._keys: dict[int, str] = {}
-        taken: set[str] = set()
-        for one in self.files:
-            for request in one.document.requests:
-                if request.name is None:
-                    continue
-                key = request.name
-                if key in taken and self.of(one.document.source, key) is request:
-                    key = f"{key} of {one.name}"
-                taken.add(key)
-                self._keys[id(request)] = key
+        self._named: dict[int, dict[str, list[ParsedRequest]]] = {}
+        self._requests = {
+            self.key(request): request for one in self.files for request in one.document.requests
+        }
 
     def _follow(self, top: Import, item: Import, above: list[File]) -> None:
         """Read what one line imports, and all that this imports; `top` leads to it."""
@@ -182,46 +177,56 @@ class Imports:
 
     # ---------------------------------------------------------------------------------- names
 
-    def named(self, source: Source) -> dict[str, ParsedRequest]:
-        """Return the requests to which those of a source may refer, by name."""
+    def named(self, source: Source) -> dict[str, list[ParsedRequest]]:
+        """Return the requests to which those of a source may refer, by name, in one file each."""
         found = self._named.get(id(source))
         if found is None:
             found = {}
             file = self._of_sources.get(id(source), self.main)
             for one in (*file.and_imported(), *self.files):
+                here: dict[str, list[ParsedRequest]] = {}
                 for request in one.document.requests:
                     if request.name is not None:
-                        found.setdefault(request.name, request)
+                        here.setdefault(request.name, []).append(request)
+                found = {**here, **found}
             self._named[id(source)] = found
         return found
 
-    def of(self, source: Source, name: str) -> ParsedRequest | None:
-        """Return the request that a name means in a source, or None."""
-        return self.named(source).get(name)
+    def of(self, source: Source, name: str, end: int | None = None) -> ParsedRequest | None:
+        """Return the request that a name means in a source, or None.
 
-    def key(self, request: ParsedRequest) -> str | None:
-        """Return what tells a request with a name from others of that name; else None."""
-        return self._keys.get(id(request), request.name)
+        Of several it is the last one that begins above `end` (None: of all), else the first one.
+        """
+        every = self.named(source).get(name)
+        if not every:
+            return None
+        if end is None or every[0].source is not source:
+            return every[-1]
+        above = bisect_left(every, end, key=lambda one: one.span.start)
+        return every[max(above - 1, 0)]
 
-    @property
-    def keys(self) -> dict[str, ParsedRequest]:
-        """The requests with names, by what tells them apart."""
-        found: dict[str, ParsedRequest] = {}
-        for file in self.files:
-            for request in file.document.requests:
-                if (key := self.key(request)) is not None:
-                    found.setdefault(key, request)
-        return found
+    def key(self, request: ParsedRequest) -> StepId:
+        """Return what tells a request from all others of the run."""
+        file = self._of_sources.get(id(request.source), self.main)
+        return StepId(str(file.path), request.span.start, name=request.name or "")
 
-    def declare(self, scope: Scope, fetch: Callable[[str], None]) -> None:
+    def request(self, key: StepId) -> ParsedRequest:
+        """Return the request of a key."""
+        return self._requests[key.request]
+
+    def declare(self, scope: Scope, fetch: Callable[[StepId], None]) -> None:
         """Tell a scope of the requests and variables; `fetch` sends the request of a key."""
         variables = {name: one.value.text for name, (_, one) in self.variables().items()}
         scope.import_variables(variables)
-        scope.exchanges.name_requests(self.keys, fetch, weakly(self._resolve))
+        scope.exchanges.name_requests(fetch, weakly(self._resolve))
 
-    def _resolve(self, source: Source, name: str) -> str | None:
-        request = self.of(source, name)
-        return None if request is None else self.key(request)
+    def _resolve(self, using: ParsedRequest, name: str) -> Iterator[StepId]:
+        """Yield what a name may mean in a request: itself once it was answered, and another."""
+        if name == using.name:
+            yield self.key(using)
+        request = self.of(using.source, name, using.span.start)
+        if request is not None:
+            yield self.key(request)
 
     def variables(self) -> dict[str, tuple[File, Definition]]:
         """Return what the imported files define, by name; the document's own are not among it."""

@@ -13,6 +13,8 @@ import attrs
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from orgrest.run.identity import StepId
+
 Part = Literal["setup", "request", "teardown"]
 """When a request is sent in a run of tests."""
 
@@ -21,6 +23,8 @@ Part = Literal["setup", "request", "teardown"]
 class Item:
     """A block or request of a document: `what` is how its kind of document knows it.
 
+    `key` tells it from all others; None where it stands for requests that other lines have.
+
     `tags` are those of the Org headings above, of `#+FILETAGS:` and of `# @tag` lines.
     """
 
@@ -28,6 +32,7 @@ class Item:
     name: str | None
     tags: frozenset[str]
     what: Any = attrs.field(repr=False)
+    key: StepId | None = None
 
     @property
     def part(self) -> Part:
@@ -42,7 +47,7 @@ class Item:
 class Choice:
     """Which requests of a document are tested: each by its name or one of its tags; empty, all.
 
-    Names may be patterns (`login*`). Setup and teardown are not asked.
+    Names may be patterns (`login*`). Setup and teardown are always taken.
     """
 
     names: tuple[str, ...] = ()
@@ -50,11 +55,12 @@ class Choice:
 
     def of(self, items: Iterable[Item], part: Part) -> list[Item]:
         """Return those of the items that are sent in this part of the run."""
-        return [
-            item for item in items if item.part == part and (part != "request" or self._takes(item))
-        ]
+        return [item for item in items if item.part == part and self.takes(item)]
 
-    def _takes(self, item: Item) -> bool:
+    def takes(self, item: Item) -> bool:
+        """Tell whether an item is sent."""
+        if item.part != "request":
+            return True
         if self.tags and not self.tags & item.tags:
             return False
         return not self.names or any(fnmatchcase(item.name or "", name) for name in self.names)

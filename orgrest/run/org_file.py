@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+import attrs
+
 from orgrest.org.arguments import target_of
 from orgrest.org.blocks import VERB
 from orgrest.org.results import result_of
@@ -20,15 +22,16 @@ from orgrest.run.verb import EXPORT, is_export
 from orgrest.run.weak import weakly
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
+    from orgrest.http.syntax import ParsedRequest
     from orgrest.http.values import Scope
     from orgrest.org.arguments import Arguments
     from orgrest.org.blocks import Block
     from orgrest.run.answers import Answers
+    from orgrest.run.identity import StepId
     from orgrest.run.outcomes import Options, Task
-    from orgrest.run.sending import Sender
 
 _TAG = re.compile(r"^[ \t]*(?:#|//)[ \t]*@tag[ \t]+(.*)$", re.MULTILINE)
 
@@ -43,23 +46,23 @@ class OrgFile:
         file: str,
         scope: Scope,
         options: Options,
-        sender: Sender,
         answers: Answers,
+        need: Callable[..., Outcome],
         write: Callable[[Path, bytes], None] | None = None,
     ) -> None:
         """Read the Org document `text`, of the file called `file`; the rest is the run's."""
-        self.draft = Draft(text, write)
+        self.draft = Draft(text, file, write)
         self._file = file
         self._options = options
-        self._answers = answers
         self._scope = scope
-        self._sender = sender
+        self._answers = answers
+        self._need = need
         self._selection = Selection(self.draft, options, file)
-        read = weakly(self._read)
-        self._references = References(self.draft, answers, options, read, sender.exchange)
+        send = weakly(self._send)
+        self._references = References(self.draft, options, send)
         self.reader = BlockReader(self.draft, scope, file, self._references.resolve)
         files = FileResults(self.draft, scope.directory, file, self._selection.languages)
-        self.placer = Placer(self.draft, files, self._references, weakly(self._evaluate), file)
+        self.placer = Placer(self.draft, files, self._references, send, file)
         self.items: list[Item] = []
 
     @property
@@ -75,8 +78,8 @@ class OrgFile:
     def plan(self) -> int:
         """Choose what is evaluated, and tell how many blocks that are. Raises EvaluationError."""
         chosen = self._selection.blocks()
-        if stores := self.reader.verb.stores:
-            self._scope.exchanges.name_requests(stores, weakly(self._fetch))
+        if self.reader.verb.stores:
+            self._scope.exchanges.name_requests(weakly(self._fetch), weakly(self._resolve))
         self.draft.follow(chosen)
         everywhere = {
             tag
@@ -85,7 +88,13 @@ class OrgFile:
             for tag in text.split(":")
         }
         self.items = [
-            Item(block.line + 1, block.name, self._tags(block, everywhere), block)
+            Item(
+                block.line + 1,
+                block.name,
+                self._tags(block, everywhere),
+                block,
+                self.draft.key(block),
+            )
             for block in chosen
         ]
         return len(chosen)
@@ -94,12 +103,11 @@ class OrgFile:
         """Give the failures of the whole document: each is of one block, and told there."""
         yield from ()
 
-    def tasks(self, items: Sequence[Item]) -> Iterator[Task | Outcome]:
-        """Read the blocks of items, one after the other; outcomes are of blocks not to be sent."""
-        for item in items:
-            now = self.draft.now(item.what)
-            if now is not None:
-                yield self._prepare(item.what, now)
+    def tasks(self, item: Item) -> Iterator[Task | Outcome]:
+        """Read the block of an item; an outcome is of a block that is not to be sent."""
+        now = self.draft.now(item.what)
+        if now is not None:
+            yield self._prepare(item.what, now)
 
     def _tags(self, block: Block, everywhere: set[str]) -> frozenset[str]:
         tags = block.heading.tags | everywhere
@@ -118,16 +126,18 @@ class OrgFile:
             arguments = self.draft.arguments(now)
             skipped = self._skipped(now, arguments)
             if skipped is not None:
-                return skipped
-            task = self.reader.read(now, arguments)
+                return self._answers.known(self.draft.key(now)) or skipped
+            with self._answers.needing(self.draft.key(now)):
+                task = self.reader.read(now, arguments)
             if arguments.flag("cache") and task.digest is not None:
                 result = result_of(self.draft.document, now)
                 if result is not None and result.hash == task.digest:
                     return Outcome(line, now.name, "cached")
         except FAILURES as error:
-            return failed(line, now.name, error, self._file)
-        task.block = block
-        return task
+            outcome = failed(line, now.name, error, self._file)
+            self._answers.keep(self.draft.key(now), outcome)
+            return outcome
+        return attrs.evolve(task, block=block)
 
     def _skipped(self, block: Block, arguments: Arguments) -> Outcome | None:
         """Give the outcome of a block that ``:eval`` says is not evaluated, else None."""
@@ -151,15 +161,28 @@ class OrgFile:
         error = EvaluationError(reason, file=self._file, line=line)
         return Outcome(line, block.name, "skipped", reason=error)
 
-    def _fetch(self, store: str) -> None:
-        """Send the request whose response is stored under a key. Raises one of FAILURES."""
-        task = self._read(self.reader.verb.stores[store], {})
-        key = task.key or store
-        with self._answers.needing(key, store):
-            self._answers.of(key, lambda: task, self._sender.exchange)
+    def _resolve(self, _using: ParsedRequest, store: str) -> Iterator[StepId]:
+        """Yield the key of the request whose response is stored under a name."""
+        block = self.reader.verb.stores.get(store)
+        if block is not None and (key := self.draft.key(block)) is not None:
+            yield key
 
-    def _read(self, block: Block, given: Mapping[str, str]) -> Task:
-        return self.reader.read(block, self.draft.arguments(block), given)
+    def _fetch(self, key: StepId) -> None:
+        """Send the stored request of a key, unless it was sent. Raises one of FAILURES."""
+        for block in self.reader.verb.stores.values():
+            if self.draft.key(block) == key:
+                self._send(block, {})
 
-    def _evaluate(self, block: Block, given: Mapping[str, str]) -> Outcome:
-        return self._sender.exchange(self._read(block, given))
+    def _send(self, block: Block, given: Mapping[str, str]) -> Outcome:
+        """Send a block, unless it was sent; with `given` variables in any case.
+
+        Raises one of FAILURES.
+        """
+
+        def read() -> Task | Outcome:
+            try:
+                return self.reader.read(block, self.draft.arguments(block), given)
+            except FAILURES as error:
+                return failed(block.line + 1, block.name, error, self._file)
+
+        return self._need(self.draft.key(block), read, apart=bool(given))

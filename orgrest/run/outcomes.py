@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from orgrest.model import OrgrestError
+from orgrest.model import OrgrestError, TransportError
 from orgrest.org.arguments import Arguments
 from orgrest.org.lisp import ArgumentError
 from orgrest.org.placing import closes
 from orgrest.rendering.results import SHOWN
+from orgrest.run.items import Choice
 from orgrest.run.patience import Patience
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from concurrent.futures import Future
     from pathlib import Path
 
     from orgrest.http.syntax import ParsedRequest
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from orgrest.org.document import Document
     from orgrest.org.text import Edit
     from orgrest.rendering.results import Rendered
+    from orgrest.run.identity import StepId
     from orgrest.run.snapshot import Volatile
 
 
@@ -38,6 +39,8 @@ class EvaluationError(OrgrestError):
 @attrs.frozen
 class Options:
     """What is evaluated, and how. `names` and `lines` choose blocks; empty, all are meant.
+
+    Of these, `choice` says which a run of tests takes.
 
     `notify` shows the user what to do while a request is under way, None where nobody reads it, and
     `on_message` the messages of a stream.
@@ -55,6 +58,7 @@ class Options:
     languages: frozenset[str] = frozenset()
     names: tuple[str, ...] = ()
     lines: tuple[int, ...] = ()
+    choice: Choice = attrs.field(factory=Choice)
     jobs: int = 1
     dry_run: bool = False
     complete: bool = False
@@ -76,7 +80,9 @@ class Exchange:
     """A request, and (unless nothing was sent) its response and how that is shown.
 
     In a dry run, `variables` are those that it uses. `tests` are what came of its assertions and of
-    the tests in its scripts. `attempts` tells how often it was sent.
+    the tests in its scripts. It is the `number`-th that the run sent, at `started`, in seconds
+    since 1970; `error` is why there is no response. `earlier` are the attempts before it, of which
+    each was an exchange, too.
     """
 
     request: Request
@@ -84,7 +90,15 @@ class Exchange:
     rendered: Rendered | None = None
     variables: tuple[Origin, ...] = ()
     tests: tuple[Verdict, ...] = ()
-    attempts: int = 1
+    number: int = 0
+    started: float = 0.0
+    error: TransportError | None = None
+    earlier: tuple[Exchange, ...] = ()
+
+    @property
+    def attempts(self) -> int:
+        """How often it was sent."""
+        return len(self.earlier) + 1
 
 
 @attrs.frozen(eq=False)
@@ -122,8 +136,9 @@ class Outcome:
     `reason` says why it failed or was skipped. `files` are the result's: (path, content). `change`
     is the text that the result replaced, and the result, and `placing` how that was done; None
     where nothing was placed. `volatile` is what may differ between the two. `tests` are those of
-    all exchanges. `broken` is the exchange that a failure ended, where one had begun. `secrets`
-    must not be shown, in whatever of this is told.
+    all exchanges. `broken` is the exchange that a failure ended, where one had begun. `file` is
+    the one that it stands in, None for the document's own. `needed` are requests that were sent for
+    it, and are told of nowhere else. `secrets` must not be shown, in whatever of this is told.
     """
 
     line: int
@@ -138,6 +153,8 @@ class Outcome:
     volatile: Volatile | None = None
     tests: tuple[Verdict, ...] = ()
     broken: Exchange | None = None
+    file: str | None = None
+    needed: tuple[Outcome, ...] = ()
     secrets: frozenset[str] = attrs.field(default=frozenset(), repr=False)
 
     def with_test(self, verdict: Verdict) -> Outcome:
@@ -149,14 +166,13 @@ class Outcome:
         return attrs.evolve(self, exchanges=exchanges, tests=(*self.tests, verdict))
 
 
-@attrs.define(eq=False)
+@attrs.frozen(eq=False)
 class Task:
-    """A block, or a request of a request file, on its way: read, and perhaps sent.
+    """A block, or a request of a request file, as it was read to be sent.
 
-    `key` is the name under which others refer to it, None where they cannot. A `block` is the one
-    of the text that was to be evaluated. `request` is the request that is being sent, `response`
-    what comes of it when it is sent beside others; `answer` came after so many `attempts`. `needed`
-    are requests that are sent before, each a function that does so.
+    `key` tells it from all others, None where a result brought it. A `block` is the one of the text
+    that was to be evaluated. `file` is the one that it stands in, None for the document's own.
+    `needed` are requests that are sent before, each a function that does so.
     """
 
     line: int
@@ -165,14 +181,11 @@ class Task:
     scope: Scope
     arguments: Arguments = attrs.field(factory=Arguments)
     block: Block | None = None
-    key: str | None = None
+    key: StepId | None = None
+    file: str | None = None
     language: str = ""
     digest: str | None = None
     notes: tuple[str, ...] = ()
-    request: Request | None = None
-    response: Future[Response] | None = None
-    answer: Response | None = None
-    attempts: int = 0
     needed: tuple[Callable[[], None], ...] = ()
 
 

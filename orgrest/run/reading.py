@@ -67,9 +67,7 @@ class BlockReader:
         if arguments.flag("noweb") and arguments.get("noweb") != "tangle":
             text, places = self._current_noweb().expand(text, places)
         digest = _digest(arguments, text, shown) if arguments.flag("cache") else None
-        task = self.task(block, arguments, text, places, values, literal)
-        task.digest = digest
-        return task
+        return self.task(block, arguments, text, places, values, literal, digest)
 
     def _variables(
         self, arguments: Arguments, given: Mapping[str, str]
@@ -103,24 +101,23 @@ class BlockReader:
         places: list[tuple[int, int]],
         values: Mapping[str, str],
         literal: Mapping[str, str],
+        digest: str | None = None,
     ) -> Task:
         """Read the requests in the body of a block, with what stands around it.
 
         `text` is the body, `places` those of `blocks.Body`; `values` and `literal` are its
-        variables, as in `Scope.block`. Raises one of FAILURES.
+        variables, as in `Scope.block`; `digest` is its hash. Raises one of FAILURES.
         """
         text, places = _between(arguments, text, places, (block.line + 1, 0))
         source = Source(text, file=self._file, places=places)
         target = header.target_of(self._draft.document, block)
-        language, key = target.language, self._draft.key(block)
+        language = target.language
         document = read(source, language, arguments.variables, self._draft.document.text)
         parsed, notes = _requests(document, arguments)
         if language == VERB:
             part_asked(arguments)  # before anything is sent
             parsed = tuple(self.verb.complete(one, target) for one in parsed)
             literal = self.verb.variables(target, self._scope) | dict(literal)
-            store = self.verb.store(target) if target is block else None
-            key = key or (store and f"Verb-Store {store}")  # in no block's key are capitals
         expected_status(arguments, self._file, block.line + 1)  # before anything is sent
         if expects_same(arguments) and _NOT_REPLACED & set(arguments.results):
             raise EvaluationError(":expect same is for a result that replaces the old one")
@@ -137,8 +134,9 @@ class BlockReader:
             self._scope.block(values=values, literal=literal, directory=directory),
             arguments,
             block,
-            key=key,
+            key=self._draft.key(block),
             language=language,
+            digest=digest,
             notes=notes,
         )
 

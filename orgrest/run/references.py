@@ -17,9 +17,8 @@ if TYPE_CHECKING:
 
     from orgrest.org.argument_syntax import Value
     from orgrest.org.blocks import Block
-    from orgrest.run.answers import Answers
     from orgrest.run.draft import Draft
-    from orgrest.run.outcomes import Options, Outcome, Task
+    from orgrest.run.outcomes import Options, Outcome
 
 EMACS_LISP = ("emacs-lisp", "elisp")
 
@@ -30,19 +29,12 @@ class References:
     def __init__(
         self,
         draft: Draft,
-        answers: Answers,
         options: Options,
-        read: Callable[[Block, Mapping[str, str]], Task],
-        send: Callable[[Task], Outcome],
+        send: Callable[[Block, Mapping[str, str]], Outcome],
     ) -> None:
-        """Find data in `draft`, and responses in `answers`.
-
-        What was not sent yet is sent now: `read` gives the task of a block, given some variables.
-        """
+        """Find data in `draft`; `send` gives what comes of a block, given some variables."""
         self._draft = draft
-        self._answers = answers
         self._complete = options.complete
-        self._read = read
         self._send = send
 
     def resolve(self, given: Value, arguments: Arguments) -> str:
@@ -91,13 +83,7 @@ class References:
                 given = dict(map(self.argument, call_arguments(text)))
                 return lisp.understand(self._draft.document.body(block).text, given)
             raise EvaluationError(f"{name} is a block in {block.language}, which is not run here")
-        key = name.lower()
-        with self._answers.needing(key, name):
-            if text:
-                given = dict(map(self.argument, call_arguments(text)))
-                outcome = self._send(self._read(block, given))
-            else:
-                outcome = self._answers.of(key, lambda: self._read(block, {}), self._send)
+        outcome = self._send(block, dict(map(self.argument, call_arguments(text))))
         rendered = outcome.exchanges[-1].rendered
         if rendered is None and self._complete:
             raise EvaluationError(

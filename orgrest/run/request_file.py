@@ -27,8 +27,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
+    from orgrest.http.syntax import Document
     from orgrest.http.values import Scope
     from orgrest.run.answers import Answers
+    from orgrest.run.identity import StepId
     from orgrest.run.imports import File
     from orgrest.run.outcomes import Options
 
@@ -50,7 +52,7 @@ class RequestFile:
         scope: Scope,
         options: Options,
         answers: Answers,
-        send: Callable[[Task], Outcome],
+        need: Callable[..., Outcome],
         write: Callable[[Path, bytes], None] | None = None,
     ) -> None:
         """Take the requests in `text`, of the file called `file`; the rest is the run's.
@@ -63,13 +65,12 @@ class RequestFile:
         self._scope = scope
         self._options = options
         self._answers = answers
-        self._send = send
+        self._send = need
         self._write = write or (lambda _path, _content: None)
         self._source = Source(text, file=file)
         self.items: list[Item] = []
         self._problems: list[OrgrestError] = []
         self._imports = Imports(read(self._source), file, scope)
-        self._keys = self._imports.keys
 
     def plan(self) -> int:
         """Choose what is sent, and tell how many requests that are. Raises EvaluationError."""
@@ -81,17 +82,12 @@ class RequestFile:
         for problem in self._problems:
             yield Outcome(problem.line or 1, None, "failed", reason=problem)
 
-    def tasks(self, items: Sequence[Item]) -> Iterator[Task | Outcome]:
-        """Give the requests of items, one after the other."""
-        for item in items:
-            what = item.what
-            if isinstance(what, ParsedRequest):
-                yield from self._of_request(what)
-                continue
-            for step in self._run(what, self._source, {}, (self._imports.main,)):
-                if isinstance(step, Task):
-                    step.key = None  # sent here, whether it was sent before or not
-                yield step
+    def tasks(self, item: Item) -> Iterator[Task | Outcome]:
+        """Give the requests of an item, one after the other."""
+        if isinstance(item.what, ParsedRequest):
+            yield from self._of_request(item.what)
+        else:
+            yield from self._run(item.what, self._source, {}, (self._imports.main,), ())
 
     def place(self, _task: Task, outcome: Outcome) -> Outcome:
         """Save responses where that is asked for; they do not stand in such a file."""
@@ -104,71 +100,86 @@ class RequestFile:
         if isinstance(one, Import):
             return Item(line, one.request.text if one.request else None, frozenset(), one)
         tags = (tag for d in one.directives if d.name == "tag" for tag in split_tags(d.value.text))
-        return Item(line, one.name, frozenset(tags), one)
+        return Item(line, one.name, frozenset(tags), one, self._imports.key(one))
 
     def _of_request(
-        self, parsed: ParsedRequest, given: Mapping[str, str] | None = None
+        self,
+        parsed: ParsedRequest,
+        given: Mapping[str, str] | None = None,
+        runs: tuple[tuple[str, int], ...] = (),
+        *,
+        needed: bool = False,
     ) -> Iterator[Task | Outcome]:
-        """Give a request as a task, or several in a loop; `given` are the values of `run`."""
+        """Give a request as a task, or several in a loop.
+
+        `given` are the values of the `run` lines that lead to it, which stand at `runs`. One that
+        is disabled is sent only where it is `needed`.
+        """
         line = parsed.source.position(parsed.span.start).line
+        file = parsed.source.file or self._file
         disabled = parsed.directive("disabled")
-        if disabled is not None and disabled.value.text in ("", "true"):
-            yield Outcome(line, parsed.name, "skipped")
+        key = attrs.evolve(self._imports.key(parsed), runs=runs)
+        off = disabled is not None and disabled.value.text in ("", "true")
+        if off and not (needed or self._answers.has(key)):
+            yield Outcome(line, parsed.name, "skipped", file=file)
             return
         try:
-            if disabled is not None:
+            if disabled is not None and not off:
                 raise EvaluationError("@disabled with an expression is not supported")
             loop = parsed.directive("loop")
+            task = self._task(parsed, line, key, given)
             if loop is None:
-                yield self._task(parsed, line, given)
-                return
-            for values in _turns(loop.value.text, parsed, self._task(parsed, line, given).scope):
-                task = self._task(attrs.evolve(parsed, name=None), line, given)
-                task.scope = task.scope.block(literal=values)
                 yield task
+                return
+            turn = -1
+            for turn, values in enumerate(_turns(loop.value.text, parsed, task.scope)):
+                yield attrs.evolve(
+                    task, scope=task.scope.block(literal=values), key=attrs.evolve(key, turn=turn)
+                )
+            if turn < 0:
+                reason = EvaluationError("its @loop has no turn", file=file, line=line)
+                yield Outcome(line, parsed.name, "skipped", reason=reason, file=file)
         except FAILURES as error:
-            yield failed(line, parsed.name, error, parsed.source.file or self._file)
+            yield attrs.evolve(failed(line, parsed.name, error, file), file=file)
 
     def _task(
-        self, parsed: ParsedRequest, line: int, given: Mapping[str, str] | None = None
+        self,
+        parsed: ParsedRequest,
+        line: int,
+        key: StepId,
+        given: Mapping[str, str] | None = None,
     ) -> Task:
         needed = tuple(
             partial(self._need, one.value.text, parsed, again=one.name == "force-ref")
             for one in parsed.directives
             if one.name in ("ref", "force-ref") and not self._options.dry_run
         )
-        key, scope = self._imports.key(parsed), self._scope
+        scope = self._scope
         file = self._imports.file(parsed.source)
         if file is not None and (given or file is not self._imports.main):
             own = file is self._imports.main
             scope = scope.imported(scope.directory if own else file.path.parent, given or {})
-        return Task(line, parsed.name, (parsed,), scope, key=key, needed=needed)
+        name = parsed.source.file or self._file
+        return Task(line, parsed.name, (parsed,), scope, key=key, needed=needed, file=name)
 
     # other requests
 
     def _need(self, name: str, needing: ParsedRequest, *, again: bool) -> None:
         """Send the request that a name means in another one, as `_fetch` does."""
         source = needing.source
-        parsed = self._imports.of(source, name)
-        key = None if parsed is None else self._imports.key(parsed)
-        if key is None:
+        parsed = self._imports.of(source, name, needing.span.start)
+        if parsed is None:
             known = ", ".join(sorted(self._imports.named(source))) or "none"
             raise EvaluationError(f"no request is named {name}; there are {known}")
-        self._fetch(key, again=again)
+        self._fetch(self._imports.key(parsed), again=again)
 
-    def _fetch(self, key: str, *, again: bool = False) -> None:
+    def _fetch(self, key: StepId, *, again: bool = False) -> None:
         """Send the request of a key, unless it was sent already. Raises one of FAILURES."""
-        parsed = self._keys[key]
-        line = parsed.source.position(parsed.span.start).line
-
-        def task() -> Task:
-            return self._task(parsed, line)
-
-        with self._answers.needing(key, key):
-            if again and self._answers.known(key) is not None:
-                self._send(task())
-            else:
-                self._answers.of(key, task, self._send)
+        for step in self._of_request(self._imports.request(key), needed=True):
+            if isinstance(step, Task):
+                self._send(step.key, partial(_same, step), again=again)
+            elif step.state == "failed" and step.reason is not None:
+                raise step.reason
 
     def _run(
         self,
@@ -176,6 +187,7 @@ class RequestFile:
         source: Source,
         given: Mapping[str, str],
         above: tuple[File, ...],
+        runs: tuple[tuple[str, int], ...],
     ) -> Iterator[Task | Outcome]:
         """Give what a `run` in a source sends; of a file, in its order, also what that runs."""
         line = source.position(item.span.start).line
@@ -186,14 +198,16 @@ class RequestFile:
                 chain = " -> ".join(one.name for one in (*above, file) if one)
                 raise EvaluationError(f"files run each other in a circle: {chain}")
         except FAILURES as error:
-            yield failed(line, None, error, source.file or self._file)
+            name = source.file or self._file
+            yield attrs.evolve(failed(line, None, error, name), file=name)
             return
+        runs = (*runs, (source.file or self._file, item.span.start))
         given = {**dict(item.values), **given}
         for one in found:
             if isinstance(one, Import) and file is not None:
-                yield from self._run(one, file.document.source, given, (*above, file))
+                yield from self._run(one, file.document.source, given, (*above, file), runs)
             elif isinstance(one, ParsedRequest):
-                yield from self._of_request(one, given)
+                yield from self._of_request(one, given, runs)
 
     def _found(
         self, item: Import, source: Source, file: File | None
@@ -207,7 +221,8 @@ class RequestFile:
             items = () if file is None else file.document.items
             return [one for one in items if _is_sent(one)]
         name = item.request.text
-        parsed = self._imports.of(source if file is None else file.document.source, name)
+        inside = source if file is None else file.document.source
+        parsed = self._imports.of(inside, name, item.span.start if file is None else None)
         if parsed is None:
             raise EvaluationError(f"no request is named {name}")
         return [parsed]
@@ -221,9 +236,13 @@ class RequestFile:
             one.error for one in imports.broken if not (one.item.run and one.own.run)
         )
         imports.declare(self._scope, weakly(self._fetch))
-        self.notices = tuple(self._scope.environment.every.notices)
         if not (options.lines or options.names):
-            self.notices += tuple(f"line {one.line}: {one.reason}" for one in document.notices)
+            self.notices = tuple(f"line {one.line}: {one.reason}" for one in document.notices)
+            self.notices += tuple(
+                f"line {position(again)}: {same_name(again, first)}"
+                for again, first in namesakes(document)
+                if options.is_above(position(again))
+            )
             self._problems += [one for one in document.problems if options.is_above(one.line)]
             return [
                 one
@@ -243,8 +262,33 @@ class RequestFile:
         return sorted(dict.fromkeys(chosen), key=lambda one: one.span.start)
 
 
+def position(request: ParsedRequest) -> int:
+    """Return the line of a request, from 1."""
+    return request.source.position(request.span.start).line
+
+
+def namesakes(document: Document) -> list[tuple[ParsedRequest, ParsedRequest]]:
+    """Find the requests whose name another one has already: (request, the first of the name)."""
+    firsts: dict[str, ParsedRequest] = {}
+    named = [(one, one.name) for one in document.requests if one.name is not None]
+    pairs = [(one, firsts.setdefault(name, one)) for one, name in named]
+    return [(one, first) for one, first in pairs if one is not first]
+
+
+def same_name(request: ParsedRequest, first: ParsedRequest) -> str:
+    """Tell of a request whose name another one has already."""
+    return (
+        f"the request at line {position(first)} is named {request.name}, too: both are sent, and "
+        "the name means the last one above whoever refers to it"
+    )
+
+
 def _is_sent(item: object) -> TypeGuard[ParsedRequest | Import]:
     return isinstance(item, ParsedRequest) or (isinstance(item, Import) and item.run)
+
+
+def _same(task: Task) -> Task:
+    return task
 
 
 def _parsed(text: str) -> Any:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import re
+import time
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
@@ -18,10 +20,11 @@ from orgrest.rendering.masking import mask
 from orgrest.rendering.sanitize import visible
 from orgrest.run.asserting import verdicts
 from orgrest.run.hooks import Around, Hooks, saved, seconds
-from orgrest.run.outcomes import EvaluationError, Exchange, Outcome
+from orgrest.run.outcomes import FAILURES, EvaluationError, Exchange, Outcome, failed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from concurrent.futures import Future
     from pathlib import Path
 
     from orgrest.http.auth.oauth2 import Grant
@@ -39,8 +42,15 @@ _LAST_RESPONSE = re.compile(r"\{\{[^{}\n]*\bresponse\b")
 class Sender:
     """Sends the requests of one run; in a dry run, nothing is sent."""
 
-    def __init__(self, client: Client | None, cookies: Cookies | None, options: Options) -> None:
-        """Send with `client`; `cookies` are those of earlier runs, to go on with."""
+    def __init__(
+        self, client: Client | None, cookies: Cookies | None, options: Options, file: str
+    ) -> None:
+        """Send with `client` what stands in a document called `file`.
+
+        `cookies` are those of earlier runs, to go on with.
+        """
+        self._file = file
+        self._numbers = itertools.count(1)
         if cookies is None and client is not None:
             cookies = client.new_cookies()
         self.client = client
@@ -58,14 +68,22 @@ class Sender:
             self._tokens = Tokens(partial(client.send, follow=False), notify)
         return self._tokens.get(grant)
 
-    def exchange(self, task: Task) -> Outcome:
-        """Send the requests of a task in order. Raises one of FAILURES."""
+    def exchange(self, task: Task, early: Early | None = None) -> Outcome:
+        """Send the requests of a task in order; what fails is in the outcome, not raised.
+
+        What was sent `early` is not sent again.
+        """
+        made = _Made(task)
+        try:
+            self._exchange(task, made, early)
+        except FAILURES as error:
+            return made.failed(error, self._file)
+        return made.outcome()
+
+    def _exchange(self, task: Task, made: _Made, early: Early | None) -> None:
         from orgrest.http.transport import wire_headers
 
-        exchanges: list[Exchange] = []
-        notes = list(task.notes)
-        around = Around()
-        files: list[tuple[Path, bytes]] = []
+        around = made.around
         for need in task.needed:
             need()
         for parsed in task.parsed:
@@ -75,41 +93,31 @@ class Sender:
                 if around.cancelled or not self._is_wanted(parsed):
                     continue
             values = variables.Values(parsed, task.scope)
-            request = task.request or _expand(parsed, task.scope, values)
-            task.request = request
-            notes += (str(warning) for warning in request.notices)
+            request = early.request if early else _expand(parsed, task.scope, values)
+            made.notes += (str(warning) for warning in request.notices)
             if self._options.dry_run:
                 request = self._with_cookies(parsed, request)
                 wire_headers(request)  # what could not be sent is told here, too
-                exchanges.append(Exchange(request, variables=tuple(values.origins())))
-            else:
-                response = task.answer = self._settled(task, parsed)
-                for name, value in results.captures(request, response):
-                    task.scope.capture(parsed, name, value)
-                if not parsed.restclient:
-                    files += self._answered(task.scope, parsed, request, response, around)
-                around.tests += verdicts(
-                    parsed,
-                    task.scope,
-                    task.arguments,
-                    task.line,
-                    (request, response),
-                    self.hooks.started,
-                )
-                tests = tuple(around.tests[tested:])
-                rendered = _render(task, request, response, tests, self._options.limit)
-                notes += rendered.notes
-                exchanges.append(Exchange(request, response, rendered, (), tests, task.attempts))
-            task.request = task.answer = None
-        return Outcome(
-            task.line,
-            task.name,
-            "done" if exchanges else "skipped",
-            tuple(exchanges),
-            notes=tuple(notes + around.notes),
-            files=tuple(files),
-            tests=tuple(around.tests),
-        )
+                made.exchanges.append(Exchange(request, variables=tuple(values.origins())))
+                continue
+            response = self._settled(task, parsed, request, made, early)
+            task.scope.exchanges.keep(task.key and task.key.request, request, response)
+            for name, value in results.captures(request, response):
+                task.scope.capture(parsed, name, value)
+            if not parsed.restclient:
+                made.files += self._answered(task.scope, parsed, request, response, around)
+            around.tests += verdicts(
+                parsed,
+                task.scope,
+                task.arguments,
+                task.line,
+                (request, response),
+                self.hooks.started,
+            )
+            tests = tuple(around.tests[tested:])
+            rendered = _render(task, request, response, tests, self._options.limit)
+            made.notes += rendered.notes
+            made.keep(rendered, tests)
 
     def _with_cookies(self, parsed: ParsedRequest, request: Request) -> Request:
         """Return a request with the cookies of earlier runs that would go along, if there are any.
@@ -147,7 +155,6 @@ class Sender:
         around: Around,
     ) -> list[tuple[Path, bytes]]:
         """Do what a request file says about a response; give the files that are to be written."""
-        scope.exchanges.answered(parsed, request, response)
         self.hooks.after(parsed, scope, (request, response), around)
         values = variables.Values(parsed, scope)
         return [
@@ -155,22 +162,32 @@ class Sender:
             for saving in parsed.savings
         ]
 
-    def _settled(self, task: Task, parsed: ParsedRequest) -> Response:
+    def _settled(
+        self,
+        task: Task,
+        parsed: ParsedRequest,
+        request: Request,
+        made: _Made,
+        early: Early | None,
+    ) -> Response:
         """Give the response, the first one of which all holds that is to hold `eventually`.
 
         When the time for that is over, it is the last one.
         """
-        task.attempts = 0
+        given = early.exchange if early else None
+
+        def sent() -> Response:
+            nonlocal given
+            first, given = given, None
+            return self._sent(task, parsed, request, made, first)
+
         waited = tuple(one for one in parsed.assertions if one.within is not None)
         if not waited:
-            return self._sent(task, parsed)
+            return sent()
         judged = attrs.evolve(parsed, assertions=waited)
-        request = task.request
 
         def pending(response: Response) -> list[float]:
             """Return the times of those that do not hold yet."""
-            if request is None:
-                return []
             found = verdicts(
                 judged,
                 task.scope,
@@ -186,31 +203,35 @@ class Sender:
             ]
 
         shortest = min(one.within or 0.0 for one in waited)
-        return self._options.patience.until(lambda: self._sent(task, parsed), pending, shortest)
+        return self._options.patience.until(sent, pending, shortest)
 
-    def _sent(self, task: Task, parsed: ParsedRequest) -> Response:
-        """Give the response of a task's request, which is sent again where that may help."""
-        task.attempts += 1
-        if task.response is not None or task.request is None:
-            given, task.response = task.response, None
-            return given.result() if given else self.send(task, parsed)
-        patience, request, before = self._options.patience, task.request, task.attempts - 1
-        while True:
-            try:
-                response = self.send(task, parsed)
-                delay = patience.after_answer(request, response, task.attempts - before)
-            except TransportError as error:
-                delay = patience.after_error(request, error, task.attempts - before)
+    def _sent(
+        self,
+        task: Task,
+        parsed: ParsedRequest,
+        request: Request,
+        made: _Made,
+        given: Future[Exchange] | None,
+    ) -> Response:
+        """Give the response of a request, which is sent again where that may help."""
+        patience = self._options.patience
+        for attempt in itertools.count(1):
+            one = given.result() if given else self.send(task, parsed, request)
+            given = None
+            made.attempts.append(one)
+            if one.response is not None:
+                delay = patience.after_answer(request, one.response, attempt)
                 if delay is None:
-                    raise
-            else:
+                    return one.response
+            elif one.error is not None:
+                delay = patience.after_error(request, one.error, attempt)
                 if delay is None:
-                    return response
-            patience.wait(delay)
-            task.attempts += 1
+                    raise one.error
+            patience.wait(delay or 0.0)
+        raise AssertionError  # the count never ends
 
-    def send(self, task: Task, parsed: ParsedRequest) -> Response:
-        """Send the request that a task has completed for `parsed`. Raises one of FAILURES."""
+    def send(self, task: Task, parsed: ParsedRequest, request: Request) -> Exchange:
+        """Send the request that was completed for `parsed`, once. Raises EvaluationError."""
         arguments = task.arguments
         timeout = self._options.timeout
         given = arguments.get("timeout")
@@ -229,18 +250,74 @@ class Sender:
             options["connect_timeout"] = seconds(limit.value.text, "connection-timeout", "s")
         if (count := parsed.directive("messages")) is not None:
             options["messages"] = _count(count.value.text)
-        if self.client is None or task.request is None:
+        if self.client is None:
             raise EvaluationError("nothing can be sent here")
-        return self.client.send(
-            task.request,
-            on_message=_shown(self._options.on_message, task.request.secrets),
-            **options,
-            cookies=None if parsed.directive("no-cookie-jar") else self._cookies,
-            follow=("follow" not in arguments or arguments.flag("follow"))
-            and parsed.directive("no-redirect") is None,
-            timeout=timeout,
-            left=self._options.patience.left(),
+        left = self._options.patience.left()
+        number, started = next(self._numbers), time.time()
+        try:
+            response = self.client.send(
+                request,
+                on_message=_shown(self._options.on_message, request.secrets),
+                **options,
+                cookies=None if parsed.directive("no-cookie-jar") else self._cookies,
+                follow=("follow" not in arguments or arguments.flag("follow"))
+                and parsed.directive("no-redirect") is None,
+                timeout=timeout,
+                left=left,
+            )
+        except TransportError as error:
+            return Exchange(request, number=number, started=started, error=error)
+        return Exchange(request, response, number=number, started=started)
+
+
+@attrs.frozen
+class Early:
+    """A request that is sent before its turn, while others wait for their responses."""
+
+    request: Request
+    exchange: Future[Exchange]
+
+
+class _Made:
+    """What came of a task so far; `attempts` are those of the request that is being sent."""
+
+    def __init__(self, task: Task) -> None:
+        self.task = task
+        self.exchanges: list[Exchange] = []
+        self.attempts: list[Exchange] = []
+        self.notes = list(task.notes)
+        self.files: list[tuple[Path, bytes]] = []
+        self.around = Around()
+
+    def keep(self, rendered: results.Rendered | None, tests: tuple[Verdict, ...]) -> None:
+        """Take the last attempt for the exchange."""
+        *earlier, last = self.attempts
+        self.exchanges.append(
+            attrs.evolve(last, rendered=rendered, tests=tests, earlier=tuple(earlier))
         )
+        self.attempts = []
+
+    def outcome(self) -> Outcome:
+        """Give what came of it."""
+        return Outcome(
+            self.task.line,
+            self.task.name,
+            "done" if self.exchanges else "skipped",
+            tuple(self.exchanges),
+            notes=tuple(self.notes + self.around.notes),
+            files=tuple(self.files),
+            tests=tuple(self.around.tests),
+            file=self.task.file,
+        )
+
+    def failed(self, error: Exception, file: str) -> Outcome:
+        """Give what came of it until it failed with one of FAILURES."""
+        outcome = failed(self.task.line, self.task.name, error, self.task.file or file)
+        if self.attempts:
+            self.keep(None, ())
+            *_, broken = self.exchanges
+            outcome = attrs.evolve(outcome, broken=broken, exchanges=tuple(self.exchanges[:-1]))
+        return attrs.evolve(outcome, file=self.task.file)
 
 
 def _shown(
@@ -262,28 +339,27 @@ def _looks_back(text: str) -> bool:
     return _LAST_RESPONSE.search(text) is not None
 
 
-def is_independent(task: Task) -> bool:
-    """Tell whether a task can be sent while others are under way, and complete its request then.
+def independent(task: Task) -> Request | None:
+    """Give the request of a task that can be sent while others are under way, else None.
 
     It has one request, with a safe method, that captures nothing and around which nothing runs.
     """
     from orgrest.http import registry
 
     if len(task.parsed) != 1 or task.parsed[0].captures or task.needed:
-        return False
+        return None
     one = task.parsed[0]
     if not one.restclient and _looks_back(one.source.text):
-        return False
+        return None
     if one.scripts or one.shared_scripts or one.directives or one.savings:
-        return False
-    method = registry.method(task.parsed[0].method.upper())
+        return None
+    method = registry.method(one.method.upper())
     if method is None or not method.safe:
-        return False
+        return None
     try:
-        task.request = _expand(task.parsed[0], task.scope)
+        return _expand(one, task.scope)
     except OrgrestError:
-        return False  # the same error comes up again, in its turn
-    return True
+        return None  # the same error comes up again, in its turn
 
 
 def _expand(parsed: ParsedRequest, scope: Scope, values: variables.Values | None = None) -> Request:

@@ -61,11 +61,6 @@ class VerbTree:
                     self.stores.setdefault(store, block)
         self._parents = parents
 
-    def store(self, block: Block) -> str | None:
-        """Give the key under which a request's response is stored, if it is the first such."""
-        key = _property(block.heading, "STORE")
-        return key if key and self.stores.get(key) is block else None
-
     def complete(self, parsed: ParsedRequest, block: Block) -> ParsedRequest:
         """Give the request of a block with those of the headings above it, and its properties.
 

@@ -41,6 +41,8 @@ def of_outcome(
     """
     hide = partial(mask, secrets=outcome.secrets)
     exchanges = (*outcome.exchanges, *((outcome.broken,) if outcome.broken else ()))
+    if outcome.file is not None:
+        place = {**place, "file": outcome.file}
     statuses = [one.response.status for one in outcome.exchanges if one.response is not None]
     bad = [str(status) for status in statuses if fail and status >= 400]
     reason = f"the status is {', '.join(bad)} (--fail)" if bad else None
@@ -49,12 +51,12 @@ def of_outcome(
     return {
         **place,
         "line": outcome.line,
-        "name": hide(item.name or outcome.name or "") or None,
+        "name": hide(outcome.name or "") or None,
         "part": item.part,
         "tags": sorted(item.tags),
         "outcome": _verdict(outcome, bad=bad),
         "reason": reason,
-        "started": datetime.fromtimestamp(started, UTC).isoformat(timespec="milliseconds"),
+        "started": _time(started),
         "duration": round(duration, 6),
         "assertions": [_of_test(test, hide, outcome.line) for test in outcome.tests],
         "exchanges": [_of_exchange(one, outcome.secrets) for one in exchanges],
@@ -78,6 +80,10 @@ def without_request(place: Record, outcome: str, reason: str, line: int | None =
         "exchanges": [],
         "notes": [],
     }
+
+
+def _time(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds")
 
 
 def _verdict(outcome: Outcome, *, bad: list[str]) -> str:
@@ -118,7 +124,11 @@ def _of_exchange(exchange: Exchange, known: frozenset[str]) -> Record:
             "body": _request_body(request, secrets),
         },
         "response": None if response is None else _of_response(response, secrets),
+        "number": exchange.number,
+        "started": _time(exchange.started),
         "attempts": exchange.attempts,
+        "earlier": [_of_exchange(one, known) for one in exchange.earlier],
+        "error": None if exchange.error is None else mask(exchange.error.reason, secrets),
         "duration": None if response is None else round(response.duration, 6),
         "timing": None if response is None else _of_timing(response.timing),
     }

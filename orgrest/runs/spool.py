@@ -3,7 +3,7 @@
 So a run of any length takes little memory, and one that was killed leaves what was done. Reports
 read the records in the order of the documents, in whatever order the jobs were done.
 
-The first line tells about the run (`{"format": 1, ...}`), the last one is its summary
+The first line tells about the run (`{"format": 2, ...}`), the last one is its summary
 (`{"summary": ...}`); a line that is cut off, as by a power failure, is passed over.
 """
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from orgrest.runs.record import Record
 
-FORMAT = 1
+FORMAT = 2
 
 
 class Spool:

@@ -12,7 +12,7 @@ from orgrest.files import File, FileError, is_request_file, write_result
 from orgrest.http.values import Scope
 from orgrest.model import OrgrestError
 from orgrest.run.evaluate import Evaluation
-from orgrest.run.items import Choice, Item
+from orgrest.run.items import Item
 from orgrest.run.outcomes import Options, Outcome
 from orgrest.run.patience import Patience
 from orgrest.runs import record
@@ -39,7 +39,7 @@ class Unit:
     @property
     def place(self) -> Record:
         """What each record of it begins with."""
-        return {"file": self.file, "turn": self.turn, "row": self.row}
+        return {"document": self.file, "file": self.file, "turn": self.turn, "row": self.row}
 
 
 @attrs.frozen
@@ -51,7 +51,6 @@ class Settings:
     """
 
     options: Options = attrs.field(factory=Options)
-    choice: Choice = attrs.field(factory=Choice)
     variables: Mapping[str, str] = attrs.field(factory=dict)
     env_file: Mapping[str, str] = attrs.field(factory=dict)
     environments: tuple[str, ...] = ()
@@ -101,7 +100,7 @@ class Opened:
 
     def items(self, part: Part) -> list[Item]:
         """Return what is sent in a part of the run."""
-        return self._settings.choice.of(self.evaluation.items, part)
+        return self._settings.options.choice.of(self.evaluation.items, part)
 
     def problems(self) -> Iterator[Record]:
         """Give the failures that concern the whole document."""
@@ -120,12 +119,19 @@ class Opened:
             outcome = next(outcomes, None)
             if outcome is None:
                 return
-            yield self._record(outcome, item, began, time.monotonic() - start)
+            took = time.monotonic() - start
+            for needed in outcome.needed:
+                sent = Item(needed.line, needed.name, frozenset(), None)
+                yield self._record(needed, sent, *_time_of(needed, began))
+            yield self._record(outcome, item, began, took)
 
-    def skip(self, item: Item, why: str) -> Record:
-        """Give the record of an item that is not sent."""
+    def skip(self, item: Item, why: str) -> Iterator[Record]:
+        """Give the record of an item that is not sent, unless it was sent for another one."""
+        if self.evaluation.was_sent(item):
+            yield from self.send(item)
+            return
         found = record.without_request(self._numbered(), "skipped", why, item.line)
-        return {**found, "name": item.name, "part": item.part, "tags": sorted(item.tags)}
+        yield {**found, "name": item.name, "part": item.part, "tags": sorted(item.tags)}
 
     def close(self) -> None:
         """End what was started, and keep the results where that is asked for. Raises FileError."""
@@ -143,6 +149,13 @@ class Opened:
     def _numbered(self) -> Record:
         self._count += 1
         return {"order": [self._unit.number, self._count], **self._unit.place}
+
+
+def _time_of(outcome: Outcome, began: float) -> tuple[float, float]:
+    """Return when the exchanges of an outcome were, and how long they took."""
+    every = [one for one in (*outcome.exchanges, outcome.broken) if one is not None]
+    took = [one.response.duration for one in every if one.response is not None]
+    return min((one.started for one in every), default=began), sum(took)
 
 
 def run(
@@ -190,7 +203,8 @@ def _send_all(
     try:
         for item in (*opened.items("setup"), *requests):
             if not ready or control.over:
-                keep(opened.skip(item, control.why or "the setup failed"))
+                for found in opened.skip(item, control.why or "the setup failed"):
+                    kept(found)
                 continue
             begun = True
             held = [kept(found) for found in opened.send(item)]
@@ -201,7 +215,8 @@ def _send_all(
             opened.patience.sleep = Patience().sleep
         for item in opened.items("teardown"):
             if not begun:
-                keep(opened.skip(item, control.why or "nothing was sent"))
+                for found in opened.skip(item, control.why or "nothing was sent"):
+                    kept(found)
                 continue
             for found in opened.send(item):
                 kept(found)

@@ -17,9 +17,6 @@ from scriptschema.commands.console import counted
 EVERY = 10.0
 """Seconds between two lines about how things stand."""
 
-FINDS = ("find", "reduced", "retracted")
-"""The events that are about a find."""
-
 _SHOWN = 8
 
 
@@ -30,8 +27,8 @@ def as_json(event: dict[str, Any]) -> None:
 
 def line_of(event: dict[str, Any]) -> str:
     """A find, or how things stand, in a line."""
-    if event["event"] in FINDS:
-        what = "new" if event["event"] == "find" else event["event"]
+    if event["event"] in ("find", "reduced"):
+        what = "new" if event["event"] == "find" else "reduced"
         return f"{what}: {event['signature']}, {event['nodes']} nodes: {event['name']}"
     outcomes = sorted(event["outcomes"].items(), key=lambda item: -item[1])
     kinds = ", ".join(f"{kind} {count:,}" for kind, count in outcomes)
@@ -41,7 +38,6 @@ def line_of(event: dict[str, Any]) -> str:
         f"{_time(event['seconds'])}: {counted(event['programs'], 'program')} ({kinds}), "
         f"{event['runs_per_second']:,.0f} runs/s, corpus {event['corpus']:,}, "
         f"finds {event['finds']:,}, last new {_time(event['since_new'])} ago"
-        + (f", {event['unconfirmed']:,} not confirmed" if event["unconfirmed"] else "")
     )
 
 
@@ -53,7 +49,7 @@ class Lines:
 
     def __call__(self, event: dict[str, Any]) -> None:
         """Take an event."""
-        if event["event"] in FINDS:
+        if event["event"] in ("find", "reduced"):
             click.echo(line_of(event))
         elif event["event"] == "end" or (
             event["event"] == "progress" and time.monotonic() - self._shown >= EVERY
@@ -77,7 +73,7 @@ class Display:
 
             self._live = Live(console=Console(stderr=True), refresh_per_second=4)
             self._live.start()
-        elif event["event"] in FINDS:
+        elif event["event"] in ("find", "reduced"):
             self._finds.append(line_of(event))
         elif self._live is not None:
             self._live.update(self._table(event), refresh=True)
@@ -100,12 +96,6 @@ class Display:
                 f"{event['new_finds']:,}",
                 "last new",
                 f"{_time(event['since_new'])} ago",
-            ),
-            (
-                "to reduce",
-                f"{event['unreduced']:,}",
-                "not confirmed",
-                f"{event['unconfirmed']:,}",
             ),
         ]
         for one, two, three, four in rows:

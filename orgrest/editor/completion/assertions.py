@@ -18,7 +18,13 @@ _LINE = re.compile(
     re.IGNORECASE,
 )
 _WORD = re.compile(r"[^\s]*\Z")
-_LOWER = {name.lower(): name for name in OPERATORS}
+_PARTS = {
+    "days": "How many days the certificate is valid for.",
+    "expires": "When it expires (ISO 8601).",
+    "subject": "Whose it is.",
+    "issuer": "Who signed it.",
+}
+_LOWER = {name.lower() for name in OPERATORS}
 
 
 def is_assertion(place: Place) -> bool:
@@ -40,20 +46,20 @@ def contexts(place: Place) -> Iterator[Context]:
     subject = SUBJECTS.get(words[0].lower())
     path = words[1:-1] if words[-1].lower() == "not" else words[1:]
     if subject is None or any(one.lower() in _LOWER for one in path):
-        if OPERATORS[_LOWER.get(words[-1].lower(), "==")].expected == "FILE":
+        if words[-1].lower() == "schema":
             folder, slash, name = prefix.rpartition("/")
             yield place.here("file", name, folder + slash, r"[^\s/]*")
         return
-    if subject.parts and not path:
-        yield place.here("subject", prefix, subject.name, r"\w*")
+    if subject.name == "certificate" and not path:
+        yield place.here("subject", prefix, "certificate", r"\w*")
     elif path or not subject.required:
         yield place.here("operator", prefix, subject.name, r"[\w=!<>]*")
 
 
 def subjects(_: Place, here: Context) -> Iterator[Offer]:
-    """Offer subjects, or the parts of one."""
+    """Offer subjects, or the parts of a certificate."""
     if here.subject:
-        for name, about in SUBJECTS[here.subject].parts.items():
+        for name, about in _PARTS.items():
             yield Offer(name, about, f"{name} ")
         return
     for one in SUBJECTS.values():

@@ -71,7 +71,7 @@ class Expressions:
             raise values.error(offset, error.reason, error.code or "bad-expression") from error
 
     def _value(self, code: str, offset: int, view: int | None) -> str:
-        values, source = self._values, self._values.parsed.source
+        values, parsed = self._values, self._values.parsed
         exchanges, blanks = values.scope.exchanges, values.blanks
         texts: dict[str, Any] = {}
         others: dict[str, Any] = {}
@@ -82,11 +82,11 @@ class Expressions:
                 if values.scope.placeholders and text == f"<{name}>":  # of @loop
                     return values.blank(code)
                 texts[name], others[name] = self._as_javascript(name, text, view)
-            elif exchanges.is_response(name, source):
-                response = exchanges.response(name, source)
+            elif exchanges.is_response(name, parsed):
+                response = exchanges.response(name, parsed)
                 if response is None:
                     return values.blank(code)
-                if name != "response" and exchanges.key(name, source) is not None:
+                if name != "response" and exchanges.key(name, parsed) is not None:
                     body = text_of(response.body, response.headers)
                     texts[name] = others[name] = parsed_or(body)
                 else:
@@ -134,8 +134,7 @@ class Expressions:
         if isinstance(found, Definition):
             whole = found.value.text
             every = list(references(whole, 0, len(whole), (), bool, restclient=False))
-            alone = len(every) == 1 and (every[0].start, every[0].end) == (0, len(whole))
-            if not alone or every[0].literal is not None:
+            if len(every) != 1 or (every[0].start, every[0].end) != (0, len(whole)):
                 return text, text
             return self._as_javascript(every[0].name, text, found.span.start)
         if isinstance(found, JavaScript):

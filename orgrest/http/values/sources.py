@@ -174,11 +174,11 @@ def _exchange(use: Use) -> Found | None:
     """A part of what a named request sent or got."""
     if javascript.computes(use.name):
         return None
-    reference = use.scope.exchanges.reference(use.name, use.parsed.source)
-    if reference is None:
+    found = use.scope.exchanges.reference(use.name, use.parsed)
+    if found is None:
         return None
-    origin = f"the {reference.what} of {reference.name}"
-    return Computed(lambda: use.scope.exchanges.part(reference), origin, once=True, in_run=True)
+    origin = f"the {found[0].what} of {found[0].name}"
+    return Computed(lambda: use.scope.exchanges.part(*found), origin, once=True, in_run=True)
 
 
 def _script(use: Use) -> Found | None:
@@ -213,7 +213,7 @@ def _javascript(use: Use) -> Found | None:
         root = javascript.root(use.name)
         known = root is not None and (
             root in javascript.GLOBALS
-            or use.scope.exchanges.is_response(root, use.parsed.source)
+            or use.scope.exchanges.is_response(root, use.parsed)
             or find(attrs.evolve(use, name=root)) is not None
         )
         if not known:

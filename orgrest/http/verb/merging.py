@@ -44,7 +44,7 @@ def expand(parsed: ParsedRequest, scope: Scope) -> Request:
     for level in levels:
         if level.problems:
             raise level.problems[0]
-    return _Merging(levels, Tags(scope)).request(scope)
+    return _Merging(levels, Tags(scope, parsed)).request(scope)
 
 
 @attrs.frozen

@@ -27,7 +27,7 @@ from orgrest.org.lisp import ArgumentError, Number, Symbol, forms
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from orgrest.http.syntax import Template
+    from orgrest.http.syntax import ParsedRequest, Template
     from orgrest.http.values import Scope
     from orgrest.model import Source
     from orgrest.org.lisp import Form
@@ -57,9 +57,10 @@ class _Placeholder(str):
 class Tags:
     """Computes the tags of one request, in a scope."""
 
-    def __init__(self, scope: Scope) -> None:
-        """Compute with the variables and stored responses that `scope` knows."""
+    def __init__(self, scope: Scope, parsed: ParsedRequest) -> None:
+        """Compute with what `scope` knows: variables, and stored responses for `parsed`."""
         self._scope = scope
+        self._parsed = parsed
         self._size = 0
 
     def text(self, template: Template, source: Source) -> str:
@@ -150,13 +151,14 @@ class Tags:
         call = Symbol("verb-stored-response")
         if not isinstance(form, list) or form[:1] != [call]:
             raise ArgumentError('a response is (verb-stored-response "KEY")')
-        key = self._one_text(call.text, form[1:])
-        if key not in self._scope.exchanges:
-            raise ArgumentError(f"no heading here has the property Verb-Store: {key}")
-        found = self._scope.exchanges.part(Reference(key, "response", part, path))
+        name = self._one_text(call.text, form[1:])
+        key = self._scope.exchanges.key(name, self._parsed)
+        if key is None:
+            raise ArgumentError(f"no heading here has the property Verb-Store: {name}")
+        found = self._scope.exchanges.part(Reference(name, "response", part, path), key)
         if found is not None:
             return found
-        return _Placeholder(f"<{key}.{path}>" if path else f"<{key}>")
+        return _Placeholder(f"<{name}.{path}>" if path else f"<{name}>")
 
     def _in_json(self, arguments: Sequence[Form]) -> str:
         if len(arguments) < 2:

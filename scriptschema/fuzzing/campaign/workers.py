@@ -165,8 +165,7 @@ def _main(config: Config, folder: Path, seed: int, pipe: Connection) -> None:
             for data in order.trees:
                 fuzzer.add(data)
             seconds, programs = order.seconds, order.programs
-            enough = order.enough
-            pipe.send(fuzzer.work(seconds=seconds, programs=programs, enough=enough, at_once=True))
+            pipe.send(fuzzer.work(seconds=seconds, programs=programs, enough=order.enough))
     except (TargetError, JudgeError) as error:
         pipe.send(Failure(str(error)))
     except (EOFError, OSError):

@@ -21,7 +21,6 @@ from os import PathLike
 from pathlib import Path
 from typing import Final, TypedDict, TypeVar, cast
 
-from scriptschema import messages as m
 from scriptschema.generation.choices import Choices, RandomChoices
 from scriptschema.generation.programs import nodes
 from scriptschema.generation.programs.annotations import ANNOTATIONS, Types
@@ -35,6 +34,13 @@ from scriptschema.generation.trees import (
     MAX_DEPTH,
 )
 from scriptschema.generation.weights import Weights, WeightsError, read_weights
+from scriptschema.messages import (
+    Expr,
+    Local,
+    ModuleSet,
+    Stat,
+    StatRequireIntoLocalHelper,
+)
 
 __all__ = ["IDIOMS", "LIBRARIES", "Scope", "expression", "program", "statements"]
 
@@ -71,7 +77,7 @@ def program(
     types: Types = "random",
     weights: Weights | str | PathLike[str] | None = None,
     swarm: bool = False,
-) -> m.ModuleSet:
+) -> ModuleSet:
     """Return a random program, which compiles and in most cases runs to its end.
 
     `seed`, `choices`, `size` and `max_depth` are as in `generation.trees.generate`; a program of
@@ -109,21 +115,19 @@ def check_options(size: int, max_depth: int, types: str) -> None:
         raise ValueError(f"types must be one of {', '.join(ANNOTATIONS)}, not {types!r}")
 
 
-def make_program(
-    maker: Maker, size: int, max_depth: int, *, with_module: bool = True
-) -> m.ModuleSet:
+def make_program(maker: Maker, size: int, max_depth: int, *, with_module: bool = True) -> ModuleSet:
     """Return a program, made by `maker`; it may have a module `with_module`."""
     room = min(max_depth, DEEPEST) - 1
     roomy = size >= _MODULE_SIZE and room > module().levels + LEAF
     has_module = with_module and roomy and maker.chance(80)
     maker.made += 2
-    body: list[m.Stat] = []
+    body: list[Stat] = []
     if has_module:
         name = maker.scope.declare()
         maker.scope.publish(Variable(name, "module", cost=_MODULE_COST))
         maker.scope.modules.append(name)
-        local = nodes.MAKE[m.Local](name)
-        require = nodes.MAKE[m.StatRequireIntoLocalHelper](local, 0)
+        local = nodes.MAKE[Local](name)
+        require = nodes.MAKE[StatRequireIntoLocalHelper](local, 0)
         body.append(nodes.stat("require_into_local", require))
         maker.made += 4
     for_module = size // 4 if has_module else 0
@@ -133,7 +137,7 @@ def make_program(
     if has_module:  # last, so that it is what is left out first where less is made
         maker.scope = Scope()
         made_module = nodes.block(module().make(maker, for_module, room))
-    return cast(m.ModuleSet, nodes.MAKE[m.ModuleSet](made_module, nodes.block(body)))
+    return cast(ModuleSet, nodes.MAKE[ModuleSet](made_module, nodes.block(body)))
 
 
 def expression(
@@ -145,7 +149,7 @@ def expression(
     max_depth: int = 20,
     wrong: float = 0.0,
     deterministic: bool = True,
-) -> m.Expr:
+) -> Expr:
     """Return an expression for a place in some program.
 
     `kind` is a key of `luau.library.KINDS` that a variable can have, `scope` what is in scope there
@@ -168,7 +172,7 @@ def statements(
     wrong: float = 0.0,
     deterministic: bool = True,
     types: Types = "none",
-) -> list[m.Stat]:
+) -> list[Stat]:
     """Return one idiom's statements, one or a few, for a place in some program.
 
     They declare variables in `scope`, see `expression`. No message is more than `max_depth` levels

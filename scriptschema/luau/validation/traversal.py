@@ -18,10 +18,25 @@ from typing import Any, Final, TypeAlias
 
 import attrs
 
-from scriptschema import messages as m
 from scriptschema.base import Message, Path
 from scriptschema.luau.names import Names
 from scriptschema.luau.scope import Scope
+from scriptschema.messages import (
+    MESSAGES,
+    Expr,
+    ExprConstantNumber,
+    ExprGlobal,
+    ExprIfElse,
+    ExprPrefix,
+    LValue,
+    Stat,
+    StatAssign,
+    StatBlock,
+    StatForIn,
+    StatLocal,
+    Type,
+    TypePrimitive,
+)
 
 RULES: Final = {
     "depth": "the tree must not be nested too deep",
@@ -48,11 +63,11 @@ What is not here can only be judged in a message around it, or holds nothing tha
 """
 
 _NOT_EMPTY: Final = {
-    (m.StatLocal, "vars"), (m.StatForIn, "vars"), (m.StatForIn, "values"), (m.StatAssign, "vars"),
-    (m.StatAssign, "values"), (m.ExprIfElse, "else_"),
+    (StatLocal, "vars"), (StatForIn, "vars"), (StatForIn, "values"), (StatAssign, "vars"),
+    (StatAssign, "values"), (ExprIfElse, "else_"),
 }  # fmt: skip
 
-_WRAPPERS: Final = (m.Expr, m.ExprPrefix, m.LValue, m.Stat, m.Type)
+_WRAPPERS: Final = (Expr, ExprPrefix, LValue, Stat, Type)
 """The messages that hold exactly one of several."""
 
 
@@ -70,7 +85,7 @@ class Problem:
 
 def _heights() -> dict[type[Message], int]:
     """How high a valid message of each kind is at least."""
-    heights = dict.fromkeys(m.MESSAGES.values(), 1)
+    heights = dict.fromkeys(MESSAGES.values(), 1)
     changed = True
     while changed:
         changed = False
@@ -115,12 +130,12 @@ def _depth(tree: Message) -> int:
     return depth
 
 
-def filler() -> m.ExprConstantNumber:
+def filler() -> ExprConstantNumber:
     """What stands for a missing expression: a program of numbers runs further than one of nils.
 
     It is 0, and not 1, because `-1` would be a constant of its own.
     """
-    return m.ExprConstantNumber(val=0)
+    return ExprConstantNumber(val=0)
 
 
 class Traversal:
@@ -189,14 +204,14 @@ class Traversal:
     def simplify(self, node: Any) -> None:
         """Set a message that holds one of several to its simplest alternative."""
         match node:
-            case m.Expr():
+            case Expr():
                 node.number = filler()
-            case m.Stat():
-                node.block = m.StatBlock()
-            case m.Type():
-                node.primitive = m.TypePrimitive(kind=self._any)
+            case Stat():
+                node.block = StatBlock()
+            case Type():
+                node.primitive = TypePrimitive(kind=self._any)
             case _:
-                node.global_ = m.ExprGlobal(name=self.scope.free_global(0, builtin=False))
+                node.global_ = ExprGlobal(name=self.scope.free_global(0, builtin=False))
 
 
 def _leave(*_: object) -> None:

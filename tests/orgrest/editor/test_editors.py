@@ -25,7 +25,6 @@ from xml.etree import ElementTree
 
 import pytest
 from click.testing import CliRunner
-from components import needs
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from servers import RawServer, by_path, response
@@ -38,7 +37,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from types import ModuleType
 
-needs_emacs = needs("emacs")
+needs_emacs = pytest.mark.skipif(
+    shutil.which("emacs") is None, reason="Emacs is not installed: apt install emacs-nox"
+)
 ORGREST_EL = Path(str(files("orgrest.editor") / "orgrest.el"))
 
 PRELUDE = """
@@ -1049,7 +1050,9 @@ def test_an_orgrest_that_fails_does_not_disturb_typing(tmp_path: Path) -> None:
 # ----------------------------------------------------------------------------------------- Neovim
 
 DOCS = Path(__file__).parents[3] / "docs"
-needs_neovim = needs("nvim")
+needs_neovim = pytest.mark.skipif(
+    shutil.which("nvim") is None, reason="Neovim is not installed: apt install neovim"
+)
 
 
 def blocks(page: str, language: str) -> list[str]:

@@ -35,7 +35,9 @@ def origin(name: str, folder: Path, sources: tuple[str, ...]) -> tuple[str, str]
     if "import" in given:
         document.import_variables({name: given["import"]})
     if "exchange" in given:
-        document.exchanges.name_requests([name.partition(".")[0]], pytest.fail)
+        document.exchanges.name_requests(
+            pytest.fail, lambda _, asked: [asked] if asked == name.partition(".")[0] else []
+        )
         body = json.dumps({name.partition(".")[2]: given["exchange"]}).encode()
         kind = (("Content-Type", "application/json"),)
         answer = Response(200, "OK", "1.1", kind, body, 0.1, "http://h/")

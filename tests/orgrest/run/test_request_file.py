@@ -58,6 +58,7 @@ class Run:
                 plain=True,
             )
             self.count = evaluation.plan()
+            self.notices = evaluation.notices
             self.outcomes: list[Outcome] = list(evaluation.run())
         self.sent = [request.split(b" ", 2)[1].decode() for request in server.requests]
         self.raw = server.requests
@@ -471,16 +472,69 @@ def test_a_connection_that_takes_longer_than_the_directive_says_is_a_failure(
     assert "a timeout is between" in str(ran.outcomes[0].reason)
 
 
-def test_a_request_that_is_taken_for_a_variable_is_told_from_one(run: Any) -> None:
-    done = run("# @name login\nPOST HOST/a\n\n###\nPOST HOST/b\n\n{{login}}\n")
-    assert done.states == ["done", "failed"]
-    assert done.reasons == [
-        "a.http:7:1: login names a request: {{login.response.body}} is what it got"
+# ------------------------------------------------------------------- requests that share a name
+
+
+def test_requests_of_one_name_are_all_sent_and_each_has_its_own_response(run) -> None:
+    done = run(
+        "### same\nGET HOST/1\n?? body path == /1\n### same\nGET HOST/2\n?? body path == /1\n"
+        "# @name same\n### same\nGET HOST/3\n"
+    )
+    assert done.sent == ["/1", "/2", "/3"]
+    assert [outcome.exchanges[0].request.url[-2:] for outcome in done.outcomes] == [
+        "/1",
+        "/2",
+        "/3",
+    ]
+    assert [[test.held for test in one.tests] for one in done.outcomes] == [[True], [False], []]
+
+
+def test_a_name_means_the_last_request_above_else_the_first_below(run) -> None:
+    text = (
+        "### use\nGET HOST/use?{{one.response.body.$.token}}\n"
+        "### one\nGET HOST/a\n### \nGET HOST/use?{{one.response.body.$.token}}&{{one.token}}\n"
+        "### one\nGET HOST/b\n?? body path == {{one.path}}\n"
+        "###\n# @ref one\nGET HOST/use?{{one.token}}\n"
+    )
+    assert run(text).sent == [
+        "/a",
+        "/use?t/a",
+        "/use?t/a&t/a",
+        "/b",
+        "/use?t/b",
     ]
 
 
-@needs_engine
-def test_a_function_that_a_script_exports_is_told_to_be_no_variable(run: Any) -> None:
-    done = run("{{\nexports.f = () => 1;\n}}\nGET HOST/{{f()}}\n")
-    assert done.states == ["failed"]
-    assert "gave it a function, which no variable holds" in done.reasons[0]
+def test_a_name_that_stands_twice_is_told_of(run) -> None:
+    text = "### one\nGET HOST/a\n### one\nGET HOST/b\n###\nGET HOST/c\n"
+    done = run(text)
+    (notice,) = done.notices
+    assert notice.startswith("line 4: the request at line 2 is named one, too: both are sent")
+
+
+def test_what_failed_once_is_not_tried_again_for_another(run, server: RawServer) -> None:
+    done = run(
+        "# @ref broken\nGET HOST/a\n###\n# @ref broken\nGET HOST/b\n"
+        "### broken\nGET http://127.0.0.1:1/\n"
+    )
+    assert done.sent == []
+    assert [outcome.broken is None for outcome in done.outcomes] == [True, True, False]
+    assert done.states == ["failed"] * 3
+
+
+def test_a_request_of_another_file_that_was_needed_is_told_of_under_that_file(
+    run, tmp_path: Path, server: RawServer
+) -> None:
+    (tmp_path / "lib.http").write_text(f"### login\nPOST {server.url}/login\n?? body path == /no\n")
+    done = run("import lib.http\n### a\nGET HOST/a?{{login.token}}\n###\nGET HOST/{{login.path}}\n")
+    assert done.sent == ["/login", "/a?t/login", "//login"]
+    ((needed,), none) = (outcome.needed for outcome in done.outcomes)
+    assert (needed.file, needed.line, needed.name) == ("lib.http", 2, "login")
+    assert [test.held for test in needed.tests] == [False]
+    assert none == ()
+
+
+def test_a_loop_that_is_referred_to_is_sent_once_and_its_last_turn_counts(run) -> None:
+    done = run("GET HOST/a?{{many.path}}\n### many\n# @loop for 2\nGET HOST/{{$index}}\n")
+    assert done.sent == ["/0", "/1", "/a?/1"]
+    assert [outcome.name for outcome in done.outcomes] == [None, "many", "many"]

@@ -1,0 +1,491 @@
+"""Random documents against a server that counts: what is told is what happened.
+
+A document is made as a model first: requests with names that repeat, that need each other, stand in
+loops, in other files, before and after the rest, hold or do not, or cannot be sent. The model says
+by its own few rules what goes over the wire, in which order, and what each request comes to. All
+that orgrest tells of a run (records, HAR, JUnit, a dry run, the lenses of editors) is compared with
+that and with what the server got.
+"""
+
+from __future__ import annotations
+
+import json
+import socket
+import tempfile
+from collections import Counter
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from xml.etree import ElementTree
+
+import attrs
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+from servers import RawServer, response
+
+from orgrest.editor import outline
+from orgrest.editor.analysis import Analysis
+from orgrest.http.transport import Client
+from orgrest.http.values import Scope
+from orgrest.reports import har, junit
+from orgrest.run.evaluate import Evaluation
+from orgrest.run.items import Choice
+from orgrest.run.outcomes import Options
+from orgrest.runs import unit
+from orgrest.runs.control import Control
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+NAMES = ("a", "b", "c")
+LIBRARY = "lib.http"
+EXAMPLES = settings(
+    max_examples=40,
+    deadline=None,
+    report_multiple_bugs=False,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
+)
+
+
+@attrs.frozen(eq=False)
+class Request:
+    """A request of the model: `need` is a directive's name, `uses` are names in its URL."""
+
+    path: str
+    name: str | None = None
+    uses: tuple[str, ...] = ()
+    need: str | None = None
+    again: bool = False
+    turns: int | None = None
+    holds: bool | None = None
+    trouble: str | None = None
+    part: str = "request"
+    retried: bool = False
+
+
+@attrs.frozen(eq=False)
+class Document:
+    """A document of the model, and the one that it imports."""
+
+    kind: str
+    requests: tuple[Request, ...]
+    library: tuple[Request, ...] = ()
+
+
+@st.composite
+def documents(draw: st.DrawFn) -> Document:
+    kind = draw(st.sampled_from(["http", "org"]))
+    paths = (f"/r{number}" for number in range(100))
+    requests = draw(st.lists(_requests(kind), min_size=1, max_size=6))
+    library = draw(st.lists(_requests("lib"), max_size=2)) if kind == "http" else []
+    return Document(
+        kind,
+        tuple(attrs.evolve(one, path=next(paths)) for one in requests),
+        tuple(attrs.evolve(one, path=next(paths)) for one in library),
+    )
+
+
+def _requests(kind: str) -> st.SearchStrategy[Request]:
+    name = st.one_of(st.none(), st.sampled_from(NAMES))
+    plain = kind != "http"
+    return st.builds(
+        Request,
+        path=st.just(""),
+        name=name,
+        uses=st.lists(st.sampled_from(NAMES), max_size=1 if plain else 2).map(tuple),
+        need=st.none() if plain else name,
+        again=st.booleans() if kind == "http" else st.just(False),
+        turns=st.none() if plain else st.sampled_from([None, None, None, 0, 1, 3]),
+        holds=st.sampled_from([None, True, False]),
+        trouble=st.sampled_from([None, None, None, None, "undefined", "refused", "disabled"]),
+        part=st.just("request")
+        if kind == "lib"
+        else st.sampled_from(["request", "request", "request", "setup", "teardown"]),
+        retried=st.booleans() if kind == "http" else st.just(False),
+    )
+
+
+# ------------------------------------------------------------------------------------ as text
+
+
+def written(document: Document, url: str) -> tuple[str, str]:
+    """Return the texts of the document and of its library."""
+    if document.kind == "org":
+        return "\n".join(_block(one, url) for one in document.requests), ""
+    head = f"import {LIBRARY}\n\n" if document.library else ""
+    own, library = (
+        "".join(_in_file(one, url) for one in every)
+        for every in (document.requests, document.library)
+    )
+    return head + own, library
+
+
+def _in_file(one: Request, url: str) -> str:
+    lines = ["###"]
+    lines += [f"# @name {one.name}"] if one.name else []
+    lines += [f"# @{'force-ref' if one.again else 'ref'} {one.need}"] if one.need else []
+    lines += [f"# @loop for {one.turns}"] if one.turns is not None else []
+    lines += [f"# @tag {one.part}"] if one.part != "request" else []
+    lines += ["# @disabled"] if one.trouble == "disabled" else []
+    uses = "".join(f"&{{{{{name}.response.body.$.path}}}}" for name in one.uses)
+    lines += [f"GET {_target(one, url)}?{uses}{'&{{nowhere}}' * (one.trouble == 'undefined')}"]
+    lines += [""]
+    lines += (
+        [f"?? body path {'==' if one.holds else '!='} {one.path}"] if one.holds is not None else []
+    )
+    return "\n".join([*lines, "", ""])
+
+
+def _block(one: Request, url: str) -> str:
+    lines = [f"* heading {':' + one.part + ':' if one.part != 'request' else ''}"]
+    lines += [f"#+name: {one.name}"] if one.name else []
+    arguments = "".join(f" :var u{at}={name}" for at, name in enumerate(one.uses))
+    arguments += " :eval no" * (one.trouble == "disabled")
+    lines += [f"#+begin_src http{arguments}"]
+    uses = "".join(f"&{{{{u{at}}}}}" for at in range(len(one.uses)))
+    lines += [f"GET {_target(one, url)}?{uses}{'&{{nowhere}}' * (one.trouble == 'undefined')}"]
+    lines += ["Accept: text/plain"]
+    if one.holds is not None:
+        lines += ["", f"?? body {'==' if one.holds else '!='} {one.path}"]
+    return "\n".join([*lines, "#+end_src", ""])
+
+
+def _target(one: Request, url: str) -> str:
+    host = "http://127.0.0.1:1" if one.trouble == "refused" else url
+    return f"{host}{'/busy' if one.retried else ''}{one.path}"
+
+
+# ------------------------------------------------------------------------- what should happen
+
+
+@attrs.define
+class Model:
+    """The few rules by which requests are sent; `log` is what the server gets."""
+
+    document: Document
+    log: list[str] = attrs.field(factory=list)
+    came_to: dict[int, str] = attrs.field(factory=dict)
+    told: set[int] = attrs.field(factory=set)
+    extra: list[tuple[str, Request]] = attrs.field(factory=list)
+    _busy: set[str] = attrs.field(factory=set)
+    _open: list[int] = attrs.field(factory=list)
+
+    def run(self) -> list[tuple[Request, list[str]]]:
+        """Send everything; return each request of the document with what its turns came to."""
+        done: list[tuple[Request, list[str]]] = []
+        parts: dict[str, list[Request]] = {"setup": [], "request": [], "teardown": []}
+        for one in self.document.requests:
+            parts[one.part].append(one)
+        if not parts["request"]:
+            return []
+        ready = True
+        begun = False
+        for one in (*parts["setup"], *parts["request"]):
+            if not ready:
+                known = self.came_to.get(id(one))
+                done.append((one, self._turns(one, known) if known else ["skipped"]))
+                self.told.add(id(one))
+                continue
+            begun = True
+            outcome = self._at_its_place(one)
+            done.append((one, outcome))
+            ready = one.part != "setup" or all(word in ("passed", "skipped") for word in outcome)
+        done += [(one, self._at_its_place(one)) for one in parts["teardown"] if begun]
+        return done
+
+    def _at_its_place(self, one: Request) -> list[str]:
+        word = "skipped"
+        if one.trouble != "disabled" or id(one) in self.came_to:
+            word = self.send(one, own=True)
+        self.told.add(id(one))
+        return self._turns(one, word)
+
+    def _turns(self, one: Request, word: str) -> list[str]:
+        if one.turns == 0:
+            return ["skipped"]
+        return [word] * (1 if word == "skipped" else one.turns or 1)
+
+    def send(self, one: Request, *, own: bool = False, again: bool = False) -> str:
+        """Send a request unless it was; return what it came to."""
+        if id(one) in self._open:
+            return "circle"
+        if id(one) in self.came_to and not again:
+            return self.came_to[id(one)]
+        anew = id(one) in self.came_to
+        self._open.append(id(one))
+        word = self._send(one)
+        self._open.pop()
+        if not anew:
+            self.came_to[id(one)] = word
+        elsewhere = one in self.document.library or id(one) in self.told
+        if one.turns != 0 and (anew or (not own and elsewhere)):
+            self.extra += [(word, one)] * len(self._turns(one, word))
+        return word
+
+    def _send(self, one: Request) -> str:
+        if one.turns == 0:
+            return "passed"
+        for turn in range(one.turns or 1):
+            if one.need:
+                other = self._meant(one.need, one)
+                if other is None or self.send(other, again=one.again) in ("error", "circle"):
+                    return "error"
+            used = ""
+            for name in one.uses:
+                other = self._meant(name, one)
+                if other is None or self.send(other) in ("error", "circle") or other.turns == 0:
+                    return "error"
+                used += f"&{other.path}"
+            if one.trouble in ("undefined", "refused"):
+                return "error"
+            target = f"{'/busy' if one.retried else ''}{one.path}?{used}"
+            if one.retried and one.path not in self._busy:
+                self._busy.add(one.path)
+                self.log.append(target)
+            self.log.append(target)
+            del turn
+        return "failed" if one.holds is False else "passed"
+
+    def _meant(self, name: str, using: Request) -> Request | None:
+        """Return the request that a name means in another one."""
+        document = self.document
+        if document.kind == "org":
+            return next((one for one in document.requests if one.name == name), None)
+        files = [document.requests, document.library]
+        if using in document.library:
+            files.reverse()
+        for place, every in enumerate(files):
+            named = [one for one in every if one.name == name]
+            if not named:
+                continue
+            if place:
+                return named[-1]
+            at = every.index(using)
+            above = [one for one in named if every.index(one) < at]
+            return above[-1] if above else named[0]
+        return None
+
+
+# ------------------------------------------------------------------------------ what happens
+
+
+def counting() -> RawServer:
+    """Return a server that answers with the path; what is /busy is so the first time."""
+    seen: set[str] = set()
+
+    def answer(connection: socket.socket, request: bytes) -> None:
+        head, target, _ = request.split(b" ", 2)
+        path = target.decode().partition("?")[0]
+        del head
+        if path.startswith("/busy") and path not in seen:
+            seen.add(path)
+            connection.sendall(response(b"", "Retry-After: 0", status="503 Service Unavailable"))
+            return
+        path = path.removeprefix("/busy")
+        if b"accept: text/plain" in request.lower():
+            connection.sendall(response(path.encode(), "Content-Type: text/plain"))
+        else:
+            body = json.dumps({"path": path}).encode()
+            connection.sendall(response(body, "Content-Type: application/json"))
+
+    return RawServer(answer)
+
+
+def ran(path: Path) -> list[dict[str, Any]]:
+    """Run a document as `orgrest test` does, and return its records in order."""
+    records: list[dict[str, Any]] = []
+    control = Control(Client)
+    try:
+        given_ = unit.Settings(retries=2, retry_delay=0.0)
+        assert unit.run(unit.Unit(0, str(path)), given_, control, records.append) is None
+    finally:
+        control.close()
+    return sorted(records, key=lambda one: one["order"])
+
+
+def evaluated(path: Path, text: str, **options: Any) -> Iterator[Any]:
+    given_ = Options(**options)
+    with Client() as client:
+        evaluation = Evaluation(
+            text,
+            file=str(path),
+            scope=Scope(directory=path.parent, placeholders=given_.dry_run),
+            client=None if given_.dry_run else client,
+            options=given_,
+            plain=path.suffix == ".http",
+        )
+        evaluation.plan()
+        yield from evaluation.run()
+
+
+def attempts(record: dict[str, Any]) -> list[dict[str, Any]]:
+    return [one for last in record["exchanges"] for one in (*last["earlier"], last)]
+
+
+@EXAMPLES
+@example(
+    Document("org", (Request("/r0", "a", ("a",)), Request("/r1", None, ("a",)))),
+)
+@given(documents())
+def test_what_is_told_of_a_document_is_what_happened(document: Document) -> None:
+    with tempfile.TemporaryDirectory() as folder, counting() as server:
+        path = Path(folder) / f"d.{document.kind}"
+        text, library = written(document, server.url)
+        path.write_text(text)
+        (Path(folder) / LIBRARY).write_text(library)
+        records = ran(path)
+        log = [one.split(b" ", 2)[1].decode() for one in server.requests]
+
+        model = Model(document)
+        expected = model.run()
+        assert log == model.log
+        _check_records(records, expected, model, str(path))
+        _check_exchanges(records, log, server.url)
+        _check_reports(records, log, server.url)
+        _check_plans(path, text, records, document)
+
+
+def _check_records(
+    records: list[dict[str, Any]],
+    expected: list[tuple[Request, list[str]]],
+    model: Model,
+    file: str,
+) -> None:
+    """Each step has one record, with the outcome that its own response makes it."""
+    words = Counter((one.path, word) for one, every in expected for word in every)
+    words += Counter((one.path, word) for word, one in model.extra)
+    by_line = _by_line(file)
+    found: Counter[tuple[str, str]] = Counter()
+    for record in records:
+        lines = by_line if record["file"] == file else _by_line(str(Path(file).parent / LIBRARY))
+        found[lines[record["line"]], record["outcome"]] += 1
+        sent = [one for one in record["exchanges"] if one["response"] is not None]
+        if record["outcome"] in ("passed", "failed"):
+            assert sent
+        else:
+            assert not sent
+            assert record["reason"] or record["outcome"] == "skipped"
+        if record["outcome"] == "failed":
+            assert [one["passed"] for one in record["assertions"]] == [False]
+    assert found == words
+
+
+def _by_line(file: str) -> dict[int, str]:
+    """Return the path of each request by its line: that of the block in Org."""
+    lines = Path(file).read_text().split("\n")
+    found: dict[int, str] = {}
+    for number, line in enumerate(lines, 1):
+        if line.startswith("GET "):
+            path = "/" + line.partition("?")[0].rpartition("/")[2]
+            found[number] = path
+            if lines[number - 2].startswith("#+begin_src"):
+                found[number - 1] = path
+    return found
+
+
+def _check_exchanges(records: list[dict[str, Any]], log: list[str], url: str) -> None:
+    """Each exchange stands for one on the wire; by their numbers they are the server's log."""
+    every = [one for record in records for one in attempts(record)]
+    every.sort(key=lambda one: one["number"])
+    assert [one["number"] for one in every] == list(range(1, len(every) + 1))
+    answered = [one for one in every if one["response"] is not None]
+    assert [one["request"]["url"].removeprefix(url) for one in answered] == log
+    for record in records:
+        lines = {one["request"]["url"].partition("?")[0] for one in attempts(record)}
+        assert len(lines) <= 1
+
+
+def _check_reports(records: list[dict[str, Any]], log: list[str], url: str) -> None:
+    counts = Counter(one["outcome"] for one in records)
+    summary = {
+        **{word: counts[word] for word in ("passed", "failed", "error", "skipped")},
+        "requests": len(records),
+        "duration": 0.0,
+        "percentiles": [],
+    }
+    run = {"orgrest": "0", "started": "", "summary": summary}
+    if not records:
+        return
+    entries = json.loads(b"".join(har.pieces(run, records)))["log"]["entries"]
+    answered = [one for one in entries if one["response"]["status"]]
+    assert [one["request"]["url"].removeprefix(url) for one in answered] == log
+    suites = ElementTree.fromstring(b"".join(junit.pieces(run, records)))
+    cases = suites.findall(".//testcase")
+    assert len(cases) == len(records)
+    for case, record in zip(cases, records, strict=True):
+        inside = {child.tag for child in case} & {"failure", "error", "skipped"}
+        words = {"failed": {"failure"}, "error": {"error"}, "skipped": {"skipped"}}
+        assert inside == words.get(record["outcome"], set())
+
+
+def _check_plans(path: Path, text: str, records: list[dict[str, Any]], document: Document) -> None:
+    """A dry run and the lenses of an editor name the steps that the run has."""
+    dry = [(one.line, one.name) for one in evaluated(path, text, dry_run=True)]
+    done = [(one.line, one.name) for one in evaluated(path, text)]
+    assert dry == done
+    if records:
+        own = [(one["line"], one["name"]) for one in records if one["file"] == str(path)]
+        assert set(own) <= set(dry)
+    kind: Any = "org" if path.suffix == ".org" else "http"
+    analysis = Analysis(text, kind, lambda: Scope(directory=path.parent))
+    lines = [text.count("\n", 0, one.span.start) + 1 for one in outline.lenses(analysis)]
+    steps = [line for line, _ in groupby(line for line, _ in dry)]
+    assert lines == steps
+    assert len(lines) == len(document.requests)
+
+
+@EXAMPLES
+@given(documents())
+def test_several_at_once_send_what_one_after_the_other_does(document: Document) -> None:
+    sent = []
+    for jobs in (1, 4):
+        with tempfile.TemporaryDirectory() as folder, counting() as server:
+            path = Path(folder) / f"d.{document.kind}"
+            text, library = written(document, server.url)
+            (Path(folder) / LIBRARY).write_text(library)
+            outcomes = list(evaluated(path, text, jobs=jobs))
+            told = [(one.line, one.name, one.state) for one in outcomes]
+            sent.append((told, Counter(one.split(b" ", 2)[1] for one in server.requests)))
+    assert sent[0] == sent[1]
+
+
+def test_a_choice_reports_what_was_sent_for_it(tmp_path: Path) -> None:
+    records: list[dict[str, Any]] = []
+    with counting() as server:
+        path = tmp_path / "a.http"
+        path.write_text(
+            f"### login\nGET {server.url}/login\n?? status == 404\n"
+            f"### a\nGET {server.url}/a?{{{{login.path}}}}\n### b\nGET {server.url}/b\n"
+        )
+        control = Control(Client)
+        given_ = unit.Settings(Options(choice=Choice(("a",))))
+        unit.run(unit.Unit(0, str(path)), given_, control, records.append)
+        control.close()
+        assert [one.split(b" ", 2)[1] for one in server.requests] == [b"/login", b"/a?/login"]
+    assert [(one["name"], one["outcome"]) for one in records] == [
+        ("login", "failed"),
+        ("a", "passed"),
+    ]
+
+
+@pytest.mark.parametrize("bail", [True, False])
+def test_what_was_sent_before_the_end_of_a_run_is_not_called_skipped(
+    tmp_path: Path, bail: bool
+) -> None:
+    records: list[dict[str, Any]] = []
+    with counting() as server:
+        path = tmp_path / "a.http"
+        path.write_text(
+            f"### a\nGET {server.url}/a?{{{{login.path}}}}\n?? status == 404\n"
+            f"### b\nGET {server.url}/b\n### login\nGET {server.url}/login\n"
+        )
+        control = Control(Client)
+        unit.run(unit.Unit(0, str(path)), unit.Settings(bail=bail), control, records.append)
+        control.close()
+    found = [(one["name"], one["outcome"]) for one in sorted(records, key=lambda r: r["order"])]
+    assert found == [
+        ("a", "failed"),
+        ("b", "skipped" if bail else "passed"),
+        ("login", "passed"),
+    ]
