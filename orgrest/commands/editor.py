@@ -12,7 +12,7 @@ import click
 
 from orgrest.commands.completion import documents
 from orgrest.commands.console import complain, safe
-from orgrest.files import File, FileError, decode, entries, is_request_file, write_result
+from orgrest.files import File, FileError, decode, entries, is_request_file
 from orgrest.model import OrgrestError
 
 
@@ -76,6 +76,7 @@ def babel() -> None:
     from orgrest.org import arguments as header
     from orgrest.org import data
     from orgrest.run import babel as evaluation
+    from orgrest.run import written
 
     call = _read_call(sys.stdin.buffer.read())
     arguments = header.Arguments(
@@ -100,7 +101,7 @@ def babel() -> None:
                 client=client,
             )
         for path, content in reply.outcome.files:
-            write_result(path, content)
+            written.write(path, content)
     except OrgrestError as error:
         click.echo(json.dumps({"error": safe(str(error), scope.secrets)}))
         sys.exit(1)

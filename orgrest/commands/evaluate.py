@@ -66,6 +66,13 @@ def _size(_: object, parameter: click.Parameter, given: str | None) -> int | Non
     help="Let requests read files below DIR, too.",
 )
 @click.option(
+    "--allow-write",
+    multiple=True,
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    metavar="DIR",
+    help="Let documents write files of any name below DIR.",
+)
+@click.option(
     "--timeout",
     type=click.FloatRange(0, min_open=True),
     metavar="SECONDS",
@@ -134,6 +141,7 @@ def evaluate(
     seed: int | None,
     list_envs: bool,
     allow_read: tuple[Path, ...],
+    allow_write: tuple[Path, ...],
     timeout: float | None,
     limit: int | None,
     fail: bool,
@@ -206,6 +214,7 @@ def evaluate(
             dry_run=dry_run,
             timeout=timeout,
             limit=limit or SHOWN,
+            allow_write=allow_write,
             notify=complain,
             on_message=None if quiet else _print_message,
             ask=_ask if sys.stdin.isatty() and sys.stderr.isatty() else None,

@@ -12,7 +12,7 @@ import click
 from orgrest.commands import report
 from orgrest.commands.console import complain, safe
 from orgrest.commands.saving import MODES
-from orgrest.files import Encoding, File, FileError, decode, is_request_file, write_result
+from orgrest.files import Encoding, File, FileError, decode, is_request_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -97,6 +97,7 @@ def _read(given: str, settings: Settings) -> _Read:
 
 def _evaluate(source: _Read, settings: Settings, client: Client | None) -> int:
     from orgrest.http.values import Scope
+    from orgrest.run import written
     from orgrest.run.evaluate import Evaluation
     from orgrest.run.outcomes import EvaluationError
 
@@ -118,7 +119,7 @@ def _evaluate(source: _Read, settings: Settings, client: Client | None) -> int:
         options=settings.options,
         plain=source.plain,
         cookies=settings.cookies,
-        write=None if settings.mode else write_result,
+        write=None if settings.mode else written.write,
     )
     try:
         count = evaluation.plan()

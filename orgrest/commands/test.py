@@ -61,6 +61,7 @@ class Asked:
     wait_timeout: float
     write: bool
     allow_read: tuple[Path, ...]
+    allow_write: tuple[Path, ...]
     ca: Path | None
     insecure: bool
     jsonl: Path | None
@@ -125,6 +126,13 @@ class Asked:
     type=click.Path(path_type=Path, exists=True, file_okay=False),
     metavar="DIR",
     help="Let requests read files below DIR, too.",
+)
+@click.option(
+    "--allow-write",
+    multiple=True,
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    metavar="DIR",
+    help="Let documents write files of any name below DIR.",
 )
 @click.option("--ca", type=_FILE, metavar="FILE", help="Certificates to trust.")
 @click.option("--insecure", is_flag=True, help="Do not verify TLS certificates.")
@@ -207,7 +215,11 @@ def _settings(asked: Asked) -> Settings:
     from orgrest.runs.unit import Settings
 
     return Settings(
-        options=Options(timeout=asked.timeout, choice=Choice(asked.names, frozenset(asked.tags))),
+        options=Options(
+            timeout=asked.timeout,
+            choice=Choice(asked.names, frozenset(asked.tags)),
+            allow_write=asked.allow_write,
+        ),
         variables=asked.variables,
         env_file=read_env_files(asked.env_file),
         environments=asked.environments,

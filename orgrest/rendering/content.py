@@ -60,6 +60,53 @@ _EXTENSIONS = {
     "image/webp": ".webp",
 }
 
+DATA_ENDINGS = frozenset(
+    [
+        *(
+            ".json",
+            ".jsonl",
+            ".ndjson",
+            ".geojson",
+            ".har",
+            ".xml",
+            ".rss",
+            ".atom",
+            ".html",
+            ".htm",
+        ),
+        *(
+            ".txt",
+            ".text",
+            ".log",
+            ".csv",
+            ".tsv",
+            ".pdf",
+            ".ics",
+            ".vcf",
+            ".xlsx",
+            ".docx",
+            ".pptx",
+        ),
+        *(".odt", ".ods", ".parquet", ".avro", ".cbor", ".pb", ".png", ".jpg", ".jpeg", ".gif"),
+        *(
+            ".webp",
+            ".svg",
+            ".bmp",
+            ".ico",
+            ".tif",
+            ".tiff",
+            ".avif",
+            ".mp3",
+            ".mp4",
+            ".wav",
+            ".ogg",
+            ".webm",
+        ),
+        *(".flac", ".bin", ".dat", ".zip", ".gz", ".tar", ".bz2", ".xz", ".zst", ".7z"),
+    ]
+)
+"""How names of files end that hold data: nothing runs them or reads them as its settings."""
+
 
 def media_type(response: Response) -> str:
     """Return the response's media type in lower case without parameters, "" when it has none."""
@@ -178,4 +225,5 @@ def extension(kind: str) -> str:
         return _EXTENSIONS[kind]
     import mimetypes
 
-    return mimetypes.guess_extension(kind) or ".bin"
+    found = mimetypes.guess_extension(kind)
+    return found if found in DATA_ENDINGS else ".bin"

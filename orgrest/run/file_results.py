@@ -1,22 +1,25 @@
 """Results that go into files: where each is written, its link, and what it holds.
 
-Files are written below the document's folder only, and none that is hidden or the document itself.
+Where files may be written, `written` says; none is the document itself.
 """
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from orgrest.files import resolved
 from orgrest.model import to_bytes
+from orgrest.org.results import result_of
 from orgrest.rendering.masking import mask_bytes
+from orgrest.run import written
 from orgrest.run.outcomes import EvaluationError
 from orgrest.run.selection import is_request
 
 if TYPE_CHECKING:
-    from collections.abc import Container
+    from collections.abc import Container, Sequence
 
     from orgrest.org.arguments import Arguments
     from orgrest.org.blocks import Block
@@ -28,12 +31,23 @@ if TYPE_CHECKING:
 class FileResults:
     """Makes file results for the blocks of a draft."""
 
-    def __init__(self, draft: Draft, folder: Path, file: str, languages: Container[str]) -> None:
-        """`folder` is that of the document `file`, `languages` those of its requests."""
+    def __init__(
+        self,
+        draft: Draft,
+        folder: Path,
+        file: str,
+        languages: Container[str],
+        allow_write: Sequence[Path] = (),
+    ) -> None:
+        """`folder` is that of the document `file`, `languages` those of its requests.
+
+        Below the folders of `allow_write` any file may be written.
+        """
         self._draft = draft
         self._folder = folder
         self._file = file
         self._languages = languages
+        self._allow_write = allow_write
         self._numbered: Document | None = None
         self._numbers: dict[Block, int] = {}
 
@@ -54,33 +68,39 @@ class FileResults:
         else:
             path = folder / _path("output-dir", arguments.get("output-dir"))
             path /= self._name(block, number) + _extension(arguments, exchange)
-        target = self._target(path, given)
+        writes = not {"link", "graphics"} & set(arguments.results)
+        name = f":file {given}" if given else path.name
+        target = self._target(path, name)
+        if writes:
+            known = self._is_linked(block, target)
+            written.check(target, name, folder.resolve(), self._allow_write, linked=known)
         shown = str(path.relative_to(folder) if path.is_relative_to(folder) else path)
         description = None
         if "file-desc" in arguments:
             description = arguments.get("file-desc") or shown
         files: list[tuple[Path, bytes]] = []
-        if not {"link", "graphics"} & set(arguments.results):
+        if writes:
             files.append((target, _content(exchange, arguments)))
         return f"{_link(shown, description)}\n", files
 
     def _target(self, path: Path, given: str) -> Path:
-        """Give the file that a path leads to, if results may be written there."""
-        folder = self._folder.resolve()
+        """Give the file that a path leads to. Raises EvaluationError where it is the document."""
         try:
             target = resolved(path)
         except (OSError, RuntimeError, ValueError) as error:  # a loop of links, a NUL
-            raise EvaluationError(f":file {given}: {error}") from error
-        if not target.is_relative_to(folder) or any(
-            part.startswith(".") for part in target.relative_to(folder).parts
-        ):
-            raise EvaluationError(
-                f":file {given}: results are written below the document's folder only, "
-                "and not to hidden files"
-            )
+            raise EvaluationError(f"{given}: {error}") from error
         if target == (self._folder / PurePosixPath(self._file).name).resolve():
-            raise EvaluationError(f":file {given} is the document itself")
+            raise EvaluationError(f"{given} is the document itself")
         return target
+
+    def _is_linked(self, block: Block, target: Path) -> bool:
+        """Tell whether the block's result, as it stands, has a link to a file."""
+        document = self._draft.document
+        result = result_of(document, self._draft.now(block) or block)
+        if result is None or not os.path.exists(target):  # noqa: PTH110 (never raises)
+            return False
+        links = _LINKED.finditer(document.text, result.start, result.end)
+        return any((self._folder / linked(one[0])).resolve() == target for one in links)
 
     def _name(self, block: Block, number: int) -> str:
         name = block.name or f"{Path(self._file).stem}-{self._number(block)}"

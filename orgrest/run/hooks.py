@@ -7,6 +7,7 @@ in an engine of its own (`http.scripts`), which is started when there is the fir
 from __future__ import annotations
 
 import json
+import os
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,10 +16,11 @@ import attrs
 
 from orgrest.files import resolved
 from orgrest.model import OrgrestError, Request
+from orgrest.run import written
 from orgrest.run.outcomes import EvaluationError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from orgrest.http.scripts import Engine, Result
     from orgrest.http.syntax import ParsedRequest, Saving, Script
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from orgrest.model import Response, Verdict
 
 _TIME = re.compile(r"(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>ms|s|m)?")
+_MOST_NAMES = 9999
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0}
 
 
@@ -189,26 +192,25 @@ def _text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def saved(saving: Saving, path: str, scope: Scope) -> Path:
-    """Return the file that a response is saved into: below the document's folder.
+def saved(saving: Saving, path: str, scope: Scope, allowed: Sequence[Path] = ()) -> Path:
+    """Return the file that a response is saved into, as `written.check` allows it.
 
     `path` is what is written, with its variables replaced. One that is there is overwritten by
     `>>!` only; `>>` takes the next free name. Raises EvaluationError.
     """
-    folder = scope.saves_below.resolve()
     try:
         target = resolved(scope.directory.resolve() / path)
     except (OSError, RuntimeError, ValueError) as error:
         raise EvaluationError(f"{path} cannot be written: {error}") from None
-    if not target.is_relative_to(folder):
-        raise EvaluationError(f"{path} is outside the document's folder: nothing is written there")
-    if saving.overwrite or not target.exists():
-        return target
-    for number in range(1, 10_000):
-        free = target.with_name(f"{target.stem}-{number}{target.suffix}")
-        if not free.exists():
-            return free
-    raise EvaluationError(f"{path}: all names up to -9999 are taken; >>! overwrites")
+    number = 0
+    named = target
+    while not saving.overwrite and os.path.exists(target) and number < _MOST_NAMES:  # noqa: PTH110 (never raises)
+        number += 1
+        target = named.with_name(f"{named.stem}-{number}{named.suffix}")
+    if number == _MOST_NAMES:
+        raise EvaluationError(f"{path}: all names up to -{number} are taken; >>! overwrites")
+    written.check(target, path, scope.saves_below.resolve(), allowed)
+    return target
 
 
 def seconds(text: str, what: str, unit: str = "ms") -> float:

@@ -61,7 +61,13 @@ class OrgFile:
         send = weakly(self._send)
         self._references = References(self.draft, options, send)
         self.reader = BlockReader(self.draft, scope, file, self._references.resolve)
-        files = FileResults(self.draft, scope.directory, file, self._selection.languages)
+        files = FileResults(
+            self.draft,
+            scope.directory,
+            file,
+            self._selection.languages,
+            options.allow_write,
+        )
         self.placer = Placer(self.draft, files, self._references, send, file)
         self.items: list[Item] = []
 

@@ -49,7 +49,8 @@ class Options:
     brackets stands for an answer that another block would get; with `complete` that is an error.
     `patience` says when requests are sent again, and when the run ends.
 
-    `limit` is how many bytes of a body are shown; the rest goes into a file.
+    `limit` is how many bytes of a body are shown; the rest goes into a file. Below the folders of
+    `allow_write` documents may write any file.
 
     Without `languages`, a document that has restclient blocks is taken for one of ob-restclient's:
     its blocks in http and rest are some other tool's. Elsewhere all three are ours.
@@ -64,6 +65,7 @@ class Options:
     complete: bool = False
     timeout: float | None = None
     limit: int = SHOWN
+    allow_write: tuple[Path, ...] = ()
     until: int | None = None
     patience: Patience = attrs.field(factory=Patience)
     notify: Callable[[str], None] | None = None

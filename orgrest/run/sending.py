@@ -158,7 +158,10 @@ class Sender:
         self.hooks.after(parsed, scope, (request, response), around)
         values = variables.Values(parsed, scope)
         return [
-            (saved(saving, values.text(saving.path), scope), response.body)
+            (
+                saved(saving, values.text(saving.path), scope, self._options.allow_write),
+                response.body,
+            )
             for saving in parsed.savings
         ]
 

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from orgrest.files import File, FileError, is_request_file, write_result
+from orgrest.files import File, FileError, is_request_file
 from orgrest.http.values import Scope
 from orgrest.model import OrgrestError
+from orgrest.run import written
 from orgrest.run.evaluate import Evaluation
 from orgrest.run.items import Item
 from orgrest.run.outcomes import Options, Outcome
@@ -94,7 +95,7 @@ class Opened:
             client=control.client,
             options=attrs.evolve(settings.options, patience=self.patience),
             plain=self._plain,
-            write=write_result if settings.write else None,
+            write=written.write if settings.write else None,
         )
         self.evaluation.plan()
 

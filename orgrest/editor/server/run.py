@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from orgrest.files import write_result
+from orgrest.run import written
 from orgrest.run.evaluate import Evaluation
 from orgrest.run.outcomes import Options, Outcome
 
@@ -61,7 +61,7 @@ class Run:
             "scope": scope,
             "plain": plain,
             "cookies": cookies,
-            "write": write_result,
+            "write": written.write,
         }
         answer = functools.partial(self._answer, ask) if ask is not None else None
         self._options = attrs.evolve(options, ask=answer)

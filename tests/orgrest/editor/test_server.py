@@ -336,7 +336,7 @@ def test_a_file_that_cannot_be_written_is_said(
     editor: Editor, server: RawServer, folder: Path
 ) -> None:
     (folder / "out").write_text("")
-    text = f"#+begin_src http :results file :file out/a\nGET {server.url}/json\n#+end_src\n"
+    text = f"#+begin_src http :results file :file out/a.json\nGET {server.url}/json\n#+end_src\n"
     buffer = editor.open(folder / "notes.org", text, "org")
     buffer.command("orgrest.send", 1)
     assert any("cannot be written" in message for message in editor.messages)

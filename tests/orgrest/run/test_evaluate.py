@@ -223,23 +223,24 @@ class TestFiles:
         assert done.outcomes[0].files == ()
 
     @pytest.mark.parametrize("path", ["../x", "/etc/x", ".git/hooks/x", "a/../../x"])
-    def test_files_elsewhere_are_not_written(self, run, path: str) -> None:
+    def test_files_elsewhere_are_not_written(self, run, path: str, tmp_path: Path) -> None:
         done = run(block("/json", f":results file :file {path}"))
         assert done.text == done.before
         assert done.reasons() == [
             (
                 f"notes.org:1: :file {path}: results are written below the document's folder only, "
-                "and not to hidden files"
+                "and not to hidden files (--allow-write "
+                f"{(tmp_path / path).resolve().parent} lets it be written)"
             )
         ]
 
     @pytest.mark.parametrize(
         ("line", "link"),
         [
-            (":file a]]b", "[[file:a\\]\\]b]]"),
-            (":file a[b\\", "[[file:a\\[b\\\\]]"),
-            (":file a :file-desc x]]y]", "[[file:a][x]\u200b]y]\u200b]]"),
-            (':file a :file-desc "x\\ny"', "[[file:a][x y]]"),
+            (":file a]].txt", "[[file:a\\]\\].txt]]"),
+            (":file a[b\\.txt", "[[file:a\\[b\\.txt]]"),
+            (":file a.txt :file-desc x]]y]", "[[file:a.txt][x]\u200b]y]\u200b]]"),
+            (':file a.txt :file-desc "x\\ny"', "[[file:a.txt][x y]]"),
             (":file-ext .tar.gz", "[[file:notes-1.tar.gz]]"),
         ],
     )
@@ -280,11 +281,11 @@ class TestFiles:
         self, run, tmp_path: Path
     ) -> None:
         old = "\n#+RESULTS:\n[[file:old.json]]\n\n"
-        text = block("/json", f":results file :file {'x' * 300}") + old
+        text = block("/json", f":results file :file {'x' * 300}.json") + old
         done = run(text + block("/json", ":results file :file b.json"), write=write_result)
         assert done.text.startswith(done.before.partition("b.json")[0])
         assert "is not written: " in done.reasons()[0]
-        assert "xxx: cannot be written: File name too long" in done.reasons()[0]
+        assert "xxx.json: cannot be written: File name too long" in done.reasons()[0]
         assert [one.state for one in done.outcomes] == ["failed", "done"]
         assert (tmp_path / "b.json").read_bytes() == b'{"a":1}'
 

@@ -342,8 +342,8 @@ def test_responses_are_saved_below_the_documents_folder(run, tmp_path: Path) -> 
 
 
 def test_a_response_is_never_saved_outside(run) -> None:
-    done = run("GET HOST/x\n\n>>! ../x\n")
-    assert "is outside the document's folder" in done.reasons[0]
+    done = run("GET HOST/x\n\n>>! ../x.json\n")
+    assert "below the document's folder only" in done.reasons[0]
 
 
 # ---------------------------------------------------------------------------------------- scripts

@@ -1,0 +1,103 @@
+"""The files that documents may write: data, below their folder, over none but orgrest's own.
+
+What a document writes may come from a stranger's server, under a name that the document gives. So
+what is allowed is listed: endings of data, and of names with such endings none that tools read as
+their configuration (`package.json`). What was written is remembered by content, in a file of the
+user's (`$XDG_STATE_HOME/orgrest/written`), so that a file of somebody else's, or one that was
+edited since, is not overwritten. Below the folders of `--allow-write` all of this is the user's.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from orgrest.files import FileError, read_bytes, write_result
+from orgrest.rendering.content import DATA_ENDINGS
+from orgrest.run.outcomes import EvaluationError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_CONFIGURATION = re.compile(
+    r".*(?:config|settings|manifest|requirements|constraints|workspace)[^/]*"
+    r"|(?:.*\.)?env\.json|(?:package|npm|composer|bower|deno|lerna|nx|turbo|rush|now|vercel|firebase"
+    r"|angular|biome|netlify|renovate|project|global|app|tasks|launch|extensions|pipfile|cargo"
+    r"|codecov|devcontainer|server|mcp)[^/]*\.json"
+    r"|(?:pom|build|ivy|web|phpunit|logback|log4j2?|tox|testng)\.xml|cmakelists\.txt|llms\.txt",
+    re.IGNORECASE,
+)
+_MOST = 2**21  # bytes of the memory, of which half is kept then
+
+
+def check(
+    target: Path, given: str, folder: Path, allowed: Iterable[Path], *, linked: bool = False
+) -> None:
+    """Raise EvaluationError unless a document in `folder` may write the file `target`.
+
+    `given` is what the document calls it. `linked` says that its result is a link to that file.
+    `allowed` are the folders of `--allow-write`. All paths are without links.
+    """
+    if any(target.is_relative_to(one.resolve()) for one in allowed):
+        return
+    hint = f"(--allow-write {target.parent} lets it be written)"
+    if not target.is_relative_to(folder) or any(
+        part.startswith(".") for part in target.relative_to(folder).parts
+    ):
+        raise EvaluationError(
+            f"{given}: results are written below the document's folder only, "
+            f"and not to hidden files {hint}"
+        )
+    if target.suffix.lower() not in DATA_ENDINGS:
+        raise EvaluationError(
+            f"{given}: a document writes data only, such as .json, .txt or .png {hint}"
+        )
+    if _CONFIGURATION.fullmatch(target.name):
+        raise EvaluationError(f"{given}: tools take {target.name} for their configuration {hint}")
+    if not linked and os.path.exists(target) and not _is_own(target):  # noqa: PTH110 (never raises)
+        raise EvaluationError(
+            f"{given} is there already, and orgrest did not write it: it is kept {hint}"
+        )
+
+
+def write(path: Path, data: bytes) -> None:
+    """Write a file that a result is kept in, and remember that. Raises FileError."""
+    write_result(path, data)
+    line = f"{_digest(data)} {json.dumps(str(path.resolve()))}\n".encode()
+    memory = _memory()
+    with contextlib.suppress(OSError):  # it is asked for once more then
+        memory.parent.mkdir(parents=True, exist_ok=True)
+        number = os.open(memory, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        with os.fdopen(number, "ab") as out:
+            out.write(line)
+            long = out.tell() > _MOST
+        if long:
+            kept = memory.read_bytes()[-_MOST // 2 :].partition(b"\n")[2]
+            memory.write_bytes(kept)
+
+
+def _is_own(target: Path) -> bool:
+    """Tell whether a file holds what was written there last."""
+    name = json.dumps(str(target)).encode()
+    try:
+        lines = _memory().read_bytes().split(b"\n")
+        found = next((one for one in reversed(lines) if one[65:] == name), b"")
+        return found[:64].decode() == _digest(read_bytes(target))
+    except (OSError, FileError):
+        return False
+
+
+def _digest(data: bytes) -> str:
+    import hashlib
+
+    return hashlib.sha256(data).hexdigest()
+
+
+def _memory() -> Path:
+    given = os.environ.get("XDG_STATE_HOME", "")
+    state = Path(given) if Path(given).is_absolute() else Path.home() / ".local" / "state"
+    return state / "orgrest" / "written"
