@@ -216,8 +216,9 @@ class Request:
     `url` is absolute (http or https) and still as the user wrote it: user info, non-ASCII
     characters and all. `headers` are the user's own only. `body` is None where the request has
     none. `credentials` are those that only the sending makes a header of, `certificate` what TLS
-    shows to the origin of `url`. `secrets` are the values that must not stand in a result (all that
-    the document's scope knew when the request was completed).
+    shows to the origin of `url`. A `streamed` one has to be answered by server-sent events.
+    `secrets` are the values that must not stand in a result (all that the document's scope knew
+    when the request was completed).
     """
 
     method: str
@@ -232,6 +233,7 @@ class Request:
     column: int | None = None
     credentials: DigestCredentials | AwsCredentials | None = None
     certificate: ClientCertificate | None = None
+    streamed: bool = False
 
     def header(self, name: str) -> str | None:
         """Return the value of the first header called `name` (any case), or None."""

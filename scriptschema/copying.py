@@ -39,6 +39,21 @@ def deep(message: NodeT, memo: dict[int, Any]) -> NodeT:
     return twin
 
 
+def unshared(message: NodeT) -> NodeT:
+    """Return a copy of the tree in which no message and no list occurs twice."""
+    twin: NodeT = _empty(message.__class__)
+    pairs: list[tuple[Any, Any]] = [(message, twin)]
+    while pairs:
+        node, made = pairs.pop()
+        parts = _parts(node)
+        for position, part in enumerate(parts):
+            if _is_node(part):
+                parts[position] = _empty(part.__class__)
+                pairs.append((part, parts[position]))
+        _fill(made, parts)
+    return twin
+
+
 def reduced(message: BaseMessage) -> tuple[Any, ...]:
     """Return the tree as `pickle` takes it: the function that makes it, and a flat table."""
     nodes = _nodes(message, {})
@@ -72,14 +87,14 @@ def _nodes(root: BaseMessage, known: dict[int, Any]) -> list[Any]:
     seen = {id(root)}
     for node in found:
         for part in _parts(node):
-            if (
-                (isinstance(part, BaseMessage) or part.__class__ is list)
-                and id(part) not in seen
-                and id(part) not in known
-            ):
+            if _is_node(part) and id(part) not in seen and id(part) not in known:
                 seen.add(id(part))
                 found.append(part)
     return found
+
+
+def _is_node(part: object) -> bool:
+    return isinstance(part, BaseMessage) or part.__class__ is list
 
 
 def _parts(node: Any) -> Parts:

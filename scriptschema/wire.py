@@ -23,7 +23,8 @@ from typing import Final, Literal, TypeVar
 
 from scriptschema.base import Message
 from scriptschema.codec.careful import decode_carefully, encode_carefully
-from scriptschema.codec.compiled import Unusual, decoders, encoders
+from scriptschema.codec.compiled import decoders, encoders
+from scriptschema.codec.compiling import Unusual
 from scriptschema.codec.errors import DecodeError, EncodeError, WireError
 from scriptschema.codec.scanning import Scan, scan_canonical
 

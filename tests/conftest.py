@@ -1,24 +1,65 @@
-"""For all tests: how much Hypothesis does, and that nothing is skipped where nothing may be.
+"""For all tests: which examples Hypothesis draws, and what is said of tests that were skipped.
 
-`pytest --long` runs the differential tests over 100,000 inputs and more. With the environment
-variable SCRIPTSCHEMA_REQUIRE_REAL=1, as in `.ci/run`, a skipped test fails: there, every real
-component that a test needs has been installed.
+Hypothesis draws the same examples in every run, so that a run that passed passes again; in CI and
+with `--long` it draws others each time. `--long` also runs the long modes: differential tests over
+100,000 inputs and more. `--few-examples` is for a run that asks which lines are reached, or what a
+version of Python changes, when another run tries all examples.
+
+With the environment variable SCRIPTSCHEMA_REQUIRE_REAL=1, as in `.ci/run`, a skipped test fails:
+there, every real component that a test needs has been installed.
 """
 
 import os
+import signal
+from collections import Counter
 from collections.abc import Generator
 
 import hypothesis
 import pytest
 
+FEW = 10
+
 hypothesis.settings.register_profile(
-    "normal", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+    "anew", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
 )
-hypothesis.settings.load_profile("normal")
+hypothesis.settings.register_profile(
+    "repeatable", hypothesis.settings.get_profile("anew"), derandomize=True, database=None
+)
+
+# A shell starts a job in the background with Ctrl-C's signal ignored, and every program that the
+# tests start would inherit that: tests that press Ctrl-C would wait for ever.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--long", action="store_true", help="run the long mode of long tests")
+    parser.addoption(
+        "--few-examples",
+        action="store_true",
+        help=f"let Hypothesis try at most {FEW} examples of each property",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "long: only runs with --long")
+    anew = config.getoption("--long") or "CI" in os.environ
+    hypothesis.settings.load_profile("anew" if anew else "repeatable")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if not config.getoption("--long"):
+        long = [item for item in items if item.get_closest_marker("long")]
+        config.hook.pytest_deselected(items=long)
+        items[:] = [item for item in items if not item.get_closest_marker("long")]
+    if not config.getoption("--few-examples"):
+        return
+    for item in items:
+        test = getattr(item, "obj", None)
+        own = getattr(test, "_hypothesis_internal_use_settings", None)
+        if own is not None and own.max_examples > FEW:
+            few = hypothesis.settings(own, max_examples=FEW)
+            test._hypothesis_internal_use_settings = few
 
 
 @pytest.fixture
@@ -40,3 +81,16 @@ def pytest_runtest_makereport(
         report.outcome = "failed"
         report.longrepr = f"{item.nodeid} was skipped where nothing may be: {report.longrepr}"
     return report
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say last what was not tried for want of a component, and how to get it: a line each."""
+    reasons: Counter[str] = Counter()
+    for report in terminalreporter.stats.get("skipped", []):
+        reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr
+        reasons[str(reason).removeprefix("Skipped: ")] += 1
+    if reasons:
+        terminalreporter.section("not tried here")
+        for reason, count in sorted(reasons.items()):
+            tests = f"{count} test{'' if count == 1 else 's'}"
+            terminalreporter.write_line(f"{tests:>10}  {reason}")

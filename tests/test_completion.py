@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import pty
 import select
-import shutil
 import subprocess
 import sys
 import time
 from pathlib import Path
 
 import pytest
+from components import require
 
 # How each shell is started, with nothing of the user's, and told of a program.
 SHELLS = {
@@ -83,8 +83,7 @@ def typed(command: list[str], keys: str, until: Path, folder: Path) -> str:
 
 @pytest.mark.parametrize("shell", SHELLS)
 def test_a_shell_completes_commands_options_values_and_files(shell: str, tmp_path: Path) -> None:
-    if shutil.which(shell) is None:
-        pytest.skip(f"{shell} is not installed: apt install {shell}")
+    require(shell)
     (tmp_path / "notes.org").touch()
     (tmp_path / "tree.pb").touch()
     (tmp_path / "folder").mkdir()

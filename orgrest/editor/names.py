@@ -393,7 +393,8 @@ def _references(part: Part) -> Iterator[tuple[str, int]]:
         for found in values.references(
             template.text, 0, stop, lengths, part.knows, restclient=part.restclient
         ):
-            yield found.name, template.offset(found.at)
+            if found.literal is None:
+                yield found.name, template.offset(found.at)
 
 
 def _of_items(part: Part) -> Iterator[tuple[str, int, Role]]:

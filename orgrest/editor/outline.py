@@ -215,6 +215,8 @@ def _tokens(part: Part) -> Iterator[tuple[int, int, TokenType]]:
         for one in values.references(
             template.text, 0, stop, lengths, part.knows, restclient=part.restclient
         ):
+            if one.literal is not None:
+                continue
             if kind:
                 yield from _lines(template, at, one.start, kind)
             yield template.offset(one.start), template.offset(one.end - 1) + 1, "variable"

@@ -83,9 +83,8 @@ def about(part: Part, offset: int, analysis: Analysis) -> tuple[str, Span] | Non
         rule = rule_of(match[1])
         if rule is None:
             return None
-        effect = f"\n\nA request with it is not sent: {rule.refused}." if rule.refused else ""
         span = Span(match.start(1) - 1, match.end())
-        return f"**@{rule.name}** {rule.value}\n\n{rule.description}{effect}", span
+        return f"**@{rule.name}** {rule.value}\n\n{rule.about}", span
     for match in _BRACES.finditer(text, start, end):
         if match.start() <= offset <= match.end():
             return _in_braces(part, match, analysis)

@@ -21,7 +21,8 @@ class Rule:
     """What a directive means: its spelling, its value, and what it is for.
 
     `refused` is the reason why a request with it is not sent, or empty. A directive that `informs`
-    has no effect here: it concerns how another tool shows things.
+    has no effect here: it concerns how another tool shows things. One that `names` a request has to
+    have a value.
     """
 
     name: str
@@ -29,18 +30,31 @@ class Rule:
     description: str
     refused: str = ""
     informs: bool = False
+    names: bool = False
+
+    @property
+    def about(self) -> str:
+        """What an editor says of it."""
+        effect = f"A request with it is not sent: {self.refused}." if self.refused else ""
+        effect = "For other tools: nothing changes here." if self.informs else effect
+        return "\n\n".join(filter(None, (self.description, effect)))
 
 
 _TABLE: Final = (
-    Rule("name", "NAME", "Names the request: others refer to its response by this name."),
+    Rule(
+        "name",
+        "NAME",
+        "Names the request: others refer to its response by this name.",
+        names=True,
+    ),
     Rule("title", "TEXT", "A title for the request.", informs=True),
     Rule("description", "TEXT", "Describes the request.", informs=True),
     Rule("tag", "TAG, ...", "Tags the request, so that a run can choose it."),
     Rule("prompt", "NAME [DESCRIPTION]", "Asks for the value of a variable before sending."),
     Rule("note", "[QUESTION]", "Asks before the request is sent."),
     Rule("disabled", "[EXPRESSION]", "The request is not sent."),
-    Rule("ref", "NAME", "Sends the named request first, once a run."),
-    Rule("force-ref", "NAME", "Sends the named request first, each time."),
+    Rule("ref", "NAME", "Sends the named request first, once a run.", names=True),
+    Rule("force-ref", "NAME", "Sends the named request first, each time.", names=True),
     Rule("import", "FILE", "The requests and variables of another file can be named here."),
     Rule("loop", "for N | for NAME of LIST", "Sends the request several times."),
     Rule("no-redirect", "", "A redirect is not followed."),

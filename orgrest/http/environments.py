@@ -11,9 +11,10 @@ further down in this table counts, then the nearer folder, then the environment 
     http-client.env.json            JetBrains' HTTP Client's and Visual Studio's
     http-client.private.env.json    the same, for what is not shared: its values are secrets
 
-`$shared` in a JSON file holds what every environment has. Values of `.env` files are secrets where
-their name says so (`..._TOKEN`, `PASSWORD` ...). No value is looked through for variables here; the
-documents' own rules do that.
+`$shared` in a JSON file holds what every environment has; `$schema` is no environment. Comments and
+trailing commas are read; of JetBrains' files, which other tools may refuse then, they are told of.
+Values of `.env` files are secrets where their name says so (`..._TOKEN`, `PASSWORD` ...). No value
+is looked through for variables here; the documents' own rules do that.
 
 A file that is broken matters to what might have stood in it, and to nothing else.
 Files are data: none is run, none may be larger than `LARGEST`, and folders are looked into, not
@@ -87,7 +88,7 @@ class Environments:
     folder first, each with the folder where its paths start. `headers` are those of requests that
     lack them. Files of the `broken` ones may have
     variables, those of `unread` settings of certificates; `certain` files count more than each that
-    is broken.
+    is broken. `notices` tell of what else is odd in a file.
     """
 
     by_name: Mapping[str, Mapping[str, Setting]]
@@ -97,6 +98,7 @@ class Environments:
     unread: Sequence[Broken] = ()
     certain: frozenset[Path] = frozenset()
     headers: Mapping[str, str] = attrs.field(factory=dict)
+    notices: Sequence[str] = ()
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -171,11 +173,12 @@ def _look(folders: Sequence[Path]) -> Environments:
     found: dict[str, dict[str, Setting]] = {}
     broken: list[Broken] = []
     certain: set[Path] = set()
+    notices: list[str] = []
     for kind in _KINDS:
         for place in reversed(folders):  # the nearer folder last: it counts
             for file in kind.files(place):
                 try:
-                    given = list(kind.read(file))
+                    given = list(kind.read(file, notices))
                 except OrgrestError as error:
                     broken.append(Broken(file, error))
                     certain.clear()
@@ -188,7 +191,7 @@ def _look(folders: Sequence[Path]) -> Environments:
     for one, _ in reversed(_of_key(folders, _HEADERS)[0]):
         headers.update((name, value) for name, value in one.items() if isinstance(value, str))
     return Environments(
-        found, folders[-1], certificates, broken, unread, frozenset(certain), headers
+        found, folders[-1], certificates, broken, unread, frozenset(certain), headers, notices
     )
 
 
@@ -216,7 +219,7 @@ def _of_key(
     for folder in folders:
         for file, key in where:
             try:
-                given = _json(folder / file, comments=True).get(key)
+                given = _json(folder / file).get(key)
             except OrgrestError as error:
                 unread.append(Broken(folder / file, error))
                 continue
@@ -254,19 +257,24 @@ _Found = Iterator[tuple[str, Mapping[str, Setting]]]
 
 @attrs.frozen
 class _Kind:
-    """Files of one kind: which ones a folder has, and how one is read."""
+    """Files of one kind: which ones a folder has, and how one is read, with notices of oddities."""
 
     files: Callable[[Path], Iterable[Path]]
-    read: Callable[[Path], _Found]
+    read: Callable[[Path, list[str]], _Found]
 
 
-def _vscode(file: Path) -> _Found:
-    settings = _json(file, comments=True)
+def _vscode(file: Path, _: list[str]) -> _Found:
+    settings = _json(file)
     return _environments(settings.get("rest-client.environmentVariables", {}), file)
 
 
-def _httpyac(file: Path) -> _Found:
-    return _environments(_json(file, comments=True).get("environments", {}), file)
+def _httpyac(file: Path, _: list[str]) -> _Found:
+    return _environments(_json(file).get("environments", {}), file)
+
+
+def _jetbrains(file: Path, notices: list[str]) -> _Found:
+    secret = file.name == "http-client.private.env.json"
+    return _environments(_json(file, notices), file, secret=secret)
 
 
 def _dotenv_files(folder: Path) -> Iterator[Path]:
@@ -277,7 +285,7 @@ def _dotenv_files(folder: Path) -> Iterator[Path]:
             continue  # no such folder, or not ours to look into
 
 
-def _dotenv_environment(file: Path) -> _Found:
+def _dotenv_environment(file: Path, _: list[str]) -> _Found:
     match = _DOTENV.fullmatch(file.name)
     yield (match and (match["before"] or match["behind"])) or SHARED, _dotenv(file)
 
@@ -290,11 +298,8 @@ _KINDS: Final = (
     _Kind(_named(".vscode/settings.json"), _vscode),
     _Kind(_named(".httpyac.json", "httpyac.config.json"), _httpyac),
     _Kind(_dotenv_files, _dotenv_environment),
-    _Kind(_named("http-client.env.json"), lambda file: _environments(_json(file), file)),
-    _Kind(
-        _named("http-client.private.env.json"),
-        lambda file: _environments(_json(file), file, secret=True),
-    ),
+    _Kind(_named("http-client.env.json"), _jetbrains),
+    _Kind(_named("http-client.private.env.json"), _jetbrains),
 )
 
 
@@ -304,8 +309,14 @@ def _environments(given: Any, file: Path, *, secret: bool = False) -> _Found:
         raise OrgrestError("environments are an object of objects", file=str(file))
     shared = given.get(SHARED, {})
     for name, variables in given.items():
+        if name == "$schema":
+            continue
         if not isinstance(variables, dict):
             raise OrgrestError(f"the environment {name} is not an object", file=str(file))
+        if None in variables.values():
+            empty = next(key for key, value in variables.items() if value is None)
+            reason = f"{empty} is null in the environment {name}: write a text, or leave it out"
+            raise OrgrestError(reason, file=str(file))
         yield (
             name,
             {
@@ -347,13 +358,19 @@ def _dotenv(file: Path) -> dict[str, Setting]:
     }
 
 
-def _json(file: Path, *, comments: bool = False) -> dict[str, Any]:
-    """Return a file's JSON object, or an empty one where there is no such file."""
+def _json(file: Path, notices: list[str] | None = None) -> dict[str, Any]:
+    """Return a file's JSON object, or an empty one where there is no such file.
+
+    Comments and trailing commas are passed over; where `notices` are kept, they are told of there.
+    """
     text = _read(file)
     if text is None:
         return {}
+    plain = _without_comments(text)
+    if notices is not None and plain != text:
+        notices.append(f"{file}: comments and trailing commas are no JSON: other tools refuse them")
     try:
-        value = json.loads(_without_comments(text) if comments else text)
+        value = json.loads(plain)
     except RecursionError as error:
         raise OrgrestError("this JSON is nested too deep", file=str(file)) from error
     except ValueError as error:
@@ -370,12 +387,17 @@ def _json(file: Path, *, comments: bool = False) -> dict[str, Any]:
     return value
 
 
-_JSONC = re.compile(r'("(?:[^"\\]|\\.)*+")|//[^\n]*|/\*.*?\*/|,(?=\s*[}\]])', re.DOTALL)
+# What is not closed goes to the end: else each beginning would be looked at up to there.
+_STRING = r'"(?:[^"\\]|\\.)*+"?'
+_COMMENT = re.compile(rf"({_STRING})|//[^\n]*|/\*(?:.*?\*/|.*)", re.DOTALL)
+_TRAILING_COMMA = re.compile(rf"({_STRING})|,(?=\s*[}}\]])", re.DOTALL)
 
 
 def _without_comments(text: str) -> str:
     """Blank out comments and trailing commas, which VS Code's settings may have."""
-    return _JSONC.sub(lambda match: match[1] or re.sub(r"[^\n]", " ", match[0]), text)
+    for pattern in (_COMMENT, _TRAILING_COMMA):
+        text = pattern.sub(lambda match: match[1] or re.sub(r"[^\n]", " ", match[0]), text)
+    return text
 
 
 def _read(file: Path) -> str | None:

@@ -67,6 +67,7 @@ from orgrest.http.syntax import (
     ParsedRequest,
     Template,
     Text,
+    version_notices,
 )
 from orgrest.model import Capture, Notice, OrgrestError, RequestSyntaxError, Source, Span
 
@@ -225,7 +226,7 @@ class _RequestReader:
             body=self._body,
             name=name,
             problems=tuple(self._problems),
-            notices=tuple(self._notices),
+            notices=(*version_notices(self.source, version, self._start), *self._notices),
             source=self.source,
             span=Span(self._start, max(self._end, self._body.span.end if self._body else 0)),
             method_span=Span(self._start, self._start + len(self._first[1])),

@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING
 
 import attrs
 
+from orgrest.model import Notice
+
 if TYPE_CHECKING:
-    from orgrest.model import Capture, Notice, OrgrestError, Source, Span
+    from orgrest.model import Capture, OrgrestError, Source, Span
 
 # What methods and header names are made of (RFC 9110, section 5.6.2).
 TCHARS = r"[!#$%&'*+.^_`|~0-9A-Za-z-]++"
@@ -24,6 +26,14 @@ _TOKEN = re.compile(TCHARS)
 def is_token(text: str) -> bool:
     """Tell whether a text can be a method or the name of a header."""
     return _TOKEN.fullmatch(text) is not None
+
+
+def version_notices(source: Source, version: str | None, offset: int) -> tuple[Notice, ...]:
+    """Return what the user should know of the version of HTTP that a request line names."""
+    if version in (None, "1.1"):
+        return ()
+    reason = f"HTTP/{version} is not spoken here: the request is sent as HTTP/1.1"
+    return (Notice.at(source, offset, reason, "http-version"),)
 
 
 @attrs.frozen
@@ -99,13 +109,16 @@ class Inclusion:
 
     `start` and `end` are indexes in the body's text. In `<@ file` and `<@latin1 file` variables are
     replaced in what the file holds, which is text in `encoding` (UTF-8 where none is named); of a
-    plain `< file` the bytes are sent, and `encoding` is None.
+    plain `< file` the bytes are sent, and `encoding` is None. Of httpyac's `gql NAME < file` the
+    file is a document of GraphQL, and `operation` the name of what is asked for, empty where the
+    document says it; else None.
     """
 
     start: int
     end: int
     path: Template
     encoding: str | None
+    operation: str | None = None
 
 
 @attrs.frozen

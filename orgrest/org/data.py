@@ -1,7 +1,8 @@
 """Values in a document that a ``:var`` can refer to: tables, lists, results, texts.
 
 What stands under a name is read as Org reads it: a table gives its rows (without rules, and
-without the header above the first rule), a list its items, fixed-width and example text its lines.
+without the header above the first rule), a list its items, fixed-width and example text its lines;
+the signs of a cell or item that is ``=verbatim=`` as a whole are left out.
 Indices (``name[1,0]``, ranges ``0:2``, ``*`` or nothing for all, negative ones from the end) pick
 from tables and lists, rules and header counted.
 """
@@ -20,6 +21,7 @@ Data: TypeAlias = "str | list[Data]"
 
 _RULE = re.compile(r"[ \t]*\|[-+]")
 _ITEM = re.compile(r"[ \t]*(?:[-+*]|[0-9]+[.)])(?:[ \t]+\[[ X-]\])?[ \t]*(.*)")
+_VERBATIM = re.compile(r"=(?!=)(?:[^=]|=(?=[^\W_]))+=|~(?!~)(?:[^~]|~(?=[^\W_]))+~")
 _JSON_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?")
 _HLINE: list[Data] = []
 
@@ -39,7 +41,7 @@ def read(element: tuple[str, list[str]], name: str, indices: str, *, header: boo
         rows = [_HLINE if _RULE.match(x) else _cells(x) for x in lines if x.lstrip()[0] == "|"]
         return _table(rows, indices, name, header=header)
     if kind == "list":
-        items: Data = [match[1] for line in lines if (match := _ITEM.match(line))]
+        items: Data = [_unmarked(match[1]) for line in lines if (match := _ITEM.match(line))]
         return pick(items, indices, name) if indices else items
     text = _text(kind, lines)
     if indices:
@@ -49,7 +51,12 @@ def read(element: tuple[str, list[str]], name: str, indices: str, *, header: boo
 
 def _cells(line: str) -> list[Data]:
     cells = line.strip().removeprefix("|").removesuffix("|").split("|")
-    return [cell.strip().replace("\\vert{}", "|") for cell in cells]
+    return [_unmarked(cell.strip().replace("\\vert{}", "|")) for cell in cells]
+
+
+def _unmarked(text: str) -> str:
+    """Return a cell or item without the signs that only keep Org from reading it."""
+    return text[1:-1] if _VERBATIM.fullmatch(text) else text
 
 
 def _table(rows: list[list[Data]], indices: str, name: str, *, header: bool) -> Data:

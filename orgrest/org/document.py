@@ -244,14 +244,20 @@ class Document(Elements):
         return found
 
     def body(self, block: Block) -> Body:
-        """Give a source block's body as it is evaluated.
+        """Give a source block's body as it is evaluated, or the text below one of verb's headings.
 
         One comma of Org's escapes is taken away, and the indentation that all lines share (unless
-        the block has the switch ``-i``).
+        the block has the switch ``-i``). A heading's text has the blank lines at its section's end.
         """
         if block.kind == "heading":
-            taken = self.lines[block.first : block.last]
-            return Body("\n".join(taken), tuple((n + 1, 0) for n in range(block.first, block.last)))
+            limit = blank = block.region.limit
+            # A result right below the text stands where the next heading did.
+            if block.last < limit and not self.lines[block.last].strip(" \t"):
+                while not self.lines[blank - 1].strip(" \t"):
+                    blank -= 1
+            taken = [*range(block.first, block.last), *range(blank, limit)]
+            text = "\n".join(self.lines[line] for line in taken)
+            return Body(text, tuple((line + 1, 0) for line in taken))
         if block.kind != "block":
             return Body(block.inline, ((block.line + 1, self._inline_column(block)),))
         raw = self.lines[block.first : block.last]

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from orgrest.org import syntax
 from orgrest.org.blocks import ALL_LANGUAGES
 from orgrest.org.results import result_of
-from orgrest.org.text import Edit, column, indent
+from orgrest.org.text import Edit, column, indent, unescape
 
 if TYPE_CHECKING:
     from orgrest.org.blocks import Block
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from orgrest.org.results import Result
 
 _INLINE_RESULT = re.compile(r"[ \t]*\{\{\{results\(.*?\)\}\}\}")
+_EXAMPLE = re.compile(r"#\+begin_example\n(.*)#\+end_example\n", re.DOTALL)
 _REQUEST_LINE = re.compile(r"[ \t]*[A-Za-z-]+ +(?:https?://|:|/|\{\{)\S")
 
 
@@ -122,15 +123,15 @@ def _new(document: Document, block: Block, text: str, digest: str | None) -> Edi
     keyword = "#+RESULTS" + (f"[{digest}]" if digest else "") + ":"
     if block.name is not None:
         keyword += " " + block.name
-    new = (
-        ("" if line < len(document.lines) else "\n")
-        + "\n"
-        + indent(f"{keyword}\n{text}", block.indent)
-    )
+    below = document.lines[line] if line < len(document.lines) else None
+    before = "\n" if below is None else ""
+    # A blank line that is added below a heading's request would become a part of its body.
+    if block.kind != "heading" or (below is not None and not below.strip(" \t")):
+        before += "\n"
     gap = _gap(document, text, block.indent, line)
-    if not gap and line < len(document.lines) and document.lines[line].strip(" \t"):
+    if not gap and below is not None and below.strip(" \t"):
         gap = "\n"
-    return Edit(at, at, new + gap)
+    return Edit(at, at, before + indent(f"{keyword}\n{text}", block.indent) + gap)
 
 
 def _renew(
@@ -177,7 +178,9 @@ def _prose_end(document: Document, result: Result, new: str) -> int:
         line = _prose_lines(document, line, result.limit, mixed=bool({k[0] for k in kinds} - {""}))
         if line == result.keyword + 1:
             return result.end
-    known = Counter(chunk.strip("\n") for chunk in new.split("\n\n") if chunk.strip())
+    framed = _EXAMPLE.fullmatch(new)  # what stood there as prose may have become an example
+    bare = unescape(framed[1]) if framed else new
+    known = Counter(chunk.strip("\n") for chunk in bare.split("\n\n") if chunk.strip())
     known.subtract(["\n".join(document.lines[result.keyword + 1 : line])])
     while True:
         after = line

@@ -5,9 +5,11 @@ it here, as Org 9.5 does it. The words decide in this order: ``list`` and ``tabl
 then ``:wrap`` wins over ``html``, ``latex``, ``org``, ``code``, ``raw``, ``drawer``, and what is
 left is fixed-width text. ob-restclient's default is ``raw``, which only its own group displaces.
 
-No response can become a part of the document: where Org has commas against that (source, example
-and export blocks) they are put in; where a comma would stay visible, a text that Org would read as
-more than text goes into an example block, and a note says so.
+No response can become a part of the document. Org finds in a result nothing but plain text,
+verbatim text, code, and lists and tables of these: in source and example blocks commas see to
+that; elsewhere a text that is more than plain (`sanitize.is_plain`) goes into an example block, an
+item or cell of that kind between ``=``. What ``html`` and ``latex`` ask for would be a stranger's
+text in what the document is exported to, so it is a source block. Notes say so.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ from orgrest.http.grammar import is_request_line
 from orgrest.org.blocks import REQUEST_LANGUAGES, VERB
 from orgrest.org.lisp import ArgumentError
 from orgrest.org.text import escape
-from orgrest.rendering.sanitize import is_structure
+from orgrest.rendering.sanitize import is_plain, is_plain_inside, verbatim
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -34,6 +36,8 @@ _EXAMPLE_FROM = 10  # lines; fewer become `: ` lines
 _NUMBER = re.compile(
     r"[<>]?[-+^.]*+[0-9][-+^.0-9eEdDx()%:]*|[<>]?[-+]?0[xX][0-9a-fA-F.]+|nan|[-+u]?inf"
 )
+# Org manual, "The Spreadsheet" and "Column Width and Alignment": formulas, rows and columns marked.
+_SPECIAL_CELL = re.compile(r":?=|(?:[!^_#*$/<>]|<>|<[lrc]?[0-9]*>)\Z")
 _RULE = re.compile(r"\|[-+]+\|?$")
 
 _DRAWER_END = re.compile(r"^[ \t]*:end:[ \t]*$", re.IGNORECASE | re.MULTILINE)
@@ -42,8 +46,9 @@ Returned: TypeAlias = "str | list[str] | list[list[str] | None] | None"
 """What a function of Babel returns: text, the items of a list, the rows of a table, nothing."""
 
 IN_EXAMPLE = "the response looks like Org markup and stands in an example block"
-
+NO_EXPORT = "the response stands in a source block: exported as it is, it could run scripts"
 NO_REQUEST = "the response is a request: it does not stand in a block that could be sent"
+NO_VERSE = "the response looks like Org markup, of which a verse block would read the inside"
 NO_DRAWER = "the response holds a line :end: and so does not stand in a drawer"
 
 
@@ -80,21 +85,22 @@ def show(
     """
     words = arguments.results
     bare = pure(arguments) or language == VERB
-    loose = bare or "list" in words  # not in a source block, which would hold all of it
     if "code" in words and not bare and "wrap" not in arguments:
         return Shown("".join(blocks))  # a source block already
     text = "".join(values if bare else blocks)
+    loose = bare and not is_plain(text)  # and not in a source block, which would hold all of it
     if len(values) > 1 and not _delimited(arguments):
         return _drawer(text, loose)
-    if "list" in words:
-        text = _list(text)
-    elif "table" in words or "vector" in words:
-        text = table(text)
+    if _shaped(arguments):
+        try:
+            text, loose = listed(text, bare=bare) if "list" in words else table(text), False
+        except _LiveError:
+            loose = True
     if "wrap" in arguments:
         return _wrap(arguments.get("wrap") or "results", text, loose)
     if "html" in words or "latex" in words:
         name = "html" if "html" in words else "latex"
-        return Shown(f"#+begin_export {name}\n{escape(text)}#+end_export\n")
+        return Shown(f"#+begin_src {name}\n{escape(text)}#+end_src\n", notes=(NO_EXPORT,))
     if "org" in words:
         return Shown(f"#+begin_src org\n{escape(text)}#+end_src\n")
     if "code" in words and _would_be_sent(text, language):
@@ -102,49 +108,55 @@ def show(
     if "code" in words:
         return Shown(f"#+begin_src {language}\n{escape(text)}#+end_src\n")
     if "raw" in words:
-        if loose and is_structure(text):
-            return Shown(_example(text), notes=(IN_EXAMPLE,))
-        shaped = "list" in words or "table" in words or "vector" in words
-        return Shown(text, prose=bare and not shaped)
+        prose = bare and not _shaped(arguments)
+        return Shown(_example(text), prose, (IN_EXAMPLE,)) if loose else Shown(text, prose)
     if "drawer" in words or "wrap" in words:
         return _drawer(text, loose)
     if "table" in words or "vector" in words:
-        return Shown(text)
+        return Shown(_example(text), notes=(IN_EXAMPLE,)) if loose else Shown(text)
     return Shown(_fixed(text))
 
 
 def inline(arguments: Arguments, text: str, language: str) -> str | None:
     """Write the response of an inline block, as it stands in ``{{{results(...)}}}``.
 
-    None where it is more than one line, would end what it stands in, or is code: an export would
-    evaluate that. ``raw`` stands in the macro, too (in Emacs it does not, and piles up).
+    None where it is more than one line, would end what it stands in, or where Org would read it:
+    an export puts what the macro holds into the paragraph first. ``raw`` stands in the macro, too
+    (in Emacs it does not, and piles up).
     """
+    if not text:
+        return ""
+    if "\n" in text or ")}}}" in text:
+        return None
     words = set(arguments.results)
-    opening, closing = "=", "="
+    source, raw = "", False
     if "wrap" in arguments:
         kind, *rest = (arguments.get("wrap") or "results").split()
-        if kind.lower() == "src" and _would_be_sent(text, "".join(rest[:1])):
-            return None
-        if kind.lower() == "export":
-            opening, closing = f"@@{rest[0] if rest else 'none'}:", "@@"
-        elif kind.lower() == "src":
-            switches = f"[{' '.join(rest[1:])}]" if rest[1:] else ""
-            opening, closing = f"src_{rest[0] if rest else 'none'}{switches}{{", "}"
-        elif kind.lower() != "example":
-            opening, closing = "", ""
+        raw = kind.lower() not in ("export", "src", "example")
+        if kind.lower() in ("export", "src"):
+            source = rest[0] if rest else "none"
+            if _would_be_sent(text, source):
+                return None
+            if kind.lower() == "src" and rest[1:]:
+                source += f"[{' '.join(rest[1:])}]"
     elif words & {"html", "latex"}:
-        opening, closing = f"@@{'html' if 'html' in words else 'latex'}:", "@@"
+        source = "html" if "html" in words else "latex"
     elif "code" in words and _would_be_sent(text, language):
         return None
     elif words & {"org", "code"}:
-        opening, closing = f"src_{'org' if 'org' in words else language + '[]'}{{", "}"
-    elif words & {"raw", "drawer", "wrap", "file"}:
-        opening, closing = "", ""
-    ends = ")}}}" in text or (closing in ("@@", "}") and closing in text)
-    if "\n" in text or ends or is_structure(text):
-        return None
-    escaped = re.sub(r"(\\*),", r"\1\1\\,", text)  # what `org-macro-escape-arguments` does
-    return f"{opening}{escaped}{closing}" if text else ""
+        source = "org" if "org" in words else language + "[]"
+    else:
+        raw = bool(words & {"raw", "drawer", "wrap", "file"})
+    shown: str | None = text
+    if source:
+        shown = None if "{" in text or "}" in text else f"src_{source}{{{text}}}"
+    elif raw:
+        shown = text if is_plain_inside(text) else None
+    elif text != text.strip():
+        shown = None
+    else:
+        shown = verbatim(text)
+    return shown and re.sub(r"(\\*),", r"\1\1\\,", shown)  # as `org-macro-escape-arguments` does
 
 
 def returned(
@@ -157,8 +169,8 @@ def returned(
     """Give what Babel's function returns so that Org itself writes what `show` writes.
 
     With it come the notes and whether it is prose, as in `Shown`. `texts` are the responses with
-    their heads as comments; the rest is as in `show`. Raises ArgumentError for a list or table
-    that Org would read as more than that.
+    their heads as comments; the rest is as in `show`. Raises ArgumentError where Org would make
+    more of the text than that.
     """
     words = arguments.results
     bare = pure(arguments)
@@ -168,16 +180,11 @@ def returned(
     if "code" in words and not bare and "wrap" not in arguments:
         return "".join(texts), (), False  # the source block is Org's
     text = "".join(values if bare else blocks)
-    for note in (NO_DRAWER, NO_REQUEST):
+    for note in (NO_DRAWER, NO_REQUEST, NO_EXPORT, NO_VERSE):
         if note in shown.notes:
             raise ArgumentError(f"{note}: write another :results or :wrap")
-    if {"list", "table", "vector"} & set(words):
-        if shown.notes:
-            raise ArgumentError(
-                "the response looks like Org markup, which would be live in a list or table: "
-                "write :results value drawer"
-            )
-        return shaped(arguments, text), (), False
+    if _shaped(arguments):
+        return _inert_shaped(arguments, text), (), False
     return _example(text) if shown.notes else text, shown.notes, shown.prose
 
 
@@ -185,10 +192,27 @@ def shaped(arguments: Arguments, text: str) -> Returned:
     """Give a text as the list or table that ``:results`` asks for, or as it is."""
     words = arguments.results
     if "list" in words:
-        return [line.strip() for line in text.split("\n") if line.strip()] or ""
+        return _items(text) or ""
     if "table" in words or "vector" in words:
         return _rows(text) or None
     return text
+
+
+def _inert_shaped(arguments: Arguments, text: str) -> Returned:
+    """Give a list or table for Org to write. Raises ArgumentError where it would not be inert."""
+    try:
+        if "list" in arguments.results:
+            return _inert_items(text, pure(arguments)) or ""
+        return _inert_rows(text) or None
+    except _LiveError:
+        raise ArgumentError(
+            "the response looks like Org markup, which would be live in a list or table: "
+            "write :results value drawer"
+        ) from None
+
+
+def _shaped(arguments: Arguments) -> bool:
+    return bool({"list", "table", "vector"} & set(arguments.results))
 
 
 def _would_be_sent(text: str, language: str) -> bool:
@@ -212,19 +236,26 @@ def _example(text: str) -> str:
 def _drawer(text: str, loose: bool) -> Shown:
     if _DRAWER_END.search(text):  # nothing escapes this line
         return Shown(_example(text) if loose else text, notes=(NO_DRAWER,))
-    if loose and is_structure(text):
+    if loose:
         return Shown(f":results:\n{_example(text)}:end:\n", notes=(IN_EXAMPLE,))
     return Shown(f":results:\n{text}:end:\n")
 
 
 def _wrap(full: str, text: str, loose: bool) -> Shown:
-    kind = full.split()[0] if full.split() else "results"
+    kind, *rest = full.split() or ["results"]
     notes: tuple[str, ...] = ()
-    if kind.lower() == "src" and _would_be_sent(text, "".join(full.split()[1:2])):
+    if kind.lower() in ("src", "export") and _would_be_sent(text, "".join(rest[:1])):
         return Shown(_example(text), notes=(NO_REQUEST,))
-    if kind.lower() in ("src", "example", "export", "comment", "verse"):
+    if kind.lower() == "export":
+        opened = " ".join(("src", *rest))
+        return Shown(f"#+begin_{opened}\n{escape(text)}#+end_src\n", notes=(NO_EXPORT,))
+    if kind.lower() == "verse" and (
+        loose or not is_plain(text)
+    ):  # of its lines Org reads the inside
+        return Shown(_example(text), notes=(NO_VERSE,))
+    if kind.lower() in ("src", "example", "comment"):
         text = escape(text)
-    elif loose and is_structure(text):
+    elif loose:
         text, notes = _example(text), (IN_EXAMPLE,)
     return Shown(f"#+begin_{full}\n{text}#+end_{kind}\n", notes=notes)
 
@@ -236,15 +267,50 @@ def _fixed(text: str) -> str:
     return "".join(f": {line}\n" for line in lines)
 
 
-def _list(text: str) -> str:
-    items = [line.strip() for line in text.split("\n") if line.strip()]
-    return "".join(f"- {item}\n" for item in items) or "\n"
+class _LiveError(Exception):
+    """A line that can neither stand as it is, nor as verbatim text."""
+
+
+def _inert(text: str) -> str:
+    """Keep Org from reading a line in an item or cell."""
+    found = verbatim(text)
+    if found is None:
+        raise _LiveError
+    return found
+
+
+def listed(text: str, *, bare: bool = True) -> str:
+    """Write the lines of a text as an Org list. Raises _LiveError."""
+    return "".join(f"- {item}\n" for item in _inert_items(text, bare)) or "\n"
+
+
+def _items(text: str) -> list[str]:
+    """Give the lines of a text as items."""
+    return [line.strip() for line in text.split("\n") if line.strip()]
+
+
+def _inert_items(text: str, bare: bool) -> list[str]:
+    """Give the lines of a text as items, each plain or verbatim. Raises _LiveError."""
+    return [_item(line, bare) for line in _items(text)]
+
+
+def _item(line: str, bare: bool) -> str:
+    frame = not bare and line.upper().startswith(("#+BEGIN_SRC ", "#+END_SRC"))  # no response's
+    return line if frame or (is_plain(line) and line[0] != "[") else _inert(line)
 
 
 def table(text: str) -> str:
-    """Write a text as an Org table: JSON rows, an Org table, tab- or comma-separated values."""
-    rows = _rows(text)
+    """Write a text as an Org table: JSON rows, an Org table, tab- or comma-separated values.
+
+    Raises _LiveError.
+    """
+    rows = _inert_rows(text)
     return align(rows) if rows else ""
+
+
+def _inert_rows(text: str) -> list[list[str] | None]:
+    """Give the rows of a text, each cell plain or verbatim. Raises _LiveError."""
+    return [None if row is None else [_inert_cell(cell) for cell in row] for row in _rows(text)]
 
 
 def _rows(text: str) -> list[list[str] | None]:
@@ -310,8 +376,15 @@ def _json_cell(data: object) -> str:
 
 
 def _cell(text: str) -> str:
-    """Make a text fit for a cell: one line, no bars."""
-    return " ".join(text.split("\n")).strip().replace("|", "\\vert{}")
+    """Make a text fit for a cell: one line."""
+    return " ".join(text.split("\n")).strip()
+
+
+def _inert_cell(line: str) -> str:
+    """Give a cell without bars, plain or verbatim. Raises _LiveError."""
+    if not is_plain_inside(line) or _SPECIAL_CELL.match(line):
+        line = _inert(line)
+    return line.replace("|", "\\vert{}")
 
 
 def _width(text: str) -> int:

@@ -50,14 +50,17 @@ _SHORT_ESCAPES = {
     "\t": "\\t",
 }
 
+# Atomic groups, since Python 3.11.0 to 3.11.4 matches `(...)*+` wrongly where a round of it fails
+# half-way, as in an attribute without its second quote (gh-106052).
 _XML = re.compile(
     r"""
         (?P<comment><!--.*?-->)
       | (?P<cdata><!\[CDATA\[.*?\]\]>)
       | (?P<instruction><\?.*?\?>)
-      | (?P<doctype><![A-Z](?:[^<>"'\[\]]|"[^"]*+"|'[^']*+'|\[(?:[^\]"']|"[^"]*+"|'[^']*+')*+\])*+>)
+      | (?P<doctype><![A-Z](?>(?:[^<>"'\[\]]++|"[^"]*+"|'[^']*+'
+                              |\[(?>(?:[^\]"']++|"[^"]*+"|'[^']*+')*)\])*)>)
       | </(?P<close>[^\s<>/]++)\s*+>
-      | <(?P<open>[^\s<>/!?"'=&]++)(?P<rest>(?:[^<>"']|"[^"<]*+"|'[^'<]*+')*+)>
+      | <(?P<open>[^\s<>/!?"'=&]++)(?P<rest>(?>(?:[^<>"']++|"[^"<]*+"|'[^'<]*+')*))>
       | (?P<text>[^<]++)
     """,
     re.VERBOSE | re.DOTALL,

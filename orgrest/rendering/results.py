@@ -10,7 +10,7 @@ Nothing that a server sends is trusted. Rules:
   masked before anything is laid out, and again afterwards.
 - What `sanitize` finds harmful is made visible; line ends are LF.
 - `Rendered.block` puts Org's comma where a line would be structure. Texts for other places are
-  plain: `sanitize.is_structure` says whether one would be taken for structure there.
+  bare: `layout` keeps Org from reading more than text there.
 - A body that is no text, and one that is longer than a limit, goes into a file; of the latter the
   beginning is shown. Only that is decoded and laid out: memory and time are those of the limit.
 """

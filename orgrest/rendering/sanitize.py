@@ -1,8 +1,8 @@
 r"""Texts of strangers made harmless: control characters, Emacs's local variables, Org's structure.
 
 Control characters, and characters that turn the direction of text, are shown as `\x1b` or
-`\u202e`; bytes that are not of the charset as `\xe9`. `is_structure` says whether a text would be
-taken for more than text in an Org document.
+`\u202e`; bytes that are not of the charset as `\xe9`. `is_plain` says whether a text is no more
+than text in an Org document; `verbatim` keeps Org from reading one that is not.
 """
 
 from __future__ import annotations
@@ -14,11 +14,37 @@ _INVISIBLE = re.compile(
 )
 # GNU Emacs manual, "Specifying File Variables".
 _LOCAL_VARIABLES = re.compile(r"(local variables):", re.IGNORECASE)
-_STRUCTURE = re.compile(
-    r"^(?:\*+[ \t]|[ \t]*(?:#\+\S|:[\w-]+:[ \t]*$|\[fn:|\\begin\{)|%%\()"
-    r"|<%%\(|(?:src|call)_[^\s\[({]{1,99}[\[({]|\{\{\{",
-    re.MULTILINE,
+
+_END = r"(?=[ \t\n]|\Z)"
+# Org's syntax, "Elements": what a line of a paragraph may begin with.
+_START = re.compile(
+    r"""^(?!
+        [ \t]*+(?:
+            $
+            | (?! (?:[0-9]++|[A-Za-z])[.)](?:[ \t]|$)            # an item
+                | (?:SCHEDULED|DEADLINE|CLOSED|CLOCK):)[^\W_]
+            | ["'{}\[\](),.;!?<>&`/=~$@%^_\\]                   # which `_PLAIN` looks at
+            | [-+][0-9] | \#[^\W_] | [^\x00-\x7f]
+        )
+    )""",
+    re.MULTILINE | re.VERBOSE | re.IGNORECASE,
 )
+# Org's syntax, "Objects": the characters that a paragraph may hold, each where it begins nothing.
+_PLAIN = re.compile(
+    rf"""(?:
+        [^\W_] | [ \t\n"'}}\](),.;!?>&`#|*/+=~$-] | [^\x00-\x7f]
+        | :{_END} | (?<=[ \t"'()\]}}=,;/?&.!-]):(?!:) | (?<=[0-9]):(?=[0-9])        # no link
+        | [_^]{_END}                                            # no index
+        | \\(?=["/]) | @(?!@) | %(?!%) | \{{(?!\{{)
+        | \[(?: (?=[ \t\n"'\]{{]|\Z) | (?=(?:true|false|null)\b) | (?=-?[0-9]++[ \t\n,.\]]))
+        | <(?: (?=[ \t\n/=!]|\Z) | (?=[A-Za-z][A-Za-z0-9]*+[ \t\n/>]))
+    )*+""",
+    re.VERBOSE,
+)
+# Emphasis, by `org-emphasis-regexp-components`: what opens it, and what closes it.
+_OPENS = re.compile(r"""(?:^|(?<=[-\s('"{])|(?<=[^\x00-\x7f]))[*/+=~](?=\S)""", re.MULTILINE)
+_CLOSES = re.compile(r"""(?<=\S)[*/+=~](?=$|[-\s.,:!?;'")}\\\[]|[^\x00-\x7f])""", re.MULTILINE)
+_ENDS_VERBATIM = {sign: re.compile(rf"^{sign}|{sign}(?![^\W_])") for sign in "=~"}
 
 
 def visible(text: str, *, one_line: bool = False) -> str:
@@ -37,6 +63,32 @@ def _show_character(match: re.Match[str]) -> str:
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
 
 
-def is_structure(text: str) -> bool:
-    """Whether Org would find a heading, keyword, block, drawer or inline code in `text`."""
-    return _STRUCTURE.search(text) is not None
+def is_plain(text: str) -> bool:
+    """Whether Org finds nothing in whole lines of `text` but paragraphs without any markup.
+
+    What is allowed is listed, so some texts that mean nothing to Org are not taken for plain.
+    """
+    return _START.search(text) is None and is_plain_inside(text)
+
+
+def is_plain_inside(text: str) -> bool:
+    """Whether Org finds no markup in `text` where no line begins with it."""
+    if _PLAIN.fullmatch(text) is None or text.count("$") > 1:
+        return False
+    opened: dict[str, int] = {}
+    for match in _OPENS.finditer(text):
+        opened.setdefault(match[0], match.start())
+    return not opened or all(
+        match.start() <= opened.get(match[0], len(text)) + 1 for match in _CLOSES.finditer(text)
+    )
+
+
+def verbatim(text: str) -> str | None:
+    """A line as Org's ``=verbatim=`` or, where that would end inside of it, ``~code~``, or None.
+
+    Org manual, "Emphasis and Monospace". The line has no blanks at its ends.
+    """
+    for sign, ends in _ENDS_VERBATIM.items():
+        if not ends.search(text):
+            return f"{sign}{text}{sign}"
+    return None

@@ -236,8 +236,9 @@ class RequestFile:
             one.error for one in imports.broken if not (one.item.run and one.own.run)
         )
         imports.declare(self._scope, weakly(self._fetch))
+        self.notices = tuple(self._scope.environment.every.notices)
         if not (options.lines or options.names):
-            self.notices = tuple(f"line {one.line}: {one.reason}" for one in document.notices)
+            self.notices += tuple(f"line {one.line}: {one.reason}" for one in document.notices)
             self.notices += tuple(
                 f"line {position(again)}: {same_name(again, first)}"
                 for again, first in namesakes(document)

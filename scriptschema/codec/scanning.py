@@ -12,17 +12,25 @@ Source: the Protocol Buffers manual, "Encoding".
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import cache
 from typing import Any, Final
 
 import attrs
 
-from scriptschema.base import INT32_MAX, UNSET, FieldInfo, Message
-from scriptschema.codec.compiled import Unusual
-from scriptschema.codec.varints import tag_bytes
-from scriptschema.declaration import compile_source
-from scriptschema.messages import ENUMS, MESSAGES
+from scriptschema.base import UNSET, FieldInfo, Message
+from scriptschema.codec.compiling import (
+    HELPERS,
+    READ_CHOICE,
+    READ_SIZE,
+    Reader,
+    choice_tag,
+    compile_each,
+    indented,
+    is_choice,
+    read_number,
+)
+from scriptschema.messages import ENUMS
 
 _CONSTANT: Final = "val"
 """What the field of a constant is called: its value is no part of the shape."""
@@ -71,12 +79,6 @@ def scan_canonical(cls: type[Message], data: bytes, max_depth: int) -> Scan:
     return Scan(found, builtins, max_depth - min(depths), len(data))
 
 
-def is_choice(cls: type[Message]) -> bool:
-    """Whether the message is nothing but one of several messages."""
-    fields = cls.FIELDS.values()
-    return bool(fields) and all(field.oneof and field.is_message for field in fields)
-
-
 class _Parts:
     """The parts while the scanners are compiled: a number for each, in the order of asking."""
 
@@ -122,71 +124,48 @@ def _label(field: FieldInfo) -> str:
     return f"{field.message}.{field.schema_name}"
 
 
-class _Compiler:
-    """Writes the scanners' source, and the tables that it looks alternatives up in."""
+class _Scanner(Reader):
+    """Writes `scan_X(b, p, e, d, put, builtin, deep)`, which scans an X.
+
+    `d` counts down with the levels; `deep` is told it wherever a tree may end. `choices` and
+    `values` are the tables that alternatives and values of enums are looked up in.
+    """
 
     def __init__(self) -> None:
         self.parts = _Parts()
         self.choices: dict[str, dict[int, tuple[int, type[Message]]]] = {}
         self.values: dict[str, dict[int, int]] = {}
 
-    def source(self, cls: type[Message]) -> str:
-        """The source of `scan_X(b, p, e, d, put, builtin, deep)`, which scans an X in `b[p:e]`.
-
-        `d` counts down with the levels. `deep` is told it wherever a tree may end. It may read
-        beyond `e`; then `p` ends up beyond `e` as well, never at it, and so the input is unusual.
-        """
+    def body(self, cls: type[Message]) -> list[str]:
+        if is_choice(cls):  # only of an outermost message: others are scanned where they stand
+            body = ["deep(d)", "q = e", *self.choice_lines(None, cls, levels=1)]
+            return [*body, "if p != e:", "    raise Unusual"]
         body = []
-        fields = sorted(cls.FIELDS.values(), key=lambda field: field.tag)
+        fields = cls.FIELDS.values()
         if not any(field.is_message and field.rule == "required" for field in fields):
             body.append("deep(d)")
         levels = max((1 + is_choice(f.type) for f in fields if f.is_message), default=0)
         if levels:
             body += [f"if d < {levels}:", "    raise Unusual"]
-        word = "if"
-        for field in fields:
-            [tag] = tag_bytes(field)[:1]
-            value = self.value_lines(field)
-            if field.rule == "repeated":
-                whole = Part(_label(field), fields=(_label(field),))
-                body += [
-                    f"if p < e and b[p] == {tag}:",
-                    f"    while p < e and b[p] == {tag}:",
-                    "        p += 1",
-                    *_indented(_indented(value)),
-                    f"    put({self.parts.other(field, 'some', whole)})",
-                    "else:",
-                    f"    put({self.parts.other(field, 'none')})",
-                ]
-            elif field.rule == "required":
-                body += [f"if b[p] != {tag}:", "    raise Unusual", "p += 1", *value]
-            else:
-                body += [f"{word} p < e and b[p] == {tag}:", "    p += 1", *_indented(value)]
-                if field.oneof:
-                    word = "elif"
-                else:
-                    body += ["else:", f"    put({self.parts.other(field, 'none')})"]
-            if cls.ONEOF and field.name == [f.name for f in fields if f.oneof][-1]:
-                label = f"{cls.__name__}.{UNSET}"
-                unset = self.parts.other(cls.__name__, UNSET, Part(label, alternatives=(label,)))
-                body += ["else:", f"    put({unset})"]
-        body += ["if p != e:", "    raise Unusual"]
-        return _function(cls, body)
+        return [*body, *self.lines(cls)]
 
-    def choice_source(self, cls: type[Message]) -> str:
-        """The same for a message that is nothing but one of several, which stands outermost."""
-        body = ["deep(d)", "q = e", *self.choice_lines(None, cls, levels=1)]
-        return _function(cls, [*body, "if p != e:", "    raise Unusual"])
+    def around_items(self, field: FieldInfo, loop: list[str]) -> list[str]:
+        some = self.parts.other(field, "some", Part(_label(field), fields=(_label(field),)))
+        none = self.parts.other(field, "none")
+        return ["start = p", *loop, f"put({none} if p == start else {some})"]
+
+    def absent(self, field: FieldInfo) -> list[str]:
+        if not field.oneof:
+            return [f"put({self.parts.other(field, 'none')})"]
+        label = f"{field.message}.{UNSET}"
+        part = Part(label, alternatives=(label,))
+        return [f"put({self.parts.other(field.message, UNSET, part)})"]
 
     def choice_lines(self, owner: FieldInfo | None, cls: type[Message], levels: int) -> list[str]:
         """Scan a choice in `b[p:q]`: it is put down as one with what it holds."""
         table = f"choices_{_variable(owner, cls)}"
-        # A tag of two bytes is looked up as the number that they are in little-endian order.
         self.choices[table] = {
-            int.from_bytes(tag_bytes(field), "little"): (
-                self.parts.message(owner, cls, field),
-                field.type,
-            )
+            choice_tag(field): (self.parts.message(owner, cls, field), field.type)
             for field in cls.FIELDS.values()
         }
         return [
@@ -194,13 +173,9 @@ class _Compiler:
             f"    put({self.parts.message(owner, cls)})",
             f"    deep(d - {levels - 1})",
             "else:",
-            "    n = b[p]",
-            "    p += 1",
-            "    if n > 127:",
-            "        n |= b[p] << 8",
-            "        p += 1",
+            *indented(READ_CHOICE),
             f"    part, scan = {table}[n]",
-            *_indented(_size_lines()),
+            *indented(READ_SIZE),
             "    if p + n != q:",
             "        raise Unusual",
             "    put(part)",
@@ -208,10 +183,9 @@ class _Compiler:
             "    p = q",
         ]
 
-    def value_lines(self, field: FieldInfo) -> list[str]:
-        """Scan the field's value at `p`, after the tag, and put `p` behind it."""
+    def value(self, field: FieldInfo) -> list[str]:
         if field.is_message:
-            lines = [*_size_lines(), "q = p + n"]
+            lines = [*READ_SIZE, "q = p + n"]
             if is_choice(field.type):
                 return [*lines, *self.choice_lines(field, field.type, levels=2)]
             return [
@@ -221,16 +195,14 @@ class _Compiler:
                 "p = q",
             ]
         if field.type is str:
-            return [*_size_lines(), "p += n"]
-        lines = ["n = b[p]", "p += 1"]
+            return [*READ_SIZE, "p += n"]
+        lines = read_number(field)
         if field.type is int:
-            lines += ["if n > 127:", "    n, p = read_int32(b, p)"]
             if field.oneof:
                 part = Part(_label(field), alternatives=(_label(field),))
                 lines.append(f"put({self.parts.other(field, 'set', part)})")
             return [*lines, "builtin(n)"] if field.name == "builtin" else lines
         if field.type is bool:
-            lines += ["if n > 1:", "    raise Unusual"]
             if field.name != _CONSTANT:
                 true = self.parts.other(field, "true", Part(_label(field)))
                 lines += ["if n:", f"    put({true})"]
@@ -248,89 +220,25 @@ def _variable(owner: FieldInfo | None, cls: type) -> str:
     return f"{owner.message}_{owner.name}" if owner else cls.__name__
 
 
-def _function(cls: type[Message], body: list[str]) -> str:
-    head = f"def scan_{cls.__name__}(b, p, e, d, put, builtin, deep):\n"
-    return head + "".join(f"{line}\n" for line in _indented(body))
-
-
-def _indented(lines: Iterable[str]) -> list[str]:
-    return [f"    {line}" for line in lines]
-
-
-def _size_lines() -> list[str]:
-    """Read a length into `n`."""
-    return ["n = b[p]", "p += 1", "if n > 127:", "    n, p = read_size(b, p)"]
-
-
-def _read_size(b: bytes, p: int) -> tuple[int, int]:
-    """Go on with a length whose first byte, at `p - 1`, says that more follow; in fewest bytes."""
-    n, after = _read_varint(b, p)
-    if n > INT32_MAX:
-        raise Unusual
-    return n, after
-
-
-def _read_int32(b: bytes, p: int) -> tuple[int, int]:
-    """Go on with an int32 whose first byte, at `p - 1`, says that more follow; in fewest bytes."""
-    n, after = _read_varint(b, p)
-    if n <= INT32_MAX:
-        return n, after
-    n -= 1 << 64
-    if not ~INT32_MAX <= n < 0:
-        raise Unusual
-    return n, after
-
-
-def _read_varint(b: bytes, p: int) -> tuple[int, int]:
-    n = b[p - 1] & 127
-    shift = 7
-    while True:
-        byte = b[p]
-        p += 1
-        n |= (byte & 127) << shift
-        if byte < 128:
-            break
-        shift += 7
-        if shift > 63:
-            raise Unusual
-    if byte == 0 or n >> 64:
-        raise Unusual
-    return n, p
-
-
-Scanner = Callable[..., None]
-
-
 @cache
-def _compiled() -> tuple[dict[type[Message], tuple[Scanner, int | None]], tuple[Part, ...]]:
+def _compiled() -> tuple[
+    dict[type[Message], tuple[Callable[..., None], int | None]], tuple[Part, ...]
+]:
     """Compile the scanners of all messages; at their first use, since it takes a while.
 
     Beside each is the part that is to be put down first, where the scanner does not.
     """
-    compiler = _Compiler()
-    source = "".join(
-        (compiler.choice_source if is_choice(cls) else compiler.source)(cls)
-        for cls in MESSAGES.values()
-    )
-    scope: dict[str, Any] = {
-        "Unusual": Unusual,
-        "read_size": _read_size,
-        "read_int32": _read_int32,
-    }
-    compile_source(source, scope, "scanners")
-    scope.update(compiler.values)
-    for name, table in compiler.choices.items():
-        scope[name] = {
-            k: (part, scope[f"scan_{held.__name__}"]) for k, (part, held) in table.items()
-        }
+    scanner = _Scanner()
+    scope: dict[str, Any] = {**HELPERS}
+    functions = compile_each("scan", "b, p, e, d, put, builtin, deep", scanner.body, scope)
+    scope.update(scanner.values)
+    for name, table in scanner.choices.items():
+        scope[name] = {tag: (part, functions[held]) for tag, (part, held) in table.items()}
     scanners = {
-        cls: (
-            scope[f"scan_{name}"],
-            None if is_choice(cls) else compiler.parts.message(None, cls),
-        )
-        for name, cls in MESSAGES.items()
+        cls: (scan, None if is_choice(cls) else scanner.parts.message(None, cls))
+        for cls, scan in functions.items()
     }
-    return scanners, tuple(compiler.parts.parts)
+    return scanners, tuple(scanner.parts.parts)
 
 
 def parts() -> tuple[Part, ...]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from scriptschema.commands.campaign_display import Display, Lines, as_json
-from scriptschema.commands.console import NonEmptyPath, counted, report
+from scriptschema.commands.console import NonEmptyPath, counted, report, stoppable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from scriptschema.fuzzing.campaign.cluster import Cluster
     from scriptschema.fuzzing.campaign.config import Config
     from scriptschema.fuzzing.campaign.finds import Find
+    from scriptschema.fuzzing.campaign.session import Session
     from scriptschema.fuzzing.targets.description import Description
     from scriptschema.fuzzing.targets.outcome import Run
 
@@ -138,25 +139,32 @@ def fuzz(
                 workers=cluster,
                 on_event=display,
             )
-            try:
+            with stoppable(f"`scriptschema fuzz -o {output}` goes on"):
                 session.run()
-            except KeyboardInterrupt:
-                click.echo(f"interrupted: `scriptschema fuzz -o {output}` goes on", err=True)
-                sys.exit(130)
     except (FileError, TargetError, JudgeError, CampaignError, ClusterError, MissingExtra) as error:
         report(error)
         sys.exit(1)
     new = session.state.triage.new
     if not as_events:
-        what = (
-            f"{counted(new, 'new find')} in {output / 'finds'}" if new else "nothing new was found"
-        )
-        click.echo(f"{counted(session.programs_done, 'program')}: {what}", err=True)
+        _summarize(session, output)
     if demo:
         _report(output)
         explain(output, campaign.config, session.programs_done, [*session.state.triage.finds])
     if new and fail_on_find:
         sys.exit(FOUND)
+
+
+def _summarize(session: Session, folder: Path) -> None:
+    """Say what was found, and what of it is not reduced yet."""
+    new, left = len(session.state.triage.new), session.state.triage.waiting
+    what = f"{counted(new, 'new find')} in {folder / 'finds'}" if new else "nothing new was found"
+    click.echo(f"{counted(session.programs_done, 'program')}: {what}", err=True)
+    if left:
+        click.echo(
+            f"{counted(left, 'program')} not reduced to the end: `scriptschema fuzz -o {folder}` "
+            "goes on with that",
+            err=True,
+        )
 
 
 def _cluster(address: str | None) -> AbstractContextManager[Cluster | None]:

@@ -17,6 +17,9 @@ from scriptschema.commands.console import counted
 EVERY = 10.0
 """Seconds between two lines about how things stand."""
 
+FINDS = ("find", "reduced", "retracted")
+"""The events that are about a find."""
+
 _SHOWN = 8
 
 
@@ -27,8 +30,8 @@ def as_json(event: dict[str, Any]) -> None:
 
 def line_of(event: dict[str, Any]) -> str:
     """A find, or how things stand, in a line."""
-    if event["event"] in ("find", "reduced"):
-        what = "new" if event["event"] == "find" else "reduced"
+    if event["event"] in FINDS:
+        what = "new" if event["event"] == "find" else event["event"]
         return f"{what}: {event['signature']}, {event['nodes']} nodes: {event['name']}"
     outcomes = sorted(event["outcomes"].items(), key=lambda item: -item[1])
     kinds = ", ".join(f"{kind} {count:,}" for kind, count in outcomes)
@@ -38,6 +41,7 @@ def line_of(event: dict[str, Any]) -> str:
         f"{_time(event['seconds'])}: {counted(event['programs'], 'program')} ({kinds}), "
         f"{event['runs_per_second']:,.0f} runs/s, corpus {event['corpus']:,}, "
         f"finds {event['finds']:,}, last new {_time(event['since_new'])} ago"
+        + (f", {event['unconfirmed']:,} not confirmed" if event["unconfirmed"] else "")
     )
 
 
@@ -49,7 +53,7 @@ class Lines:
 
     def __call__(self, event: dict[str, Any]) -> None:
         """Take an event."""
-        if event["event"] in ("find", "reduced"):
+        if event["event"] in FINDS:
             click.echo(line_of(event))
         elif event["event"] == "end" or (
             event["event"] == "progress" and time.monotonic() - self._shown >= EVERY
@@ -73,7 +77,7 @@ class Display:
 
             self._live = Live(console=Console(stderr=True), refresh_per_second=4)
             self._live.start()
-        elif event["event"] in ("find", "reduced"):
+        elif event["event"] in FINDS:
             self._finds.append(line_of(event))
         elif self._live is not None:
             self._live.update(self._table(event), refresh=True)
@@ -96,6 +100,12 @@ class Display:
                 f"{event['new_finds']:,}",
                 "last new",
                 f"{_time(event['since_new'])} ago",
+            ),
+            (
+                "to reduce",
+                f"{event['unreduced']:,}",
+                "not confirmed",
+                f"{event['unconfirmed']:,}",
             ),
         ]
         for one, two, three, four in rows:

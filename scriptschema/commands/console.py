@@ -143,16 +143,25 @@ def progress(
 
 
 @contextlib.contextmanager
-def stoppable(consequence: str) -> Iterator[None]:
-    """End the program in good order at an interrupt or a termination signal, and say what is left.
+def terminated_as_interrupted() -> Iterator[None]:
+    """Let a termination signal raise KeyboardInterrupt, as Ctrl-C does.
 
-    A terminated process would leave the file that it is writing.
+    A job that a shell starts in the background ignores Ctrl-C's signal, and so can be ended only by
+    the other, which would leave half of what it was doing.
     """
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+@contextlib.contextmanager
+def stoppable(consequence: str) -> Iterator[None]:
+    """End the program in good order at Ctrl-C or a termination signal, and say what is left."""
+    try:
+        with terminated_as_interrupted():
+            yield
     except KeyboardInterrupt:
         click.echo(f"interrupted: {consequence}", err=True)
         sys.exit(130)
-    finally:
-        signal.signal(signal.SIGTERM, before)

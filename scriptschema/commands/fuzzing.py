@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from scriptschema.commands.console import INPUT, report
+from scriptschema.commands.console import INPUT, report, terminated_as_interrupted
 from scriptschema.commands.luau import load_names, names_option
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ def reduce_command(
     saved = reducer.best
     before = reducer.size, len(reducer.source.encode("utf-8", "surrogateescape"))
     try:
-        with display:
+        with terminated_as_interrupted(), display:
             reduced = reducer.run()
             text = _shortest_text(reduced, names, test) if _is_source(target) else None
         _write(target, reduced, names, text)

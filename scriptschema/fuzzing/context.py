@@ -11,33 +11,10 @@ from typing import Any, Final
 
 import attrs
 
+from scriptschema import messages as m
 from scriptschema.fuzzing.index import Index
 from scriptschema.luau.library import SIGNATURES
 from scriptschema.luau.names import DEFAULT
-from scriptschema.messages import (
-    Expr,
-    ExprBinary,
-    ExprCall,
-    ExprConstantBool,
-    ExprConstantNumber,
-    ExprConstantString,
-    ExprFunction,
-    ExprGroup,
-    ExprIfElse,
-    ExprIndexName,
-    ExprInterpString,
-    ExprLocal,
-    ExprUnary,
-    StatBlock,
-    StatFor,
-    StatForIn,
-    StatFunction,
-    StatLocal,
-    StatLocalFunction,
-    StatRepeat,
-    StatRequireIntoLocalHelper,
-    StatWhile,
-)
 
 Kinds = dict[int, str | None]
 
@@ -52,16 +29,16 @@ _TAKEN: Final = frozenset(["number", "string", "boolean", "any", "value", "scala
 _KNOWN: Final = frozenset(["number", "integer", "string", "boolean", "vector", "buffer"])
 _ARITHMETIC: Final = frozenset(
     [
-        *(ExprBinary.Op.Add, ExprBinary.Op.Sub, ExprBinary.Op.Mul, ExprBinary.Op.Div),
-        *(ExprBinary.Op.FloorDiv, ExprBinary.Op.Mod, ExprBinary.Op.Pow),
+        *(m.ExprBinary.Op.Add, m.ExprBinary.Op.Sub, m.ExprBinary.Op.Mul, m.ExprBinary.Op.Div),
+        *(m.ExprBinary.Op.FloorDiv, m.ExprBinary.Op.Mod, m.ExprBinary.Op.Pow),
     ]
 )
-_LOGIC: Final = frozenset([ExprBinary.Op.And, ExprBinary.Op.Or])
+_LOGIC: Final = frozenset([m.ExprBinary.Op.And, m.ExprBinary.Op.Or])
 _NUMBERS: Final = frozenset(["number", "integer"])
 _ENTERED: Final = frozenset(
     [
-        *(StatBlock, StatFor, StatForIn, StatWhile, StatRepeat, StatLocalFunction),
-        *(StatFunction, ExprFunction),
+        *(m.StatBlock, m.StatFor, m.StatForIn, m.StatWhile, m.StatRepeat, m.StatLocalFunction),
+        *(m.StatFunction, m.ExprFunction),
     ]
 )
 _DECLARING: Final = frozenset(["local", "local_function", "require_into_local"])
@@ -87,28 +64,28 @@ class Context:
     def enter(self, node: Any, name: str, position: int | None) -> None:
         """Take in what `node` declares for its field `name`, there before the item `position`."""
         match node:
-            case StatBlock():
+            case m.StatBlock():
                 for statement in node.body[:position]:
                     if statement.which in _DECLARING:
                         _declare(self.variables, statement.alternative)
-            case StatFor() | StatForIn() if name == "body":
+            case m.StatFor() | m.StatForIn() if name == "body":
                 self.loop = True
-                variables = node.vars if isinstance(node, StatForIn) else [node.var]
+                variables = node.vars if isinstance(node, m.StatForIn) else [node.var]
                 for variable in variables:
-                    kind = "integer" if isinstance(node, StatFor) else None
+                    kind = "integer" if isinstance(node, m.StatFor) else None
                     _bind(self.variables, variable.name, kind)
-            case StatWhile() | StatRepeat():
+            case m.StatWhile() | m.StatRepeat():
                 self.repeats = True
                 self.loop = self.loop or name == "body"
                 self.condition = self.condition or name == "cond"
-                if isinstance(node, StatRepeat) and name == "cond":
+                if isinstance(node, m.StatRepeat) and name == "cond":
                     for statement in node.body.body:
                         _declare(self.variables, statement.alternative)
-            case StatLocalFunction():
+            case m.StatLocalFunction():
                 _bind(self.variables, node.var.name, None)
-            case StatFunction() if node.self_ and name == "func":
+            case m.StatFunction() if node.self_ and name == "func":
                 _bind(self.variables, _SELF, None)
-            case ExprFunction():
+            case m.ExprFunction():  # its types, too: there no parameter is visible, nor taken
                 self.loop = self.repeats = False
                 self.vararg = node.vararg
                 for variable in node.args:
@@ -136,47 +113,47 @@ def _bind(variables: Kinds, name: int, kind: str | None) -> None:
 
 def _declare(variables: Kinds, statement: Any) -> None:
     match statement:
-        case StatLocal():
+        case m.StatLocal():
             values = [kind_of(value, variables) for value in statement.values]
             for position, variable in enumerate(statement.vars):
                 kind = values[position] if position < len(values) else None
                 _bind(variables, variable.name, kind)
-        case StatLocalFunction() | StatRequireIntoLocalHelper():
+        case m.StatLocalFunction() | m.StatRequireIntoLocalHelper():
             _bind(variables, statement.var.name, None)
 
 
-def kind_of(expression: Expr, variables: Kinds) -> str | None:
+def kind_of(expression: m.Expr, variables: Kinds) -> str | None:
     """Return the kind of an expression's value, None where that is not plain."""
     inner: Any = expression.alternative
     match inner:
-        case ExprConstantNumber():
+        case m.ExprConstantNumber():
             return "integer" if abs(inner.val) <= _SMALL else "number"
-        case ExprConstantString() | ExprInterpString():
+        case m.ExprConstantString() | m.ExprInterpString():
             return "string"
-        case ExprConstantBool():
+        case m.ExprConstantBool():
             return "boolean"
-        case ExprLocal():
+        case m.ExprLocal():
             return variables.get(inner.var.name)
-        case ExprGroup():
+        case m.ExprGroup():
             return kind_of(inner.expr, variables)
-        case ExprUnary():
-            if inner.op == ExprUnary.Op.Not:
+        case m.ExprUnary():
+            if inner.op == m.ExprUnary.Op.Not:
                 return "boolean"
-            return "integer" if inner.op == ExprUnary.Op.Len else kind_of(inner.expr, variables)
-        case ExprBinary():
+            return "integer" if inner.op == m.ExprUnary.Op.Len else kind_of(inner.expr, variables)
+        case m.ExprBinary():
             return _of_binary(inner, variables)
-        case ExprIfElse():
+        case m.ExprIfElse():
             return kind_of(inner.then, variables)
-        case ExprCall():
+        case m.ExprCall():
             return _of_call(inner)
     return None
 
 
-def _of_binary(inner: ExprBinary, variables: Kinds) -> str | None:
+def _of_binary(inner: m.ExprBinary, variables: Kinds) -> str | None:
     if inner.op in _ARITHMETIC:
         kind = kind_of(inner.left, variables)
         return "number" if kind in _NUMBERS else kind
-    if inner.op == ExprBinary.Op.Concat:
+    if inner.op == m.ExprBinary.Op.Concat:
         return "string"
     if inner.op in _LOGIC:
         kind = kind_of(inner.left, variables)
@@ -184,22 +161,22 @@ def _of_binary(inner: ExprBinary, variables: Kinds) -> str | None:
     return "boolean"
 
 
-def _of_call(call: ExprCall) -> str | None:
+def _of_call(call: m.ExprCall) -> str | None:
     member = _member_of(call)
     kind = _RESULTS.get(member) if member else None
     return kind if kind in _KNOWN else None
 
 
-def taken_by(call: ExprCall, position: int) -> str | None:
+def taken_by(call: m.ExprCall, position: int) -> str | None:
     """The kind of an argument, if a library member takes any value of it there; else None."""
     member = _member_of(call)
     return _taken_by(*member, position) if member else None
 
 
-def _member_of(call: ExprCall) -> tuple[str, str] | None:
+def _member_of(call: m.ExprCall) -> tuple[str, str] | None:
     """The library and the name of the member that is called, None if it is none."""
     func: Any = call.func.alternative
-    if call.self_ or not isinstance(func, ExprIndexName) or func.expr.which != "global_":
+    if call.self_ or not isinstance(func, m.ExprIndexName) or func.expr.which != "global_":
         return None
     owner = DEFAULT.owner(func.expr)
     return owner or "", DEFAULT.field(func.index, owner)

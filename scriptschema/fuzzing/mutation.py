@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from scriptschema import messages as m
 from scriptschema.base import Message
 from scriptschema.fuzzing.context import Context, Kinds, context_of, kind_of
 from scriptschema.fuzzing.editing import copy
@@ -17,26 +18,6 @@ from scriptschema.fuzzing.index import Index
 from scriptschema.generation import programs, trees
 from scriptschema.generation.choices import Choices
 from scriptschema.luau.repair import repair_in_place
-from scriptschema.messages import (
-    Expr,
-    ExprBinary,
-    ExprFunction,
-    ExprGroup,
-    ExprInterpString,
-    ExprLocal,
-    ExprUnary,
-    ExprVarargs,
-    Local,
-    ModuleSet,
-    Stat,
-    StatBlock,
-    StatLocal,
-    StatRequireIntoLocalHelper,
-    StatReturn,
-    Type,
-    TypeLiteral,
-    TypeRef,
-)
 
 EXPRESSION_LEVELS = 10
 STATEMENT_LEVELS = 16
@@ -118,15 +99,15 @@ class Mutation:
         except ValueError:  # there is no such message that is so flat
             return None
 
-    def type(self, number: int) -> Type | None:
+    def type(self, number: int) -> m.Type | None:
         """A type that is valid wherever it stands."""
-        made: Type | None = self.generated(Type, number)
+        made: m.Type | None = self.generated(m.Type, number)
         if self.programs and made is not None:
             # As if there were nothing around that it may use: no `...`, no variable, no module.
-            annotated = Stat(local=StatLocal(vars=[Local(name=0)], types=[made]))
-            function = ExprFunction(vararg=False, body=StatBlock(body=[annotated]))
-            last = Stat(return_=StatReturn(list=[Expr(function=function)]))
-            repair_in_place(ModuleSet(program=StatBlock(body=[last])))
+            annotated = m.Stat(local=m.StatLocal(vars=[m.Local(name=0)], types=[made]))
+            function = m.ExprFunction(vararg=False, body=m.StatBlock(body=[annotated]))
+            last = m.Stat(return_=m.StatReturn(list=[m.Expr(function=function)]))
+            repair_in_place(m.ModuleSet(program=m.StatBlock(body=[last])))
         return made
 
     def aim(self, size: int) -> int:
@@ -134,7 +115,7 @@ class Mutation:
         most = max(1, min(LARGEST, 2 * size + 2, self.room + size))
         return 1 + self.below(most)
 
-    def expression(self, kind: str, number: int, context: Context) -> Expr | None:
+    def expression(self, kind: str, number: int, context: Context) -> m.Expr | None:
         """An expression of that kind, made of what is in scope in a context."""
         levels = self.levels(number)
         if levels < EXPRESSION_LEVELS:
@@ -144,7 +125,7 @@ class Mutation:
             kind, self.scope(context), self.choices, size=size, max_depth=min(levels, 20)
         )
 
-    def statement(self, context: Context, size: int, levels: int) -> Stat | None:
+    def statement(self, context: Context, size: int, levels: int) -> m.Stat | None:
         """A statement made of what is in scope in a context; it declares nothing."""
         if levels < STATEMENT_LEVELS + 2:
             return None
@@ -165,9 +146,9 @@ class Mutation:
         for inner in [number, *donor.inside(number)]:
             node: Any = donor.nodes[inner]
             cls = node.__class__
-            if cls in _FROM_AROUND or (cls is ExprVarargs and not context.vararg):
+            if cls in _FROM_AROUND or (cls is m.ExprVarargs and not context.vararg):
                 return False
-            if cls is ExprLocal:
+            if cls is m.ExprLocal:
                 there = context_of(donor, number).variables if there is None else there
                 name = node.var.name
                 if name in there and (
@@ -196,7 +177,7 @@ class Mutation:
 
         parent = index.parents[number]
         # Among operands, which parentheses are needed depends on what is around them.
-        if isinstance(index.nodes[parent], ExprBinary) and part.of(ExprGroup):
+        if isinstance(index.nodes[parent], m.ExprBinary) and part.of(m.ExprGroup):
             safe = False
         return self.change(parent, put_in, safe=safe and self.is_free(number))
 
@@ -206,10 +187,10 @@ class Mutation:
         In a group, under a minus and in an interpolated string some things have another form.
         """
         parent = self.index.nodes[self.index.parents[number]]
-        return parent.__class__ not in (ExprGroup, ExprUnary, ExprInterpString)
+        return parent.__class__ not in (m.ExprGroup, m.ExprUnary, m.ExprInterpString)
 
     def change_body(
-        self, number: int, edit: Callable[[list[Stat]], None], *, safe: bool = False
+        self, number: int, edit: Callable[[list[m.Stat]], None], *, safe: bool = False
     ) -> bool:
         """Let `edit` change the statements of the block of that number in a copy of the tree."""
         return self.change(number, lambda block: edit(block.body), safe=safe)
@@ -231,11 +212,11 @@ class Mutation:
         return True
 
 
-def closed(statements: list[Stat]) -> Stat | None:
+def closed(statements: list[m.Stat]) -> m.Stat | None:
     """The statements as one that declares nothing and may be followed by others."""
     if len(statements) == 1 and statements[0].which in CLOSED:
         return statements[0]
-    return Stat(block=StatBlock(body=statements)) if statements else None
+    return m.Stat(block=m.StatBlock(body=statements)) if statements else None
 
 
 CLOSED = frozenset(
@@ -246,5 +227,5 @@ CLOSED = frozenset(
 )
 """The statements that declare no local and may stand anywhere in a block."""
 
-_FROM_AROUND = frozenset([TypeLiteral, TypeRef, StatRequireIntoLocalHelper])
+_FROM_AROUND = frozenset([m.TypeLiteral, m.TypeRef, m.StatRequireIntoLocalHelper])
 """What names a type, or the module, that may not be there elsewhere."""

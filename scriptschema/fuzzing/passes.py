@@ -14,36 +14,10 @@ from typing import Any, Final, TypeAlias
 
 import attrs
 
+from scriptschema import messages as m
 from scriptschema.base import INT32_MIN, Message
 from scriptschema.fuzzing.editing import at, copy
 from scriptschema.fuzzing.index import Index
-from scriptschema.messages import (
-    MESSAGES,
-    Expr,
-    ExprBinary,
-    ExprCall,
-    ExprConstantNil,
-    ExprConstantNumber,
-    ExprFunction,
-    ExprGlobal,
-    ExprGroup,
-    ExprLocal,
-    ExprPrefix,
-    ExprTable,
-    Local,
-    LValue,
-    ModuleSet,
-    Name,
-    Stat,
-    StatBlock,
-    StatCall,
-    StatLocal,
-    StatLocalFunction,
-    StatTypeAlias,
-    Type,
-    Typename,
-    TypePrimitive,
-)
 
 Edit: TypeAlias = tuple[int, Callable[[], Message]]
 AnyIndex: TypeAlias = Index[Any]
@@ -137,7 +111,7 @@ def drop_optionals(index: AnyIndex) -> Iterator[Edit]:
 
 _DROPPED: Final = frozenset(
     name
-    for cls in MESSAGES.values()
+    for cls in m.MESSAGES.values()
     for name, field in cls.FIELDS.items()
     if field.rule == "optional" and (not field.oneof or name in ("else_", "elseif"))
 )
@@ -154,15 +128,15 @@ def drop_types(index: AnyIndex) -> Iterator[Edit]:
         for (number, slot), children in _children(index).items()
         if _is_type(index.nodes[number].__class__, slot)
         for child in children
-    ) + sum(index.sizes[index.parents[number]] for number in index.of(StatTypeAlias))
+    ) + sum(index.sizes[index.parents[number]] for number in index.of(m.StatTypeAlias))
 
     def make() -> Message:
         edited: Message = copy(index.tree)
         nodes = Index(edited)
-        for number in nodes.of(StatBlock):
+        for number in nodes.of(m.StatBlock):
             block: Any = nodes.nodes[number]
             block.body = [stat for stat in block.body if stat.which != "type_alias"]
-        for cls in (ExprFunction, StatLocal):
+        for cls in (m.ExprFunction, m.StatLocal):
             for number in nodes.of(cls):
                 for name, field in cls.FIELDS.items():
                     if field.rule == "repeated" and _is_type(cls, name):
@@ -174,52 +148,52 @@ def drop_types(index: AnyIndex) -> Iterator[Edit]:
 
 
 def _is_type(cls: type[Message], name: str) -> bool:
-    return cls in (ExprFunction, StatLocal) and cls.FIELDS[name].type in (Type, Typename)
+    return cls in (m.ExprFunction, m.StatLocal) and cls.FIELDS[name].type in (m.Type, m.Typename)
 
 
 def keep_module(index: AnyIndex) -> Iterator[Edit]:
     """The module's statements in place of the program's."""
     root: Any = index.tree
-    if isinstance(root, ModuleSet) and root.module is not None:
+    if isinstance(root, m.ModuleSet) and root.module is not None:
         [program] = (n for n in range(len(index)) if index.nodes[n] is root.program)
-        module: StatBlock = root.module
-        yield -index.sizes[program], lambda: ModuleSet(program=copy(module))
+        module: m.StatBlock = root.module
+        yield -index.sizes[program], lambda: m.ModuleSet(program=copy(module))
 
 
 def hoist(index: AnyIndex) -> Iterator[Edit]:
     """A descendant in place of the one around it: expressions, prefixes and types."""
-    for number, inner in _nearest(index, (Expr, ExprPrefix), (Expr, ExprPrefix)):
+    for number, inner in _nearest(index, (m.Expr, m.ExprPrefix), (m.Expr, m.ExprPrefix)):
         outer, node = index.nodes[number], index.nodes[inner]
         if node.which in outer.FIELDS:  # not every expression is one that may be called
             yield _gain(index, number, inner), putting(index, number, _as(outer, node))
-    for number, inner in _nearest(index, (Type,), (Type,)):
+    for number, inner in _nearest(index, (m.Type,), (m.Type,)):
         node = index.nodes[inner]
         yield _gain(index, number, inner), putting(index, number, _as(node, node))
 
 
 def call_arguments(index: AnyIndex) -> Iterator[Edit]:
     """A call's first argument called with the others: `f(x)` in place of `pcall(f, x)`."""
-    for number in index.of(ExprCall):
+    for number in index.of(m.ExprCall):
         call: Any = index.nodes[number]
-        if call.args and call.args[0].which in ExprPrefix.FIELDS:
+        if call.args and call.args[0].which in m.ExprPrefix.FIELDS:
             gain = -len(Index(call.func))
             yield gain, changing(index, number, _call_first)
 
 
 def _call_first(call: Any) -> None:
     first = call.args.pop(0)
-    call.func = ExprPrefix(**{first.which: first.alternative})
+    call.func = m.ExprPrefix(**{first.which: first.alternative})
     call.self_ = False
 
 
 def inline(index: AnyIndex) -> Iterator[Edit]:
     """A local variable's value in place of its uses: `f(1)` for `local x = 1` and `f(x)`."""
     uses: dict[int, list[int]] = {}
-    for number in index.of(ExprLocal):
+    for number in index.of(m.ExprLocal):
         used: Any = index.nodes[number]
-        if index.nodes[index.parents[number]].__class__ is not LValue:
+        if index.nodes[index.parents[number]].__class__ is not m.LValue:
             uses.setdefault(used.var.name, []).append(index.parents[number])
-    for number in index.of(StatLocal):
+    for number in index.of(m.StatLocal):
         local: Any = index.nodes[number]
         stat = index.parents[number]
         if len(local.vars) == len(local.values) == 1 and index.step(stat)[1] is not None:
@@ -242,7 +216,7 @@ def _inlining(index: AnyIndex, stat: int, uses: Sequence[int]) -> Callable[[], M
         for node in nodes:
             content: Any = copy(value)
             if content.which not in node.FIELDS:  # parentheses, where a call or an index follows
-                content = Expr(group=ExprGroup(expr=content))
+                content = m.Expr(group=m.ExprGroup(expr=content))
             setattr(node, content.which, content.alternative)
         return edited
 
@@ -277,7 +251,7 @@ def _nearest(
 
 def splice_bodies(index: AnyIndex) -> Iterator[Edit]:
     """A block's statements in place of the statement around it."""
-    for number, block in _nearest(index, (Stat,), (StatBlock,)):
+    for number, block in _nearest(index, (m.Stat,), (m.StatBlock,)):
         position = index.step(number)[1]
         if position is not None:
             yield _gain(index, number, block), _splicing(index, number, position, block)
@@ -293,11 +267,11 @@ def _splicing(index: AnyIndex, number: int, position: int, block: int) -> Callab
 
 def extract(index: AnyIndex) -> Iterator[Edit]:
     """A statement becomes one of its expressions: `local v0 = expr`, a call, a local function."""
-    for number, inner in _nearest(index, (Stat,), (ExprFunction,)):
+    for number, inner in _nearest(index, (m.Stat,), (m.ExprFunction,)):
         gain = _gain(index, number, inner, 3)
         if gain < 0:
             yield gain, putting(index, number, _function_of(index.nodes[inner]))
-    for number, inner in _nearest(index, (Stat,), (Expr, ExprPrefix)):
+    for number, inner in _nearest(index, (m.Stat,), (m.Expr, m.ExprPrefix)):
         node = index.nodes[inner]
         for size, content in ((1, _call_of), (3, _local_of)):
             gain = _gain(index, number, inner, size)
@@ -306,17 +280,17 @@ def extract(index: AnyIndex) -> Iterator[Edit]:
 
 
 def _call_of(node: Message) -> Callable[[], Message]:
-    return lambda: Stat(call=StatCall(expr=copy(node.alternative)))
+    return lambda: m.Stat(call=m.StatCall(expr=copy(node.alternative)))
 
 
 def _function_of(node: Any) -> Callable[[], Message]:
-    return lambda: Stat(local_function=StatLocalFunction(var=Local(name=0), func=copy(node)))
+    return lambda: m.Stat(local_function=m.StatLocalFunction(var=m.Local(name=0), func=copy(node)))
 
 
 def _local_of(node: Message) -> Callable[[], Message]:
     def make() -> Message:
-        value = Expr(**{node.which or "": copy(node.alternative)})
-        return Stat(local=StatLocal(vars=[Local(name=0)], values=[value]))
+        value = m.Expr(**{node.which or "": copy(node.alternative)})
+        return m.Stat(local=m.StatLocal(vars=[m.Local(name=0)], values=[value]))
 
     return make
 
@@ -331,24 +305,24 @@ def simplify(index: AnyIndex) -> Iterator[Edit]:
 
 
 _SIMPLEST: Final[dict[type[Message], tuple[int, Sequence[Callable[[], Message]]]]] = {
-    Expr: (
+    m.Expr: (
         2,
         (
-            lambda: Expr(nil=ExprConstantNil()),
-            lambda: Expr(number=ExprConstantNumber(val=0)),
-            lambda: Expr(table=ExprTable()),
+            lambda: m.Expr(nil=m.ExprConstantNil()),
+            lambda: m.Expr(number=m.ExprConstantNumber(val=0)),
+            lambda: m.Expr(table=m.ExprTable()),
         ),
     ),
-    ExprPrefix: (3, (lambda: ExprPrefix(global_=ExprGlobal(name=Name(custom=0))),)),
-    LValue: (3, (lambda: LValue(global_=ExprGlobal(name=Name(custom=0))),)),
-    Type: (2, (lambda: Type(primitive=TypePrimitive(kind=0)),)),
+    m.ExprPrefix: (3, (lambda: m.ExprPrefix(global_=m.ExprGlobal(name=m.Name(custom=0))),)),
+    m.LValue: (3, (lambda: m.LValue(global_=m.ExprGlobal(name=m.Name(custom=0))),)),
+    m.Type: (2, (lambda: m.Type(primitive=m.TypePrimitive(kind=0)),)),
 }
 """By class: how many messages the simplest have, and the functions that make them."""
 
 
 def make_fractions(index: AnyIndex) -> Iterator[Edit]:
     """`-1 / 2` for a longer calculation: constants are integers, and 0 is neither."""
-    for number in index.of(ExprBinary):
+    for number in index.of(m.ExprBinary):
         node: Any = index.nodes[number]
         gain = _FRACTION - index.sizes[number]
         if gain < 0 and node.op in _ARITHMETIC:
@@ -356,14 +330,14 @@ def make_fractions(index: AnyIndex) -> Iterator[Edit]:
 
 
 _ARITHMETIC: Final = frozenset(
-    [ExprBinary.Op.Add, ExprBinary.Op.Sub, ExprBinary.Op.Mul, ExprBinary.Op.Div]
+    [m.ExprBinary.Op.Add, m.ExprBinary.Op.Sub, m.ExprBinary.Op.Mul, m.ExprBinary.Op.Div]
 )
 _FRACTION: Final = 5
 
 
 def _fraction() -> Message:
-    one, two = (Expr(number=ExprConstantNumber(val=value)) for value in (-1, 2))
-    return ExprBinary(op=ExprBinary.Op.Div, left=one, right=two)
+    one, two = (m.Expr(number=m.ExprConstantNumber(val=value)) for value in (-1, 2))
+    return m.ExprBinary(op=m.ExprBinary.Op.Div, left=one, right=two)
 
 
 # The second phase: what messages hold besides messages
@@ -376,7 +350,7 @@ def simplify_all(index: AnyIndex) -> Iterator[Edit]:
         def change() -> Message:
             edited: Message = copy(index.tree)
             for node in Index(edited).nodes:
-                if names and node.__class__ is Name:
+                if names and node.__class__ is m.Name:
                     node.custom = 0
                 for name, field in node.FIELDS.items():
                     if field.type in kinds and (node.__class__, name) not in _INDEXES:
@@ -396,20 +370,20 @@ def _zero(kind: type) -> Any:
 _ENUMS: Final = tuple(
     {
         field.type
-        for cls in MESSAGES.values()
+        for cls in m.MESSAGES.values()
         for field in cls.FIELDS.values()
         if issubclass(field.type, IntEnum)
     }
 )
 _INDEXES: Final = frozenset(
-    {(Local, "name"), (Typename, "index"), (Name, "builtin"), (Name, "custom")}
+    {(m.Local, "name"), (m.Typename, "index"), (m.Name, "builtin"), (m.Name, "custom")}
 )
 
 
 def shrink_scalars(index: AnyIndex) -> Iterator[Edit]:
     """Each number nearer to 0, each string shorter, each flag false, each operator the first."""
     for number, node in enumerate(index.nodes):
-        if node.__class__ is Name and node.which == "builtin":
+        if node.__class__ is m.Name and node.which == "builtin":
             yield 2 + number, changing(index, number, _setting("custom", 0))
         for name, field in node.FIELDS.items():
             value = getattr(node, name)
@@ -464,7 +438,7 @@ def rename(index: AnyIndex) -> Iterator[Edit]:
     yield 0, make
 
 
-_RENAMED: Final = ((Local, "name"), (Typename, "index"), (Name, "custom"))
+_RENAMED: Final = ((m.Local, "name"), (m.Typename, "index"), (m.Name, "custom"))
 
 PHASES: Final[Sequence[Sequence[Pass]]] = (
     (

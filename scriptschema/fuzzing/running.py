@@ -9,20 +9,10 @@ from collections.abc import Sequence
 from enum import IntEnum
 from typing import Any, Final
 
+from scriptschema import messages as m
 from scriptschema.fuzzing.context import Context, taken_by
 from scriptschema.fuzzing.index import Index
 from scriptschema.fuzzing.mutation import CLOSED, Mutation
-from scriptschema.messages import (
-    ExprBinary,
-    ExprCall,
-    ExprFunction,
-    ExprVarargs,
-    Stat,
-    StatBlock,
-    StatBreak,
-    StatContinue,
-    StatReturn,
-)
 
 _BY_KIND: Final = frozenset(["number", "integer", "string", "boolean"])
 NUMBERS: Final = frozenset(["number", "integer"])
@@ -31,64 +21,64 @@ ORDERLESS: Final = frozenset(["block", "if_", "call", "for_", "for_in"])
 """Statements that can change places; functions and assignments may be needed by what follows."""
 
 FAMILIES: Final[Sequence[Sequence[IntEnum]]] = (
-    (ExprBinary.Op.Add, ExprBinary.Op.Sub, ExprBinary.Op.Mul),
-    (ExprBinary.Op.Div, ExprBinary.Op.FloorDiv, ExprBinary.Op.Mod, ExprBinary.Op.Pow),
+    (m.ExprBinary.Op.Add, m.ExprBinary.Op.Sub, m.ExprBinary.Op.Mul),
+    (m.ExprBinary.Op.Div, m.ExprBinary.Op.FloorDiv, m.ExprBinary.Op.Mod, m.ExprBinary.Op.Pow),
     (
-        *(ExprBinary.Op.CompareEq, ExprBinary.Op.CompareNe, ExprBinary.Op.CompareLt),
-        *(ExprBinary.Op.CompareLe, ExprBinary.Op.CompareGt, ExprBinary.Op.CompareGe),
+        *(m.ExprBinary.Op.CompareEq, m.ExprBinary.Op.CompareNe, m.ExprBinary.Op.CompareLt),
+        *(m.ExprBinary.Op.CompareLe, m.ExprBinary.Op.CompareGt, m.ExprBinary.Op.CompareGe),
     ),
 )
 """Operators of which one may take the other's place between two numbers."""
 
 
-def removable(m: Mutation, number: int, context: Context) -> bool:
+def removable(mut: Mutation, number: int, context: Context) -> bool:
     """Whether a statement declares nothing, and no loop needs it to end."""
-    node: Any = m.index.nodes[number]
-    if node.which not in CLOSED or node.which == "function" or jumps(m.index, number):
+    node: Any = mut.index.nodes[number]
+    if node.which not in CLOSED or node.which == "function" or jumps(mut.index, number):
         return False
     if context.repeats:
         return bool(node.which == "call")
-    return node.which not in ("assign", "compound_assign") or not m.below(8)
+    return node.which not in ("assign", "compound_assign") or not mut.below(8)
 
 
-def replaceable(m: Mutation, number: int, context: Context) -> str | None:
+def replaceable(mut: Mutation, number: int, context: Context) -> str | None:
     """The kind of an expression in whose place another of the kind can be put; else None.
 
     Where a library member takes any number, that is `number`, whatever number is there.
     """
-    if context.condition or context.repeats or is_delicate(m, number):
+    if context.condition or context.repeats or is_delicate(mut, number):
         return None
-    kind = m.kind(number, context)
-    if kind in NUMBERS and _taken_at(m, number) == "number":
+    kind = mut.kind(number, context)
+    if kind in NUMBERS and _taken_at(mut, number) == "number":
         return "number"
     return kind if kind in _BY_KIND else None
 
 
-def _taken_at(m: Mutation, number: int) -> str | None:
-    name, position = m.index.step(number)
-    call: Any = m.index.nodes[m.index.parents[number]]
-    if position is None or name != "args" or not isinstance(call, ExprCall):
+def _taken_at(mut: Mutation, number: int) -> str | None:
+    name, position = mut.index.step(number)
+    call: Any = mut.index.nodes[mut.index.parents[number]]
+    if position is None or name != "args" or not isinstance(call, m.ExprCall):
         return None
     return taken_by(call, position)
 
 
-def is_operand(m: Mutation, number: int) -> bool:
+def is_operand(mut: Mutation, number: int) -> bool:
     """Whether a constant is an operand of a binary operation."""
-    above = m.index.parents[m.index.parents[number]]
-    return isinstance(m.index.nodes[above], ExprBinary)
+    above = mut.index.parents[mut.index.parents[number]]
+    return isinstance(mut.index.nodes[above], m.ExprBinary)
 
 
-def is_delicate(m: Mutation, number: int) -> bool:
+def is_delicate(mut: Mutation, number: int) -> bool:
     """Whether a place asks for more than a kind: bounds, keys, conditions, most arguments."""
     while number > 0:
-        name, position = m.index.step(number)
-        number = m.index.parents[number]
-        node: Any = m.index.nodes[number]
-        if isinstance(node, Stat | StatBlock | ExprFunction):
+        name, position = mut.index.step(number)
+        number = mut.index.parents[number]
+        node: Any = mut.index.nodes[number]
+        if isinstance(node, m.Stat | m.StatBlock | m.ExprFunction):
             return False
         if name in ("from_", "to", "step", "index", "key_expr", "cond"):
             return True
-        if isinstance(node, ExprCall) and name == "args":
+        if isinstance(node, m.ExprCall) and name == "args":
             func: Any = node.func.alternative
             if node.func.which == "global_" and func.name.builtin in _TAKE_ALL:
                 return False
@@ -107,4 +97,4 @@ def jumps(index: Index[Any], number: int) -> bool:
     return not _JUMPS.isdisjoint(map(type, part))
 
 
-_JUMPS: Final = frozenset([StatReturn, StatBreak, StatContinue, ExprVarargs])
+_JUMPS: Final = frozenset([m.StatReturn, m.StatBreak, m.StatContinue, m.ExprVarargs])

@@ -1,8 +1,7 @@
-"""Scope analysis: which locals, types, loop, `...` and function are visible at a place in a tree.
+"""Scope analysis: which locals, types, loop, `...` and function are visible during a traversal.
 
-`Scope` follows a traversal: what is declared is told to it in the order of the program, and it
-knows what is visible at the moment. `scope_at` gives the Scope at a path, without a traversal: it
-looks at what stands on the way there only.
+`Scope` is told what is declared in the order of the program, and knows what is visible at the
+moment.
 """
 
 from __future__ import annotations
@@ -10,26 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from scriptschema.base import Message, Path
+from scriptschema import messages as m
 from scriptschema.luau.names import DEFAULT, Names
 from scriptschema.luau.registers import MAX_UPVALUES, Usage
-from scriptschema.messages import (
-    ExprFunction,
-    Local,
-    ModuleSet,
-    Name,
-    Stat,
-    StatBlock,
-    StatFor,
-    StatForIn,
-    StatFunction,
-    StatIf,
-    StatLocalFunction,
-    StatRepeat,
-    StatTypeAlias,
-    StatWhile,
-    TypeFunction,
-)
 
 
 class Loop:
@@ -111,10 +93,6 @@ class NameTable:
             return None
         return self.bindings[self.visible[index % len(self.visible)]][-1]
 
-    def all(self) -> list[Any]:
-        """What is in scope: what each name is bound to, in the order of declaration."""
-        return [self.bindings[name][-1] for name in self.visible]
-
 
 class _Frame:
     """What is declared between two braces, so to say: forgotten together.
@@ -148,10 +126,6 @@ class Scope:
         self._frames: list[_Frame] = []
         self._self = names.locals.index("self") if "self" in names.locals else None
         self.open()
-
-    def visible_locals(self) -> list[Binding]:
-        """The locals that an expression here can use, in the order of declaration."""
-        return [binding for binding in self.locals.all() if not binding.jumped_over]
 
     # Frames
 
@@ -187,7 +161,7 @@ class Scope:
             frame.late.append(binding)
         return binding
 
-    def declare_locals(self, variables: Iterable[Local]) -> None:
+    def declare_locals(self, variables: Iterable[m.Local]) -> None:
         """Bring locals into scope, in this order."""
         for variable in variables:
             self.declare_local(self.names.local(variable.name), variable.name)
@@ -200,7 +174,7 @@ class Scope:
         """Bring a generic pack into scope."""
         self._declare(self.packs, index)
 
-    def declare_aliases(self, block: StatBlock) -> None:
+    def declare_aliases(self, block: m.StatBlock) -> None:
         """Bring the type aliases of a block into scope: all of them, at its beginning."""
         for statement in block.body:
             if statement.which == "type_alias":
@@ -213,7 +187,7 @@ class Scope:
 
     # Functions and loops
 
-    def enter_function(self, node: ExprFunction, method: bool) -> None:
+    def enter_function(self, node: m.ExprFunction, method: bool) -> None:
         """Enter a function's body, in the scope that was opened for its generics."""
         self.function = Function(self.function, node.vararg)
         if method:
@@ -270,109 +244,11 @@ class Scope:
                 return binding
         return None
 
-    def free_global(self, index: int, *, builtin: bool) -> Name:
+    def free_global(self, index: int, *, builtin: bool) -> m.Name:
         """A global that no local hides; `index` decides."""
         table = self.names.globals if builtin else self.names.customs
         for step in range(len(table)):
             if self.locals.get(table[(index + step) % len(table)]) is None:
                 index = (index + step) % len(table) if step else index
                 break
-        return Name(builtin=index) if builtin else Name(custom=index)
-
-
-def scope_at(tree: Message, path: Path, *, names: Names = DEFAULT) -> Scope:
-    """Return what is visible at the message to which `path` leads from `tree`, as `walk` gives it.
-
-    `tree` is a valid program (as `repair` returns), or a part of one, which is taken for the top of
-    a program. Time is linear in the statements before the path in the blocks around it. Limits are
-    not looked at: the function's counts are those of the way, and a local may be an upvalue too
-    many.
-
-    Raises AttributeError, TypeError or IndexError if the path leads nowhere.
-    """
-    scope = Scope(names)
-    node: Any = tree
-    method = False
-    for name, index in path.steps():
-        following = getattr(node, name)
-        _enter(scope, node, name, index, method)
-        method = isinstance(node, StatFunction) and node.self_
-        node = following if index is None else following[index]
-    return scope
-
-
-def _enter(scope: Scope, node: Message, name: str, index: int | None, method: bool) -> None:
-    """Declare what `node` declares for its child in the field `name`, and before item `index`."""
-    match node:
-        case StatBlock() if index is not None:
-            scope.open()
-            scope.declare_aliases(node)
-            for statement in node.body[:index]:
-                _declare_locals_of(scope, statement)
-        case StatFor() | StatForIn() if name == "body":
-            scope.open()
-            scope.take_registers(3)
-            scope.declare_locals(node.vars if isinstance(node, StatForIn) else [node.var])
-            scope.enter_loop()
-        case StatWhile() | StatRepeat() if name == "body":
-            scope.enter_loop()
-        case StatRepeat():
-            _enter_condition(scope, node.body)
-        case StatLocalFunction():
-            scope.declare_locals([node.var])
-        case ExprFunction():
-            scope.open()
-            declare_generics(scope, node)
-            if name == "body":
-                scope.enter_function(node, method)
-        case StatTypeAlias() | TypeFunction():
-            scope.open()
-            declare_generics(scope, node)
-        case ModuleSet():
-            scope.function.module = name == "module"
-
-
-def declare_generics(scope: Scope, node: ExprFunction | StatTypeAlias | TypeFunction) -> None:
-    """Bring the generics and the generic packs of a function or a type into scope."""
-    for variable in node.generics:
-        scope.declare_type(variable.index)
-    for variable in node.genericpacks:
-        scope.declare_pack(variable.index)
-
-
-def _enter_condition(scope: Scope, body: StatBlock) -> None:
-    """Enter the condition of a repeat, which sees the locals of the loop's body."""
-    scope.enter_loop()
-    loop = scope.function.loop
-    scope.open(loop)
-    scope.declare_aliases(body)
-    for statement in body.body:
-        loop.continued = loop.continued or _continues(statement)
-        _declare_locals_of(scope, statement)
-    scope.end_repeat_body()
-
-
-def _declare_locals_of(scope: Scope, statement: Stat) -> None:
-    """Bring the locals that a statement declares for those after it into scope."""
-    node: Any = statement.alternative
-    match statement.which:
-        case "local":
-            scope.declare_locals(node.vars)
-        case "local_function" | "require_into_local":
-            scope.declare_locals([node.var])
-
-
-def _continues(statement: Stat) -> bool:
-    """Whether a statement in a loop holds a continue of that loop."""
-    nodes: list[Any] = [statement]
-    while nodes:
-        match nodes.pop():
-            case Stat(which="continue_"):
-                return True
-            case Stat(which="block" | "if_") as found:
-                nodes.append(found.alternative)
-            case StatBlock(body=body):
-                nodes += body
-            case StatIf() as found:
-                nodes += (found.then, found.alternative)
-    return False
+        return m.Name(builtin=index) if builtin else m.Name(custom=index)

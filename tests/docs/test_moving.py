@@ -1,12 +1,12 @@
 """Each row of the tables on moving from other tools is tried: what they say is the same is."""
 
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from components import require
 from site_modules import site_module
 
 from orgrest.commands.demo_server import serve
@@ -45,8 +45,8 @@ def run(text: str, row: dict[str, Any], suffix: str, port: int, folder: Path) ->
 def test_what_a_table_says_of_a_spelling_is_true(
     tool: str, kind: str, row: dict[str, Any], port: int, tmp_path: Path
 ) -> None:
-    if row.get("needs") and shutil.which(row["needs"]) is None:
-        pytest.skip(f"{row['needs']} is not there")
+    if row.get("needs"):
+        require(row["needs"])
     suffix, foreign = TABLES[tool]["suffix"], TABLES[tool].get("foreign")
     written = row["theirs"] if "error" in row or not foreign else row["ours"]
     done = run(written, row, suffix, port, tmp_path)

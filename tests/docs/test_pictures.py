@@ -1,9 +1,9 @@
 """The pictures show what the programs show today: played again, a session has the same text."""
 
 import re
-import shutil
 
 import pytest
+from components import missing, require
 from pages import PAGES, ROOT
 from site_modules import site_module
 
@@ -20,8 +20,8 @@ VARYING = re.compile(
 
 @pytest.mark.parametrize("name", sorted(pictures.PICTURES))
 def test_a_picture_has_the_text_that_the_program_shows(name: str) -> None:
-    if name == "emacs.svg" and shutil.which("emacs") is None:
-        pytest.skip("Emacs is not there")
+    if name == "emacs.svg":
+        require("emacs")
 
     def shown(drawing: str) -> list[str]:
         return VARYING.sub("...", " ".join(terminal.text_of(drawing))).split()
@@ -29,7 +29,7 @@ def test_a_picture_has_the_text_that_the_program_shows(name: str) -> None:
     assert shown(pictures.draw(name)) == shown((ROOT / "docs" / name).read_text("utf-8"))
 
 
-@pytest.mark.skipif(reports.BROWSER is None, reason="Chromium is not there")
+@pytest.mark.skipif(reports.BROWSER is None, reason=missing("chromium"))
 @pytest.mark.parametrize("name", sorted(reports.PICTURES))
 def test_a_picture_of_a_report_has_the_text_that_the_report_has(name: str) -> None:
     def shown(text: str) -> str:

@@ -1,11 +1,11 @@
 """The toy interpreter, built for each engine; without the engine, tests are skipped."""
 
-import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from components import require
 
 TOY = Path(__file__).with_name("toy.c")
 
@@ -18,8 +18,7 @@ def build(tmp_path_factory: pytest.TempPathFactory) -> Build:
 
     def build(name: str, *command: str) -> Path:
         program = tmp_path_factory.mktemp("toy") / name
-        if shutil.which(command[0]) is None:
-            pytest.skip(f"{command[0]} is not installed")
+        require(command[0])
         made = subprocess.run(
             [*command, "-O1", "-o", str(program), str(TOY)], capture_output=True, text=True
         )

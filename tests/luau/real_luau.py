@@ -21,9 +21,9 @@ FOLDER = Path(__file__).parent
 def what_is_missing() -> str | None:
     """What has to be installed before there is a real Luau; None if nothing is missing."""
     if shutil.which("node") is None:
-        return "Node is not installed: install Node 20 or later"
+        return "Node is not installed: apt install nodejs npm, then npm ci --prefix tests/luau"
     if not (FOLDER / "node_modules" / "luau-web").is_dir():
-        return "luau-web is not installed: run `npm ci --prefix tests/luau`"
+        return "luau-web is not installed: npm ci --prefix tests/luau"
     return None
 
 

@@ -33,7 +33,7 @@ def target(request: pytest.FixtureRequest) -> Iterator[Target]:
     try:
         opened = open_target(description)
     except TargetError as error:
-        pytest.skip(str(error))
+        pytest.skip(what_is_missing() or str(error))
     yield opened
     opened.close()
 

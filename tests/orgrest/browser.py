@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Self
 
 import pytest
+from components import missing
 
 PROGRAM = shutil.which("chromium") or shutil.which("chromium-browser")
 
@@ -20,7 +21,7 @@ class Browser:
 
     def __init__(self) -> None:
         if PROGRAM is None:
-            pytest.skip("apt install chromium")
+            pytest.skip(missing("chromium"))
         self._stack = contextlib.ExitStack()
         folder = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
         home = self._stack.enter_context(folder)

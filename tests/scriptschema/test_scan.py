@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from scriptschema import strategies, wire
 from scriptschema.base import Message, walk
-from scriptschema.codec.compiled import Unusual
-from scriptschema.codec.scanning import is_choice, parts, scan_canonical
+from scriptschema.codec.compiling import Unusual, is_choice
+from scriptschema.codec.scanning import parts, scan_canonical
 from scriptschema.generation.trees import generate
 from scriptschema.messages import (
     MESSAGES,

@@ -18,13 +18,7 @@ _LINE = re.compile(
     re.IGNORECASE,
 )
 _WORD = re.compile(r"[^\s]*\Z")
-_PARTS = {
-    "days": "How many days the certificate is valid for.",
-    "expires": "When it expires (ISO 8601).",
-    "subject": "Whose it is.",
-    "issuer": "Who signed it.",
-}
-_LOWER = {name.lower() for name in OPERATORS}
+_LOWER = {name.lower(): name for name in OPERATORS}
 
 
 def is_assertion(place: Place) -> bool:
@@ -46,20 +40,20 @@ def contexts(place: Place) -> Iterator[Context]:
     subject = SUBJECTS.get(words[0].lower())
     path = words[1:-1] if words[-1].lower() == "not" else words[1:]
     if subject is None or any(one.lower() in _LOWER for one in path):
-        if words[-1].lower() == "schema":
+        if OPERATORS[_LOWER.get(words[-1].lower(), "==")].expected == "FILE":
             folder, slash, name = prefix.rpartition("/")
             yield place.here("file", name, folder + slash, r"[^\s/]*")
         return
-    if subject.name == "certificate" and not path:
-        yield place.here("subject", prefix, "certificate", r"\w*")
+    if subject.parts and not path:
+        yield place.here("subject", prefix, subject.name, r"\w*")
     elif path or not subject.required:
         yield place.here("operator", prefix, subject.name, r"[\w=!<>]*")
 
 
 def subjects(_: Place, here: Context) -> Iterator[Offer]:
-    """Offer subjects, or the parts of a certificate."""
+    """Offer subjects, or the parts of one."""
     if here.subject:
-        for name, about in _PARTS.items():
+        for name, about in SUBJECTS[here.subject].parts.items():
             yield Offer(name, about, f"{name} ")
         return
     for one in SUBJECTS.values():

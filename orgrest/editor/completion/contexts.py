@@ -29,7 +29,7 @@ _FILE_LINE = re.compile(r"<[ \t]+(.*)")
 _VARIABLE = re.compile(r"(\{\{[ \t]*|:)([^\s:={}\"'(),/?#&<>\[\]]*)$")
 _SCHEME = re.compile(r"(?i:\b(?:https?|wss?|ftp|file))$")
 _BEHIND_WORD = re.compile(r"[\w\-\"'\])}]$")
-_STRINGS = re.compile(r"(?:[^\"]++|\"(?:[^\"\\]++|\\.)*+\")*+")
+_STRING = re.compile(r"\"(?:[^\"\\]++|\\.)*+\"")
 _FUNCTION = re.compile(r"(?:^|[(,]|(?<![\w\")])[ \t])[ \t]*([A-Za-z_][A-Za-z0-9_]*|)$")
 _ENV = re.compile(r"\benv[ \t]*\([ \t]*\"([^\"]*)$")
 
@@ -139,7 +139,7 @@ def _body(place: Place, text: str) -> Iterator[Context]:
 def _expression(place: Place, text: str) -> Iterator[Context]:
     if text.startswith(("(", "'", "`")):
         return  # Lisp
-    if not _STRINGS.fullmatch(text):  # a string that is being typed
+    if '"' in _STRING.sub("", text):  # a string that is being typed
         if name := _ENV.search(text):
             yield place.here("environment", name[1], rest=r"\w*")
         else:

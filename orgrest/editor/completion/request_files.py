@@ -47,7 +47,7 @@ def context(place: Place) -> Context | None:
             return place.here("directive", match[1], rest=r"[\w-]*")
         rule = rule_of(match[1])
         given = re.fullmatch(r"[ \t]+(\S*)", place.before[match.end() :])
-        if rule is not None and rule.name in ("ref", "force-ref") and given:
+        if rule is not None and rule.names and rule.name != "name" and given:
             return place.here("request", given[1], rest=r"\S*")
         return None
     name = _NAME.search(place.before)
@@ -72,9 +72,7 @@ def _of_import(place: Place, match: re.Match[str]) -> Context:
 def directives(_: Place, __: Context) -> Iterator[Offer]:
     """Offer the directives; those that keep a request from being sent come last."""
     for rule in DIRECTIVES.values():
-        about = f"@{rule.name} {rule.value}".rstrip() + f"\n\n{rule.description}"
-        if rule.refused:
-            about += f"\n\nA request with it is not sent: {rule.refused}."
+        about = f"@{rule.name} {rule.value}".rstrip() + f"\n\n{rule.about}"
         insert = f"{rule.name} " if rule.value else rule.name
         yield Offer(rule.name, about, insert, 2 if rule.refused else 1)
 

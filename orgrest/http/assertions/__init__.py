@@ -5,10 +5,9 @@
     ?? jq '.items | length' == 3         ?? xpath //item count 3
     ?? body schema user.schema.json      ?? certificate days > 14
 
-A subject (perhaps with a path that leads into it), an operator, and what is expected. `language`
-has the tables of subjects and operators, from which documentation, completion and hover are made,
-and reads assertions; `subjects` finds the value of a subject, `operators` compares, `judging` puts
-both together.
+A subject (perhaps with a path that leads into it), an operator, and what is expected. `subjects`
+and `operators` are tables: a row has the function, and what documentation, completion and hover say
+of it. `language` reads assertions by them, `judging` tells whether one holds.
 
 Source: httpyac's guide on assertions, whose `??` lines these are, and its code. As there, `exists`
 and `isTrue` ask for a value that is not empty, zero or false, and what is expected is compared as
@@ -20,7 +19,8 @@ quotes is a text. Names that httpyac lacks are Hurl's where that has them.
 from __future__ import annotations
 
 from orgrest.http.assertions.judging import judge
-from orgrest.http.assertions.language import OPERATORS, SUBJECTS, Found, find
-from orgrest.http.assertions.subjects import Tools
+from orgrest.http.assertions.language import Found, find
+from orgrest.http.assertions.operators import OPERATORS
+from orgrest.http.assertions.subjects import SUBJECTS, Tools
 
 __all__ = ["OPERATORS", "SUBJECTS", "Found", "Tools", "find", "judge"]

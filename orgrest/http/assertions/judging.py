@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from orgrest.http import responses
-from orgrest.http.assertions import operators, subjects
+from orgrest.http.assertions import comparing
+from orgrest.http.assertions.operators import OPERATORS, Comparison
+from orgrest.http.assertions.subjects import SUBJECTS
 from orgrest.model import OrgrestError, Verdict
 
 if TYPE_CHECKING:
@@ -21,7 +22,6 @@ _SHOWN = 100  # characters
 _KEPT = 10_000  # characters
 _MOST_COMPARED = 2_000  # lines
 _MOST_LINES = 200  # of a difference
-_EQUAL = frozenset({"==", "===", "equals"})
 
 
 def judge(
@@ -35,27 +35,25 @@ def judge(
     """
     verdict = unjudged(assertion, source)
     negated = assertion.operator.startswith("not ")
-    operator = assertion.operator.removeprefix("not ")
+    operator = OPERATORS[assertion.operator.removeprefix("not ")]
+    subject = SUBJECTS[assertion.subject]
+    comparison = Comparison(subject, assertion.path, expected, response, tools)
     try:
-        value, held, why = _compared(assertion, operator, expected, response, tools)
+        value = operator.of(comparison)
+        held = operator.judge(value, subject.read(expected), comparison) != negated
+        said = "" if held or operator.why is None else operator.why(value, expected, comparison)
     except OrgrestError as error:
         return attrs.evolve(verdict, expected=expected, reason=error.reason)
     except RecursionError:
         return attrs.evolve(verdict, expected=expected, reason="the value is nested too deep")
-    verdict = attrs.evolve(
-        verdict, held=held != negated, expected=expected, actual=_cut(_text(value), _KEPT)
-    )
+    verdict = attrs.evolve(verdict, held=held, expected=expected, actual=_cut(_text(value), _KEPT))
     if verdict.held:
         return verdict
-    shown = f"{verdict.subject} is {_shown(value, expected)}"
-    if operator == "count":
-        shown = f"{verdict.subject} has {operators.counted(value)}"
-    if why and not negated:
-        shown = f"{verdict.subject}: {why}"
-    elif expected != assertion.expected.text:
+    shown = said or f" is {_shown(value, expected)}"
+    if expected != assertion.expected.text:
         shown += f", expected {_cut(expected, _SHOWN)}"
-    difference = _difference(expected, value) if operator in _EQUAL and not negated else ()
-    return attrs.evolve(verdict, reason=shown, difference=difference)
+    difference = _difference(expected, value) if operator.differs and not negated else ()
+    return attrs.evolve(verdict, reason=f"{verdict.subject}{shown}", difference=difference)
 
 
 def unjudged(assertion: Assertion, source: Source | None) -> Verdict:
@@ -72,40 +70,10 @@ def unjudged(assertion: Assertion, source: Source | None) -> Verdict:
     )
 
 
-def _compared(
-    assertion: Assertion, operator: str, expected: str, response: Response, tools: Tools
-) -> tuple[Any, bool, str]:
-    """Return the subject's value, whether it compares well, and perhaps why not."""
-    if operator == "count":
-        found = subjects.values(assertion, response, tools)
-        return found, operators.has_count(found, expected), ""
-    value: Any
-    if operator in operators.DIGESTS and assertion.subject == "body" and not assertion.path:
-        value = response.body
-    else:
-        value = subjects.value(assertion, response, tools)
-    if operator == "matches":
-        return value, value is not None and tools.matches(operators.text(value), expected), ""
-    if operator == "schema":
-        given = value
-        if assertion.subject == "body" and not assertion.path:
-            given = responses.json_of(value)
-        why = tools.wrong_by_schema(given, expected)
-        return value, not why, why
-    if assertion.subject == "status":
-        if operator in _EQUAL or operator in ("!=", "!=="):
-            return value, operators.is_status(value, expected) != operator.startswith("!"), ""
-        if operator == "in":
-            return value, operators.one_of(value, expected, operators.is_status), ""
-    if assertion.subject in ("bytes", "sha256"):
-        expected = expected.lower()
-    return value, operators.COMPARE[operator](value, expected), ""
-
-
 def _text(value: Any) -> str | None:
     if isinstance(value, bytes):
         return value.decode("utf-8", "replace")
-    return None if value is None else operators.text(value)
+    return None if value is None else comparing.text(value)
 
 
 def _cut(text: str | None, most: int) -> str | None:
@@ -117,8 +85,8 @@ def _shown(value: Any, expected: str) -> str:
     if value is None:
         return "not there"
     text = _text(value) or ""
-    if text == (operators.quoted(expected) or "") and not isinstance(value, str | bytes):
-        kind = "a number" if operators.number(value) is not None else "no text"
+    if text == (comparing.quoted(expected) or "") and not isinstance(value, str | bytes):
+        kind = "a number" if comparing.number(value) is not None else "no text"
         return f"{text}, {kind}"
     return _cut(text, _SHOWN) or "empty"
 

@@ -1,137 +1,14 @@
-"""The language of assertions: which subjects and operators there are, and how a line is read.
-
-`SUBJECTS` and `OPERATORS` are tables with a sentence about each entry, from which documentation,
-completion and hover are made.
-"""
+"""The language of assertions: how a line is read, by the tables of subjects and operators."""
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import attrs
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-
-@attrs.frozen
-class Subject:
-    """What an assertion can be about: its name, what stands behind it, and what it is.
-
-    `path` is what a path behind the name is called; it is `required` or may be left out.
-    """
-
-    name: str
-    path: str
-    description: str
-    required: bool = False
-
-
-@attrs.frozen
-class Operator:
-    """How a subject is compared: its name, what is expected behind it, and when it holds.
-
-    Where `expected` is empty, nothing follows. With `required`, something does; without it, nothing
-    behind the operator means the empty text.
-    """
-
-    name: str
-    expected: str
-    description: str
-    required: bool = False
-
-
-_SUBJECT_TABLE: Final = (
-    Subject("status", "", "The status code. `2xx` stands for all codes from 200 to 299."),
-    Subject("header", "NAME", "The first header of that name.", required=True),
-    Subject(
-        "cookie",
-        "NAME or NAME[ATTRIBUTE]",
-        "A cookie that the response sets: its value, or one of its attributes.",
-        required=True,
-    ),
-    Subject(
-        "body",
-        "[PATH]",
-        "The body as text; with a path, what stands there: JSONPath (RFC 9535), whose `$.` may be "
-        "left out, or XPath where it begins with `/`. Of several matches the first counts.",
-    ),
-    Subject("bytes", "", "The body's bytes, in hexadecimal."),
-    Subject("length", "", "How many bytes the body has."),
-    Subject("sha256", "", "The SHA-256 digest of the body, in hexadecimal."),
-    Subject("jsonpath", "PATH", "What a JSONPath finds in the body.", required=True),
-    Subject("jq", "PROGRAM", "What a jq program makes of the body.", required=True),
-    Subject(
-        "xpath",
-        "PATH",
-        "What an XPath finds in the body: a text, or a list of them.",
-        required=True,
-    ),
-    Subject(
-        "js",
-        "EXPRESSION",
-        "What an expression of JavaScript gives, with httpyac's `response`; the last operator in "
-        "the line is the assertion's. Needs the extra `scripts`.",
-        required=True,
-    ),
-    Subject(
-        "certificate",
-        "days, expires, subject or issuer",
-        "Of the server's certificate: the days that are left, when it expires (ISO 8601), whose "
-        "it is and who signed it.",
-        required=True,
-    ),
-    Subject("duration", "", "How long the exchange took, in milliseconds."),
-    Subject("redirects", "", "How many redirects were followed."),
-    Subject("url", "", "The URL that answered, after redirects."),
-)
-
-SUBJECTS: Final[Mapping[str, Subject]] = {one.name: one for one in _SUBJECT_TABLE}
-"""What assertions can be about, by name."""
-
-_SAME: Final = "It is the same: as a number, truth value, text or JSON, as the subject is one."
-_OTHER: Final = "It is another one."
-_OPERATOR_TABLE: Final = (
-    Operator("==", "VALUE", f'{_SAME} In double quotes (`"7"`), only a text is.'),
-    Operator("===", "VALUE", "As `==`."),
-    Operator("equals", "VALUE", "As `==`."),
-    Operator("!=", "VALUE", _OTHER),
-    Operator("!==", "VALUE", _OTHER),
-    Operator(">", "NUMBER", "It is greater."),
-    Operator(">=", "NUMBER", "It is greater or equal."),
-    Operator("<", "NUMBER", "It is less."),
-    Operator("<=", "NUMBER", "It is less or equal."),
-    Operator("in", "VALUE, VALUE, ...", "It is one of these, as by `==`.", required=True),
-    Operator("contains", "TEXT", "The text holds this one; of a list, an element is this text."),
-    Operator("includes", "TEXT", "As `contains`."),
-    Operator("startsWith", "TEXT", "The text begins with this one."),
-    Operator("endsWith", "TEXT", "The text ends with this one."),
-    Operator("matches", "PATTERN", "A regular expression matches a part of the text."),
-    Operator(
-        "count",
-        "NUMBER",
-        "So many are there: matches of a path, elements of a list; `count >= 3` compares.",
-        required=True,
-    ),
-    Operator("schema", "FILE", "It is valid by the JSON Schema in this file.", required=True),
-    Operator("exists", "", "It is there, and not empty, zero or false."),
-    Operator("isTrue", "", "As `exists`."),
-    Operator("isFalse", "", "It is missing, empty, zero or false."),
-    Operator("isString", "", "It is a text."),
-    Operator("isNumber", "", "It is a number."),
-    Operator("isBoolean", "", "It is true or false."),
-    Operator("isArray", "", "It is a list."),
-    Operator("isObject", "", "It is an object."),
-    Operator("isUuid", "", "It is a UUID (RFC 9562)."),
-    Operator("isIsoDate", "", "It is a date, or date and time, of ISO 8601 as RFC 3339 has it."),
-    Operator("md5", "BASE64", "This is its MD5 digest."),
-    Operator("sha256", "BASE64", "This is its SHA-256 digest."),
-    Operator("sha512", "BASE64", "This is its SHA-512 digest."),
-)
-
-OPERATORS: Final[Mapping[str, Operator]] = {one.name: one for one in _OPERATOR_TABLE}
-"""How a subject is compared, by name; `not` before one turns it round."""
+from orgrest.http.assertions.operators import OPERATORS
+from orgrest.http.assertions.subjects import SUBJECTS
 
 _BY_LOWER: Final = {name.lower(): name for name in OPERATORS}
 _WORDS: Final = "|".join(
@@ -148,13 +25,11 @@ _FIRST: Final = re.compile(
 _LAST: Final = re.compile(
     rf"{_SUBJECT}(?:\s++{_PATH.format('')}(?<!\snot))?(?<=\S)\s++{_OPERATOR}", re.IGNORECASE
 )
-_FIELDS: Final = frozenset({"count", "in", "schema"})
 _FIELD: Final = re.compile(rf"(?:not\s+)?(?:{_WORDS})", re.IGNORECASE)
 _EVENTUALLY: Final = re.compile(
     r"eventually\s+(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>ms|s|m)\s+(?=\S)", re.IGNORECASE
 )
 _UNITS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0}
-_FEW: Final = re.compile(r"\s*(?:==|>=|<=|>|<)?\s*\d+\s*")
 
 
 @attrs.frozen
@@ -184,6 +59,9 @@ def find(text: str) -> Found | str:
     pattern = _LAST if re.match(r"js\s", given, re.IGNORECASE) else _FIRST
     match = pattern.fullmatch(given)
     if match is None:
+        name, *rest = given.split(maxsplit=1) or [""]
+        if rest and name.lower() in SUBJECTS and not SUBJECTS[name.lower()].path:
+            return f"?? {name} is followed by an operator, as in ?? {name} == {rest[0]}"
         return f"?? is followed by a subject and an operator, as in ?? status == 200, not {text!r}"
     name, path = match["subject"].lower(), match["path"] or ""
     operator, expected = _operator(match["operator"]), match["expected"]
@@ -207,7 +85,9 @@ def _operator(written: str) -> str:
 
 def _is_field(word: str, behind: str) -> bool:
     """Tell whether what looks like an operator is a field's name, behind which one follows."""
-    return word.lower() in _FIELDS and _FIELD.match(behind) is not None
+    operator = OPERATORS[_operator(word).removeprefix("not ")]
+    is_word = operator.required and not word.lower().startswith("not")
+    return is_word and _FIELD.match(behind) is not None
 
 
 def _wrong(written: str, path: str, operator: str, expected: str) -> str:
@@ -218,13 +98,13 @@ def _wrong(written: str, path: str, operator: str, expected: str) -> str:
         return f"?? {subject.name} is followed by {subject.path}"
     if path and not subject.path:
         return f"?? {subject.name} is followed by an operator, not by {path}"
-    if subject.name == "certificate" and path not in ("days", "expires", "subject", "issuer"):
-        return f"?? certificate is followed by {subject.path}, not by {path}"
+    if subject.parts and path not in subject.parts:
+        return f"?? {subject.name} is followed by {subject.path}, not by {path}"
     rule = OPERATORS[operator.removeprefix("not ")]
     if not rule.expected and expected:
         return f"nothing follows {rule.name}, which takes no value"
     if rule.required and not expected:
         return f"{rule.name} is followed by {rule.expected}"
-    if rule.name == "count" and "{{" not in expected and not _FEW.fullmatch(expected):
-        return f"count is followed by a number, as in count 3 or count >= 3, not by {expected}"
+    if rule.form and "{{" not in expected and not rule.form[0].fullmatch(expected):
+        return f"{rule.name} is followed by {rule.form[1]}, not by {expected}"
     return ""

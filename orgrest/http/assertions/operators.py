@@ -1,104 +1,102 @@
-"""How values are compared with what is expected: a function for each operator of the language."""
+"""How a subject is compared with what is expected: a row for each operator, with its function.
+
+Documentation, completion and hover are made of the rows.
+"""
 
 from __future__ import annotations
 
 import base64
 import datetime
 import hashlib
-import json
 import re
-from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+import attrs
+
+from orgrest.http import responses
+from orgrest.http.assertions.comparing import number, text
 from orgrest.model import OrgrestError
 
-_NUMBER = re.compile(r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?)")
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from orgrest.http.assertions.subjects import Subject, Tools
+    from orgrest.model import Response
+
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.IGNORECASE)
 _ISO_DATE = re.compile(
     r"\d{4}-\d{2}-\d{2}(?:[Tt ]\d{2}:\d{2}:\d{2}(?:\.\d+)?(?:[Zz]|[+-]\d{2}:\d{2})?)?", re.ASCII
 )
 _COUNT = re.compile(r"\s*(==|>=|<=|>|<)?\s*(\d{1,18})\s*")
-_CODES = re.compile(r"[1-5][xX]{2}")
 
 
-def number(value: Any) -> float | None:
-    """Return a value as a number: what a text begins with, None where that is none."""
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        return value
-    match = _NUMBER.match(value) if isinstance(value, str) else None
-    return float(match[1]) if match else None
+@attrs.frozen
+class Comparison:
+    """A subject of a response, and what is expected of it, with its variables replaced."""
+
+    subject: Subject
+    path: str
+    expected: str
+    response: Response
+    tools: Tools
+
+    def value(self) -> Any:
+        """Return what the subject is. Raises OrgrestError where it cannot be looked for."""
+        return self.subject.value(self.response, self.path, self.tools)
+
+    def values(self) -> list[Any]:
+        """Return all that the subject's path finds. Raises OrgrestError as `value` does."""
+        return self.subject.find(self.response, self.path, self.tools)
+
+    @property
+    def is_body(self) -> bool:
+        """Whether the subject is the whole body."""
+        return self.subject.whole is not None and not self.path
 
 
-def text(value: Any) -> str:
-    """Return a value as text: what is no text as JSON, and nothing as the empty text."""
-    if value is None:
-        return ""
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+Judge: TypeAlias = "Callable[[Any, str, Comparison], bool]"
 
 
-def quoted(expected: str) -> str | None:
-    """Return the text that is expected in double quotes, None where it is in none."""
-    if len(expected) < 2 or expected[0] != '"' or expected[-1] != '"':
-        return None
-    try:
-        found = json.loads(expected)
-    except ValueError:
-        return None
-    return found if isinstance(found, str) else None
+@attrs.frozen
+class Operator:
+    """How a subject is compared: its name, what is expected behind it, and when it holds.
 
-
-def equal(value: Any, expected: str) -> bool:
-    """Tell whether a value is what is expected, which is read as the value's type."""
-    inside = quoted(expected)
-    if inside is not None:
-        return isinstance(value, str) and value in (inside, expected)
-    wanted = as_type_of(value, expected)
-    return isinstance(value, bool) == isinstance(wanted, bool) and bool(value == wanted)
-
-
-def as_type_of(value: Any, expected: str) -> Any:
-    """Read what is expected as a value's type, as far as that can be done."""
-    if isinstance(value, bool):
-        return {"true": True, "false": False}.get(expected.lower(), expected)
-    if isinstance(value, int | float):
-        return number(expected)
-    if value is None and expected in ("null", "undefined"):
-        return None
-    if isinstance(value, dict | list):
-        try:
-            return json.loads(expected)
-        except (ValueError, RecursionError):
-            return expected
-    return expected
-
-
-def is_status(value: Any, expected: str) -> bool:
-    """Tell whether a status is the expected one; `2xx` is any that begins with 2."""
-    if _CODES.fullmatch(expected.strip()):
-        return bool(value // 100 == int(expected.strip()[0]))
-    return equal(value, expected)
-
-
-def one_of(value: Any, expected: str, same: Callable[[Any, str], bool] = equal) -> bool:
-    """Tell whether a value is one of those in a list with commas."""
-    return any(same(value, one.strip()) for one in expected.split(","))
-
-
-def has_count(values: list[Any], expected: str) -> bool:
-    """Tell whether there are so many; the elements count of a list that is alone.
-
-    Raises OrgrestError where no number is expected.
+    Where `expected` is empty, nothing follows. With `required`, something does, which has the
+    `form` of a pattern described behind it; without it, nothing behind the operator means the empty
+    text. `judge` gets what `of` takes from the comparison (the subject's value), and what is
+    expected. `why` says what is the case where that is more than the value, or nothing. With
+    `differs`, the difference between both is shown.
     """
-    match = _COUNT.fullmatch(expected)
-    if match is None:
-        raise OrgrestError(f"count is followed by a number, not by {expected[:60]}")
-    holds = _COMPARED[match[1]] if match[1] else lambda a, b: a == b
-    return holds(counted(values), int(match[2]))
+
+    name: str
+    expected: str
+    description: str
+    judge: Judge
+    required: bool = False
+    form: tuple[re.Pattern[str], str] | None = None
+    of: Callable[[Comparison], Any] = Comparison.value
+    why: Callable[[Any, str, Comparison], str] | None = None
+    differs: bool = False
 
 
-def counted(values: list[Any]) -> int:
-    """Return how many matches there are, of a single list how many elements."""
-    return len(values[0] if len(values) == 1 and isinstance(values[0], list) else values)
+def _equal(value: Any, expected: str, comparison: Comparison) -> bool:
+    return comparison.subject.same(value, expected)
+
+
+def _unequal(value: Any, expected: str, comparison: Comparison) -> bool:
+    return not comparison.subject.same(value, expected)
+
+
+def _one_of(value: Any, expected: str, comparison: Comparison) -> bool:
+    return any(comparison.subject.same(value, one.strip()) for one in expected.split(","))
+
+
+def _numbers(compare: Callable[[float, float], bool]) -> Judge:
+    def judge(value: Any, expected: str, _: Comparison) -> bool:
+        left, right = number(value), number(expected)
+        return left is not None and right is not None and compare(left, right)
+
+    return judge
 
 
 _COMPARED: Final[Mapping[str, Callable[[float, float], bool]]] = {
@@ -110,22 +108,39 @@ _COMPARED: Final[Mapping[str, Callable[[float, float], bool]]] = {
 }
 
 
-def _numbers(name: str) -> Callable[[Any, str], bool]:
-    def judge(value: Any, expected: str) -> bool:
-        left, right = number(value), number(expected)
-        return left is not None and right is not None and _COMPARED[name](left, right)
-
-    return judge
-
-
-def _contains(value: Any, expected: str) -> bool:
+def _contains(value: Any, expected: str, _: Comparison) -> bool:
     if isinstance(value, list):
         return any(text(one) == expected for one in value)
     return value is not None and expected in text(value)
 
 
-def _digest(algorithm: str) -> Callable[[Any, str], bool]:
-    def judge(value: Any, expected: str) -> bool:
+def _matches(value: Any, expected: str, comparison: Comparison) -> bool:
+    return value is not None and comparison.tools.matches(text(value), expected)
+
+
+def _has_count(values: list[Any], expected: str, _: Comparison) -> bool:
+    match = _COUNT.fullmatch(expected)
+    if match is None:
+        raise OrgrestError(f"count is followed by a number, not by {expected[:60]}")
+    return _COMPARED[match[1] or "=="](_counted(values), int(match[2]))
+
+
+def _counted(values: list[Any]) -> int:
+    """Return how many matches there are, of a single list how many elements."""
+    return len(values[0] if len(values) == 1 and isinstance(values[0], list) else values)
+
+
+def _wrong_by_schema(value: Any, expected: str, comparison: Comparison) -> str:
+    given = responses.json_of(value) if comparison.is_body else value
+    return comparison.tools.wrong_by_schema(given, expected)
+
+
+def _data(comparison: Comparison) -> Any:
+    return comparison.response.body if comparison.is_body else comparison.value()
+
+
+def _digest(algorithm: str) -> Judge:
+    def judge(value: Any, expected: str, _: Comparison) -> bool:
         data = value if isinstance(value, bytes) else text(value).encode("utf-8", "replace")
         made = hashlib.new(algorithm, data, usedforsecurity=False).digest()
         return base64.b64encode(made).decode() == expected
@@ -133,15 +148,15 @@ def _digest(algorithm: str) -> Callable[[Any, str], bool]:
     return judge
 
 
-def _of_type(*types: type) -> Callable[[Any, str], bool]:
-    return lambda value, _: type(value) in types
+def _is(holds: Callable[[Any], bool]) -> Judge:
+    return lambda value, _, __: holds(value)
 
 
-def _is_uuid(value: Any, _: str) -> bool:
-    return isinstance(value, str) and _UUID.fullmatch(value) is not None
+def _of_type(*types: type) -> Judge:
+    return lambda value, _, __: type(value) in types
 
 
-def _is_iso_date(value: Any, _: str) -> bool:
+def _is_iso_date(value: Any) -> bool:
     if not isinstance(value, str) or _ISO_DATE.fullmatch(value) is None:
         return False
     try:  # of a fraction of a second only six digits are read
@@ -151,37 +166,86 @@ def _is_iso_date(value: Any, _: str) -> bool:
     return True
 
 
-COMPARE: Final[Mapping[str, Callable[[Any, str], bool]]] = {
-    "==": equal,
-    "===": equal,
-    "equals": equal,
-    "!=": lambda value, expected: not equal(value, expected),
-    "!==": lambda value, expected: not equal(value, expected),
-    ">": _numbers(">"),
-    ">=": _numbers(">="),
-    "<": _numbers("<"),
-    "<=": _numbers("<="),
-    "in": one_of,
-    "contains": _contains,
-    "includes": _contains,
-    "startsWith": lambda value, expected: text(value).startswith(expected),
-    "endsWith": lambda value, expected: text(value).endswith(expected),
-    "exists": lambda value, _: bool(value),
-    "isTrue": lambda value, _: bool(value),
-    "isFalse": lambda value, _: not value,
-    "isString": _of_type(str),
-    "isNumber": _of_type(int, float),
-    "isBoolean": _of_type(bool),
-    "isArray": _of_type(list),
-    "isObject": _of_type(dict),
-    "isUuid": _is_uuid,
-    "isIsoDate": _is_iso_date,
-    "md5": _digest("md5"),
-    "sha256": _digest("sha256"),
-    "sha512": _digest("sha512"),
-}
-"""How a value is compared with what is expected. `matches`, `schema` and `count` are besides: the
-first two take tools, the last one all matches of a path."""
+_SAME: Final = "It is the same: as a number, truth value, text or JSON, as the subject is one."
+_OTHER: Final = "It is another one."
+_OPERATOR_TABLE: Final = (
+    Operator(
+        "==", "VALUE", f'{_SAME} In double quotes (`"7"`), only a text is.', _equal, differs=True
+    ),
+    Operator("===", "VALUE", "As `==`.", _equal, differs=True),
+    Operator("equals", "VALUE", "As `==`.", _equal, differs=True),
+    Operator("!=", "VALUE", _OTHER, _unequal),
+    Operator("!==", "VALUE", _OTHER, _unequal),
+    Operator(">", "NUMBER", "It is greater.", _numbers(_COMPARED[">"])),
+    Operator(">=", "NUMBER", "It is greater or equal.", _numbers(_COMPARED[">="])),
+    Operator("<", "NUMBER", "It is less.", _numbers(_COMPARED["<"])),
+    Operator("<=", "NUMBER", "It is less or equal.", _numbers(_COMPARED["<="])),
+    Operator("in", "VALUE, VALUE, ...", "It is one of these, as by `==`.", _one_of, required=True),
+    Operator(
+        "contains",
+        "TEXT",
+        "The text holds this one; of a list, an element is this text.",
+        _contains,
+    ),
+    Operator("includes", "TEXT", "As `contains`.", _contains),
+    Operator(
+        "startsWith",
+        "TEXT",
+        "The text begins with this one.",
+        lambda value, expected, _: text(value).startswith(expected),
+    ),
+    Operator(
+        "endsWith",
+        "TEXT",
+        "The text ends with this one.",
+        lambda value, expected, _: text(value).endswith(expected),
+    ),
+    Operator("matches", "PATTERN", "A regular expression matches a part of the text.", _matches),
+    Operator(
+        "count",
+        "NUMBER",
+        "So many are there: matches of a path, elements of a list; `count >= 3` compares.",
+        _has_count,
+        required=True,
+        form=(
+            re.compile(r"\s*(?:==|>=|<=|>|<)?\s*\d+\s*"),
+            "a number, as in count 3 or count >= 3",
+        ),
+        of=Comparison.values,
+        why=lambda values, _, __: f" has {_counted(values)}",
+    ),
+    Operator(
+        "schema",
+        "FILE",
+        "It is valid by the JSON Schema in this file.",
+        lambda value, expected, comparison: not _wrong_by_schema(value, expected, comparison),
+        required=True,
+        why=lambda *given: f": {wrong}" if (wrong := _wrong_by_schema(*given)) else "",
+    ),
+    Operator("exists", "", "It is there, and not empty, zero or false.", _is(bool)),
+    Operator("isTrue", "", "As `exists`.", _is(bool)),
+    Operator("isFalse", "", "It is missing, empty, zero or false.", _is(lambda value: not value)),
+    Operator("isString", "", "It is a text.", _of_type(str)),
+    Operator("isNumber", "", "It is a number.", _of_type(int, float)),
+    Operator("isBoolean", "", "It is true or false.", _of_type(bool)),
+    Operator("isArray", "", "It is a list.", _of_type(list)),
+    Operator("isObject", "", "It is an object.", _of_type(dict)),
+    Operator(
+        "isUuid",
+        "",
+        "It is a UUID (RFC 9562).",
+        _is(lambda value: isinstance(value, str) and _UUID.fullmatch(value) is not None),
+    ),
+    Operator(
+        "isIsoDate",
+        "",
+        "It is a date, or date and time, of ISO 8601 as RFC 3339 has it.",
+        _is(_is_iso_date),
+    ),
+    Operator("md5", "BASE64", "This is its MD5 digest.", _digest("md5"), of=_data),
+    Operator("sha256", "BASE64", "This is its SHA-256 digest.", _digest("sha256"), of=_data),
+    Operator("sha512", "BASE64", "This is its SHA-512 digest.", _digest("sha512"), of=_data),
+)
 
-DIGESTS: Final = frozenset({"md5", "sha256", "sha512"})
-"""The operators that take the body's bytes where it is the subject."""
+OPERATORS: Final[Mapping[str, Operator]] = {one.name: one for one in _OPERATOR_TABLE}
+"""How a subject is compared, by name; `not` before one turns it round."""

@@ -1,4 +1,7 @@
-"""What the subject of an assertion is in a response: its value, or all values of a path."""
+"""What assertions can be about: a row for each subject, with what it is in a response.
+
+Documentation, completion and hover are made of the rows.
+"""
 
 from __future__ import annotations
 
@@ -6,17 +9,17 @@ import datetime
 import hashlib
 import json
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import attrs
 
 from orgrest.http import responses
+from orgrest.http.assertions.comparing import equal, is_status
 from orgrest.model import OrgrestError, find_headers
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
-    from orgrest.http.syntax import Assertion
     from orgrest.model import Response
 
 
@@ -39,49 +42,68 @@ class Tools:
     wrong_by_schema: Callable[[Any, str], str] = _missing
 
 
-def value(assertion: Assertion, response: Response, tools: Tools) -> Any:
-    """Return what the subject is; None where the response has no such thing.
+Find: TypeAlias = "Callable[[Response, str, Tools], list[Any]]"
 
-    Raises OrgrestError where the path is none, or the body is not what it is for.
+
+@attrs.frozen
+class Subject:
+    """What an assertion can be about: its name, what stands behind it, and what it is.
+
+    `path` is what a path behind the name is called; it is `required` or may be left out, and is one
+    of the `parts`, where there are any. `find` gives all that a path leads to, and raises
+    OrgrestError where the path is none, or the body is not what it is for; the first one counts, or
+    with `several` all of them as a list. `whole` is what the subject is without a path, where that
+    is not what is found. `read` and `same` say how what is expected is read and compared.
     """
-    simple = _SIMPLE.get(assertion.subject)
-    if simple is not None:
-        return simple(response)
-    if assertion.subject == "js":
-        return tools.javascript(assertion.path)
-    if assertion.subject == "certificate":
-        return _certificate(response, assertion.path)
-    if assertion.subject == "body" and not assertion.path:
-        return responses.text_of(response.body, response.headers)
-    found = values(assertion, response, tools)
-    if assertion.subject in ("xpath", "jq") and len(found) > 1:
-        return found
-    return found[0] if found else None
+
+    name: str
+    path: str
+    description: str
+    find: Find
+    required: bool = False
+    parts: Mapping[str, str] = attrs.field(factory=dict)
+    several: bool = False
+    whole: Callable[[Response], Any] | None = None
+    read: Callable[[str], str] = str
+    same: Callable[[Any, str], bool] = equal
+
+    def value(self, response: Response, path: str, tools: Tools) -> Any:
+        """Return what the subject is; None where the response has no such thing.
+
+        Raises OrgrestError as `find` does.
+        """
+        if self.whole is not None and not path:
+            return self.whole(response)
+        found = self.find(response, path, tools)
+        return found if self.several and len(found) > 1 else next(iter(found), None)
 
 
-def values(assertion: Assertion, response: Response, tools: Tools) -> list[Any]:
-    """Return all that the subject's path finds. Raises OrgrestError as `value` does."""
-    path = assertion.path
-    if assertion.subject == "header":
-        return list(find_headers(response.headers, path))
-    if assertion.subject == "cookie":
-        return _cookies(response, path)
-    if assertion.subject not in ("body", "jsonpath", "xpath", "jq") or not path:
-        one = value(assertion, response, tools)
-        if assertion.subject == "body":
-            return _as_json(one)
-        return [] if one is None else [one]
-    body = responses.text_of(response.body, response.headers)
-    if assertion.subject == "jq":
-        lines = tools.jq(path, body).split("\n")
-        return [responses.json_of(line) for line in lines if line]
-    if assertion.subject == "xpath":
-        return responses.all_in_xml(body, path)
+def _text(response: Response) -> str:
+    return responses.text_of(response.body, response.headers)
+
+
+def _body(response: Response, path: str, _: Tools) -> list[Any]:
+    body = _text(response)
+    if not path:
+        return _as_json(body)
     found = responses.all_found(body, path)
     if not found and path.endswith(".length"):
         whole = responses.all_found(body, path.removesuffix(".length"))
         return [len(one) for one in whole if isinstance(one, str | list)]
     return found
+
+
+def _jq(response: Response, path: str, tools: Tools) -> list[Any]:
+    return [responses.json_of(line) for line in tools.jq(path, _text(response)).split("\n") if line]
+
+
+def _javascript(_: Response, path: str, tools: Tools) -> list[Any]:
+    found = tools.javascript(path)
+    return [] if found is None else [found]
+
+
+def _simple(get: Callable[[Response], Any]) -> Find:
+    return lambda response, _, __: [get(response)]
 
 
 def _as_json(text: str) -> list[Any]:
@@ -92,7 +114,7 @@ def _as_json(text: str) -> list[Any]:
         return [text] if text else []
 
 
-def _cookies(response: Response, path: str) -> list[Any]:
+def _cookies(response: Response, path: str, __: Tools) -> list[Any]:
     """Return the values of a cookie, or of one of its attributes: `NAME[Max-Age]`.
 
     An attribute without a value, such as `Secure`, is true.
@@ -113,7 +135,7 @@ def _cookies(response: Response, path: str) -> list[Any]:
     return found
 
 
-def _certificate(response: Response, part: str) -> Any:
+def _certificate(response: Response, part: str, _: Tools) -> list[Any]:
     certificate = response.certificate
     if certificate is None:
         raise OrgrestError(
@@ -121,19 +143,113 @@ def _certificate(response: Response, part: str) -> Any:
             "or the run was started with --insecure"
         )
     if part == "days":
-        return int((certificate.expires - time.time()) // 86400)
+        return [int((certificate.expires - time.time()) // 86400)]
     if part == "expires":
         when = datetime.datetime.fromtimestamp(certificate.expires, datetime.UTC)
-        return when.strftime("%Y-%m-%dT%H:%M:%SZ")
-    return certificate.subject if part == "subject" else certificate.issuer
+        return [when.strftime("%Y-%m-%dT%H:%M:%SZ")]
+    return [certificate.subject if part == "subject" else certificate.issuer]
 
 
-_SIMPLE: dict[str, Callable[[Response], Any]] = {
-    "status": lambda response: response.status,
-    "bytes": lambda response: response.body.hex(),
-    "length": lambda response: len(response.body),
-    "sha256": lambda response: hashlib.sha256(response.body).hexdigest(),
-    "duration": lambda response: response.duration * 1000,
-    "redirects": lambda response: len(response.redirects),
-    "url": lambda response: response.url,
-}
+_SUBJECT_TABLE: Final = (
+    Subject(
+        "status",
+        "",
+        "The status code. `2xx` stands for all codes from 200 to 299.",
+        _simple(lambda response: response.status),
+        same=is_status,
+    ),
+    Subject(
+        "header",
+        "NAME",
+        "The first header of that name.",
+        lambda response, path, _: list(find_headers(response.headers, path)),
+        required=True,
+    ),
+    Subject(
+        "cookie",
+        "NAME or NAME[ATTRIBUTE]",
+        "A cookie that the response sets: its value, or one of its attributes.",
+        _cookies,
+        required=True,
+    ),
+    Subject(
+        "body",
+        "[PATH]",
+        "The body as text; with a path, what stands there: JSONPath (RFC 9535), whose `$.` may be "
+        "left out, or XPath where it begins with `/`. Of several matches the first counts.",
+        _body,
+        whole=_text,
+    ),
+    Subject(
+        "bytes",
+        "",
+        "The body's bytes, in hexadecimal.",
+        _simple(lambda response: response.body.hex()),
+        read=str.lower,
+    ),
+    Subject("length", "", "How many bytes the body has.", _simple(lambda one: len(one.body))),
+    Subject(
+        "sha256",
+        "",
+        "The SHA-256 digest of the body, in hexadecimal.",
+        _simple(lambda response: hashlib.sha256(response.body).hexdigest()),
+        read=str.lower,
+    ),
+    Subject("jsonpath", "PATH", "What a JSONPath finds in the body.", _body, required=True),
+    Subject(
+        "jq",
+        "PROGRAM",
+        "What a jq program makes of the body.",
+        _jq,
+        required=True,
+        several=True,
+    ),
+    Subject(
+        "xpath",
+        "PATH",
+        "What an XPath finds in the body: a text, or a list of them.",
+        lambda response, path, _: responses.all_in_xml(_text(response), path),
+        required=True,
+        several=True,
+    ),
+    Subject(
+        "js",
+        "EXPRESSION",
+        "What an expression of JavaScript gives, with httpyac's `response`; the last operator in "
+        "the line is the assertion's. Needs the extra `scripts`.",
+        _javascript,
+        required=True,
+    ),
+    Subject(
+        "certificate",
+        "days, expires, subject or issuer",
+        "Of the server's certificate: the days that are left, when it expires (ISO 8601), whose "
+        "it is and who signed it.",
+        _certificate,
+        required=True,
+        parts={
+            "days": "How many days the certificate is valid for.",
+            "expires": "When it expires (ISO 8601).",
+            "subject": "Whose it is.",
+            "issuer": "Who signed it.",
+        },
+    ),
+    Subject(
+        "duration",
+        "",
+        "How long the exchange took, in milliseconds.",
+        _simple(lambda response: response.duration * 1000),
+    ),
+    Subject(
+        "redirects",
+        "",
+        "How many redirects were followed.",
+        _simple(lambda response: len(response.redirects)),
+    ),
+    Subject(
+        "url", "", "The URL that answered, after redirects.", _simple(lambda response: response.url)
+    ),
+)
+
+SUBJECTS: Final[Mapping[str, Subject]] = {one.name: one for one in _SUBJECT_TABLE}
+"""What assertions can be about, by name."""

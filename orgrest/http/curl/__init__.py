@@ -2,9 +2,10 @@
 
 A command holds everything that orgrest would send and nothing of its own, quoted for a POSIX shell;
 it may be pasted. Reading one back understands the options that say what is sent, in the quotes of a
-POSIX shell, bash's ``$'...'`` and those of Windows' cmd as browsers write them; options that say
-how curl behaves (``-s``, ``-v``, ``--compressed`` ...) are left out, and one that is not known is
-an error, because what it changes would be lost.
+POSIX shell, bash's ``$'...'`` and those of Windows' cmd as browsers write them; options about what
+curl shows (``-s``, ``-v``, ``-o`` ...) are passed over, those about how it sends become directives
+or are named in a comment, and one that is not known is an error, because what it changes would be
+lost.
 
 `writing` makes commands. `shell` splits one into words, `options` is the table of what curl
 understands, `forms` reads what stands behind ``-F``, and `reading` makes a request of it all.

@@ -1,11 +1,13 @@
 """curl's options: a row for each, with what it does to the request.
 
-What changes nothing about the request itself (where the answer goes, how long to wait ...) is
-ignored; an option that has no row is an error, because what it changes would be lost.
+What changes nothing about the request itself (where the answer goes, how it is shown) is ignored.
+What says how it is sent becomes a directive, where there is one, or is named with what to do
+instead. An option that has no row is an error, because what it changes would be lost.
 """
 
 from __future__ import annotations
 
+import re
 from functools import partial
 from typing import TYPE_CHECKING
 from urllib.parse import quote
@@ -37,6 +39,9 @@ class Command:
     query: bool = False
     user: str = ""
     json: bool = False
+    directives: list[str] = attrs.field(factory=list)
+    certificate: dict[str, str] = attrs.field(factory=dict)
+    left_out: list[str] = attrs.field(factory=list)
 
 
 def read(words: list[str]) -> Command:
@@ -89,6 +94,25 @@ def _split_short(words: list[str]) -> list[str]:
 
 def _ignore(_command: Command, _word: str = "", _value: str = "") -> None:
     """Do nothing: the option does not change the request."""
+
+
+def _left_out(word: str, instead: str, command: Command, _word: str = "", value: str = "") -> None:
+    """Name an option for which there is nothing in a document, and say what there is instead."""
+    command.left_out.append(f"{word} {value}".rstrip() + f" is left out: {instead}")
+
+
+def _time(directive: str, command: Command, word: str, value: str) -> None:
+    if not re.fullmatch(r"\d+(?:\.\d+)?", value):
+        raise CurlError(f"{word} takes a number of seconds, not {value}")
+    command.directives.append(f"{directive} {value} s")
+
+
+def _certificate(field: str, command: Command, word: str, value: str) -> None:
+    file, colon, passphrase = value.partition(":") if field == "cert" else (value, "", "")
+    given = {field: file, **({"passphrase": passphrase} if colon else {})}
+    if any(not text or re.search(r"\s", text) for text in given.values()):
+        raise CurlError(f"{word} {value}: an X-ClientCert header holds names without blanks")
+    command.certificate |= given
 
 
 def _query(command: Command) -> None:
@@ -178,6 +202,14 @@ def _urlencoded(word: str, value: str) -> str:
     return f"{name}={quote(text, safe='')}" if name else quote(text, safe="")
 
 
+_INSECURE = "orgrest run --insecure verifies no certificates"
+_INSTEAD = {
+    "-x --proxy": "the environment variables HTTP_PROXY and HTTPS_PROXY name a proxy",
+    "--cacert --capath": "orgrest run --ca FILE has other certificates",
+    "--retry --retry-delay --retry-max-time": "orgrest test --retry N sends again",
+    "--max-redirs": "at most 10 redirects are followed",
+    "--resolve --connect-to --interface": "there is nothing like it in a document",
+}
 _FLAGS: dict[str, Callable[[Command], None]] = {
     "-G": _query,
     "--get": _query,
@@ -193,8 +225,6 @@ _FLAGS: dict[str, Callable[[Command], None]] = {
             "--verbose",
             "-i",
             "--include",
-            "-k",
-            "--insecure",
             "-L",
             "--location",
             "--compressed",
@@ -205,7 +235,6 @@ _FLAGS: dict[str, Callable[[Command], None]] = {
             "-N",
             "--no-buffer",
             "--http1.1",
-            "--http2",
             "-4",
             "-6",
             "-O",
@@ -219,6 +248,11 @@ _FLAGS: dict[str, Callable[[Command], None]] = {
         ],
         _ignore,
     ),
+    **dict.fromkeys(["-k", "--insecure"], partial(_left_out, "--insecure", _INSECURE)),
+    **{
+        word: partial(_left_out, word, "the request is sent as HTTP/1.1")
+        for word in ("--http2", "--http2-prior-knowledge", "--http3")
+    },
 }
 _VALUES: dict[str, Callable[[Command, str, str], None]] = {
     "-X": _method,
@@ -249,25 +283,23 @@ _VALUES: dict[str, Callable[[Command, str, str], None]] = {
         [
             "-o",
             "--output",
-            "-m",
-            "--max-time",
-            "--connect-timeout",
-            "--retry",
-            "--cacert",
-            "--cert",
-            "--key",
-            "-x",
-            "--proxy",
             "-w",
             "--write-out",
             "-c",
             "--cookie-jar",
-            "--max-redirs",
-            "--resolve",
-            "--interface",
             "-D",
             "--dump-header",
         ],
         _ignore,
     ),
+    **dict.fromkeys(["-m", "--max-time"], partial(_time, "timeout")),
+    "--connect-timeout": partial(_time, "connection-timeout"),
+    **dict.fromkeys(["-E", "--cert"], partial(_certificate, "cert")),
+    "--key": partial(_certificate, "key"),
+    "--pass": partial(_certificate, "passphrase"),
+    **{
+        word: partial(_left_out, word, instead)
+        for words, instead in _INSTEAD.items()
+        for word in words.split()
+    },
 }

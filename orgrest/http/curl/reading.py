@@ -18,10 +18,15 @@ _CARET = re.compile(r'"[^"]*"|\^(\r?\n|.)', re.DOTALL)
 
 
 def to_request(command: str) -> str:
-    """Turn a curl command into a request in restclient's language.
+    """Turn a curl command into a request.
 
-    Raises CurlError for what cannot be turned into one.
+    It is in restclient's language, or, where it needs directives or a client certificate, in that
+    of request files. Raises CurlError for what cannot be turned into one.
     """
+    return _write(_read(command))
+
+
+def _read(command: str) -> Command:
     if _CMD.match(command):
         command = _CARET.sub(lambda m: m[0] if m[1] is None else m[1].strip("\r\n"), command)
     words = split(command)
@@ -32,14 +37,21 @@ def to_request(command: str) -> str:
     found = read(words[1:])
     if not found.url:
         raise CurlError("the command has no URL")
-    return _write(found)
+    return found
 
 
 def to_block(command: str) -> str:
     """Turn a curl command into an Org source block. Raises CurlError."""
     from orgrest.org.text import escape
 
-    return f"#+begin_src restclient\n{escape(to_request(command))}\n#+end_src\n"
+    found = _read(command)
+    language = "http" if _is_common(found) else "restclient"
+    return f"#+begin_src {language}\n{escape(_write(found))}\n#+end_src\n"
+
+
+def _is_common(found: Command) -> bool:
+    """Tell whether a request needs what only the language of request files has."""
+    return bool(found.directives or found.certificate)
 
 
 def _write(found: Command) -> str:
@@ -61,10 +73,18 @@ def _write(found: Command) -> str:
     elif body is not None or found.files:
         _add_default(headers, "Content-Type", "application/x-www-form-urlencoded")
     method = found.method or ("GET" if body is None and not found.files else "POST")
-    lines = [f"{method} {one_line(_url(found), 'the URL')}"]
+    lines = [f"# curl {one_line(one, 'an option')}" for one in found.left_out]
     if found.stripped:
         name = one_line(found.files[0], "the name of the file")
-        lines.insert(0, f"# curl -d sends {name} without its line ends; here it goes as it is")
+        lines.append(f"# curl -d sends {name} without its line ends; here it goes as it is")
+    lines += [f"# @{one}" for one in found.directives]
+    lines.append(f"{method} {one_line(_url(found), 'the URL')}")
+    if found.certificate:
+        fields = ("cert", "key", "passphrase")
+        given = [
+            f"{name}: {found.certificate[name]}" for name in fields if name in found.certificate
+        ]
+        headers.append(("X-ClientCert", " ".join(given)))
     for name, value in headers:
         if not is_token(name):
             raise CurlError(f"not a header name: {name!r}")
@@ -72,8 +92,24 @@ def _write(found: Command) -> str:
     if found.files:
         lines += ["", f"< {one_line(found.files[0], 'the name of the file')}"]
     elif body is not None:
-        lines += ["", quote_body(body)]
-    return "\n".join(lines)
+        lines += ["", body if _is_common(found) else quote_body(body)]
+    text = "\n".join(lines)
+    if _is_common(found) and not found.files:
+        _check_body(text, body)
+    return text
+
+
+def _check_body(text: str, body: str | None) -> None:
+    """Raise CurlError for a body that a request file cannot hold."""
+    from orgrest.http import requestfile
+
+    read = requestfile.parse(text).requests
+    kept = len(read) == 1 and not read[0].problems and requestfile.is_restclient(text) is not True
+    if not kept or (read[0].body.template.text if read[0].body else None) != (body or None):
+        raise CurlError(
+            "a request file cannot hold this body beside a time limit or a certificate: "
+            "leave --max-time, --connect-timeout, --cert and --key out"
+        )
 
 
 def _url(found: Command) -> str:

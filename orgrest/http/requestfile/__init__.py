@@ -45,6 +45,7 @@ STEPS = (
     lines.separator,
     lines.comment,
     request.skipped,
+    request.fragment,
     lines.import_line,
     request.request_line,
     lines.definition,

@@ -76,7 +76,7 @@ def _directive(reader: Reader, line: Line, match: re.Match[str]) -> None:
         reader.problem(line.start, f"@{name} is not supported: {rule.refused}", "directive")
     elif rule.name == "import":
         reader.items.append(Import(value, None, False, line.span))
-    elif rule.name in ("name", "ref", "force-ref") and not value.text:
+    elif rule.names and not value.text:
         reader.problem(line.start, f"@{name} needs a name behind it", "directive")
     reader.region.directives.append(Directive(rule.name, value, line.span))
 

@@ -11,6 +11,11 @@ METHODS = (
     "UNLOCK|CHECKOUT|CHECKIN|REPORT|MERGE|MKACTIVITY|MKWORKSPACE|VERSION-CONTROL|BASELINE-CONTROL|"
     "MKCALENDAR|ACL|SEARCH|QUERY|GRAPHQL|WEBSOCKET|WSS|WS|SSE|EVENTSOURCE"
 )
+# IANA's other methods: before a URL, in any case, and only where a request may begin anyhow.
+RARE_METHODS = (
+    "BIND|LABEL|LINK|MKREDIRECTREF|ORDERPATCH|PRI|REBIND|UNBIND|UNCHECKOUT|UNLINK|UPDATE|"
+    "UPDATEREDIRECTREF"
+)
 CURL = "orgrest curl --from-curl '...' makes a request of a curl command, which is not read here"
 """Why a line that begins with `curl` is no request."""
 # Methods of one's own are in capitals: a word before a URL is prose.
@@ -27,7 +32,8 @@ URL = (
     r"[A-Za-z0-9_](?:[A-Za-z0-9_-]|\{\{[^{}]*\}\})*(?:\.[A-Za-z0-9_-]+|:(?:\d|\{\{)|\{\{|/))"
 )
 REQUEST = re.compile(
-    rf"(?P<method>(?i:{METHODS})|curl|{'|'.join(FOREIGN_METHODS)}|{_CUSTOM}(?=[ \t]+{URL}))"
+    rf"(?P<method>(?i:{METHODS})|curl|{'|'.join(FOREIGN_METHODS)}|"
+    rf"(?:(?i:{RARE_METHODS})|{_CUSTOM})(?=[ \t]+{URL}))"
     r"[ \t]+(?P<target>\S.*)"
 )
 # Within a request, only these begin the next one: words of a body must not.
@@ -58,6 +64,15 @@ SAVING = re.compile(r">>(?P<force>!?)[ \t]+(?P<path>\S.*)")
 HISTORY = re.compile(r"<>[ \t]*(?P<path>\S.*)")
 ASSERTION = re.compile(r"\?\?[ \t]*(?P<text>.*)")
 INCLUSION = re.compile(r"<(?:(?P<expand>@)(?P<encoding>[\w-]+)?)?[ \t]+(?P<path>(?!\{%)\S.*)")
+GRAPHQL_FILE = re.compile(
+    r"gql(?:[ \t]+(?P<operation>[^\s(<]+))?[ \t]+<[ \t]+(?P<path>(?!\{%)\S.*)"
+)
+GRAPHQL_FRAGMENT = re.compile(r"fragment[ \t]+\S+[ \t]+on\b.*")
+# How a body begins that is GraphQL, and no other language that has such words.
+GRAPHQL = re.compile(
+    r"\s*(?:query|mutation)(?:\s+\w+)?\s*(?:\([^(){}]*\)\s*)?(?:@\w+[^{}]*)?\{", re.ASCII
+)
+GRAPHQL_TYPE = re.compile(r"(?i:application/graphql\b)")
 IMPORT = re.compile(r"(?P<word>import|run)[ \t]+(?P<what>\S.*)")
 RUN = re.compile(
     r"(?P<path>[^#\s][^#]*?)?(?:[ \t]*#[ \t]*(?P<request>[^(\s][^(]*?))?[ \t]*"

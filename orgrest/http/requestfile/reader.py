@@ -15,6 +15,7 @@ from orgrest.http.syntax import (
     Import,
     ParsedRequest,
     Script,
+    version_notices,
 )
 from orgrest.model import Notice, OrgrestError, RequestSyntaxError, Source, Span
 
@@ -94,16 +95,26 @@ class Reader:
         named = next((one for one in reversed(region.directives) if one.name == "name"), None)
         name = named.value.text if named is not None else region.title
         assert region.method_span is not None  # noqa: S101  # begun
+        body = body_of(region)
+        if body is not None and region.is_unmarked_graphql(body.template.text):
+            reason = (
+                "this looks like GraphQL and is sent as it is written: a request that begins with "
+                "GRAPHQL sends it as JSON (# @no-gql-parsing, where it is meant)"
+            )
+            self.notice(body.span.start, reason, "graphql")
         return ParsedRequest(
             method=region.method,
             target=target,
             version=version,
             headers=tuple(region.headers),
             captures=(),
-            body=body_of(region),
+            body=body,
             name=name or None,
             problems=tuple(region.problems),
-            notices=tuple(region.notices),
+            notices=(
+                *version_notices(self.source, version, region.method_span.start),
+                *region.notices,
+            ),
             source=self.source,
             span=Span(region.method_span.start, region.end),
             method_span=region.method_span,

@@ -6,7 +6,7 @@ import re
 
 import attrs
 
-from orgrest.http.requestfile.marks import MULTIPART, VERSION
+from orgrest.http.requestfile.marks import GRAPHQL, GRAPHQL_TYPE, MULTIPART, VERSION
 from orgrest.http.syntax import (
     Assertion,
     Body,
@@ -67,7 +67,7 @@ class Region:
     url: list[tuple[str, int]] = attrs.field(factory=list)
     headers: list[HeaderLine | HeaderVariable] = attrs.field(factory=list)
     body: list[tuple[str, int]] = attrs.field(factory=list)
-    files: list[tuple[int, Template, str | None]] = attrs.field(factory=list)
+    files: list[tuple[int, Template, str | None, str | None]] = attrs.field(factory=list)
     directives: list[Directive] = attrs.field(factory=list)
     scripts: list[Script] = attrs.field(factory=list)
     assertions: list[Assertion] = attrs.field(factory=list)
@@ -91,6 +91,16 @@ class Region:
             and pattern.match(header.value.text)
             for header in self.headers
         )
+
+    def is_unmarked_graphql(self, body: str) -> bool:
+        """Tell whether the body is GraphQL, and nothing says that it is, or is to be sent so."""
+        if self.method == "GRAPHQL" or self.is_of_type(GRAPHQL_TYPE) or not GRAPHQL.match(body):
+            return False
+        marked = any(
+            isinstance(header, HeaderLine) and header.name.text.lower() == "x-request-type"
+            for header in self.headers
+        )
+        return not (marked or any(one.name == "no-gql-parsing" for one in self.directives))
 
     def is_delimited(self) -> bool:
         """Tell whether only a separator ends it: parts of its body may look like requests."""
@@ -119,19 +129,21 @@ def joined(pieces: list[tuple[str, int]], mark: str = "\n") -> Template:
 
 
 def target_of(url: list[tuple[str, int]]) -> tuple[Template, str | None]:
-    """Return the URL out of its lines, and the HTTP version that stood behind the first."""
-    text, offset = url[0]
+    """Return the URL out of its lines, and the HTTP version that stood behind the last or first."""
+    url = list(url)
     version = None
-    if match := VERSION.search(text):
-        version = match[1]
-        url = [(text[: match.start()].rstrip(" \t"), offset), *url[1:]]
+    for at in (-1, 0):
+        text, offset = url[at]
+        if version is None and (match := VERSION.search(text)):
+            version = match[1]
+            url[at] = (text[: match.start()].rstrip(" \t"), offset)
     return joined(url, ""), version
 
 
 def body_of(region: Region) -> Body | None:
     """Return the body out of its lines, without the empty ones at its end."""
     lines = region.body
-    files = {index for index, _, _ in region.files}
+    files = {index for index, *_ in region.files}
     while lines and not lines[-1][0].strip(" \t") and len(lines) - 1 not in files:
         lines = lines[:-1]
     if not lines:
@@ -139,8 +151,8 @@ def body_of(region: Region) -> Body | None:
     template = joined(lines)
     ends = [start for start, _ in template.anchors]
     inclusions = tuple(
-        Inclusion(ends[index], ends[index] + len(lines[index][0]), path, encoding)
-        for index, path, encoding in region.files
+        Inclusion(ends[index], ends[index] + len(lines[index][0]), path, encoding, operation)
+        for index, path, encoding, operation in region.files
     )
     last, offset = lines[-1]
     span = Span(lines[0][1], offset + len(last))

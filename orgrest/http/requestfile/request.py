@@ -14,12 +14,15 @@ from orgrest.http.requestfile.marks import (
     CONTINUED,
     CURL,
     FOREIGN_METHODS,
+    GRAPHQL_FILE,
+    GRAPHQL_FRAGMENT,
     HEADER,
     HEADER_VARIABLE,
     HTTPYAC,
     INCLUSION,
     METHODS,
     NEXT_REQUEST,
+    RARE_METHODS,
     REQUEST,
     RESPONSE,
     begins_request,
@@ -62,7 +65,7 @@ def request_line(reader: Reader, line: Line, text: str) -> bool:
         if match is None or HTTPYAC.fullmatch(text):
             return False
     method = match.groupdict().get("method") or "GET"
-    standard = re.fullmatch(METHODS, method, re.IGNORECASE)
+    standard = re.fullmatch(f"{METHODS}|{RARE_METHODS}", method, re.IGNORECASE)
     region.method = method.upper() if standard else method
     at = line.start
     region.method_span = Span(at, at + (len(method) if match.groupdict().get("method") else 0))
@@ -113,12 +116,27 @@ def body_line(reader: Reader, line: Line, text: str) -> bool:
         return False
     if match := INCLUSION.fullmatch(text):
         encoding = (match["encoding"] or "utf-8") if match["expand"] else None
-        region.files.append((len(region.body), line.template(match, "path"), encoding))
+        region.files.append((len(region.body), line.template(match, "path"), encoding, None))
+    elif match := GRAPHQL_FILE.fullmatch(text):
+        path, operation = line.template(match, "path"), match["operation"] or ""
+        region.files.append((len(region.body), path, "utf-8", operation))
     elif re.match(r"<@|[<>][ \t]*\{|>>", text):
         reason = "this line is not understood, and is not sent as a part of the body"
         reader.problem(line.start, reason, "unknown-line")
     region.body.append((line.raw, line.offset))
     region.end = line.span.end
+    return True
+
+
+def fragment(reader: Reader, line: Line, text: str) -> bool:
+    """Take what httpyac lets stand outside of requests: a part of their GraphQL, or its file."""
+    outside = not reader.region.begun
+    if not outside or not (GRAPHQL_FRAGMENT.fullmatch(text) or GRAPHQL_FILE.fullmatch(text)):
+        return False
+    reason = "a fragment of GraphQL stands here in the body of the request that uses it"
+    reader.problem(line.start, reason, "graphql")
+    while reader.at < len(reader.lines) and reader.lines[reader.at].text:
+        reader.at += 1
     return True
 
 

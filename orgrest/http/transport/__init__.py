@@ -6,8 +6,8 @@ the request target, reach the wire as `wire_headers` and `wire_url` give them, a
 header lines are those of the server. Limits: time (connecting, silence, the whole exchange), bytes
 received, bytes decoded; a hostile server can make a request fail but not hang or fill the memory.
 
-Redirects are followed here and not by urllib3: 301, 307 and 308 repeat the request, 302 and 303
-turn it into a GET (restclient's ways); of the request's headers only a short list (`Accept` and the
+Redirects are followed here and not by urllib3: 307 and 308 repeat the request, 302 and 303 turn it
+into a GET, 301 does so with a POST; of the request's headers only a short list (`Accept` and the
 like) goes to another origin, cookies and what holds a secret never, and a body that holds one is
 not sent on at all. A redirect loop is an error.
 

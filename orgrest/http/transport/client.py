@@ -11,7 +11,7 @@ import attrs
 import urllib3
 
 from orgrest.http.transport.codings import is_cut_short, oddities
-from orgrest.http.transport.connections import CANCELLED, Sockets, Wire
+from orgrest.http.transport.connections import CANCELLED, Exchange, Sockets
 from orgrest.http.transport.cookies import Cookies
 from orgrest.http.transport.errors import DAMAGED_CHUNKS, code_of, explain, is_closed
 from orgrest.http.transport.headers import headers_for
@@ -28,6 +28,7 @@ from orgrest.http.transport.streams import (
     MOST,
     SILENCE,
     Listener,
+    check_events,
     is_events,
     read_events,
     wants_events,
@@ -179,6 +180,8 @@ class Client:
             if left_out:
                 names = ", ".join(left_out)
                 warnings.append(f"not sent on to another origin, {show(request.url)}: {names}")
+        if request.streamed:
+            check_events(response)
         return attrs.evolve(
             response,
             duration=time.monotonic() - start,
@@ -231,11 +234,11 @@ class Client:
         coding = next(find_headers(lines, "Transfer-Encoding"), None)
         announced = length is None or length == str(len(request.body or b""))
         while True:
-            wire = Wire(
+            exchange = self._sockets.exchange = Exchange(
                 lines,
                 target,
                 deadline,
-                budget=limits.wire,
+                limits.wire,
                 last=not announced or (coding is not None and length is not None),
             )
             try:
@@ -243,7 +246,7 @@ class Client:
                     request.method,
                     target,
                     body=request.body,
-                    headers=cast("Any", wire),
+                    headers={},
                     retries=False,
                     redirect=False,
                     assert_same_host=False,
@@ -253,16 +256,16 @@ class Client:
                 )
             except urllib3.exceptions.ProtocolError as error:
                 # A kept-alive connection that the server closed while we were writing to it.
-                if wire.reused and is_closed(error) and request.method.upper() in _SAFE:
+                if exchange.reused and is_closed(error) and request.method.upper() in _SAFE:
                     continue
                 raise
             listens = listener if wants_events(request) else None
-            return _read(raw, wire, url, cookies, listens, limits)
+            return _read(raw, exchange, url, cookies, listens, limits)
 
 
 def _read(
     raw: urllib3.BaseHTTPResponse,
-    wire: Wire,
+    exchange: Exchange,
     url: Url,
     cookies: Cookies,
     listener: Listener | None,
@@ -273,7 +276,7 @@ def _read(
     cookies.store(url.text, original)
     limit, why = limits.body, None
     try:
-        if listener is not None and is_events(original):
+        if listener is not None and is_events(str(original.headers.get("Content-Type", ""))):
             why = read_events(raw, listener)
             body = bytes(listener.body)
         else:
@@ -297,8 +300,8 @@ def _read(
         url=url.text,
         truncated=truncated,
         warnings=(*oddities(original), *(() if why is None else (why,))),
-        timing=wire.timing(),
-        certificate=wire.certificate,
+        timing=exchange.timing(),
+        certificate=exchange.certificate,
     )
 
 

@@ -15,7 +15,7 @@ import ssl
 import threading
 import time
 from functools import partial
-from typing import TYPE_CHECKING, Any, Self, cast
+from typing import TYPE_CHECKING, Any, cast
 from weakref import WeakSet
 
 import attrs
@@ -39,28 +39,24 @@ _SHORT = {
 }
 
 
-class Wire:
-    """Header lines with what urllib3 does with a mapping, and what else a connection must know.
+@attrs.define(eq=False)
+class Exchange:
+    """One request as it goes over a connection: what that has to know, and what it tells of it.
 
-    Values are Latin-1 texts of the bytes to be sent: that is what http.client makes of a `str`.
+    `target` and `lines` are what is sent. The response ends at the `deadline`, and after `budget`
+    bytes; with `last` the connection is closed behind it.
     """
 
-    def __init__(
-        self, lines: Headers, target: str, deadline: float, budget: int, *, last: bool
-    ) -> None:
-        self._lines = [(name, to_bytes(value).decode("latin-1")) for name, value in lines]
-        self.target = target
-        self.deadline = deadline
-        self.budget = budget
-        self.last = last
-        self.reused = False
-        self.opened = Opening()
-        self.sent = self.answered = time.monotonic()
-        self.certificate: Certificate | None = None
-
-    def items(self) -> Headers:
-        """Return the lines, as a connection sends them."""
-        return tuple(self._lines)
+    lines: Headers
+    target: str
+    deadline: float
+    budget: int
+    last: bool = False
+    reused: bool = attrs.field(default=False, init=False)
+    opened: Opening = attrs.field(init=False)
+    sent: float = attrs.field(factory=time.monotonic, init=False)
+    answered: float = attrs.field(default=0.0, init=False)
+    certificate: Certificate | None = attrs.field(default=None, init=False)
 
     def timing(self) -> Timing:
         """Return how the time was spent, when the response has been read until now."""
@@ -68,17 +64,25 @@ class Wire:
         wait = max(0.0, self.answered - self.sent)
         return Timing(opened.resolve, opened.connect, opened.tls, wait, end - self.answered)
 
+
+class _Lines:
+    """Header lines as urllib3 goes over a mapping: each on its own, spelled as it is.
+
+    Values become Latin-1 texts of the bytes to be sent: that is what http.client makes of a `str`.
+    """
+
+    def __init__(self, lines: Headers, more: Mapping[str, str]) -> None:
+        """Take the lines of a request, and those of a proxy where it has none of that name."""
+        given = {name.lower() for name, _ in lines}
+        self._lines = [(name, to_bytes(value).decode("latin-1")) for name, value in lines]
+        self._lines += [line for line in more.items() if line[0].lower() not in given]
+
     def __iter__(self) -> Iterator[str]:
         return (name for name, _ in self._lines)
 
-    def copy(self) -> Self:
-        """Return this: urllib3 copies headers before it adds to them."""
-        return self
-
-    def update(self, headers: Mapping[str, str]) -> None:
-        """Take a proxy's headers; urllib3 offers them when it forwards a plain request."""
-        given = {name.lower() for name in self}
-        self._lines += [(n, v) for n, v in headers.items() if n.lower() not in given]
+    def items(self) -> list[tuple[str, str]]:
+        """Return the lines, as a connection sends them."""
+        return self._lines
 
 
 @attrs.define
@@ -94,18 +98,18 @@ class Opening:
 class _LimitedReader(io.RawIOBase):
     """A socket's input until a deadline and up to a number of bytes."""
 
-    def __init__(self, raw: io.RawIOBase, sock: socket.socket, wire: Wire) -> None:
+    def __init__(self, raw: io.RawIOBase, sock: socket.socket, exchange: Exchange) -> None:
         self._raw = raw
         self._sock = sock
         self._silence = sock.gettimeout()
-        self._wire = wire
+        self._exchange = exchange
         self._received = 0
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: Any) -> int | None:
-        left = self._wire.deadline - time.monotonic()
+        left = self._exchange.deadline - time.monotonic()
         if left <= 0:
             raise OverdueError
         silence = left if self._silence is None else min(left, self._silence)
@@ -117,9 +121,9 @@ class _LimitedReader(io.RawIOBase):
                 raise OverdueError from error
             raise
         if not self._received:
-            self._wire.answered = time.monotonic()
+            self._exchange.answered = time.monotonic()
         self._received += count or 0
-        if self._received > self._wire.budget:
+        if self._received > self._exchange.budget:
             raise FloodError
         return count
 
@@ -139,25 +143,28 @@ class FloodError(OSError):
 class _HttpResponse(http.client.HTTPResponse):
     """http.client's response, read within limits; interim responses (1xx) are skipped."""
 
-    def __init__(self, sock: socket.socket, *args: Any, wire: Wire, **options: Any) -> None:
+    def __init__(self, sock: socket.socket, *args: Any, exchange: Exchange, **options: Any) -> None:
         super().__init__(sock, *args, **options)
         raw = self.fp.detach()
-        self.fp = io.BufferedReader(_LimitedReader(raw, sock, wire))
-        self._wire = wire
+        self.fp = io.BufferedReader(_LimitedReader(raw, sock, exchange))
+        self._last = exchange.last
 
     def begin(self) -> None:
         super().begin()
         while 100 <= self.status < 200 and self.status != 101:
             self.headers = cast("http.client.HTTPMessage", None)  # what begin() starts from
             super().begin()
-        if self._wire.last or self.status == 101:
+        if self._last or self.status == 101:
             self.will_close = True
 
 
 class _Exact:
-    """What our connections do differently: the target as given, our response class."""
+    """What our connections do differently: target and lines of the exchange, our response class.
 
-    _wire: Wire
+    urllib3 hands a request on to a connection of its choice; which exchange it is for, the sockets
+    of the client know.
+    """
+
     _used = False
     _opened = Opening()
     _sockets: Sockets
@@ -178,22 +185,22 @@ class _Exact:
         self._opened = opening
         self._certificate = _certificate_of(self.sock)
 
-    def request(self, method: str, url: str, body: bytes | None, headers: Wire, **k: Any) -> None:
-        self._wire = headers
-        headers.reused = self._used
-        headers.certificate = self._certificate
-        self.response_class = partial(_HttpResponse, wire=headers)
+    def request(
+        self, method: str, _url: str, body: Any = None, headers: Any = None, **k: Any
+    ) -> None:
+        exchange = self._sockets.exchange
+        exchange.reused = self._used
+        exchange.certificate = self._certificate
+        self.response_class = partial(_HttpResponse, exchange=exchange)
         self._used = True
-        headers.sent = headers.answered = time.monotonic()
-        super().request(method, url, body, headers, **k)  # type: ignore[misc]  # a mixin's super
-        headers.opened, self._opened = self._opened, Opening()
-        opened = headers.opened
+        exchange.sent = exchange.answered = time.monotonic()
+        lines = _Lines(exchange.lines, headers)
+        super().request(method, exchange.target, body, lines, **k)  # type: ignore[misc]  # a mixin's super
+        exchange.opened, self._opened = self._opened, Opening()
+        opened = exchange.opened
         if self.sock is not None and not isinstance(self.sock, ssl.SSLSocket):
             # It was connected meanwhile; TLS is by urllib3's pool beforehand.
-            headers.sent += (opened.resolve or 0.0) + (opened.connect or 0.0)
-
-    def putrequest(self, method: str, _url: str, *args: Any, **options: Any) -> None:
-        super().putrequest(method, self._wire.target, *args, **options)  # type: ignore[misc]  # as above
+            exchange.sent += (opened.resolve or 0.0) + (opened.connect or 0.0)
 
 
 def _certificate_of(sock: Any) -> Certificate | None:
@@ -264,6 +271,16 @@ class Sockets:
         if self.aborted:
             _shut_down(sock)
             raise TransportError(CANCELLED)
+
+    @property
+    def exchange(self) -> Exchange:
+        """What this thread sends."""
+        found: Exchange = self._thread.exchange
+        return found
+
+    @exchange.setter
+    def exchange(self, exchange: Exchange) -> None:
+        self._thread.exchange = exchange
 
     @contextlib.contextmanager
     def connecting(self) -> Iterator[Opening]:

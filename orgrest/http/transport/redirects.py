@@ -39,6 +39,13 @@ _TO_ANY_ORIGIN = _ABOUT_BODY | {
 _OF_ORIGIN = frozenset({"host"})  # replaced, not left out
 
 
+def _becomes_get(status: int, method: str) -> bool:
+    """Tell whether a method turns into GET, as browsers (the Fetch standard) and Emacs have it."""
+    return (status == 301 and method == "POST") or (
+        status in (302, 303) and method not in ("GET", "HEAD")
+    )
+
+
 def redirected(
     request: Request, response: Response, location: str
 ) -> tuple[Request, tuple[str, ...]]:
@@ -56,7 +63,7 @@ def redirected(
     headers = request.headers
     method, body = request.method, request.body
     left_out: tuple[str, ...] = ()
-    if response.status in (302, 303) and method.upper() not in ("GET", "HEAD"):
+    if _becomes_get(response.status, method.upper()):
         method, body = "GET", None
         headers = tuple((n, v) for n, v in headers if n.lower() not in _ABOUT_BODY)
     if new.origin != old.origin:

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING
 import attrs
 import urllib3
 
-from orgrest.model import Request, find_headers
+from orgrest.http.transport.urls import show
+from orgrest.model import Request, Response, TransportError, find_headers
 
 if TYPE_CHECKING:
-    import http.client
     from collections.abc import Callable
 
 EVENTS = "text/event-stream"
@@ -64,9 +64,18 @@ def wants_events(request: Request) -> bool:
     return any(EVENTS in value.lower() for value in accepted)
 
 
-def is_events(response: http.client.HTTPResponse) -> bool:
-    """Tell whether a response is a stream of server-sent events."""
-    return str(response.headers.get("Content-Type", "")).lower().lstrip().startswith(EVENTS)
+def is_events(content_type: str) -> bool:
+    """Tell whether a Content-Type is that of a stream of server-sent events."""
+    return content_type.lower().lstrip().startswith(EVENTS)
+
+
+def check_events(response: Response) -> None:
+    """Raise `TransportError` for a success that is no stream (the HTML standard, section 9.2.3)."""
+    kind = response.header("Content-Type") or ""
+    if response.status < 400 and not (response.status == 200 and is_events(kind)):
+        answered = show(f"{response.status} {response.reason}".strip())
+        told = f" with {show(kind)}" if kind else ""
+        raise TransportError(f"no server-sent events came: the server answered {answered}{told}")
 
 
 def read_events(raw: urllib3.BaseHTTPResponse, listener: Listener) -> str | None:

@@ -61,7 +61,8 @@ def exchange(
 ) -> Response:
     """Open a WebSocket over a new connection, send and receive messages, and close it.
 
-    Raises `TransportError`, and OSError where no connection comes about.
+    A server that refuses gives its response. Raises `TransportError`, also where it answers as if
+    nobody had asked for a WebSocket, and OSError where no connection comes about.
     """
     client, errors = _package()
     options = _options(request, url, cookie, limits)
@@ -84,6 +85,10 @@ def exchange(
             why = _talk(opened, errors, messages(request.body or b""), limits, start, listener)
         except errors.InvalidStatus as error:
             found = error.response
+            if found.status_code < 400:
+                answered = show(f"{found.status_code} {found.reason_phrase}".strip())
+                reason = f"no WebSocket opened: the server answered {answered}"
+                raise TransportError(reason) from error
             return _response(url, found, bytes(found.body or b""), limits.body, start, None)
         except TimeoutError as error:
             raise TransportError(f"no WebSocket opened within {limits.connect:g} s") from error

@@ -134,7 +134,8 @@ class Expressions:
         if isinstance(found, Definition):
             whole = found.value.text
             every = list(references(whole, 0, len(whole), (), bool, restclient=False))
-            if len(every) != 1 or (every[0].start, every[0].end) != (0, len(whole)):
+            alone = len(every) == 1 and (every[0].start, every[0].end) == (0, len(whole))
+            if not alone or every[0].literal is not None:
                 return text, text
             return self._as_javascript(every[0].name, text, found.span.start)
         if isinstance(found, JavaScript):

@@ -85,6 +85,7 @@ class Expansion:
             column=place.column,
             credentials=self._credentials.to_compute,
             certificate=certificate,
+            streamed=not parsed.restclient and parsed.method in shorthand.EVENTS,
         )
 
     def _url(self) -> str:
@@ -232,21 +233,25 @@ class Expansion:
         self, method: str, headers: Headers, body: bytes | None
     ) -> tuple[str, Headers, bytes | None]:
         """Return what is sent for a GraphQL request; others stay as they are."""
+        where = self._parsed.body
         marked = [value for name, value in headers if name.lower() == "x-request-type"]
-        if method == "GRAPHQL" or any(value.lower() == "graphql" for value in marked):
+        is_marked = method == "GRAPHQL" or any(value.lower() == "graphql" for value in marked)
+        names = [one.operation for one in where.files if one.operation is not None] if where else []
+        if not (is_marked or names):
+            return method, headers, body
+        if is_marked:
             headers = tuple(h for h in headers if h[0].lower() != "x-request-type")
             method = "POST" if method == "GRAPHQL" else method
-        else:
+        if not any(name.lower() == "content-type" for name, _ in headers):
+            headers = (*headers, ("Content-Type", "application/json"))
+        if self._parsed.directive("no-gql-parsing") is not None:
             return method, headers, body
-        where = self._parsed.body
         text = (body or b"").decode("utf-8", "surrogateescape")
         if where is None or not shorthand.is_graphql(text):
             reason = "a GraphQL request needs a query: its body begins with query, mutation or {"
             raise self._error(self._parsed.span.start, reason, "graphql")
-        if not any(name.lower() == "content-type" for name, _ in headers):
-            headers = (*headers, ("Content-Type", "application/json"))
         try:
-            return method, headers, to_bytes(shorthand.graphql(text))
+            return method, headers, to_bytes(shorthand.graphql(text, *names[:1]))
         except OrgrestError as error:
             raise self._error(where.span.start, error.reason, error.code) from error
 

@@ -1,4 +1,9 @@
-"""The files that a document may name: those below its folder, and where the caller allows more."""
+"""The files that a document may name: those below its folder, and where the caller allows more.
+
+Where the document is in a repository (`.git`, `.hg`), that is its project: the files below that
+folder may be named, too, but none that is hidden there (`.git/config`, `.env`). A repository that
+holds the user's home is none.
+"""
 
 from __future__ import annotations
 
@@ -11,9 +16,11 @@ from orgrest.model import OrgrestError
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+_REPOSITORY = (".git", ".hg")
 
-def locate(path: str, directory: Path, allowed: Iterable[Path]) -> Path:
-    """Return where a file is that a document names; its paths start in `directory`.
+
+def locate(path: str, directory: Path, folder: Path, allowed: Iterable[Path]) -> Path:
+    """Return where a file is that a document in `folder` names; its paths start in `directory`.
 
     Raises `OrgrestError` when it is outside the folders that are allowed, is not a regular file, or
     cannot be found.
@@ -22,7 +29,9 @@ def locate(path: str, directory: Path, allowed: Iterable[Path]) -> Path:
         raise OrgrestError("the name of a file cannot hold a NUL")
     try:
         found = (directory / Path(path).expanduser()).resolve()
-        if not any(found.is_relative_to(folder.resolve()) for folder in allowed):
+        folder = folder.resolve()
+        inside = any(found.is_relative_to(one.resolve()) for one in (folder, *allowed))
+        if not inside and not _is_in_project(found, folder):
             raise OrgrestError(
                 f"{path} is outside the document's folder: "
                 f"--allow-read {found.parent} lets it be read"
@@ -34,3 +43,16 @@ def locate(path: str, directory: Path, allowed: Iterable[Path]) -> Path:
     except RuntimeError as error:  # a loop of links, a ~user without a home
         raise OrgrestError(f"cannot read {path}: {error}") from error
     return found
+
+
+def _is_in_project(file: Path, folder: Path) -> bool:
+    """Tell whether a file is below the folder of a document's repository, and not hidden there."""
+    home = Path.home().resolve()
+    for place in (folder, *folder.parents):
+        if home.is_relative_to(place):
+            return False
+        if any((place / mark).exists() for mark in _REPOSITORY):
+            return file.is_relative_to(place) and not any(
+                part.startswith(".") for part in file.relative_to(place).parts
+            )
+    return False

@@ -13,18 +13,26 @@ if TYPE_CHECKING:
 REFERENCE = re.compile(r"\{\{[ \t]*([^\s{}:=\"'(),]+)[ \t]*\}\}|:(?=[^\s:=])")
 # In request files what stands in the braces may be more than a name: `$randomInt 5 200`.
 # It ends at the first }} of its line, which `references` looks for once a line.
-_COMMON = re.compile(r"\{\{(?!\{)|:(?=[^\s:=])")
+# Behind a backslash the braces are literal (`\{{name}}`, httpyac's `\{\{name\}\}`); two are a
+# backslash of JSON's.
+_COMMON = re.compile(
+    r"(?P<escape>(?<!\\)\\)?\{\{(?!\{)|\\\{\\\{(?P<literal>[^{}\n]+?)\\\}\\\}|:(?=[^\s:=])"
+)
 _NAME_CHARACTER = re.compile(r"[\w-]")
 
 
 @attrs.frozen
 class Reference:
-    """Where a text refers to a variable: `start` to `end` are replaced, the name starts `at`."""
+    """Where a text refers to a variable: `start` to `end` are replaced, the name starts `at`.
+
+    A `literal` one refers to none: it is an escape, and that is the text that it stands for.
+    """
 
     name: str
     start: int
     end: int
     at: int
+    literal: str | None = None
 
 
 def references(
@@ -47,7 +55,9 @@ def references(
     pattern = REFERENCE if restclient else _COMMON
     while match := pattern.search(text, at, stop):
         at = match.end()
-        if match[0] == "{{":
+        if match.lastgroup == "literal":
+            yield Reference("", match.start(), at, at, f"{{{{{match['literal']}}}}}")
+        elif match[0].endswith("{{"):
             if at < unclosed:
                 continue
             newline = text.find("\n", at, stop)
@@ -55,6 +65,9 @@ def references(
             close = text.find("}}", at + 1, line_end)
             if close < 0:
                 unclosed = line_end
+                continue
+            if match[0] != "{{":
+                yield Reference("", match.start(), at, at, "{{")
                 continue
             written = text[at:close]
             named = written.strip(" \t") or written

@@ -311,7 +311,10 @@ class Scope:
         """Return None in a dry run, which runs no script. Raises `OrgrestError` in another."""
         if self._shared.placeholders:
             return None
-        reason = f"the variable {name} is not defined yet: a script sets it, which did not run"
+        reason = (
+            f"the variable {name} is not defined yet: a script sets it, which did not run, or gave "
+            "it a function, which no variable holds"
+        )
         raise OrgrestError(reason, code="undefined-variable")
 
     def protect(self, result: str, *inputs: str) -> str:
@@ -355,5 +358,5 @@ class Scope:
 
         Paths start in `base`, the document's folder where None.
         """
-        allowed = (self._shared.folder, *self._shared.allow_read)
-        return locate(path, base or self.directory, allowed)
+        shared = self._shared
+        return locate(path, base or self.directory, shared.folder, shared.allow_read)

@@ -27,6 +27,8 @@ _AWS = re.compile(
 _NOT_IN_FORM = re.compile(r"[^\x21\x23-\x3B\x3D\x3F-\x5F\x61-\x7A\x7C\x7E]|%(?![0-9A-Fa-f]{2})")
 _NOT_IN_PLACEHOLDER = re.compile(rf"<[^<>\n]+>|{_NOT_IN_FORM.pattern}")
 _WEBSOCKET = ("WEBSOCKET", "WS", "WSS")
+EVENTS = ("SSE", "EVENTSOURCE")
+"""The methods that ask for server-sent events, and for nothing else."""
 _TLS_PORTS = ("443", "8443")
 
 
@@ -122,7 +124,7 @@ def stream(method: str, url: str, headers: Headers) -> tuple[str, Headers]:
     """Return method and headers as they are sent for `SSE url`, `WEBSOCKET url` and `ws://...`."""
     if method in _WEBSOCKET or (method == "GET" and url.lower().startswith(("ws:", "wss:"))):
         return "WEBSOCKET", headers
-    if method not in ("SSE", "EVENTSOURCE"):
+    if method not in EVENTS:
         return method, headers
     accepts = any(name.lower() == "accept" for name, _ in headers)
     return "GET", headers if accepts else (*headers, ("Accept", "text/event-stream"))
@@ -152,16 +154,20 @@ def is_graphql(text: str) -> bool:
     return _GRAPHQL.match(text) is not None
 
 
-def graphql(text: str) -> str:
+def graphql(text: str, operation: str = "") -> str:
     """Return the JSON that is sent for a GraphQL document and, below an empty line, its variables.
+
+    `operation` is the one of the document's that is asked for, its first one where empty.
 
     Source: GraphQL over HTTP, section 5.3. Raises OrgrestError where the variables are no JSON
     object.
     """
     query, variables = _split(text)
     message: dict[str, object] = {"query": query}
-    if match := _OPERATION.match(query):
-        message["operationName"] = match[1]
+    if not operation and (match := _OPERATION.match(query)):
+        operation = match[1]
+    if operation:
+        message["operationName"] = operation
     if variables is not None:
         message["variables"] = variables
     return json.dumps(message, ensure_ascii=False, separators=(",", ":"))

@@ -103,6 +103,10 @@ class Values:
         at = start
         for found in references(source, start, stop, self._lengths, defined, restclient=restclient):
             yield source[at : found.start], at
+            at = found.end
+            if found.literal is not None:
+                yield found.literal, found.start
+                continue
             offset = template.offset(found.start)
             value = self.used(found.name, offset, view)
             self._size += len(value)
@@ -113,7 +117,6 @@ class Values:
                 reason = f"the values of variables grow beyond {self._most // 2**20} MiB here"
                 raise self.error(offset, reason, "too-large")
             yield value, found.start
-            at = found.end
         yield source[at:stop], at
 
     def is_defined(self, name: str) -> bool:
@@ -151,6 +154,8 @@ class Values:
             raise self.error(offset, reason, "bad-environment") from error
         if found is None:
             reason = f"the variable {name} is not defined"
+            if self.scope.exchanges.key(name, self.parsed.source) is not None:
+                reason = f"{name} names a request: {{{{{name}.response.body}}}} is what it got"
             if not self.parsed.restclient and (names := self.scope.environment.others_with(name)):
                 reason += f"; the environment {' or '.join(names)} has it: --env {names[0]}"
             raise self.error(offset, reason, "undefined-variable")

@@ -11,7 +11,7 @@ headings above it say: paths follow each other, query and headers are merged, th
 body count, and another origin (scheme, user, host, port) starts anew. `tags` computes what stands
 in `{{...}}`: a short list of functions, no code.
 
-Unlike verb, blanks at the end of a URL and of a body are not sent.
+Unlike verb, blanks at the end of a URL are not sent.
 """
 
 from orgrest.http.verb.merging import expand, method

@@ -120,22 +120,23 @@ class _Reader:
         return tuple(found)
 
     def _body(self) -> Body | None:
-        """Take the rest, without the lines that begin and end source blocks."""
+        """Take the rest as it stands, without the lines that begin and end source blocks."""
         lines = self._lines
         lines.at += 1
-        taken = [line for line in lines.all[lines.at :] if not _FENCE.match(line.text)]
-        while taken and not taken[-1].text:
-            taken.pop()
-        if not taken:
+        left = lines.all[lines.at :]
+        taken = [line for line in left if not _FENCE.match(line.text)]
+        if not any(line.text for line in taken):
             return None
-        raw = [line.raw for line in taken[:-1]] + [taken[-1].text]
+        text = "\n".join(line.raw for line in taken)
+        if taken[-1] is not left[-1]:  # only the last line lacks a line end
+            text += "\n"
         anchors: list[tuple[int, int]] = []
         size = 0
         for line in taken:
             anchors.append((size, line.start))
             size += len(line.raw) + 1
         span = Span(taken[0].start, taken[-1].end)
-        return Body(Template("\n".join(raw), tuple(anchors)), None, (), span)
+        return Body(Template(text, tuple(anchors)), None, (), span)
 
     def _problem(self, offset: int, reason: str, code: str) -> None:
         self._problems.append(RequestSyntaxError.at(self._source, offset, reason, code))

@@ -261,7 +261,7 @@ def _fuzz(fuzzer: Fuzzer, order: Order, key: str, seed: int) -> Batch:
     batch = Batch()
     while True:
         seconds = min(_LOOK, end - time.monotonic())
-        did = fuzzer.work(seconds=seconds, programs=left, enough=order.enough)
+        did = fuzzer.work(seconds=seconds, programs=left, enough=order.enough, at_once=True)
         left = None if left is None else left - did.interval.programs
         batch.add(did)
         if time.monotonic() >= end or left == 0:

@@ -6,7 +6,7 @@ import contextlib
 import json
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -21,9 +21,13 @@ from scriptschema.luau.sources import encode
 from scriptschema.messages import ModuleSet
 
 FOLDER: Final = "finds"
+SUSPECTS: Final = "suspects"
+"""The folder of programs that may show the bug of a find, or another; in the form of finds."""
+
 FILE: Final = "find.json"
 PROGRAM: Final = "program"
 REDUCED: Final = "reduced"
+REQUESTS: Final = "requests.jsonl"
 
 
 @attrs.define
@@ -47,6 +51,7 @@ class Shown:
 class Find:
     """What `find.json` holds of a bug.
 
+    `is_smallest` says that the reduction came to its end; else a later run goes on with it.
     `count` is how many programs showed it, `first_seen` and `last_seen` are times (ISO 8601, UTC),
     `seconds` how long the campaign had run by then. `origin` says how the program came about: the
     worker's seed, the number of the program, the operator and the corpus file it was mutated by and
@@ -66,6 +71,7 @@ class Find:
     command: str = ""
     versions: dict[str, str] = attrs.field(factory=dict)
     reduction_tests: int = 0
+    is_smallest: bool = False
     config: dict[str, Any] = attrs.field(factory=dict)
 
     @property
@@ -105,9 +111,9 @@ def load(folder: Path) -> Find:
         raise FileError(f"{path}: {files.reason_of(error)}") from None
 
 
-def load_all(campaign: Path) -> Iterator[tuple[Path, Find]]:
+def load_all(campaign: Path, among: str = FOLDER) -> Iterator[tuple[Path, Find]]:
     """All finds of a campaign with their folders, the first found first. Raises FileError."""
-    folder = campaign / FOLDER
+    folder = campaign / among
     found = []
     if folder.is_dir():
         for path in folder.iterdir():
@@ -130,21 +136,42 @@ def source_of(folder: Path, stem: str = PROGRAM) -> str:
         raise FileError(f"{path}: {files.reason_of(error)}") from None
 
 
+def requests_of(folder: Path) -> tuple[str, ...]:
+    """The last requests of the process that broke, where there are any. Raises FileError."""
+    path = folder / REQUESTS
+    try:
+        return tuple(path.read_text("utf-8").splitlines())
+    except FileNotFoundError:
+        return ()
+    except (OSError, ValueError) as error:
+        raise FileError(f"{path}: {files.reason_of(error)}") from None
+
+
 def save(campaign: Path, find: Find) -> None:
     """Write `find.json` anew; the folder must be there. Raises FileError."""
     data = json.dumps(find.as_json(), indent=2) + "\n"
     files.write(campaign / FOLDER / find.name / FILE, data.encode())
 
 
-def add(campaign: Path, find: Find, tree: ModuleSet, reduced: ModuleSet | None = None) -> Path:
+def add(
+    campaign: Path,
+    find: Find,
+    tree: ModuleSet,
+    reduced: ModuleSet | None = None,
+    *,
+    requests: Sequence[str] = (),
+    among: str = FOLDER,
+) -> Path:
     """Make the find's folder, whole or not at all; return it. Raises FileError."""
-    target = campaign / FOLDER / find.name
+    target = campaign / among / find.name
     hidden = target.with_name(f".{find.name}.{os.getpid()}")
     try:
         hidden.mkdir(parents=True)
         _write_program(hidden, PROGRAM, tree)
         if reduced is not None:
             _write_program(hidden, REDUCED, reduced)
+        if requests:
+            (hidden / REQUESTS).write_text("".join(f"{line}\n" for line in requests), "utf-8")
         data = json.dumps(find.as_json(), indent=2) + "\n"
         (hidden / FILE).write_bytes(data.encode())
         hidden.rename(target)
@@ -163,10 +190,11 @@ def add_reduced(campaign: Path, find: Find, reduced: ModuleSet) -> None:
     save(campaign, find)
 
 
-def remove(campaign: Path, find: Find) -> None:
-    """Remove a find's folder, of a bug that is another's. Raises FileError."""
-    folder = campaign / FOLDER / find.name
-    hidden = folder.with_name(f".{find.name}.{os.getpid()}")
+def remove(folder: Path | None) -> None:
+    """Remove a find's folder, if there is one. Raises FileError."""
+    if folder is None:
+        return
+    hidden = folder.with_name(f".{folder.name}.{os.getpid()}")
     try:
         folder.rename(hidden)  # gone at once, or not at all
         shutil.rmtree(hidden)

@@ -104,15 +104,17 @@ class Campaign:
     def _prepare(self) -> None:
         """Make the folders, and take away what a killed process left of a find."""
         try:
-            for name in (CORPUS, finds.FOLDER):
-                (self.path / name).mkdir(exist_ok=True)
-            for left in (self.path / finds.FOLDER).glob(".*"):
-                with contextlib.suppress(OSError):
-                    shutil.rmtree(left)
-            for inside in (self.path / finds.FOLDER, *(self.path / finds.FOLDER).iterdir()):
-                for left in inside.glob(".*"):
-                    if left.is_file():
-                        left.unlink()
+            (self.path / CORPUS).mkdir(exist_ok=True)
+            for name in (finds.FOLDER, finds.SUSPECTS):
+                folder = self.path / name
+                folder.mkdir(exist_ok=True)
+                for left in folder.glob(".*"):
+                    with contextlib.suppress(OSError):
+                        shutil.rmtree(left)
+                for inside in (folder, *folder.iterdir()):
+                    for left in inside.glob(".*"):
+                        if left.is_file():
+                            left.unlink()
         except OSError as error:
             raise FileError(f"{self.path}: {files.reason_of(error)}") from None
 

@@ -69,12 +69,21 @@ Enough = Mapping[Signature, Sequence[frozenset[str]]]
 
 @attrs.frozen
 class Suspect:
-    """A program with a verdict: its tree's bytes, its runs, and how it came about."""
+    """A program with a verdict: its tree's bytes, its runs, and how it came about.
+
+    `requests` are the last that the process got that broke, where one runs many programs.
+    """
 
     data: bytes
     verdict: Verdict
     runs: list[Run]
     origin: dict[str, Any]
+    requests: tuple[str, ...] = ()
+
+    def seen_once(self) -> Suspect:
+        """The suspect as one that did not show again."""
+        signature = Signature(outcome.ONCE, str(self.verdict.signature))
+        return attrs.evolve(self, verdict=attrs.evolve(self.verdict, signature=signature))
 
 
 @attrs.define
@@ -85,8 +94,6 @@ class Batch:
     kept: list[bytes] = attrs.field(factory=list)
     suspects: list[Suspect] = attrs.field(factory=list)
     again: Counter[Signature] = attrs.field(factory=Counter)
-    unconfirmed: int = 0
-    """Verdicts that a second run did not confirm: of what is not the same in every run."""
 
     def add(self, later: Batch) -> None:
         """Take in what was done in a later batch, too."""
@@ -94,7 +101,6 @@ class Batch:
         self.kept += later.kept
         self.suspects += later.suspects
         self.again.update(later.again)
-        self.unconfirmed += later.unconfirmed
 
 
 @attrs.frozen
@@ -125,6 +131,7 @@ class Fuzzer:
         self._handed: Counter[Signature] = Counter()
         self._enough: Enough = MappingProxyType({})
         self._number = self._made = 0
+        self._left: _Made | None = None  # made, and to be run first in the next batch
         self._grammar = grammar_of(None)
         self._rows: dict[str, list[int]] = {}
         for data in corpus:
@@ -147,8 +154,9 @@ class Fuzzer:
         seconds: float,
         programs: int | None = None,
         enough: Enough = MappingProxyType({}),
+        at_once: bool = False,
     ) -> Batch:
-        """Fuzz for so many seconds, and so many programs, at most.
+        """Fuzz for so many seconds, and so many programs, at most; `at_once`, until a suspect is.
 
         Verdicts with a signature in `enough` are counted only: all, or those whose programs use
         all of one of the constructs there.
@@ -161,12 +169,14 @@ class Fuzzer:
         waiting: _Made | None = None
         while programs is None or count < programs:
             # The next program is made while the one before runs.
-            made = self._make()
+            made, self._left = self._left or self._make(), None
             runs = self.runner.collect() if waiting else []
             self.runner.submit(made.sources)
             waiting = self._look(waiting, runs, batch, made) if waiting else made
             count += 1
-            if time.monotonic() >= end:
+            if at_once and batch.suspects:
+                self._left, waiting = waiting, None
+            if time.monotonic() >= end or self._left:
                 break
         if waiting:
             self._look(waiting, self.runner.collect(), batch, None)
@@ -229,7 +239,7 @@ class Fuzzer:
         if verdict is None and (new or self._number % _ROUND_TRIPS == 0):
             verdict = self.runner.judge.judge_text(made.sources)
         if verdict is not None:
-            self._suspect(made, data, verdict, batch, following)
+            self._suspect(made, data, runs, verdict, batch, following)
         elif new and any(run.outcome.kind in outcome.ORDINARY for run in runs):
             batch.kept.append(data)
             self._adopt(name_of(data), made.tree)
@@ -259,21 +269,42 @@ class Fuzzer:
         return found
 
     def _suspect(
-        self, made: _Made, data: bytes, verdict: Verdict, batch: Batch, following: _Made | None
+        self,
+        made: _Made,
+        data: bytes,
+        runs: list[Run],
+        verdict: Verdict,
+        batch: Batch,
+        following: _Made | None,
     ) -> None:
-        """Hand a program over, if a second run says the same; only count it if there are enough."""
+        """Hand a program over, if a second run says the same; only count it if there are enough.
+
+        What broke is handed over even if it does not again.
+        """
         signature = verdict.signature
         if self._handed[signature] >= _PER_BATCH or self._is_enough(signature, made.tree):
             batch.again[signature] += 1
             return
         if following is not None:
             self.runner.collect()  # what was begun has to wait
-        second, runs = self.runner.verdict(made.tree, whole=True)
-        if second is None or second.signature != signature:
-            batch.unconfirmed += 1
-        else:
+        second, again = self.runner.verdict(made.tree, whole=True)
+        first = Suspect(data, verdict, runs, made.origin, _requests_of(runs))
+        if second is not None and second.signature == signature:
             self._handed[signature] += 1
-            batch.suspects.append(Suspect(data, second, runs, made.origin))
+            batch.suspects.append(attrs.evolve(first, verdict=second, runs=again))
+        else:
+            other = None
+            if second is not None:
+                other = Suspect(data, second, again, made.origin, _requests_of(again))
+            for suspect in filter(None, (first, other)):
+                if suspect.verdict.signature.kind not in outcome.BROKEN:
+                    batch.interval.unconfirmed += 1
+                    continue
+                once = suspect.seen_once()
+                if self._is_enough(once.verdict.signature, made.tree):
+                    batch.again[once.verdict.signature] += 1
+                else:
+                    batch.suspects.append(once)
         if following is not None:
             self.runner.submit(following.sources)
 
@@ -308,3 +339,8 @@ class Fuzzer:
             name: [now - then for now, then in zip(row, before.get(name, [0, 0, 0]), strict=True)]
             for name, row in rows.items()
         }
+
+
+def _requests_of(runs: Sequence[Run]) -> tuple[str, ...]:
+    """What the process had been asked that broke first."""
+    return next((run.outcome.requests for run in runs if run.outcome.requests), ())

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from typing import Final
 
 import attrs
 
 from scriptschema import wire
+from scriptschema.fuzzing.campaign.finds import Find, Shown
 from scriptschema.fuzzing.campaign.fuzzer import Suspect
 from scriptschema.fuzzing.campaign.runner import Runner
 from scriptschema.fuzzing.index import Index
@@ -23,7 +25,10 @@ MOST_SECONDS: Final = 120.0
 
 @attrs.frozen
 class Reduced:
-    """The smallest program found: its tree's bytes and messages, its verdict, what it uses."""
+    """The smallest program found: its tree's bytes and messages, its verdict, what it uses.
+
+    `is_smallest` is false if there was no time to try everything.
+    """
 
     data: bytes
     nodes: int
@@ -31,6 +36,16 @@ class Reduced:
     runs: list[Run]
     construct: frozenset[str]
     tests: int
+    is_smallest: bool = True
+
+    def put_into(self, find: Find) -> None:
+        """Tell a find what it was reduced to."""
+        find.reduced = Shown(self.nodes, self.runs)
+        find.reduction_tests += self.tests
+        find.is_smallest = self.is_smallest
+
+
+TRIES: Final = 3
 
 
 class _OutOfTimeError(Exception):
@@ -41,6 +56,8 @@ def reduce_suspect(
     runner: Runner, suspect: Suspect, seconds: float = MOST_SECONDS
 ) -> Reduced | None:
     """Return the smallest program with the suspect's signature, None if it does not show again.
+
+    It has `TRIES` times to do so: what is seen now and then is not to be taken for nothing.
 
     Raises TargetError and JudgeError.
     """
@@ -53,15 +70,24 @@ def reduce_suspect(
         found, _ = runner.verdict(tree)
         return found is not None and found.signature == wanted
 
-    reducer = Reducer(wire.decode(ModuleSet, suspect.data), shows)
-    try:
-        best = reducer.run()
-    except _OutOfTimeError:
-        best = reducer.best
-    except NotInterestingError:
+    tree = wire.decode(ModuleSet, suspect.data)
+    for _ in range(TRIES):
+        verdict, runs = runner.verdict(tree, whole=True)
+        if verdict is not None and verdict.signature == wanted:
+            break
+    else:
         return None
-    verdict, runs = runner.verdict(best, whole=True)
-    if verdict is None or verdict.signature != wanted:
-        return None
+    reducer = Reducer(tree, shows)
+    is_smallest = False
+    with contextlib.suppress(_OutOfTimeError, NotInterestingError):
+        reducer.run()
+        is_smallest = not reducer.unreliable
+    best = reducer.best
+    again, those = runner.verdict(best, whole=True)
+    if again is None or again.signature != wanted:  # what showed it for certain is the whole
+        best, is_smallest = tree, False
+    else:
+        verdict, runs = again, those
     data = wire.encode(best)
-    return Reduced(data, len(Index(best)), verdict, runs, construct_of(best), reducer.tests)
+    nodes, construct = len(Index(best)), construct_of(best)
+    return Reduced(data, nodes, verdict, runs, construct, reducer.tests, is_smallest)

@@ -8,7 +8,7 @@
 A worker is asked for a second of fuzzing at a time, and told what the others have kept meanwhile.
 Workers are processes of this machine, unless `workers` has others, whose seconds may be longer.
 One worker more than there are jobs reduces what is suspected, and others help it if there is much.
-When the time is up, all reduce what is left, for a while.
+When the time is up, all reduce what is left, for a while; what is not done then, the next run does.
 """
 
 from __future__ import annotations
@@ -118,7 +118,9 @@ class Session:
             "corpus": len(self.state.corpus.names),
             "outcomes": dict(total.outcomes),
             "finds": len(self.state.triage.finds),
-            "new_finds": self.state.triage.new,
+            "new_finds": len(self.state.triage.new),
+            "unreduced": self.state.triage.waiting,
+            "unconfirmed": total.unconfirmed,
             "since_new": round(time.monotonic() - self.state.last_new, 1),
         }
 
@@ -128,6 +130,12 @@ class Session:
         if self.seconds is None:
             return self.workers.slice_seconds
         return self.seconds - (time.monotonic() - self._began)
+
+    def _reduction_seconds(self) -> float:
+        """How long a reduction may take, so that a run that has an end gets what it brought."""
+        if self.seconds is None and self.programs is None:
+            return MOST_SECONDS
+        return min(MOST_SECONDS, 0.8 * self.finishing)
 
     def _is_over(self) -> bool:
         return self._left() <= 0 or (self.programs is not None and self._asked >= self.programs)
@@ -151,10 +159,14 @@ class Session:
             if time.monotonic() - shown >= PROGRESS:
                 shown = time.monotonic()
                 self.on_event(self.progress())
-            if self._is_over():
+            if self._is_over() and not self._count(Order):  # what was begun is waited for
                 over = over or time.monotonic()
                 if time.monotonic() - over > self.finishing:
                     return
+
+    def _count(self, kind: type[Order] | type[Task]) -> int:
+        """How many workers are at an order of a kind."""
+        return sum(isinstance(worker.order, kind) for worker in self._workers.values())
 
     def _start_worker(self) -> None:
         self._next_seed += 1
@@ -167,9 +179,7 @@ class Session:
 
         As many as there are jobs fuzz at most, and half of them at least.
         """
-        orders = [each.order for each in self._workers.values()]
-        fuzzing = sum(isinstance(order, Order) for order in orders)
-        reducing = sum(isinstance(order, Task) for order in orders)
+        fuzzing, reducing = self._count(Order), self._count(Task)
         over = self._is_over()
         if (
             over
@@ -178,7 +188,7 @@ class Session:
         ):
             suspect = self.state.triage.next()
             if suspect is not None:
-                worker.ask(Task(suspect, MOST_SECONDS))
+                worker.ask(Task(suspect, self._reduction_seconds()))
                 return
         if over or fuzzing >= self.jobs:
             return
@@ -223,7 +233,7 @@ class Session:
         """Start another for a worker that has ended."""
         del self._workers[worker.pipe], self._news[worker.pipe]
         if isinstance(order, Task):
-            self.state.triage.reduced(order.suspect, None)
+            self.state.triage.lost(order.suspect)
         elif order is not None:
             self._asked -= order.programs or 0
         worker.stop()

@@ -57,7 +57,6 @@ class State:
         self._facts: set[str] = set()
         self._interval = Interval()
         self._written = self._began
-        self.unconfirmed = 0
         self.triage = Triage(
             campaign,
             KnownBugs(campaign.config.known),
@@ -81,7 +80,6 @@ class State:
                 accepted.append(data)
         if accepted:
             self.last_new = time.monotonic()
-        self.unconfirmed += batch.unconfirmed
         for suspect in batch.suspects:
             self.triage.suspect(suspect)
         for signature, count in batch.again.items():
@@ -96,7 +94,6 @@ class State:
 
     def close(self) -> None:
         """Write all that there is to write."""
-        self.triage.give_up()
         self._write()
 
     def _is_new(self, data: bytes, batch: Batch) -> bool:

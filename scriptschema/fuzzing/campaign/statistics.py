@@ -32,7 +32,8 @@ class Interval:
     in the corpus, `finds` in the finds at the interval's end; all other fields are counts of the
     interval: programs by the kind of their first outcome, runs by normalised error message,
     programs that have a feature (`corpora.features`, library members are among them), known bugs
-    seen. `operators` has `[applied, changed, useful]` for each operator of mutation.
+    seen, verdicts that a second run did not confirm (`unconfirmed`; what broke is a find all the
+    same). `operators` has `[applied, changed, useful]` for each operator of mutation.
     """
 
     seconds: float = 0.0
@@ -42,6 +43,7 @@ class Interval:
     run_seconds: float = 0.0
     corpus: int = 0
     finds: int = 0
+    unconfirmed: int = 0
     outcomes: Counter[str] = attrs.field(factory=Counter, converter=Counter)
     errors: Counter[str] = attrs.field(factory=Counter, converter=Counter)
     features: Counter[str] = attrs.field(factory=Counter, converter=Counter)
@@ -54,6 +56,7 @@ class Interval:
         self.programs += later.programs
         self.runs += later.runs
         self.run_seconds += later.run_seconds
+        self.unconfirmed += later.unconfirmed
         self.corpus, self.finds = later.corpus, later.finds
         for name in ("outcomes", "errors", "features", "known"):
             getattr(self, name).update(getattr(later, name))

@@ -165,7 +165,8 @@ def _main(config: Config, folder: Path, seed: int, pipe: Connection) -> None:
             for data in order.trees:
                 fuzzer.add(data)
             seconds, programs = order.seconds, order.programs
-            pipe.send(fuzzer.work(seconds=seconds, programs=programs, enough=order.enough))
+            enough = order.enough
+            pipe.send(fuzzer.work(seconds=seconds, programs=programs, enough=enough, at_once=True))
     except (TargetError, JudgeError) as error:
         pipe.send(Failure(str(error)))
     except (EOFError, OSError):

@@ -14,6 +14,7 @@ class Target(Protocol):
     """Runs one program at a time, with each of its variants.
 
     `submit` starts that and `collect` waits for it, so that the next program can be made meanwhile.
+    A program that was submitted and not collected when the next one is, is given up.
     Both raise TargetError where the target cannot be started; that a program ends it is an outcome.
     """
 

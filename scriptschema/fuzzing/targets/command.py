@@ -49,6 +49,7 @@ class CommandTarget:
 
     def submit(self, sources: Sources, seconds: float) -> None:
         """Start the first run of a program; see `base.Target`. Raises TargetError."""
+        self._abandon()
         self._input = sources.program.encode("utf-8", "surrogateescape")
         self._seconds = seconds
         if self._reads_file:
@@ -71,10 +72,13 @@ class CommandTarget:
 
     def close(self) -> None:
         """End what is running."""
+        self._abandon()
+        self._folder.cleanup()
+
+    def _abandon(self) -> None:
         if self._running is not None:
             watch(*self._running, seconds=0, most=0)
             self._running = None
-        self._folder.cleanup()
 
     def _start(self, number: int) -> tuple[subprocess.Popen[bytes], float]:
         words = [word.replace(_FILE, str(self._path)) for word in self._commands[number]]

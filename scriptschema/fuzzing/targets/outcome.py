@@ -27,6 +27,11 @@ ORDINARY: Final = frozenset([OK, ERROR, REJECTED, FLOOD])
 BROKEN: Final = frozenset([CRASH, SANITIZER, ASSERTION, INTERNAL])
 """Outcomes that no program may have."""
 
+LIMITS: Final = frozenset([HANG, MEMORY])
+
+ONCE: Final = "seen once"
+"""No outcome, but a kind of verdict: one of `BROKEN`, which did not come again."""
+
 KINDS: Final = (OK, ERROR, REJECTED, FLOOD, HANG, MEMORY, CRASH, SANITIZER, ASSERTION, INTERNAL)
 
 
@@ -37,7 +42,8 @@ class Outcome:
     `kind` is one of `KINDS`, `output` what the program printed, with bytes that are not UTF-8 as
     `\xNN`, `error` the error message or the report of whoever noticed what is wrong, `status` the
     exit status, negative for a signal, and `frames` the functions of the stack, the innermost
-    first, where a report has them.
+    first, where a report has them. `requests` are the last that a process got that broke, this one
+    among them, where a process runs many programs.
     """
 
     kind: str
@@ -46,10 +52,13 @@ class Outcome:
     status: int | None = None
     frames: tuple[str, ...] = ()
     seconds: float = attrs.field(default=0.0, eq=False)
+    requests: tuple[str, ...] = attrs.field(default=(), eq=False, repr=False)
 
     def as_json(self) -> dict[str, Any]:
-        """Everything as JSON's types."""
-        return {**attrs.asdict(self), "frames": [*self.frames]}
+        """Everything but `requests` as JSON's types."""
+        value = {**attrs.asdict(self), "frames": [*self.frames]}
+        del value["requests"]
+        return value
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> Outcome:

@@ -21,6 +21,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Final, TypedDict, TypeVar, cast
 
+from scriptschema import messages as m
 from scriptschema.generation.choices import Choices, RandomChoices
 from scriptschema.generation.programs import nodes
 from scriptschema.generation.programs.annotations import ANNOTATIONS, Types
@@ -34,13 +35,6 @@ from scriptschema.generation.trees import (
     MAX_DEPTH,
 )
 from scriptschema.generation.weights import Weights, WeightsError, read_weights
-from scriptschema.messages import (
-    Expr,
-    Local,
-    ModuleSet,
-    Stat,
-    StatRequireIntoLocalHelper,
-)
 
 __all__ = ["IDIOMS", "LIBRARIES", "Scope", "expression", "program", "statements"]
 
@@ -77,7 +71,7 @@ def program(
     types: Types = "random",
     weights: Weights | str | PathLike[str] | None = None,
     swarm: bool = False,
-) -> ModuleSet:
+) -> m.ModuleSet:
     """Return a random program, which compiles and in most cases runs to its end.
 
     `seed`, `choices`, `size` and `max_depth` are as in `generation.trees.generate`; a program of
@@ -115,19 +109,21 @@ def check_options(size: int, max_depth: int, types: str) -> None:
         raise ValueError(f"types must be one of {', '.join(ANNOTATIONS)}, not {types!r}")
 
 
-def make_program(maker: Maker, size: int, max_depth: int, *, with_module: bool = True) -> ModuleSet:
+def make_program(
+    maker: Maker, size: int, max_depth: int, *, with_module: bool = True
+) -> m.ModuleSet:
     """Return a program, made by `maker`; it may have a module `with_module`."""
     room = min(max_depth, DEEPEST) - 1
     roomy = size >= _MODULE_SIZE and room > module().levels + LEAF
     has_module = with_module and roomy and maker.chance(80)
     maker.made += 2
-    body: list[Stat] = []
+    body: list[m.Stat] = []
     if has_module:
         name = maker.scope.declare()
         maker.scope.publish(Variable(name, "module", cost=_MODULE_COST))
         maker.scope.modules.append(name)
-        local = nodes.MAKE[Local](name)
-        require = nodes.MAKE[StatRequireIntoLocalHelper](local, 0)
+        local = nodes.MAKE[m.Local](name)
+        require = nodes.MAKE[m.StatRequireIntoLocalHelper](local, 0)
         body.append(nodes.stat("require_into_local", require))
         maker.made += 4
     for_module = size // 4 if has_module else 0
@@ -137,7 +133,7 @@ def make_program(maker: Maker, size: int, max_depth: int, *, with_module: bool =
     if has_module:  # last, so that it is what is left out first where less is made
         maker.scope = Scope()
         made_module = nodes.block(module().make(maker, for_module, room))
-    return cast(ModuleSet, nodes.MAKE[ModuleSet](made_module, nodes.block(body)))
+    return cast(m.ModuleSet, nodes.MAKE[m.ModuleSet](made_module, nodes.block(body)))
 
 
 def expression(
@@ -149,7 +145,7 @@ def expression(
     max_depth: int = 20,
     wrong: float = 0.0,
     deterministic: bool = True,
-) -> Expr:
+) -> m.Expr:
     """Return an expression for a place in some program.
 
     `kind` is a key of `luau.library.KINDS` that a variable can have, `scope` what is in scope there
@@ -172,7 +168,7 @@ def statements(
     wrong: float = 0.0,
     deterministic: bool = True,
     types: Types = "none",
-) -> list[Stat]:
+) -> list[m.Stat]:
     """Return one idiom's statements, one or a few, for a place in some program.
 
     They declare variables in `scope`, see `expression`. No message is more than `max_depth` levels

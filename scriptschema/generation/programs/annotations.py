@@ -10,33 +10,13 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import accumulate
 from typing import Any, Final, Literal, TypeAlias, cast
 
+from scriptschema import messages as m
 from scriptschema.generation.choices import WORDS
 from scriptschema.generation.programs import nodes
 from scriptschema.generation.programs.maker import Annotated, Annotations, Maker
 from scriptschema.generation.programs.nodes import MAKE
 from scriptschema.generation.programs.scope import Alias
 from scriptschema.luau.names import DEFAULT
-from scriptschema.messages import (
-    Local,
-    Name,
-    Stat,
-    StatTypeAlias,
-    Type,
-    TypeBoolean,
-    TypeClass,
-    TypeFunction,
-    TypeIntersection,
-    TypeLiteral,
-    Typename,
-    TypePrimitive,
-    TypeRef,
-    TypeString,
-    TypeTable,
-    TypeTableIndexer,
-    TypeTableItem,
-    TypeTypeof,
-    TypeUnion,
-)
 
 Types = Literal["none", "random", "sound"]
 
@@ -49,39 +29,16 @@ LEAF: Final = 6
 _PRIMITIVES: Final = {name: index for index, name in enumerate(DEFAULT.primitives)}
 
 
-class NoTypes:
-    """No types at all."""
-
-    def local(self, maker: Maker, kinds: Sequence[str | None], room: int) -> list[Type]:
-        """Return no types."""
-        return []
-
-    def function(
-        self,
-        maker: Maker,
-        kinds: Sequence[str | None],
-        vararg: bool,
-        results: Sequence[str],
-        room: int,
-    ) -> Annotated:
-        """Return no types."""
-        return [], [], [], []
-
-    def alias(self, maker: Maker, size: int, room: int) -> list[Stat]:
-        """Return nothing."""
-        return []
-
-
-class RandomTypes:
+class RandomTypes(Annotations):
     """Any types, on some of the variables."""
 
-    def local(self, maker: Maker, kinds: Sequence[str | None], room: int) -> list[Type]:
+    def local(self, maker: Maker, kinds: Sequence[str | None], room: int) -> list[m.Type]:
         """Return types for the first of the variables, or none."""
         if not maker.chance(110):
             return []
         return [self.one(maker, kind, room) for kind in kinds]
 
-    def one(self, maker: Maker, kind: str | None, room: int) -> Type:
+    def one(self, maker: Maker, kind: str | None, room: int) -> m.Type:
         """Return a type for a variable: often the right one, so that it says something."""
         if kind is not None and kind in _SOUND and maker.below(4) < 2:
             return sound(maker, kind)
@@ -96,8 +53,8 @@ class RandomTypes:
         room: int,
     ) -> Annotated:
         """Return generics, and types of the first parameters and of results, or none."""
-        generics: list[Typename] = []
-        packs: list[Typename] = []
+        generics: list[m.Typename] = []
+        packs: list[m.Typename] = []
         if maker.chance(40):
             generics, packs = declare_generics(maker, packs_too=maker.below(2) == 1)
         types = []
@@ -110,15 +67,15 @@ class RandomTypes:
             returned = [self.one(maker, kind, room) for kind in results or (None,)]
         return generics, packs, types, returned
 
-    def alias(self, maker: Maker, size: int, room: int) -> list[Stat]:
+    def alias(self, maker: Maker, size: int, room: int) -> list[m.Stat]:
         """Return an alias of any type."""
         return [_alias(maker, lambda: random_type(maker, size, min(room - 3, DEEPEST)))]
 
 
-class SoundTypes:
+class SoundTypes(Annotations):
     """Types that say what kinds the values are of."""
 
-    def local(self, maker: Maker, kinds: Sequence[str | None], room: int) -> list[Type]:
+    def local(self, maker: Maker, kinds: Sequence[str | None], room: int) -> list[m.Type]:
         """Return the types of the variables, if all are known."""
         if not all(kind in _SOUND for kind in kinds) or maker.below(4) == 3:
             return []
@@ -138,33 +95,33 @@ class SoundTypes:
             types.append(sound(maker, "any"))
         return [], [], types, [sound(maker, kind) for kind in results]
 
-    def alias(self, maker: Maker, size: int, room: int) -> list[Stat]:
+    def alias(self, maker: Maker, size: int, room: int) -> list[m.Stat]:
         """Return an alias of the type of some kind."""
         kinds = list(_SOUND)
         return [_alias(maker, lambda: sound(maker, kinds[maker.below(len(kinds))]))]
 
 
 ANNOTATIONS: Final[Mapping[str, Annotations]] = {
-    "none": NoTypes(),
+    "none": Annotations(),
     "random": RandomTypes(),
     "sound": SoundTypes(),
 }
 """What the option `types` says."""
 
 
-def _type(which: str, node: Any) -> Type:
-    return cast(Type, MAKE[Type](which, node))
+def _type(which: str, node: Any) -> m.Type:
+    return cast(m.Type, MAKE[m.Type](which, node))
 
 
-def _primitive(name: str) -> Type:
-    return _type("primitive", MAKE[TypePrimitive](_PRIMITIVES[name]))
+def _primitive(name: str) -> m.Type:
+    return _type("primitive", MAKE[m.TypePrimitive](_PRIMITIVES[name]))
 
 
-def _indexed(key: str, value: Type) -> Type:
-    return _type("table", MAKE[TypeTable]([], MAKE[TypeTableIndexer](_primitive(key), value)))
+def _indexed(key: str, value: m.Type) -> m.Type:
+    return _type("table", MAKE[m.TypeTable]([], MAKE[m.TypeTableIndexer](_primitive(key), value)))
 
 
-_SOUND: Final[Mapping[str, Callable[[], Type]]] = {
+_SOUND: Final[Mapping[str, Callable[[], m.Type]]] = {
     "number": lambda: _primitive("number"),
     "integer": lambda: _primitive("number"),
     "string": lambda: _primitive("string"),
@@ -175,7 +132,7 @@ _SOUND: Final[Mapping[str, Callable[[], Type]]] = {
     "buffer": lambda: _primitive("buffer"),
     "vector": lambda: _primitive("vector"),
     "thread": lambda: _primitive("thread"),
-    "optional": lambda: _type("union", MAKE[TypeUnion](_primitive("number"), _primitive("nil"))),
+    "optional": lambda: _type("union", MAKE[m.TypeUnion](_primitive("number"), _primitive("nil"))),
     "object": lambda: _primitive("any"),
     "any": lambda: _primitive("any"),
     "value": lambda: _primitive("any"),
@@ -183,51 +140,51 @@ _SOUND: Final[Mapping[str, Callable[[], Type]]] = {
 }
 
 
-def sound(maker: Maker, kind: str) -> Type:
+def sound(maker: Maker, kind: str) -> m.Type:
     """Return the type of a kind."""
     maker.made += 3
     return _SOUND.get(kind, _SOUND["any"])()
 
 
-def declare_generics(maker: Maker, *, packs_too: bool) -> tuple[list[Typename], list[Typename]]:
+def declare_generics(maker: Maker, *, packs_too: bool) -> tuple[list[m.Typename], list[m.Typename]]:
     """Declare one or two generics, and a pack; return them."""
     scope = maker.scope
     generics = []
     for _ in range(1 + maker.below(2)):
         name = scope.new_type()
         scope.types.append(Alias(name))
-        generics.append(MAKE[Typename](name))
+        generics.append(MAKE[m.Typename](name))
     packs = []
     if packs_too:
         name = scope.new_type()
         scope.packs.append(name)
-        packs.append(MAKE[Typename](name))
+        packs.append(MAKE[m.Typename](name))
     maker.made += len(generics) + len(packs)
     return generics, packs
 
 
-def _alias(maker: Maker, make: Callable[[], Type]) -> Stat:
+def _alias(maker: Maker, make: Callable[[], m.Type]) -> m.Stat:
     scope = maker.scope
     maker.made += 3
     name, export = scope.new_type(), maker.below(4) == 3
     mark = scope.open()
-    generics: list[Typename] = []
-    packs: list[Typename] = []
+    generics: list[m.Typename] = []
+    packs: list[m.Typename] = []
     if maker.chance(60):
         generics, packs = declare_generics(maker, packs_too=maker.below(2) == 1)
     type_ = make()
     scope.close(mark)
     scope.types.append(Alias(name, len(generics), len(packs)))
-    alias = MAKE[StatTypeAlias](export, MAKE[Typename](name), type_, generics, packs)
+    alias = MAKE[m.StatTypeAlias](export, MAKE[m.Typename](name), type_, generics, packs)
     return nodes.stat("type_alias", alias)
 
 
 # Any types. Each takes a size and the levels that there is room for.
 
-_Maker: TypeAlias = Callable[[Maker, int, int], Type | None]
+_Maker: TypeAlias = Callable[[Maker, int, int], m.Type | None]
 
 
-def random_type(maker: Maker, size: int, room: int) -> Type:
+def random_type(maker: Maker, size: int, room: int) -> m.Type:
     """Return any type of about `size` nodes."""
     maker.made += 2
     small = size < 5 or room < LEAF
@@ -236,23 +193,23 @@ def random_type(maker: Maker, size: int, room: int) -> Type:
     return made or _primitive("any")
 
 
-def _any_primitive(maker: Maker, size: int, room: int) -> Type:
-    return _type("primitive", MAKE[TypePrimitive](maker.below(len(_PRIMITIVES))))
+def _any_primitive(maker: Maker, size: int, room: int) -> m.Type:
+    return _type("primitive", MAKE[m.TypePrimitive](maker.below(len(_PRIMITIVES))))
 
 
-def _boolean(maker: Maker, size: int, room: int) -> Type:
-    return _type("boolean", MAKE[TypeBoolean](maker.below(2) == 1))
+def _boolean(maker: Maker, size: int, room: int) -> m.Type:
+    return _type("boolean", MAKE[m.TypeBoolean](maker.below(2) == 1))
 
 
-def _string(maker: Maker, size: int, room: int) -> Type:
-    return _type("string", MAKE[TypeString](WORDS[maker.below(len(WORDS))]))
+def _string(maker: Maker, size: int, room: int) -> m.Type:
+    return _type("string", MAKE[m.TypeString](WORDS[maker.below(len(WORDS))]))
 
 
-def _class(maker: Maker, size: int, room: int) -> Type:
-    return _type("class_", MAKE[TypeClass](maker.below(len(DEFAULT.classes))))
+def _class(maker: Maker, size: int, room: int) -> m.Type:
+    return _type("class_", MAKE[m.TypeClass](maker.below(len(DEFAULT.classes))))
 
 
-def _literal(maker: Maker, size: int, room: int) -> Type | None:
+def _literal(maker: Maker, size: int, room: int) -> m.Type | None:
     scope = maker.scope
     if not scope.types:
         return None
@@ -263,57 +220,57 @@ def _literal(maker: Maker, size: int, room: int) -> Type | None:
     generics = [random_type(maker, size // 2, room - 1) for _ in range(alias.generics)]
     packs = []
     if scope.packs and (alias.packs or maker.below(2)):
-        packs = [MAKE[Typename](scope.packs[-1])]
-    return _type("literal", MAKE[TypeLiteral](MAKE[Typename](alias.name), generics, packs))
+        packs = [MAKE[m.Typename](scope.packs[-1])]
+    return _type("literal", MAKE[m.TypeLiteral](MAKE[m.Typename](alias.name), generics, packs))
 
 
-def _ref(maker: Maker, size: int, room: int) -> Type | None:
+def _ref(maker: Maker, size: int, room: int) -> m.Type | None:
     if not maker.scope.modules:
         return None
     maker.made += 2
-    prefix = MAKE[Local](maker.scope.modules[-1])
-    return _type("ref", MAKE[TypeRef](prefix, MAKE[Typename](maker.below(3))))
+    prefix = MAKE[m.Local](maker.scope.modules[-1])
+    return _type("ref", MAKE[m.TypeRef](prefix, MAKE[m.Typename](maker.below(3))))
 
 
-def _table(maker: Maker, size: int, room: int) -> Type:
+def _table(maker: Maker, size: int, room: int) -> m.Type:
     items = []
     count = maker.below(3)
     for position in range(count):
         maker.made += 2
-        key = MAKE[Name]("custom", position)
-        items.append(MAKE[TypeTableItem](key, random_type(maker, size // 3, room - 2)))
+        key = MAKE[m.Name]("custom", position)
+        items.append(MAKE[m.TypeTableItem](key, random_type(maker, size // 3, room - 2)))
     indexer = None
     if maker.below(2) or not items:
         maker.made += 1
         key = _primitive("number" if maker.below(2) else "string")
-        indexer = MAKE[TypeTableIndexer](key, random_type(maker, size // 3, room - 2))
-    return _type("table", MAKE[TypeTable](items, indexer))
+        indexer = MAKE[m.TypeTableIndexer](key, random_type(maker, size // 3, room - 2))
+    return _type("table", MAKE[m.TypeTable](items, indexer))
 
 
-def _function(maker: Maker, size: int, room: int) -> Type:
+def _function(maker: Maker, size: int, room: int) -> m.Type:
     mark = maker.scope.open()
-    generics: list[Typename] = []
-    packs: list[Typename] = []
+    generics: list[m.Typename] = []
+    packs: list[m.Typename] = []
     if maker.chance(80):
         generics, packs = declare_generics(maker, packs_too=maker.below(2) == 1)
     args = [random_type(maker, size // 3, room - 1) for _ in range(maker.below(3))]
     rets = [random_type(maker, size // 3, room - 1) for _ in range(maker.below(3))]
     maker.scope.close(mark)
-    return _type("function", MAKE[TypeFunction](generics, packs, args, rets))
+    return _type("function", MAKE[m.TypeFunction](generics, packs, args, rets))
 
 
-def _typeof(maker: Maker, size: int, room: int) -> Type:
+def _typeof(maker: Maker, size: int, room: int) -> m.Type:
     kind = maker.any_kind()
     variable = maker.some(kind)
     maker.made += 2
     value = nodes.number(0)
     if variable is not None and not variable.is_global:
         value = nodes.expr("local", nodes.variable(variable.name))
-    return _type("typeof", MAKE[TypeTypeof](value))
+    return _type("typeof", MAKE[m.TypeTypeof](value))
 
 
 def _junction(which: str, message: Any) -> _Maker:
-    def make(maker: Maker, size: int, room: int) -> Type:
+    def make(maker: Maker, size: int, room: int) -> m.Type:
         sides = [random_type(maker, size // 2, room - 1) for _ in range(2)]
         return _type(which, MAKE[message](*sides))
 
@@ -340,6 +297,6 @@ _ALL: Final = _weighed(
     (6, _table),
     (5, _function),
     (3, _typeof),
-    (6, _junction("union", TypeUnion)),
-    (4, _junction("intersection", TypeIntersection)),
+    (6, _junction("union", m.TypeUnion)),
+    (4, _junction("intersection", m.TypeIntersection)),
 )

@@ -11,7 +11,7 @@ from typing import Final
 from scriptschema.generation.programs import nodes
 from scriptschema.generation.programs.maker import Maker
 from scriptschema.luau.library import Parameter
-from scriptschema.messages import Expr
+from scriptschema.messages import Expr, ExprPrefix
 
 Argument = Callable[[Maker, int, int], list[Expr]]
 """Makes the arguments for one parameter: mostly one."""
@@ -101,23 +101,20 @@ _EDGE: Final = 12
 
 def _constant(texts: Sequence[str]) -> Argument:
     def make(maker: Maker, size: int, room: int) -> list[Expr]:
-        maker.made += 2
-        return [nodes.string(texts[maker.below(len(texts))])]
+        return [maker.constant(nodes.string(texts[maker.below(len(texts))]))]
 
     return make
 
 
 def _range(maker: Maker, bounds: tuple[int, int], room: int) -> Expr:
     low, high = bounds
-    maker.made += 2
     count = high - low + 1
-    if count > 256:
-        return nodes.number(low + maker.below(256) * count // 256)
-    return nodes.number(low + maker.below(count))
+    chosen = maker.below(256) * count // 256 if count > 256 else maker.below(count)
+    return maker.constant(nodes.number(low + chosen))
 
 
 def _row(maker: Maker, size: int, room: int) -> list[Expr]:
-    maker.made += 20
+    maker.made += _ROW
     values = [nodes.number(maker.below(32)) for _ in range(5)]
     return [nodes.table([maker.expression("number", size - 18, room - 3), *values])]
 
@@ -125,9 +122,11 @@ def _row(maker: Maker, size: int, room: int) -> list[Expr]:
 def _format(maker: Maker, size: int, room: int) -> list[Expr]:
     count = 1 + maker.below(3)
     chosen = [_FORMATS[maker.below(len(_FORMATS))] for _ in range(count)]
-    maker.made += 2
-    text = nodes.string(("", "%%", "a ")[maker.below(3)].join(part for part, _ in chosen))
-    return [text, *_values(maker, [parameter for _, parameter in chosen], size, room)]
+    text = ("", "%%", "a ")[maker.below(3)].join(part for part, _ in chosen)
+    return [
+        maker.constant(nodes.string(text)),
+        *_values(maker, [parameter for _, parameter in chosen], size, room),
+    ]
 
 
 def _values(maker: Maker, parameters: Sequence[Parameter], size: int, room: int) -> list[Expr]:
@@ -145,37 +144,36 @@ def _pack_by(maker: Maker, count: int, size: int, room: int) -> tuple[str, list[
 
 def _pack(maker: Maker, size: int, room: int) -> list[Expr]:
     text, values = _pack_by(maker, len(_PACKS), size, room)
-    maker.made += 2
-    return [nodes.string(text), *values]
+    return [maker.constant(nodes.string(text)), *values]
 
 
 def _fixed(maker: Maker, size: int, room: int) -> list[Expr]:
-    maker.made += 2
-    return [nodes.string("".join(_PACKS[maker.below(_FIXED)][0] for _ in range(2)))]
+    text = "".join(_PACKS[maker.below(_FIXED)][0] for _ in range(2))
+    return [maker.constant(nodes.string(text))]
+
+
+def _packing() -> ExprPrefix:
+    return nodes.prefix(*nodes.member("string", "pack"))
 
 
 def _packed(maker: Maker, size: int, room: int) -> list[Expr]:
     text, values = _pack_by(maker, len(_PACKS), size - 10, room - 2)
-    maker.made += 12
-    pack = nodes.prefix(*nodes.member("string", "pack"))
-    return [nodes.string(text), nodes.call(pack, [nodes.string(text), *values])]
+    maker.made += _PACKED
+    constant = nodes.string(text)
+    return [nodes.string(text), nodes.call(_packing(), [constant, *values])]
 
 
 def _date(maker: Maker, size: int, room: int) -> list[Expr]:
-    maker.made += 17
+    maker.made += _DATE
     fields = {"year": 1970 + maker.below(60), "month": 1 + maker.below(12)}
     fields["day"] = 1 + maker.below(28)
     return [nodes.table((), {key: nodes.number(value) for key, value in fields.items()})]
 
 
-def _by_template(kind: str) -> Argument:
-    """What the table of expressions has a kind for."""
-
-    def make(maker: Maker, size: int, room: int) -> list[Expr]:
-        return [maker.expression(kind, size, room)]
-
-    return make
-
+# The nodes of a row (with the simplest number), of what calls `string.pack`, and of a date.
+_ROW: Final = nodes.size(nodes.table([nodes.number(0)] * 6))
+_PACKED: Final = 2 * nodes.CONSTANT + nodes.size(nodes.call(_packing(), []))
+_DATE: Final = nodes.size(nodes.table((), dict.fromkeys("ymd", nodes.number(0))))
 
 MAKERS: Final[Mapping[str, Argument]] = {
     **{kind: _constant(texts) for kind, texts in CONSTANTS.items()},
@@ -203,17 +201,10 @@ def right(maker: Maker, parameter: Parameter, size: int, room: int, *, risky: bo
             return [maker.expression(maker.any_kind(), size, room)]
         return make(maker, size, room)
     if kind[0] == '"':
-        maker.made += 2
-        return [nodes.string(kind[1:-1])]
+        return [maker.constant(nodes.string(kind[1:-1]))]
     if kind == "true":
-        maker.made += 2
-        return [nodes.boolean(True)]
+        return [maker.constant(nodes.boolean(True))]
     if "." in kind:
-        maker.made += 6
+        maker.made += nodes.MEMBER
         return [nodes.expr(*nodes.member(*kind.split(".")))]
     return [maker.expression(kind, size, room, risky=risky)]
-
-
-def is_right(kind: str) -> bool:
-    """Whether there is something to make a right argument of a kind by, beside expressions."""
-    return kind in MAKERS or kind == "true" or kind[0] == '"' or "." in kind

@@ -23,12 +23,13 @@ _TEXTS_OF_ANYTHING: Final = frozenset(["tostring", "format", "print", "error", "
 """Members that make a text of whatever they get, or give it back."""
 
 _HEAD: Final = 7
-"""The nodes of a call without its arguments."""
+"""What a call of a library's member is charged without its arguments, a node less than it has: with
+another number every seed would give another program."""
 
 
 def call(maker: Maker, signature: Signature, size: int, room: int) -> Expr:
     """Return a call of a member with right arguments; or the member, if it is a field."""
-    maker.made += _HEAD if signature.library else _HEAD - 2
+    maker.made += _HEAD if signature.library else nodes.CALL
     if signature.parameters is None:
         return nodes.expr(*nodes.member(signature.library, signature.name))
     callee = nodes.prefix(*nodes.member(signature.library, signature.name))
@@ -80,6 +81,14 @@ def of_kind(
         total += weight
         sums.append(total)
     return [signature for _, signature in signatures], sums
+
+
+def any_statement(maker: Maker, size: int, room: int) -> list[Stat]:
+    """Return a call of any library member, or nothing if none may be used."""
+    signatures, sums = maker.grammar.calls[""]
+    if not signatures:
+        return []
+    return statement(maker, signatures[maker.pick(sums)], size, room)
 
 
 def statement(maker: Maker, signature: Signature, size: int, room: int) -> list[Stat]:

@@ -367,7 +367,7 @@ def a_variable(kind: str) -> Callable[[Maker, int, int], Expr | None]:
         variable = maker.some(kind)
         if variable is None:
             return None
-        maker.made += 3
+        maker.made += nodes.VARIABLE
         return read(variable)
 
     return make
@@ -377,8 +377,7 @@ def a_literal(literal: Literal) -> Callable[[Maker, int, int], Expr]:
     """Return what makes a literal."""
 
     def make(maker: Maker, size: int, room: int) -> Expr:
-        maker.made += 2
-        return literal(maker)
+        return maker.constant(literal(maker))
 
     return make
 
@@ -390,8 +389,8 @@ def a_user_call(kind: str) -> Callable[[Maker, int, int], Expr | None]:
         function = maker.some(f"-> {kind}")
         if function is None or not maker.afford(function.cost):
             return None
-        maker.made += 5
-        share = max(1, (size - 5) // max(1, len(function.parameters)))
+        maker.made += nodes.CALL
+        share = max(1, (size - nodes.CALL) // max(1, len(function.parameters)))
         arguments = [
             maker.expression(parameter, share, room - 2, risky=True)
             for parameter in function.parameters

@@ -8,24 +8,25 @@ where the scope does not have what they need.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from itertools import accumulate
-from typing import Any, Final, TypeAlias
-
-import attrs
+from typing import Final
 
 from scriptschema.generation.choices import Choices
 from scriptschema.generation.programs import arguments, calls, expressions, templates
 from scriptschema.generation.programs.idioms import IDIOMS, MODULE
-from scriptschema.generation.programs.maker import LARGEST, LEAF, LOOP, Maker, Producer
-from scriptschema.generation.programs.maker import Idiom as AskedIdiom
-from scriptschema.generation.programs.templates import Template
+from scriptschema.generation.programs.maker import (
+    LARGEST,
+    Idiom,
+    Maker,
+    Producer,
+    Table,
+    Tables,
+    Template,
+)
 from scriptschema.luau.library import SIGNATURES, Signature
-from scriptschema.messages import Expr, Stat
-
-Table: TypeAlias = tuple[Sequence[Producer], Sequence[float]]
-"""What to choose from, the simplest first, and the running sums of the weights."""
+from scriptschema.messages import Expr
 
 LIBRARIES: Final = tuple(dict.fromkeys(signature.library or "globals" for signature in SIGNATURES))
 """The libraries by name, and `globals`."""
@@ -35,45 +36,6 @@ DECLARATIONS: Final = (
     *("thread", "optional"),
 )
 """The kinds that an idiom of that name declares a variable of."""
-
-_DEEP: Final = 40
-"""With room for so many levels there is room for every idiom."""
-
-_SIZES: Final = (6, 9, 12, 16, 20, 25, 30, 36, 44, 54, 70, 90, 120, 160, 250)
-"""Idioms are told apart by these sizes."""
-
-
-@attrs.define(eq=False)
-class Idiom:
-    """An idiom: its template, weight, and the nodes that it takes to be of use, `least`."""
-
-    name: str
-    weight: float
-    template: Template
-    least: int = attrs.field(init=False)
-
-    def __attrs_post_init__(self) -> None:
-        self.least = self.template.least  # asked for often
-
-    @property
-    def needs(self) -> Collection[str]:
-        """The kinds of which there must be variables."""
-        return self.template.needs
-
-    @property
-    def fixed(self) -> int:
-        """The nodes that it always has."""
-        return self.template.fixed
-
-    @property
-    def spend(self) -> int:
-        """What its holes spend together at most, if it is no wide one."""
-        return 6 + 7 * min(self.template.weight, 12)
-
-    def make(self, maker: Maker, size: int, room: int) -> list[Stat] | None:
-        """Return the statements, None where the scope lacks something."""
-        made: list[Stat] | None = self.template.make(maker, size, room)
-        return made
 
 
 @cache
@@ -94,11 +56,10 @@ def module() -> Template:
     return templates.statements(MODULE)
 
 
-class Grammar:
-    """What a maker chooses from.
+class Grammar(Tables):
+    """The tables, as the weights of idioms and libraries by name say.
 
-    `idiom_weights` and `library_weights` have the weights by name; `wrong` is the share, of 256, of
-    arguments and operands that are wrong on purpose.
+    `wrong`, from 0 to 1, is the share of arguments and operands that are wrong on purpose.
     """
 
     def __init__(
@@ -108,6 +69,7 @@ class Grammar:
         wrong: float,
         deterministic: bool,
     ) -> None:
+        super().__init__()
         self.idiom_weights = idiom_weights
         self.library_weights = library_weights
         self.share = wrong
@@ -116,24 +78,19 @@ class Grammar:
         self.wrong_unguarded = round(256 * wrong) if wrong > 0.5 else round(256 * wrong / 40)
         self.deterministic = deterministic
         self.ends = 26
-        self.kinds: Sequence[str] = tuple(
-            kind for kind in (*expressions.VARIABLES, "nil") if kind != "object"
-        )
+        self.kinds = tuple(kind for kind in (*expressions.VARIABLES, "nil") if kind != "object")
         self.callbacks = _callbacks()
-        self._idioms = [
-            Idiom(name, weight, idiom_of(name)) for name, weight in idiom_weights.items() if weight
-        ]
-        self._simplest_idiom = Idiom("print number", 1, idiom_of("print number"))
-        self._library = self._weighed("")
         self.simplest = _simplest()
-        self.calls = {kind: self._weighed(kind) for kind in expressions.CALLS}
+        self.calls = {kind: self._weighed(kind) for kind in ("", *expressions.CALLS)}
         self.expressions = {
             kind: _expressions(kind, kind in self.calls and bool(self.calls[kind][0]))
             for kind in _KINDS
         }
-        self._tables: dict[
-            tuple[int, bool, bool, bool, bool, int], tuple[Sequence[Idiom], Any]
-        ] = {}
+        self.idioms = [
+            Idiom(name, weight, idiom_of(name)) for name, weight in idiom_weights.items() if weight
+        ]
+        self.declarations = {kind: Idiom(kind, 1, idiom_of(kind)) for kind in DECLARATIONS}
+        self.simplest_idiom = Idiom("print number", 1, idiom_of("print number"))
 
     def swarm(self, choices: Choices) -> Grammar:
         """Return this grammar without about half of the idioms and libraries."""
@@ -145,8 +102,6 @@ class Grammar:
             kept(self.idiom_weights), kept(self.library_weights), self.share, self.deterministic
         )
 
-    # Expressions
-
     def _weighed(self, kind: str) -> tuple[Sequence[Signature], list[float]]:
         """The members that return the kind, or all for "", and the sums of their weights."""
         weights = self.library_weights
@@ -157,56 +112,6 @@ class Grammar:
                 if (weight := weights[library])
             ]
         )
-
-    # Statements
-
-    def idioms(
-        self, maker: Maker, size: int, room: int, *, wide: bool
-    ) -> tuple[Sequence[Idiom], Any]:
-        """The idioms that can be afforded here; if it is to be a `wide` one, those with blocks."""
-        function = maker.scope.function
-        # A source that does not fill gets one table, so that its choices mean the same everywhere.
-        most = size if maker.fills else _SIZES[-1]
-        bucket = next((s for s in reversed(_SIZES) if s <= most), 0)
-        costly = function.times >= LOOP**2 or function.steps > maker.limit
-        key = bucket, function.loops > 0, costly, maker.scope.crowded, wide, min(room, _DEEP)
-        found = self._tables.get(key)
-        if found is None:
-            found = self._tables[key] = self._of(*key)
-        return found
-
-    def _of(
-        self, size: int, loop: bool, costly: bool, crowded: bool, wide: bool, room: int
-    ) -> tuple[Sequence[Idiom], Any]:
-        able = [
-            idiom
-            for idiom in self._idioms
-            if idiom.least <= size
-            and idiom.template.levels + LEAF < room
-            and (loop or not idiom.template.loop)
-            and not (costly and idiom.template.repeats)
-            and not (crowded and idiom.template.declares)
-        ]
-        if wide:
-            able = [idiom for idiom in able if idiom.template.weight >= 6] or able
-        able = able or [self._simplest_idiom]
-        return able, list(accumulate(idiom.weight for idiom in able))
-
-    def instead(self, maker: Maker, idiom: AskedIdiom, size: int, room: int) -> list[Stat]:
-        """What is made where an idiom lacks something: a variable of the kind that it needs."""
-        missing = [kind for kind in idiom.needs if not maker.scope.by_kind.get(kind)]
-        name = sorted(missing)[0] if missing else ""
-        if name not in DECLARATIONS or maker.scope.crowded:
-            name = "print number"
-        made: list[Stat] = idiom_of(name).make(maker, min(size, 12), room)
-        return made
-
-    def library_statement(self, maker: Maker, size: int, room: int) -> list[Stat]:
-        """A call of a library member whose results are printed."""
-        signatures, sums = self._library
-        if not signatures:
-            return []
-        return calls.statement(maker, signatures[maker.pick(sums)], size, room)
 
 
 _KINDS: Final = tuple(

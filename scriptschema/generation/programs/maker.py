@@ -9,8 +9,11 @@ call with what the function costs, and nothing that loops or calls is chosen whe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any, Final, Protocol, TypeAlias, cast
+from collections.abc import Callable, Mapping, Sequence
+from itertools import accumulate
+from typing import Any, Final, TypeAlias, cast
+
+import attrs
 
 from scriptschema.generation.choices import Choices
 from scriptschema.generation.programs import nodes
@@ -27,6 +30,12 @@ LOOP: Final = 8
 LARGEST: Final = 24
 """The tables tell sizes up to this apart."""
 
+_DEEP: Final = 40
+"""With room for so many levels there is room for every idiom."""
+
+_SIZES: Final = (6, 9, 12, 16, 20, 25, 30, 36, 44, 54, 70, 90, 120, 160, 250)
+"""Idioms are told apart by these sizes."""
+
 _WIDE: Final = 400
 """With more than this to be spent, most statements hold blocks."""
 
@@ -34,15 +43,19 @@ _WIDE: Final = 400
 Producer: TypeAlias = Callable[["Maker", int, int], Any]
 """Makes an expression of some size, with so many levels of room; None where it cannot."""
 
+Table: TypeAlias = tuple[Sequence[Producer], Sequence[float]]
+"""What to choose from, the simplest first, and the running sums of the weights."""
+
 Annotated: TypeAlias = tuple[list[Typename], list[Typename], list[Type], list[Type]]
 """A function's generics, generic packs, types of parameters and of results."""
 
 
-class Annotations(Protocol):
-    """What the makers of statements ask for types."""
+class Annotations:
+    """What the makers of statements ask for types; here there are none."""
 
     def local(self, maker: Maker, kinds: Sequence[str | None], room: int) -> list[Type]:
-        """Return types for local variables of these kinds, or none."""
+        """Return types for local variables of these kinds: for the first of them, or for none."""
+        return []
 
     def function(
         self,
@@ -53,69 +66,166 @@ class Annotations(Protocol):
         room: int,
     ) -> Annotated:
         """Return the types of a function, whose generics come into scope."""
+        return [], [], [], []
 
     def alias(self, maker: Maker, size: int, room: int) -> list[Stat]:
         """Return a type alias, which comes into scope, or nothing."""
+        return []
 
 
-class Idiom(Protocol):
-    """A way to make statements; see `grammar.Idiom`."""
+class Frame:
+    """One use of a template: what its names stand for, and what is left to be spent.
 
-    @property
-    def needs(self) -> Collection[str]:
-        """The kinds of which there must be variables."""
+    `cost` is that of the functions made in it so far.
+    """
+
+    __slots__ = ("cost", "names", "room", "spare", "weight")
+
+    def __init__(self, spare: int, weight: int, room: int) -> None:
+        self.names: dict[int | str, Any] = {}
+        self.spare = spare
+        self.weight = weight
+        self.room = room
+        self.cost = 0
+
+    def take(self, maker: Maker, weight: int) -> int:
+        """What a hole of that weight may spend."""
+        part = maker.part(self.spare, weight, self.weight)
+        self.weight -= weight
+        self.spare -= part
+        return part
+
+
+@attrs.define
+class Template:
+    """A compiled template.
+
+    `fixed` are the nodes that it always has, `weight` says how many holes share what is to be spent
+    beyond them, `heavy` what some of these take at least, `levels` how deep the deepest one stands.
+    `needs` are the kinds of which there must be variables, `declares` counts those that it adds.
+    `vararg`, `loop` and `returns`: it can only stand where `...`, a loop, and a function with
+    results of known kinds are around. `repeats`: it loops or makes a function.
+    """
+
+    text: str
+    fixed: int = 0
+    weight: int = 0
+    levels: int = 0
+    needs: set[str] = attrs.field(factory=set)
+    vararg: bool = False
+    loop: bool = False
+    returns: bool = False
+    repeats: bool = False
+    declares: int = 0
+    heavy: int = 0
+    _build: Any = None
 
     @property
     def least(self) -> int:
-        """The nodes that it takes to be of use."""
+        """The nodes that it takes to fill the holes with something."""
+        return self.fixed + 2 * min(self.weight, 12) + self.heavy
 
-    @property
-    def fixed(self) -> int:
-        """The nodes that it always has."""
+    def fits(self, maker: Maker) -> bool:
+        """Whether the scope has what the template needs."""
+        scope = maker.scope
+        function = scope.function
+        return (
+            all(map(scope.by_kind.get, self.needs))
+            and (not self.vararg or function.vararg)
+            and (not self.loop or function.loops > 0)
+            and (not self.returns or function.results is not None)
+        )
+
+    def make(self, maker: Maker, size: int, room: int) -> Any:
+        """Return what the template makes, None if it does not fit: an Expr, or a list of Stat."""
+        if not self.fits(maker):
+            return None
+        maker.made += self.fixed
+        return self._build(maker, Frame(max(size - self.fixed, 0), self.weight, room))
+
+
+@attrs.frozen(eq=False)
+class Idiom:
+    """An idiom: its name, weight and template."""
+
+    name: str
+    weight: float
+    template: Template
+    least: int = attrs.field(  # asked for often
+        init=False, default=attrs.Factory(lambda self: self.template.least, takes_self=True)
+    )
 
     @property
     def spend(self) -> int:
-        """What it may spend beyond them, where nobody asks for more."""
-
-    def make(self, maker: Maker, size: int, room: int) -> list[Stat] | None:
-        """Return the statements, None where the scope lacks something."""
+        """What its holes spend together at most, if it is no wide one."""
+        return 6 + 7 * min(self.template.weight, 12)
 
 
-class Grammar(Protocol):
-    """What the maker chooses from; see `grammar.Grammar`."""
+class Tables:
+    """What a maker chooses from; `grammar.Grammar` fills the tables.
+
+    `wrong` is the share, of 256, of arguments and operands that are wrong on purpose,
+    `wrong_unguarded` that where nobody catches the error; `ends` that of blocks that end early.
+    `expressions` has what makes expressions, by kind and for each size up to `LARGEST`, `simplest`
+    what makes the simplest one of each kind whatever is in scope, `callbacks` what makes functions
+    for library members to call, by result and number of parameters. `calls` are the library members
+    that return a kind, or all for "". `declarations` are the idioms that declare a variable of a
+    kind, `simplest_idiom` needs nothing.
+    """
 
     wrong: int
     wrong_unguarded: int
     deterministic: bool
     ends: int
     kinds: Sequence[str]
+    expressions: Mapping[str, Sequence[Table]]
+    simplest: Mapping[str, Producer]
+    callbacks: Mapping[tuple[str, int], Sequence[Producer]]
+    calls: Mapping[str, tuple[Sequence[Signature], Sequence[float]]]
+    idioms: Sequence[Idiom]
+    declarations: Mapping[str, Idiom]
+    simplest_idiom: Idiom
 
-    @property
-    def expressions(self) -> Mapping[str, Sequence[tuple[Sequence[Producer], Sequence[float]]]]:
-        """What makes expressions: by kind, for each size up to `LARGEST`."""
+    def __init__(self) -> None:
+        self._affordable: dict[tuple[Any, ...], tuple[Sequence[Idiom], Sequence[float]]] = {}
 
-    @property
-    def simplest(self) -> Mapping[str, Producer]:
-        """What makes the simplest expression of each kind, whatever is in scope."""
-
-    @property
-    def calls(self) -> Mapping[str, tuple[Sequence[Signature], Sequence[float]]]:
-        """The library members that return a kind, and the running sums of their weights."""
-
-    @property
-    def callbacks(self) -> Mapping[tuple[str, int], Sequence[Producer]]:
-        """What makes functions for library members to call, by result and number of parameters."""
-
-    def idioms(
+    def affordable(
         self, maker: Maker, size: int, room: int, *, wide: bool
     ) -> tuple[Sequence[Idiom], Sequence[float]]:
         """The idioms that can be afforded here; if it is to be a `wide` one, those with blocks."""
+        function = maker.scope.function
+        # A source that does not fill gets one table, so that its choices mean the same everywhere.
+        most = size if maker.fills else _SIZES[-1]
+        bucket = next((s for s in reversed(_SIZES) if s <= most), 0)
+        costly = function.times >= LOOP**2 or function.steps > maker.limit
+        key = bucket, function.loops > 0, costly, maker.scope.crowded, wide, min(room, _DEEP)
+        found = self._affordable.get(key)
+        if found is None:
+            found = self._affordable[key] = self._of(*key)
+        return found
 
-    def instead(self, maker: Maker, idiom: Idiom, size: int, room: int) -> list[Stat]:
-        """Return statements where an idiom lacks something."""
+    def _of(
+        self, size: int, loop: bool, costly: bool, crowded: bool, wide: bool, room: int
+    ) -> tuple[Sequence[Idiom], Sequence[float]]:
+        able = [
+            idiom
+            for idiom in self.idioms
+            if idiom.least <= size
+            and idiom.template.levels + LEAF < room
+            and (loop or not idiom.template.loop)
+            and not (costly and idiom.template.repeats)
+            and not (crowded and idiom.template.declares)
+        ]
+        if wide:
+            able = [idiom for idiom in able if idiom.template.weight >= 6] or able
+        able = able or [self.simplest_idiom]
+        return able, list(accumulate(idiom.weight for idiom in able))
 
-    def library_statement(self, maker: Maker, size: int, room: int) -> list[Stat]:
-        """Return a call of a library member, or nothing."""
+    def instead(self, scope: Scope, idiom: Idiom) -> Idiom:
+        """What is made where an idiom lacks something: a variable of the kind that it needs."""
+        missing = [kind for kind in idiom.template.needs if not scope.by_kind.get(kind)]
+        found = self.declarations.get(min(missing)) if missing and not scope.crowded else None
+        return found or self.simplest_idiom
 
 
 class Maker:
@@ -127,7 +237,7 @@ class Maker:
     def __init__(
         self,
         choices: Choices,
-        grammar: Grammar,
+        grammar: Tables,
         annotations: Annotations,
         scope: Scope,
         limit: int,
@@ -166,6 +276,11 @@ class Maker:
 
     # Expressions
 
+    def constant(self, node: Expr) -> Expr:
+        """Count a constant, and return it."""
+        self.made += nodes.CONSTANT
+        return node
+
     def expression(self, kind: str, size: int, room: int, *, risky: bool = False) -> Expr:
         """Return an expression of a kind.
 
@@ -203,17 +318,18 @@ class Maker:
         function = self.scope.function
         function.steps += function.times
         wide = size > _WIDE and self.fills and self.chance(160)
-        table, cumulative = self.grammar.idioms(self, size, room, wide=wide)
+        table, cumulative = self.grammar.affordable(self, size, room, wide=wide)
         idiom = table[self.pick(cumulative)]
         able = idiom.least <= size
         if wide:
             size = 100 + self.part(size // 8, 1, 2)
         else:
-            size = min(size, idiom.fixed + self.part(idiom.spend, 1, 2))
-        statements = idiom.make(self, size, room - 1) if able else None
-        if not statements:
-            statements = self.grammar.instead(self, idiom, size, room - 1)
-        return statements
+            size = min(size, idiom.template.fixed + self.part(idiom.spend, 1, 2))
+        made: list[Stat] = idiom.template.make(self, size, room - 1) if able else []
+        if not made:
+            simple = self.grammar.instead(self.scope, idiom)
+            made = simple.template.make(self, min(size, 12), room - 1)
+        return made
 
     def next_statement(self, size: int, room: int) -> list[Stat] | None:
         """Choose whether a block goes on, and with what; None: it ends.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from scriptschema import messages as m
 from scriptschema.base import INT32_MAX, INT32_MIN
 from scriptschema.luau.literals import join, number_expression, number_value
 from scriptschema.luau.operators import BINARY, UNARY, UNARY_PRIORITY, needs_parentheses
@@ -11,26 +12,6 @@ from scriptschema.luau.parsing.functions import read_function_body
 from scriptschema.luau.parsing.reader import Reader, Reading
 from scriptschema.luau.parsing.type_annotations import read_type, read_type_arguments
 from scriptschema.luau.render import render
-from scriptschema.messages import (
-    Expr,
-    ExprBinary,
-    ExprCall,
-    ExprConstantBool,
-    ExprConstantNil,
-    ExprConstantNumber,
-    ExprConstantString,
-    ExprGlobal,
-    ExprGroup,
-    ExprIfElse,
-    ExprIndexExpr,
-    ExprIndexName,
-    ExprInterpString,
-    ExprPrefix,
-    ExprTable,
-    ExprUnary,
-    ExprVarargs,
-    TableItem,
-)
 
 _UNARY: Final = {text.strip(): op for op, text in UNARY.items()}
 _BINARY: Final = {text: (left, right, op) for op, (text, left, right) in BINARY.items()}
@@ -45,18 +26,18 @@ SUFFIXES: Final = CALLS | {".", "[", ":"}
 _GO_ON: Final = SUFFIXES | _BINARY.keys() | {"::"}
 _GO_ON_AFTER_NAME: Final = SUFFIXES | {"<"}
 
-_EXPR: Final = {field.type: name for name, field in Expr.FIELDS.items()}
-_PREFIX: Final = {field.type: name for name, field in ExprPrefix.FIELDS.items()}
+_EXPR: Final = {field.type: name for name, field in m.Expr.FIELDS.items()}
+_PREFIX: Final = {field.type: name for name, field in m.ExprPrefix.FIELDS.items()}
 
 
-def as_expr(node: Any) -> Expr:
+def as_expr(node: Any) -> m.Expr:
     """Return the Expr whose alternative is `node`."""
-    return Expr(**{_EXPR[type(node)]: node})
+    return m.Expr(**{_EXPR[type(node)]: node})
 
 
-def as_prefix(node: Any) -> ExprPrefix:
+def as_prefix(node: Any) -> m.ExprPrefix:
     """Return the ExprPrefix whose alternative is `node`."""
-    return ExprPrefix(**{_PREFIX[type(node)]: node})
+    return m.ExprPrefix(**{_PREFIX[type(node)]: node})
 
 
 def read_expressions(r: Reader) -> Reading:
@@ -68,7 +49,7 @@ def read_expressions(r: Reader) -> Reading:
             return values
 
 
-def _read_leaf(r: Reader) -> Expr | None:
+def _read_leaf(r: Reader) -> m.Expr | None:
     """An expression of one token that is all of it, if one is here: a shortcut."""
     after = r.kinds[r.index + 1]
     if after in _GO_ON:
@@ -76,7 +57,7 @@ def _read_leaf(r: Reader) -> Expr | None:
     return _read_constant(r)
 
 
-def _read_constant(r: Reader) -> Expr | None:
+def _read_constant(r: Reader) -> m.Expr | None:
     """An operand of one token, if one is here."""
     kind = r.kind
     if kind == "name":
@@ -84,15 +65,15 @@ def _read_constant(r: Reader) -> Expr | None:
     if kind == "number":
         return _read_number(r)
     if kind == "string":
-        return Expr(string=ExprConstantString(val=r.string()))
+        return m.Expr(string=m.ExprConstantString(val=r.string()))
     if kind == "nil":
         r.advance()
-        return Expr(nil=ExprConstantNil())
+        return m.Expr(nil=m.ExprConstantNil())
     if kind in ("true", "false"):
-        return Expr(bool=ExprConstantBool(val=r.take() == "true"))
+        return m.Expr(bool=m.ExprConstantBool(val=r.take() == "true"))
     if kind == "...":
         r.advance()
-        return Expr(varargs=ExprVarargs())
+        return m.Expr(varargs=m.ExprVarargs())
     return None
 
 
@@ -101,14 +82,14 @@ def read_expression(r: Reader) -> Reading:
 
     Parentheses become an ExprGroup only where `render` would not print them anyway.
     """
-    pending: list[tuple[int, Any, Expr | None]] = []
+    pending: list[tuple[int, Any, m.Expr | None]] = []
     while True:
         while (unary := _UNARY.get(r.kind)) is not None:
             pending.append((UNARY_PRIORITY, unary, None))
             r.advance()
         if r.kind == "number":
             # A minus belongs to the number unless the number is not all that it applies to.
-            minus = bool(pending) and pending[-1][1] is ExprUnary.Op.Minus
+            minus = bool(pending) and pending[-1][1] is m.ExprUnary.Op.Minus
             operand = _read_number(r, negative=minus and r.kinds[r.index + 1] != "^")
             if operand.number is not None and operand.number.val < 0:
                 pending.pop()
@@ -133,11 +114,11 @@ def read_expression(r: Reader) -> Reading:
         r.advance()
 
 
-def _operation(op: Any, left: Expr | None, right: Expr) -> Expr:
+def _operation(op: Any, left: m.Expr | None, right: m.Expr) -> m.Expr:
     """A binary _operation, or a unary one if there is nothing to the left."""
     if left is not None:
-        return Expr(binary=ExprBinary(op=op, left=left, right=right))
-    return Expr(unary=ExprUnary(op=op, expr=right))
+        return m.Expr(binary=m.ExprBinary(op=op, left=left, right=right))
+    return m.Expr(unary=m.ExprUnary(op=op, expr=right))
 
 
 def _read_operand(r: Reader) -> Reading:
@@ -157,16 +138,16 @@ def _read_operand(r: Reader) -> Reading:
         r.fail("an expression" if kind != "@" else "`function` after an attribute")
     opening = r.index
     r.advance()
-    return Expr(function=(yield read_function_body(r, opening)))
+    return m.Expr(function=(yield read_function_body(r, opening)))
 
 
-def _read_cast(r: Reader, operand: Expr) -> Reading:
+def _read_cast(r: Reader, operand: m.Expr) -> Reading:
     """Go past `:: type`."""
     r.lose(r.index, "cast", "left out")
     r.advance()
     yield read_type(r)
     if operand.which in ("call", "varargs"):  # a cast cuts several values down to one
-        return Expr(group=ExprGroup(expr=operand))
+        return m.Expr(group=m.ExprGroup(expr=operand))
     return operand
 
 
@@ -179,37 +160,37 @@ def read_primary(r: Reader) -> Reading:
         r.advance()
         inner = yield read_expression(r)
         r.close(")", opening)
-        node = ExprGroup(expr=inner)
+        node = m.ExprGroup(expr=inner)
     else:
         name = r.name("or an expression in parentheses")
         node = r.variable(name)
-        if type(node) is ExprGlobal:
+        if type(node) is m.ExprGlobal:
             owner = name
     while True:
         kind = r.kind
         if kind == ".":
             r.advance()
             field = r.names.field(r.name("of a field"), owner)
-            node = ExprIndexName(expr=as_prefix(node), index=field)
+            node = m.ExprIndexName(expr=as_prefix(node), index=field)
         elif kind == "[":
             opening = r.index
             r.advance()
             key = _read_leaf(r) or (yield read_expression(r))
             r.close("]", opening)
-            node = ExprIndexExpr(expr=as_prefix(node), index=key)
+            node = m.ExprIndexExpr(expr=as_prefix(node), index=key)
         elif kind == ":":
             r.advance()
             field = r.names.field(r.name("of a method"), owner)
-            node = ExprIndexName(expr=as_prefix(node), index=field)
+            node = m.ExprIndexName(expr=as_prefix(node), index=field)
             method = r.index - 1
             yield _read_instantiation(r)
             if r.kind not in CALLS:
                 r.fail("the arguments of the method's call")
             args = yield _read_arguments(r, method)
-            node = ExprCall(func=ExprPrefix(index_name=node), self_=True, args=args)
+            node = m.ExprCall(func=m.ExprPrefix(index_name=node), self_=True, args=args)
         elif kind in CALLS:
             args = yield _read_arguments(r, r.index - 1)
-            node = ExprCall(func=as_prefix(node), self_=False, args=args)
+            node = m.ExprCall(func=as_prefix(node), self_=False, args=args)
         elif kind == "<" and r.kinds[r.index + 1] == "<":
             yield _read_instantiation(r)
         else:
@@ -223,7 +204,7 @@ def _read_arguments(r: Reader, callee: int) -> Reading:
     `callee` is the last token of what is called: the list must begin on its line.
     """
     if r.kind == "string":
-        return [Expr(string=ExprConstantString(val=r.string()))]
+        return [m.Expr(string=m.ExprConstantString(val=r.string()))]
     if r.kind == "{":
         return [(yield _read_table(r))]
     opening = r.index
@@ -261,23 +242,23 @@ def _read_table(r: Reader) -> Reading:
             r.close("]", bracket)
             r.expect("=", "and the value after a key in brackets")
             value = _read_leaf(r) or (yield read_expression(r))
-            items.append(TableItem(key_expr=key, value=value))
+            items.append(m.TableItem(key_expr=key, value=value))
         elif r.kind == "name" and r.kinds[r.index + 1] == "=":
             name = r.names.field(r.take())
             r.advance()
             value = _read_leaf(r) or (yield read_expression(r))
-            items.append(TableItem(key_name=name, value=value))
+            items.append(m.TableItem(key_name=name, value=value))
         else:
-            items.append(TableItem(value=_read_leaf(r) or (yield read_expression(r))))
+            items.append(m.TableItem(value=_read_leaf(r) or (yield read_expression(r))))
         if not r.skip(",") and not r.skip(";"):
             break
     r.close("}", opening)
-    return Expr(table=ExprTable(items=items))
+    return m.Expr(table=m.ExprTable(items=items))
 
 
 def _read_conditional(r: Reader) -> Reading:
     """An if-expression."""
-    clauses: list[tuple[Expr, Expr]] = []
+    clauses: list[tuple[m.Expr, m.Expr]] = []
     while not clauses or r.kind == "elseif":
         r.advance()
         cond = yield read_expression(r)
@@ -286,33 +267,33 @@ def _read_conditional(r: Reader) -> Reading:
     r.expect("else", "and a value, which an if-expression needs")
     otherwise = yield read_expression(r)
     cond, then = clauses.pop()
-    node = ExprIfElse(cond=cond, then=then, else_=otherwise)
+    node = m.ExprIfElse(cond=cond, then=then, else_=otherwise)
     while clauses:
         cond, then = clauses.pop()
-        node = ExprIfElse(cond=cond, then=then, elseif=node)
-    return Expr(ifelse=node)
+        node = m.ExprIfElse(cond=cond, then=then, elseif=node)
+    return m.Expr(ifelse=node)
 
 
 def _read_interpolated(r: Reader) -> Reading:
     """An interpolated string."""
-    parts: list[Expr] = []
+    parts: list[m.Expr] = []
     text: list[str] = []  # pieces that the next part begins with
     while True:
         kind = r.kind
         if kind not in ("whole", "first", "middle", "last"):
             r.fail("`}` after an expression in an interpolated string")
         text.append(r.text())
-        value: Expr | None = None
+        value: m.Expr | None = None
         if kind in ("first", "middle"):
             value = yield read_expression(r)
         if value is not None and value.string is not None:
             text.append(value.string.val)
             continue
         if any(text):
-            parts.append(Expr(string=ExprConstantString(val=join(text))))
+            parts.append(m.Expr(string=m.ExprConstantString(val=join(text))))
         text = []
         if value is None:
-            return Expr(interpstring=ExprInterpString(parts=parts))
+            return m.Expr(interpstring=m.ExprInterpString(parts=parts))
         parts.append(value)
 
 
@@ -337,7 +318,7 @@ def read_attributes(r: Reader) -> Reading:
         r.fail("`function` after an attribute")
 
 
-def _read_number(r: Reader, *, negative: bool = False) -> Expr:
+def _read_number(r: Reader, *, negative: bool = False) -> m.Expr:
     """The number constant here, or another expression with its value if the schema has none.
 
     `negative`: there is a minus before it, which shall become part of the constant. That is
@@ -350,9 +331,9 @@ def _read_number(r: Reader, *, negative: bool = False) -> Expr:
     except ValueError:
         r.fail("a number", index)
     if negative and 0 < value <= -INT32_MIN and value == int(value):
-        return Expr(number=ExprConstantNumber(val=-int(value)))
+        return m.Expr(number=m.ExprConstantNumber(val=-int(value)))
     if value <= INT32_MAX and value == int(value):
-        return Expr(number=ExprConstantNumber(val=int(value)))
+        return m.Expr(number=m.ExprConstantNumber(val=int(value)))
     expr = number_expression(value)
     r.lose(index, f"number {text:.40}", f"`{render(expr)}`, which has the same value")
     return expr

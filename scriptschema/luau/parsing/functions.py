@@ -11,12 +11,7 @@ from scriptschema.luau.parsing.type_annotations import (
     read_type,
     shut_generics,
 )
-from scriptschema.messages import (
-    ExprFunction,
-    Type,
-    Typename,
-    TypePrimitive,
-)
+from scriptschema.messages import ExprFunction, Type, Typename, TypePrimitive
 
 
 def read_function_body(r: Reader, opening: int, *, method: bool = False) -> Reading:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable
 from typing import Any, Final
 
+from scriptschema import messages as m
 from scriptschema.base import INT32_MAX, INT32_MIN
 from scriptschema.luau.operators import COMPOUND
 from scriptschema.luau.parsing.expressions import (
@@ -26,55 +27,24 @@ from scriptschema.luau.parsing.type_annotations import (
     shut_generics,
     typename,
 )
-from scriptschema.messages import (
-    Expr,
-    ExprBinary,
-    ExprCall,
-    ExprGlobal,
-    ExprIndexExpr,
-    ExprIndexName,
-    ExprLocal,
-    ExprPrefix,
-    Local,
-    LValue,
-    Stat,
-    StatAssign,
-    StatBlock,
-    StatBreak,
-    StatCall,
-    StatCompoundAssign,
-    StatContinue,
-    StatFor,
-    StatForIn,
-    StatFunction,
-    StatIf,
-    StatLocal,
-    StatLocalFunction,
-    StatRepeat,
-    StatRequireIntoLocalHelper,
-    StatReturn,
-    StatTypeAlias,
-    StatWhile,
-    Typename,
-)
 
 _COMPOUND: Final = {text: op for op, text in COMPOUND.items()} | {"//=": None}  # not in the schema
 _BLOCK_ENDS: Final = frozenset({"end", "else", "elseif", "until", "eof"})
 _GO_ON_FROM_NAME: Final = SUFFIXES | {"=", ","} | _COMPOUND.keys()
 _MODULE: Final = re.compile(r"""["']\./module(0|-?[1-9][0-9]{0,9})["']""")
-_LVALUE: Final = {field.type: name for name, field in LValue.FIELDS.items()}
+_LVALUE: Final = {field.type: name for name, field in m.LValue.FIELDS.items()}
 
 
-def _as_lvalue(node: Any) -> LValue:
-    return LValue(**{_LVALUE[type(node)]: node})
+def _as_lvalue(node: Any) -> m.LValue:
+    return m.LValue(**{_LVALUE[type(node)]: node})
 
 
 def read_block(r: Reader) -> Reading:
     """Statements up to what ends a block. The scope is the caller's."""
-    body: list[Stat] = []
+    body: list[m.Stat] = []
     while r.kind not in _BLOCK_ENDS:
         if r.skip("break"):
-            stat = Stat(break_=StatBreak())
+            stat = m.Stat(break_=m.StatBreak())
         else:
             stat = yield _STATEMENTS.get(r.kind, _read_other_statement)(r)
         r.skip(";")
@@ -83,7 +53,7 @@ def read_block(r: Reader) -> Reading:
         body.append(stat)
         if stat.which in ("return_", "break_", "continue_"):
             break
-    return StatBlock(body=body)
+    return m.StatBlock(body=body)
 
 
 def _read_scoped_block(r: Reader) -> Reading:
@@ -98,7 +68,7 @@ def _read_do_statement(r: Reader) -> Reading:
     r.advance()
     block = yield _read_scoped_block(r)
     r.close("end", opening)
-    return Stat(block=block)
+    return m.Stat(block=block)
 
 
 def _read_if_statement(r: Reader) -> Reading:
@@ -118,11 +88,11 @@ def _read_if_statement(r: Reader) -> Reading:
         otherwise = yield _read_scoped_block(r)
     r.close("end", opening)
     cond, then = clauses.pop()
-    node = StatIf(cond=cond, then=then, else_=otherwise)
+    node = m.StatIf(cond=cond, then=then, else_=otherwise)
     while clauses:
         cond, then = clauses.pop()
-        node = StatIf(cond=cond, then=then, elseif=node)
-    return Stat(if_=node)
+        node = m.StatIf(cond=cond, then=then, elseif=node)
+    return m.Stat(if_=node)
 
 
 def _read_while_statement(r: Reader) -> Reading:
@@ -132,7 +102,7 @@ def _read_while_statement(r: Reader) -> Reading:
     r.expect("do", "after the condition")
     body = yield _read_scoped_block(r)
     r.close("end", opening)
-    return Stat(while_=StatWhile(cond=cond, body=body))
+    return m.Stat(while_=m.StatWhile(cond=cond, body=body))
 
 
 def _read_repeat_statement(r: Reader) -> Reading:
@@ -143,15 +113,15 @@ def _read_repeat_statement(r: Reader) -> Reading:
     r.close("until", opening)
     cond = yield read_expression(r)
     r.shut()
-    return Stat(repeat=StatRepeat(body=body, cond=cond))
+    return m.Stat(repeat=m.StatRepeat(body=body, cond=cond))
 
 
 def _read_return_statement(r: Reader) -> Reading:
     r.advance()
-    values: list[Expr] = []
+    values: list[m.Expr] = []
     if r.kind not in _BLOCK_ENDS and r.kind != ";":
         values = yield read_expressions(r)
-    return Stat(return_=StatReturn(list=values))
+    return m.Stat(return_=m.StatReturn(list=values))
 
 
 def _read_for_statement(r: Reader) -> Reading:
@@ -170,7 +140,7 @@ def _read_for_statement(r: Reader) -> Reading:
         r.open()
         var = r.declare(names[0])
         body = yield read_block(r)
-        stat = Stat(for_=StatFor(var=var, from_=from_, to=to, step=step, body=body))
+        stat = m.Stat(for_=m.StatFor(var=var, from_=from_, to=to, step=step, body=body))
     else:
         r.expect("in", "or a further name" if len(names) > 1 else "or `=`")
         values = yield read_expressions(r)
@@ -178,7 +148,7 @@ def _read_for_statement(r: Reader) -> Reading:
         r.open()
         variables = [r.declare(name) for name in names]
         body = yield read_block(r)
-        stat = Stat(for_in=StatForIn(vars=variables, values=values, body=body))
+        stat = m.Stat(for_in=m.StatForIn(vars=variables, values=values, body=body))
     r.shut()
     r.close("end", opening)
     return stat
@@ -196,7 +166,7 @@ def _read_local_function(r: Reader) -> Reading:
     r.advance()
     var = r.declare(r.name("for the function"))
     func = yield read_function_body(r, opening)
-    return Stat(local_function=StatLocalFunction(var=var, func=func))
+    return m.Stat(local_function=m.StatLocalFunction(var=var, func=func))
 
 
 def _read_local_variables(r: Reader, *, constant: bool = False) -> Reading:
@@ -209,9 +179,9 @@ def _read_local_variables(r: Reader, *, constant: bool = False) -> Reading:
     number = _required_module(r, start) if len(names) == 1 and not types else None
     variables = [r.declare(name) for name in names]
     if number is not None:
-        helper = StatRequireIntoLocalHelper(var=variables[0], modulenum=number)
-        return Stat(require_into_local=helper)
-    return Stat(local=StatLocal(vars=variables, values=values, types=types))
+        helper = m.StatRequireIntoLocalHelper(var=variables[0], modulenum=number)
+        return m.Stat(require_into_local=helper)
+    return m.Stat(local=m.StatLocal(vars=variables, values=values, types=types))
 
 
 def _required_module(r: Reader, start: int) -> int | None:
@@ -246,16 +216,16 @@ def _read_function_statement(r: Reader) -> Reading:
     r.advance()
     name = r.name("for the function")
     node: Any = r.variable(name)
-    owner = name if type(node) is ExprGlobal else None
+    owner = name if type(node) is m.ExprGlobal else None
     method = False
     while not method and r.kind in (".", ":"):
         method = r.take() == ":"
         field = r.names.field(r.name("of a method" if method else "of a field"), owner)
-        node = ExprIndexName(expr=as_prefix(node), index=field)
+        node = m.ExprIndexName(expr=as_prefix(node), index=field)
         owner = None
     func = yield read_function_body(r, opening, method=method)
     var = _as_lvalue(node)
-    return Stat(function=StatFunction(var=var, func=func, self_=method))
+    return m.Stat(function=m.StatFunction(var=var, func=func, self_=method))
 
 
 def _read_attributed_statement(r: Reader) -> Reading:
@@ -291,15 +261,15 @@ def _read_type_statement(r: Reader, *, export: bool) -> Reading:
         return None
     name = typename(r, r.name("for the type"))
     generic: list[str] = []
-    generics: list[Typename] = []
-    packs: list[Typename] = []
+    generics: list[m.Typename] = []
+    packs: list[m.Typename] = []
     if r.kind == "<":
         generic, generics, packs = yield read_generics(r, defaults=True)
     r.expect("=", "and the type that the name stands for")
     type_ = yield read_type(r)
     shut_generics(r, generic)
-    return Stat(
-        type_alias=StatTypeAlias(
+    return m.Stat(
+        type_alias=m.StatTypeAlias(
             export=export, name=name, type=type_, generics=generics, genericpacks=packs
         )
     )
@@ -313,7 +283,7 @@ def _read_other_statement(r: Reader) -> Reading:
         following = r.kinds[start + 1]
         if text == "continue" and following not in _GO_ON_FROM_NAME:
             r.advance()
-            return Stat(continue_=StatContinue())
+            return m.Stat(continue_=m.StatContinue())
         if text == "type" and following in ("name", "function"):
             return (yield _read_type_statement(r, export=False))
         if text == "export" and r.texts[start + 1] == "type":
@@ -324,8 +294,8 @@ def _read_other_statement(r: Reader) -> Reading:
     elif r.kind != "(":
         r.fail("a statement")
     node = yield read_primary(r)
-    if type(node) is ExprCall:
-        return Stat(call=StatCall(expr=node))
+    if type(node) is m.ExprCall:
+        return m.Stat(call=m.StatCall(expr=node))
     if r.kind not in _COMPOUND and r.kind not in ("=", ","):
         r.fail("a call's arguments or an assignment")
     target = _as_assignable(r, node, start)
@@ -336,62 +306,62 @@ def _read_other_statement(r: Reader) -> Reading:
         start = r.index
         targets.append(_as_assignable(r, (yield read_primary(r)), start))
     r.expect("=", "and the values to assign")
-    return Stat(assign=StatAssign(vars=targets, values=(yield read_expressions(r))))
+    return m.Stat(assign=m.StatAssign(vars=targets, values=(yield read_expressions(r))))
 
 
-def _as_assignable(r: Reader, node: Any, start: int) -> LValue:
+def _as_assignable(r: Reader, node: Any, start: int) -> m.LValue:
     """What stands from token `start` to here, as what can be assigned to."""
     kind = _LVALUE.get(type(node))
     if kind is None:
         r.fail("a variable or a field, which can be assigned to", start)
-    return LValue(**{kind: node})
+    return m.LValue(**{kind: node})
 
 
-def _read_compound_assignment(r: Reader, target: LValue) -> Reading:
+def _read_compound_assignment(r: Reader, target: m.LValue) -> Reading:
     sign = r.index
     op = _COMPOUND[r.take()]
     value = yield read_expression(r)
     if op is not None:
-        return Stat(compound_assign=StatCompoundAssign(op=op, var=target, value=value))
+        return m.Stat(compound_assign=m.StatCompoundAssign(op=op, var=target, value=value))
     return _floor_division(r, target, value, sign)
 
 
-def _floor_division(r: Reader, target: LValue, value: Expr, sign: int) -> Stat:
+def _floor_division(r: Reader, target: m.LValue, value: m.Expr, sign: int) -> m.Stat:
     """`target //= value`, for which the schema has no operator."""
     how = "`x = x // y`"
-    before: list[Stat] = []
+    before: list[m.Stat] = []
     node: Any = target.alternative
     if target.which in ("index_name", "index_expr"):
         # What stands before the last field, and the key, must be evaluated once only.
         node = target.alternative
         prefix = node.expr
         if prefix.which not in ("local", "global_"):
-            prefix = ExprPrefix(local=_hold(r, before, "object", as_expr(prefix.alternative)))
+            prefix = m.ExprPrefix(local=_hold(r, before, "object", as_expr(prefix.alternative)))
         if target.which == "index_name":
-            node = ExprIndexName(expr=prefix, index=node.index)
+            node = m.ExprIndexName(expr=prefix, index=node.index)
         else:
             key = node.index
             if key.which not in ("local", "number", "string", "bool"):
-                key = Expr(local=_hold(r, before, "key", key))
-            node = ExprIndexExpr(expr=prefix, index=key)
+                key = m.Expr(local=_hold(r, before, "key", key))
+            node = m.ExprIndexExpr(expr=prefix, index=key)
     again = as_expr(copy.deepcopy(node))
-    quotient = Expr(binary=ExprBinary(op=ExprBinary.Op.FloorDiv, left=again, right=value))
+    quotient = m.Expr(binary=m.ExprBinary(op=m.ExprBinary.Op.FloorDiv, left=again, right=value))
     target = _as_lvalue(node)
-    assign = Stat(assign=StatAssign(vars=[target], values=[quotient]))
+    assign = m.Stat(assign=m.StatAssign(vars=[target], values=[quotient]))
     if before:
         how += " with `x` held in local variables"
-        assign = Stat(block=StatBlock(body=[*before, assign]))
+        assign = m.Stat(block=m.StatBlock(body=[*before, assign]))
     r.lose(sign, "`//=`", how)
     return assign
 
 
-def _hold(r: Reader, before: list[Stat], name: str, value: Expr) -> ExprLocal:
+def _hold(r: Reader, before: list[m.Stat], name: str, value: m.Expr) -> m.ExprLocal:
     """Add to `before` a new local variable that holds `value`; return its use."""
     while name in r.identifiers:
         name += "_"
     index = r.names.local(name)
-    before.append(Stat(local=StatLocal(vars=[Local(name=index)], values=[value])))
-    return ExprLocal(var=Local(name=index))
+    before.append(m.Stat(local=m.StatLocal(vars=[m.Local(name=index)], values=[value])))
+    return m.ExprLocal(var=m.Local(name=index))
 
 
 _STATEMENTS: Final[dict[str, Callable[[Reader], Reading]]] = {

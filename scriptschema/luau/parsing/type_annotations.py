@@ -5,26 +5,9 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from scriptschema import messages as m
 from scriptschema.luau.names import KEYWORDS
 from scriptschema.luau.parsing.reader import Reader, Reading
-from scriptschema.messages import (
-    Local,
-    Type,
-    TypeBoolean,
-    TypeClass,
-    TypeFunction,
-    TypeIntersection,
-    TypeLiteral,
-    Typename,
-    TypePrimitive,
-    TypeRef,
-    TypeString,
-    TypeTable,
-    TypeTableIndexer,
-    TypeTableItem,
-    TypeTypeof,
-    TypeUnion,
-)
 
 _MORE_PRIMITIVES: Final = frozenset({"never", "unknown"})
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -40,7 +23,7 @@ def read_type(r: Reader) -> Reading:
     return first
 
 
-def _read_alternatives(r: Reader, type_: Type | None) -> Reading:
+def _read_alternatives(r: Reader, type_: m.Type | None) -> Reading:
     """What follows the first type of a union or an intersection; None: nothing is read yet."""
     signs: set[str] = set()
     while r.kind in ("|", "&", "?"):
@@ -50,15 +33,15 @@ def _read_alternatives(r: Reader, type_: Type | None) -> Reading:
         if len(signs) > 1:
             r.fail("parentheses where `|` or `?` and `&` meet in a type", index)
         if sign == "?":
-            further = Type(primitive=TypePrimitive(kind=r.names.primitive("nil")))
+            further = m.Type(primitive=m.TypePrimitive(kind=r.names.primitive("nil")))
         else:
             further = yield _read_simple_type(r)
         if type_ is None:
             type_ = further
         elif sign == "&":
-            type_ = Type(intersection=TypeIntersection(left=type_, right=further))
+            type_ = m.Type(intersection=m.TypeIntersection(left=type_, right=further))
         else:
-            type_ = Type(union=TypeUnion(left=type_, right=further))
+            type_ = m.Type(union=m.TypeUnion(left=type_, right=further))
     return type_
 
 
@@ -73,11 +56,11 @@ def _read_simple_type(r: Reader) -> Reading:
         return (yield _read_function_type(r))
     if kind == "nil":
         r.advance()
-        return Type(primitive=TypePrimitive(kind=r.names.primitive("nil")))
+        return m.Type(primitive=m.TypePrimitive(kind=r.names.primitive("nil")))
     if kind in ("true", "false"):
-        return Type(boolean=TypeBoolean(val=r.take() == "true"))
+        return m.Type(boolean=m.TypeBoolean(val=r.take() == "true"))
     if kind == "string":
-        return Type(string=TypeString(val=r.string()))
+        return m.Type(string=m.TypeString(val=r.string()))
     r.fail("a type")
 
 
@@ -90,7 +73,7 @@ def _read_named_type(r: Reader) -> Reading:
         r.expect("(", "after `typeof`")
         expr = yield r.expression(r)
         r.close(")", opening)
-        return Type(typeof=TypeTypeof(expr=expr))
+        return m.Type(typeof=m.TypeTypeof(expr=expr))
     if r.skip("."):
         member = typename(r, r.name("of a type of the module"))
         if r.kind == "<":
@@ -98,28 +81,28 @@ def _read_named_type(r: Reader) -> Reading:
             yield read_type_arguments(r)
         if not r.in_scope.get(text):
             r.lose(start, f"type of `{text}`, which is not a local", "the type is `any`")
-            return Type(primitive=TypePrimitive(kind=r.names.primitive("any")))
-        prefix = Local(name=r.names.local(text))
-        return Type(ref=TypeRef(prefix=prefix, index=member))
+            return m.Type(primitive=m.TypePrimitive(kind=r.names.primitive("any")))
+        prefix = m.Local(name=r.names.local(text))
+        return m.Type(ref=m.TypeRef(prefix=prefix, index=member))
     declared = text in r.aliases or r.generics_in_scope.get(text)
     if r.kind == "<":
         generics, packs = yield read_type_arguments(r)
     elif declared:
         generics, packs = [], []
     elif text in r.names.primitive.index or text in _MORE_PRIMITIVES:
-        return Type(primitive=TypePrimitive(kind=r.names.primitive(text)))
+        return m.Type(primitive=m.TypePrimitive(kind=r.names.primitive(text)))
     else:
-        return Type(class_=TypeClass(kind=r.names.class_(text)))
-    name = Typename(index=r.names.type(text))
-    return Type(literal=TypeLiteral(name=name, generics=generics, genericpacks=packs))
+        return m.Type(class_=m.TypeClass(kind=r.names.class_(text)))
+    name = m.Typename(index=r.names.type(text))
+    return m.Type(literal=m.TypeLiteral(name=name, generics=generics, genericpacks=packs))
 
 
-def typename(r: Reader, text: str) -> Typename:
+def typename(r: Reader, text: str) -> m.Typename:
     """The index of the token before this one as a type's name."""
     if text == "typeof":  # where a type is used, this is a keyword
         r.lose(r.index - 1, "type named `typeof`", "it is named `typeof_`")
         text = "typeof_"
-    return Typename(index=r.names.type(text))
+    return m.Typename(index=r.names.type(text))
 
 
 def read_generics(r: Reader, *, defaults: bool = False) -> Reading:
@@ -127,8 +110,8 @@ def read_generics(r: Reader, *, defaults: bool = False) -> Reading:
     opening = r.index
     r.advance()
     names: list[str] = []
-    types: list[Typename] = []
-    packs: list[Typename] = []
+    types: list[m.Typename] = []
+    packs: list[m.Typename] = []
     has_default = False
     while True:
         index = r.index
@@ -170,8 +153,8 @@ def read_type_arguments(r: Reader) -> Reading:
     """`<types, packs>`: types, and names of generic packs."""
     opening = r.index
     r.advance()
-    types: list[Type] = []
-    packs: list[Typename] = []
+    types: list[m.Type] = []
+    packs: list[m.Typename] = []
     more = r.kind != ">"
     while more:
         if at_pack(r):
@@ -212,7 +195,7 @@ def read_pack(r: Reader) -> Reading:
 
 def _read_type_list(r: Reader) -> Reading:
     """Types up to a `)`; whether one had a name; whether a pack ended them."""
-    types: list[Type] = []
+    types: list[m.Type] = []
     named = packed = False
     while r.kind != ")":
         index = r.index
@@ -242,8 +225,8 @@ def _read_pack_or_type(r: Reader) -> Reading:
     r.close(")", opening)
     if r.kind == "->" or named:
         r.expect("->", "and the result of a function type")
-        function = TypeFunction(args=types, rets=(yield read_results(r)))
-        first = Type(function=function)
+        function = m.TypeFunction(args=types, rets=(yield read_results(r)))
+        first = m.Type(function=function)
     elif len(types) == 1 and not packed:
         [first] = types
     else:
@@ -266,8 +249,8 @@ def read_results(r: Reader) -> Reading:
 def _read_function_type(r: Reader) -> Reading:
     """A function type, or a type in parentheses."""
     generic: list[str] = []
-    generics: list[Typename] = []
-    packs: list[Typename] = []
+    generics: list[m.Typename] = []
+    packs: list[m.Typename] = []
     if r.kind == "<":
         generic, generics, packs = yield read_generics(r)
     opening = r.index
@@ -279,15 +262,17 @@ def _read_function_type(r: Reader) -> Reading:
     r.expect("->", "and the result of a function type")
     rets = yield read_results(r)
     shut_generics(r, generic)
-    return Type(function=TypeFunction(generics=generics, genericpacks=packs, args=args, rets=rets))
+    return m.Type(
+        function=m.TypeFunction(generics=generics, genericpacks=packs, args=args, rets=rets)
+    )
 
 
 def _read_table_type(r: Reader) -> Reading:
     """A table type: properties and an indexer, or the type of an array's items."""
     opening = r.index
     r.advance()
-    items: list[TypeTableItem] = []
-    indexer: TypeTableIndexer | None = None
+    items: list[m.TypeTableItem] = []
+    indexer: m.TypeTableIndexer | None = None
     while r.kind != "}":
         start = r.index
         following = r.kinds[start + 1]
@@ -307,7 +292,7 @@ def _read_table_type(r: Reader) -> Reading:
             r.expect(":", "after the property's name")
             type_ = yield read_type(r)
             if _NAME.fullmatch(key) and key not in KEYWORDS:
-                items.append(TypeTableItem(key=r.names.field(key), type=type_))
+                items.append(m.TypeTableItem(key=r.names.field(key), type=type_))
             else:
                 r.lose(bracket, f"property {key!r:.40}, which is not a name", "left out")
         elif r.kind == "[":
@@ -318,16 +303,16 @@ def _read_table_type(r: Reader) -> Reading:
             key_type = yield read_type(r)
             r.close("]", bracket)
             r.expect(":", "after the indexer's key")
-            indexer = TypeTableIndexer(key=key_type, value=(yield read_type(r)))
+            indexer = m.TypeTableIndexer(key=key_type, value=(yield read_type(r)))
         elif items or indexer is not None or (r.kind == "name" and following == ":"):
             key_name = r.names.field(r.name("of a property"))
             r.expect(":", "after the property's name")
-            items.append(TypeTableItem(key=key_name, type=(yield read_type(r))))
+            items.append(m.TypeTableItem(key=key_name, type=(yield read_type(r))))
         else:
-            number = Type(primitive=TypePrimitive(kind=r.names.primitive("number")))
-            indexer = TypeTableIndexer(key=number, value=(yield read_type(r)))
+            number = m.Type(primitive=m.TypePrimitive(kind=r.names.primitive("number")))
+            indexer = m.TypeTableIndexer(key=number, value=(yield read_type(r)))
             break
         if not r.skip(",") and not r.skip(";"):
             break
     r.close("}", opening)
-    return Type(table=TypeTable(items=items, indexer=indexer))
+    return m.Type(table=m.TypeTable(items=items, indexer=indexer))

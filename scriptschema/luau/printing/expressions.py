@@ -5,65 +5,46 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from scriptschema import messages as m
 from scriptschema.base import Message
 from scriptschema.luau.operators import BINARY, UNARY, UNARY_PRIORITY, needs_parentheses
 from scriptschema.luau.printing.type_annotations import annotation, generics, pack
 from scriptschema.luau.printing.writer import UNSET, Part, Write, Writer, separated
 from scriptschema.luau.quoting import quote_in_interpolation
-from scriptschema.messages import (
-    Expr,
-    ExprBinary,
-    ExprCall,
-    ExprConstantNumber,
-    ExprFunction,
-    ExprGlobal,
-    ExprGroup,
-    ExprIfElse,
-    ExprIndexExpr,
-    ExprIndexName,
-    ExprInterpString,
-    ExprLocal,
-    ExprTable,
-    ExprUnary,
-    Local,
-    StatBlock,
-    TableItem,
-    Type,
-)
 
 
 def _starts_with_minus(inner: Message | None) -> bool:
     match inner:
-        case ExprUnary():
-            return inner.op == ExprUnary.Op.Minus
-        case ExprConstantNumber():
+        case m.ExprUnary():
+            return inner.op == m.ExprUnary.Op.Minus
+        case m.ExprConstantNumber():
             return inner.val < 0
     return False
 
 
-def _starts_with_brace(expression: Expr) -> bool:
+def _starts_with_brace(expression: m.Expr) -> bool:
     node = expression.alternative
-    while isinstance(node, ExprBinary):
+    while isinstance(node, m.ExprBinary):
         _, left, _ = BINARY[node.op]
         node = node.left.alternative
         if needs_parentheses(node, 0, left):
             return False
-    return isinstance(node, ExprTable)
+    return isinstance(node, m.ExprTable)
 
 
-def body(w: Writer, block: StatBlock) -> list[Part]:
+def body(w: Writer, block: m.StatBlock) -> list[Part]:
     """A block's statements one level further in, and then a new line for what closes it."""
     if not block.body:
         return [" "]
     return [(block, w.level + 1, 0, 0), w.newline(w.level)]
 
 
-def field(w: Writer, node: ExprIndexName, separator: str = ".") -> list[Part]:
+def field(w: Writer, node: m.ExprIndexName, separator: str = ".") -> list[Part]:
     """What a field is looked up in, `.` or `:`, and the name of the field."""
     return [node.expr, separator, w.names.field(node.index, w.names.owner(node.expr))]
 
 
-def bindings(variables: Sequence[Local], types: Sequence[Type]) -> list[Part]:
+def bindings(variables: Sequence[m.Local], types: Sequence[m.Type]) -> list[Part]:
     """Variables with their types, as far as there are types."""
     parts: list[Part] = []
     for position, variable in enumerate(variables):
@@ -71,7 +52,7 @@ def bindings(variables: Sequence[Local], types: Sequence[Type]) -> list[Part]:
     return parts[1:]
 
 
-def signature_and_body(w: Writer, node: ExprFunction) -> list[Part]:
+def signature_and_body(w: Writer, node: m.ExprFunction) -> list[Part]:
     """What follows the name of a function."""
     types = node.types if w.types else []
     parts = [
@@ -87,7 +68,7 @@ def signature_and_body(w: Writer, node: ExprFunction) -> list[Part]:
     return [*parts, *body(w, node.body), "end"]
 
 
-def _write_expr(w: Writer, node: Expr) -> None:
+def _write_expr(w: Writer, node: m.Expr) -> None:
     inner = node.alternative
     if inner is None:
         w.out.append(UNSET)
@@ -97,42 +78,42 @@ def _write_expr(w: Writer, node: Expr) -> None:
         w.write[inner.__class__](w, inner)
 
 
-def _write_group(w: Writer, node: ExprGroup) -> None:
+def _write_group(w: Writer, node: m.ExprGroup) -> None:
     w.push("(", node.expr, ")")
 
 
-def _write_number(w: Writer, node: ExprConstantNumber) -> None:
+def _write_number(w: Writer, node: m.ExprConstantNumber) -> None:
     w.out.append(str(node.val))
 
 
-def _write_expr_local(w: Writer, node: ExprLocal) -> None:
+def _write_expr_local(w: Writer, node: m.ExprLocal) -> None:
     w.out.append(w.names.local(node.var.name))
 
 
-def _write_global(w: Writer, node: ExprGlobal) -> None:
+def _write_global(w: Writer, node: m.ExprGlobal) -> None:
     w.out.append(w.names.global_(node.name))
 
 
-def _write_call(w: Writer, node: ExprCall) -> None:
+def _write_call(w: Writer, node: m.ExprCall) -> None:
     func = node.func
     is_method = node.self_ and func.which == "index_name"
     callee = field(w, func.alternative, ":") if is_method else [func]
     w.push(*callee, "(", *separated(node.args), ")")
 
 
-def _write_index_name(w: Writer, node: ExprIndexName) -> None:
+def _write_index_name(w: Writer, node: m.ExprIndexName) -> None:
     w.push(*field(w, node))
 
 
-def _write_index_expr(w: Writer, node: ExprIndexExpr) -> None:
+def _write_index_expr(w: Writer, node: m.ExprIndexExpr) -> None:
     w.push(node.expr, "[", node.index, "]")
 
 
-def _write_function(w: Writer, node: ExprFunction) -> None:
+def _write_function(w: Writer, node: m.ExprFunction) -> None:
     w.push("function", *signature_and_body(w, node))
 
 
-def _write_table_item(w: Writer, node: TableItem) -> None:
+def _write_table_item(w: Writer, node: m.TableItem) -> None:
     if node.which == "key_name":
         w.push(w.names.field(node.alternative), " = ", node.value)
     elif node.which == "key_expr":
@@ -141,18 +122,18 @@ def _write_table_item(w: Writer, node: TableItem) -> None:
         w.push(node.value)
 
 
-def _write_table(w: Writer, node: ExprTable) -> None:
+def _write_table(w: Writer, node: m.ExprTable) -> None:
     w.push("{", *separated(node.items), "}")
 
 
-def _write_unary(w: Writer, node: ExprUnary) -> None:
+def _write_unary(w: Writer, node: m.ExprUnary) -> None:
     w.out.append(UNARY[node.op])
-    if node.op == ExprUnary.Op.Minus and _starts_with_minus(node.expr.alternative):
+    if node.op == m.ExprUnary.Op.Minus and _starts_with_minus(node.expr.alternative):
         w.out.append(" ")  # two of them would begin a comment
     w.push((node.expr, w.level, UNARY_PRIORITY, w.after))
 
 
-def _write_binary(w: Writer, node: ExprBinary) -> None:
+def _write_binary(w: Writer, node: m.ExprBinary) -> None:
     text, left, right = BINARY[node.op]
     w.push(
         (node.left, w.level, 0, left),
@@ -161,14 +142,14 @@ def _write_binary(w: Writer, node: ExprBinary) -> None:
     )
 
 
-def _write_if_else(w: Writer, node: ExprIfElse) -> None:
+def _write_if_else(w: Writer, node: m.ExprIfElse) -> None:
     parts: list[Part] = ["if ", node.cond, " then ", node.then]
     if node.which is not None:
         parts += (" else" if node.which == "elseif" else " else ", node.alternative)
     w.push(*parts)
 
 
-def _write_interpolation(w: Writer, node: ExprInterpString) -> None:
+def _write_interpolation(w: Writer, node: m.ExprInterpString) -> None:
     parts: list[Part] = ["`"]
     for part in node.parts:
         if part.which == "string":
@@ -180,20 +161,20 @@ def _write_interpolation(w: Writer, node: ExprInterpString) -> None:
 
 
 WRITE: Final[Mapping[type[Message], Write]] = {
-    Expr: _write_expr,
-    ExprGroup: _write_group,
-    ExprConstantNumber: _write_number,
-    ExprLocal: _write_expr_local,
-    ExprGlobal: _write_global,
-    ExprCall: _write_call,
-    ExprIndexName: _write_index_name,
-    ExprIndexExpr: _write_index_expr,
-    ExprFunction: _write_function,
-    TableItem: _write_table_item,
-    ExprTable: _write_table,
-    ExprUnary: _write_unary,
-    ExprBinary: _write_binary,
-    ExprIfElse: _write_if_else,
-    ExprInterpString: _write_interpolation,
+    m.Expr: _write_expr,
+    m.ExprGroup: _write_group,
+    m.ExprConstantNumber: _write_number,
+    m.ExprLocal: _write_expr_local,
+    m.ExprGlobal: _write_global,
+    m.ExprCall: _write_call,
+    m.ExprIndexName: _write_index_name,
+    m.ExprIndexExpr: _write_index_expr,
+    m.ExprFunction: _write_function,
+    m.TableItem: _write_table_item,
+    m.ExprTable: _write_table,
+    m.ExprUnary: _write_unary,
+    m.ExprBinary: _write_binary,
+    m.ExprIfElse: _write_if_else,
+    m.ExprInterpString: _write_interpolation,
 }
 """How to print a message of each kind."""

@@ -5,26 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from scriptschema import messages as m
 from scriptschema.base import Message
 from scriptschema.luau.printing.writer import Part, Write, Writer, separated, write_wrapper
-from scriptschema.messages import (
-    Type,
-    TypeClass,
-    TypeFunction,
-    TypeIntersection,
-    TypeLiteral,
-    Typename,
-    TypePrimitive,
-    TypeRef,
-    TypeTable,
-    TypeTableIndexer,
-    TypeTableItem,
-    TypeTypeof,
-    TypeUnion,
-)
 
 
-def _starts_with_quote(node: Type) -> bool:
+def _starts_with_quote(node: m.Type) -> bool:
     while node.which in ("union", "intersection"):
         left = node.alternative.left
         if left.which in ("union", "intersection") and left.which != node.which:
@@ -33,12 +19,12 @@ def _starts_with_quote(node: Type) -> bool:
     return node.which == "string"
 
 
-def annotation(types: Sequence[Type], position: int) -> tuple[Part, ...]:
+def annotation(types: Sequence[m.Type], position: int) -> tuple[Part, ...]:
     """The type of the variable at a position, if there is one."""
     return (": ", types[position]) if position < len(types) else ()
 
 
-def generics(w: Writer, generics: Sequence[Message], packs: Sequence[Typename]) -> list[Part]:
+def generics(w: Writer, generics: Sequence[Message], packs: Sequence[m.Typename]) -> list[Part]:
     """`<T, U...>`, nothing if there are none."""
     if not (generics or packs) or not w.types:
         return []
@@ -48,13 +34,13 @@ def generics(w: Writer, generics: Sequence[Message], packs: Sequence[Typename]) 
     return ["<", *parts, ">"]
 
 
-def pack(types: Sequence[Type]) -> list[Part]:
+def pack(types: Sequence[m.Type]) -> list[Part]:
     """The types of results: one stands alone, none or several in parentheses."""
     parts = separated(types)
     return parts if len(types) == 1 else ["(", *parts, ")"]
 
 
-def _operand(w: Writer, node: Type, chained: str | None, after: int) -> list[Part]:
+def _operand(w: Writer, node: m.Type, chained: str | None, after: int) -> list[Part]:
     """An operand of a union or an intersection, which Luau mixes only with parentheses.
 
     `chained` is what needs none: the left operand of the same kind.
@@ -64,36 +50,36 @@ def _operand(w: Writer, node: Type, chained: str | None, after: int) -> list[Par
     return [(node, w.level, 0, after)]
 
 
-def _is_primitive(w: Writer, node: Type, name: str) -> bool:
+def _is_primitive(w: Writer, node: m.Type, name: str) -> bool:
     return node.which == "primitive" and w.names.primitive(node.alternative.kind) == name
 
 
-def _write_type(w: Writer, node: Type) -> None:
+def _write_type(w: Writer, node: m.Type) -> None:
     if node.which == "function" and w.after:  # it would take what follows as its result
         w.push("(", node.alternative, ")")
     else:
         write_wrapper(w, node)
 
 
-def _write_primitive(w: Writer, node: TypePrimitive) -> None:
+def _write_primitive(w: Writer, node: m.TypePrimitive) -> None:
     w.out.append(w.names.primitive(node.kind))
 
 
-def _write_type_literal(w: Writer, node: TypeLiteral) -> None:
+def _write_type_literal(w: Writer, node: m.TypeLiteral) -> None:
     w.push(node.name, *generics(w, node.generics, node.genericpacks))
 
 
-def _write_type_item(w: Writer, node: TypeTableItem) -> None:
+def _write_type_item(w: Writer, node: m.TypeTableItem) -> None:
     w.push(node.key, ": ", node.type)
 
 
-def _write_type_indexer(w: Writer, node: TypeTableIndexer) -> None:
+def _write_type_indexer(w: Writer, node: m.TypeTableIndexer) -> None:
     # After `["`, Luau (some versions, whatever follows the string) reads a property's name.
     opening, closing = ("[(", ")]: ") if _starts_with_quote(node.key) else ("[", "]: ")
     w.push(opening, node.key, closing, node.value)
 
 
-def _write_type_table(w: Writer, node: TypeTable) -> None:
+def _write_type_table(w: Writer, node: m.TypeTable) -> None:
     indexer = node.indexer
     if indexer is None:
         w.push("{", *separated(node.items), "}")
@@ -103,16 +89,16 @@ def _write_type_table(w: Writer, node: TypeTable) -> None:
         w.push("{", *separated([*node.items, indexer]), "}")
 
 
-def _write_type_function(w: Writer, node: TypeFunction) -> None:
+def _write_type_function(w: Writer, node: m.TypeFunction) -> None:
     parameters = generics(w, node.generics, node.genericpacks)
     w.push(*parameters, "(", *separated(node.args), ") -> ", *pack(node.rets))
 
 
-def _write_typeof(w: Writer, node: TypeTypeof) -> None:
+def _write_typeof(w: Writer, node: m.TypeTypeof) -> None:
     w.push("typeof(", node.expr, ")")
 
 
-def _write_union(w: Writer, node: TypeUnion) -> None:
+def _write_union(w: Writer, node: m.TypeUnion) -> None:
     left = _operand(w, node.left, "union", 1)
     if _is_primitive(w, node.right, "nil") and node.left.which != "union":
         w.push(*left, "?")
@@ -120,31 +106,31 @@ def _write_union(w: Writer, node: TypeUnion) -> None:
         w.push(*left, " | ", *_operand(w, node.right, None, w.after))
 
 
-def _write_intersection(w: Writer, node: TypeIntersection) -> None:
+def _write_intersection(w: Writer, node: m.TypeIntersection) -> None:
     left = _operand(w, node.left, "intersection", 1)
     w.push(*left, " & ", *_operand(w, node.right, None, w.after))
 
 
-def _write_class(w: Writer, node: TypeClass) -> None:
+def _write_class(w: Writer, node: m.TypeClass) -> None:
     w.out.append(w.names.class_(node.kind))
 
 
-def _write_type_ref(w: Writer, node: TypeRef) -> None:
+def _write_type_ref(w: Writer, node: m.TypeRef) -> None:
     w.push(node.prefix, ".", node.index)
 
 
 WRITE: Final[Mapping[type[Message], Write]] = {
-    Type: _write_type,
-    TypePrimitive: _write_primitive,
-    TypeLiteral: _write_type_literal,
-    TypeTableItem: _write_type_item,
-    TypeTableIndexer: _write_type_indexer,
-    TypeTable: _write_type_table,
-    TypeFunction: _write_type_function,
-    TypeTypeof: _write_typeof,
-    TypeUnion: _write_union,
-    TypeIntersection: _write_intersection,
-    TypeClass: _write_class,
-    TypeRef: _write_type_ref,
+    m.Type: _write_type,
+    m.TypePrimitive: _write_primitive,
+    m.TypeLiteral: _write_type_literal,
+    m.TypeTableItem: _write_type_item,
+    m.TypeTableIndexer: _write_type_indexer,
+    m.TypeTable: _write_type_table,
+    m.TypeFunction: _write_type_function,
+    m.TypeTypeof: _write_typeof,
+    m.TypeUnion: _write_union,
+    m.TypeIntersection: _write_intersection,
+    m.TypeClass: _write_class,
+    m.TypeRef: _write_type_ref,
 }
 """How to print a message of each kind."""

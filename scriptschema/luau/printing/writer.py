@@ -13,10 +13,7 @@ from typing import Any, Final, TypeAlias
 
 from scriptschema.base import Message
 from scriptschema.luau.names import Names
-from scriptschema.messages import (
-    ModuleSet,
-    StatBlock,
-)
+from scriptschema.messages import ModuleSet, StatBlock
 
 Task: TypeAlias = tuple[Message, int, int, int]
 """A message to print, its level of indentation, and its place: see `needs_parentheses`."""

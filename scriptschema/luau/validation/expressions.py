@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from scriptschema import messages as m
 from scriptschema.base import Path
 from scriptschema.luau.operators import BINARY, UNARY_PRIORITY, needs_parentheses
 from scriptschema.luau.registers import MAX_REGISTERS
@@ -16,29 +17,6 @@ from scriptschema.luau.validation.limits import concatenated, may_hold_closure, 
 from scriptschema.luau.validation.references import visit_global, visit_local, visit_name
 from scriptschema.luau.validation.text import visit_string
 from scriptschema.luau.validation.traversal import HANDLERS, Task, Traversal, Visit, filler
-from scriptschema.messages import (
-    Expr,
-    ExprBinary,
-    ExprCall,
-    ExprConstantNumber,
-    ExprConstantString,
-    ExprFunction,
-    ExprGlobal,
-    ExprGroup,
-    ExprIfElse,
-    ExprIndexExpr,
-    ExprIndexName,
-    ExprInterpString,
-    ExprLocal,
-    ExprPrefix,
-    ExprTable,
-    ExprUnary,
-    ExprVarargs,
-    Local,
-    LValue,
-    Name,
-    TableItem,
-)
 
 RULES: Final = {
     "vararg": "... stands in a vararg function",
@@ -51,7 +29,7 @@ RULES: Final = {
 
 def visit_expr(
     v: Traversal,
-    node: Expr,
+    node: m.Expr,
     path: Path,
     depth: int,
     registers: int | None = None,
@@ -71,7 +49,7 @@ def visit_expr(
             v.note(path, "unset", "no expression is set")
             node.number = filler()
             return
-        if inner.__class__ is ExprGroup and (limit or after):
+        if inner.__class__ is m.ExprGroup and (limit or after):
             content = inner.expr.alternative
             if content is not None and needs_parentheses(content, limit, after):
                 path = Path(path, "group")
@@ -79,11 +57,11 @@ def visit_expr(
                 path = Path(path, "expr")
                 setattr(node, inner.expr.which or "", content)
                 continue
-        elif inner.__class__ is ExprUnary and inner.op == ExprUnary.Op.Minus:
+        elif inner.__class__ is m.ExprUnary and inner.op == m.ExprUnary.Op.Minus:
             content = inner.expr.alternative
-            if content.__class__ is ExprConstantNumber and content.val > 0:
+            if content.__class__ is m.ExprConstantNumber and content.val > 0:
                 v.note(path, "minus", f"-{content.val} is a constant of its own")
-                node.number = ExprConstantNumber(val=-content.val)
+                node.number = m.ExprConstantNumber(val=-content.val)
                 return
         break
     handler = _EXPRESSIONS.get(inner.__class__)
@@ -94,11 +72,11 @@ def visit_expr(
         node.number = filler()
     elif handler in _IN_HOLDER:
         handler(v, node, Path(path, node.which or ""))
-    elif inner.__class__ is ExprFunction and not may_hold_closure(v, path):
+    elif inner.__class__ is m.ExprFunction and not may_hold_closure(v, path):
         node.number = filler()
     else:
         path = Path(path, node.which or "")
-        if chain and not (inner.__class__ is ExprBinary and inner.op == ExprBinary.Op.Concat):
+        if chain and not (inner.__class__ is m.ExprBinary and inner.op == m.ExprBinary.Op.Concat):
             chain = ()
         v.push((handler, inner, path, depth + 1, registers, limit, after, *chain))
 
@@ -114,9 +92,9 @@ def visit_prefix(
         v.note(path, "unset", "no expression is set")
         other = v.scope.pick_local(0)
         if other is not None:
-            node.local = ExprLocal(var=Local(name=other.index))
+            node.local = m.ExprLocal(var=m.Local(name=other.index))
         else:
-            node.global_ = ExprGlobal(name=v.scope.free_global(0, builtin=True))
+            node.global_ = m.ExprGlobal(name=v.scope.free_global(0, builtin=True))
         return
     handler = _EXPRESSIONS[inner.__class__]
     path = Path(path, node.which)
@@ -129,7 +107,9 @@ def visit_prefix(
         v.push((handler, inner, path, depth + 1, registers))
 
 
-def expressions(items: list[Expr], path: Path, name: str, depth: int, registers: int) -> list[Task]:
+def expressions(
+    items: list[m.Expr], path: Path, name: str, depth: int, registers: int
+) -> list[Task]:
     """Tasks for expressions whose values go side by side: their registers are taken first."""
     registers += len(items)
     return [
@@ -138,20 +118,20 @@ def expressions(items: list[Expr], path: Path, name: str, depth: int, registers:
     ]
 
 
-def _visit_varargs(v: Traversal, node: Expr, path: Path, *_: int) -> None:
+def _visit_varargs(v: Traversal, node: m.Expr, path: Path, *_: int) -> None:
     if not v.scope.function.vararg:
         v.note(path, "vararg", "the function around has no ...")
         node.number = filler()
 
 
 def _visit_group(
-    v: Traversal, node: ExprGroup, path: Path, depth: int, registers: int = 0, *_: int
+    v: Traversal, node: m.ExprGroup, path: Path, depth: int, registers: int = 0, *_: int
 ) -> None:
     v.push((visit_expr, node.expr, Path(path, "expr"), depth + 1, registers))
 
 
 def visit_call(
-    v: Traversal, node: ExprCall, path: Path, depth: int, registers: int = 0, *_: int
+    v: Traversal, node: m.ExprCall, path: Path, depth: int, registers: int = 0, *_: int
 ) -> None:
     """An ExprCall."""
     if node.self_ and node.func.which != "index_name":
@@ -166,14 +146,14 @@ def visit_call(
 
 
 def _visit_index_name(
-    v: Traversal, node: ExprIndexName, path: Path, depth: int, registers: int = 0, *_: int
+    v: Traversal, node: m.ExprIndexName, path: Path, depth: int, registers: int = 0, *_: int
 ) -> None:
     visit_name(v, node.index, Path(path, "index"))
     v.push((visit_prefix, node.expr, Path(path, "expr"), depth + 1, registers + 1))
 
 
 def _visit_index_expr(
-    v: Traversal, node: ExprIndexExpr, path: Path, depth: int, registers: int = 0, *_: int
+    v: Traversal, node: m.ExprIndexExpr, path: Path, depth: int, registers: int = 0, *_: int
 ) -> None:
     v.push(
         (visit_prefix, node.expr, Path(path, "expr"), depth + 1, registers + 1),
@@ -182,7 +162,7 @@ def _visit_index_expr(
 
 
 def _visit_table(
-    v: Traversal, node: ExprTable, path: Path, depth: int, registers: int = 0, *_: int
+    v: Traversal, node: m.ExprTable, path: Path, depth: int, registers: int = 0, *_: int
 ) -> None:
     # Luau moves the items without a key into the table 16 at a time
     without_key = sum(item.which is None for item in node.items)
@@ -196,7 +176,7 @@ def _visit_table(
 
 
 def _visit_table_item(
-    v: Traversal, node: TableItem, path: Path, depth: int, registers: int = 0
+    v: Traversal, node: m.TableItem, path: Path, depth: int, registers: int = 0
 ) -> None:
     if node.which == "key_name":
         visit_name(v, node.alternative, Path(path, "key_name"))
@@ -209,7 +189,7 @@ def _visit_table_item(
 
 def _visit_unary(
     v: Traversal,
-    node: ExprUnary,
+    node: m.ExprUnary,
     path: Path,
     depth: int,
     registers: int = 0,
@@ -222,7 +202,7 @@ def _visit_unary(
 
 def _visit_binary(
     v: Traversal,
-    node: ExprBinary,
+    node: m.ExprBinary,
     path: Path,
     depth: int,
     registers: int = 0,
@@ -232,9 +212,9 @@ def _visit_binary(
 ) -> None:
     left, right = BINARY[node.op][1:]
     for_left, for_right = registers + 1, registers + 2
-    if node.op in (ExprBinary.Op.And, ExprBinary.Op.Or):
+    if node.op in (m.ExprBinary.Op.And, m.ExprBinary.Op.Or):
         for_right = registers  # the result goes where the right operand's value goes
-    if node.op == ExprBinary.Op.Concat:
+    if node.op == m.ExprBinary.Op.Concat:
         # `a .. b .. c` is one operation, which takes the registers of its operands first
         if not chain:
             chain = concatenated(v, node, path, registers)
@@ -248,11 +228,11 @@ def _visit_binary(
 
 
 def _visit_if_else(
-    v: Traversal, node: ExprIfElse, path: Path, depth: int, registers: int = 0, *_: int
+    v: Traversal, node: m.ExprIfElse, path: Path, depth: int, registers: int = 0, *_: int
 ) -> None:
     if node.which is None:
         v.note(path, "else", "the if-expression has no else")
-        node.else_ = Expr(number=filler())
+        node.else_ = m.Expr(number=filler())
     handler = visit_expr if node.which == "else_" else _visit_if_else
     other = Path(path, node.which or "")
     v.push(
@@ -263,9 +243,9 @@ def _visit_if_else(
 
 
 def _visit_interpolation(
-    v: Traversal, node: ExprInterpString, path: Path, depth: int, registers: int = 0, *_: int
+    v: Traversal, node: m.ExprInterpString, path: Path, depth: int, registers: int = 0, *_: int
 ) -> None:
-    parts: list[Expr] = []
+    parts: list[m.Expr] = []
     tasks: list[Task] = []
     first = registers + 3
     texts: list[str] = []
@@ -305,20 +285,20 @@ _IN_HOLDER: Final = (visit_local, visit_global, _visit_varargs)
 """What is judged in the message that holds it, for it may have to become something else."""
 
 _EXPRESSIONS: Final[Mapping[type, Visit]] = {
-    ExprLocal: visit_local,
-    ExprGlobal: visit_global,
-    ExprVarargs: _visit_varargs,
-    ExprConstantString: visit_string,
-    ExprGroup: _visit_group,
-    ExprCall: visit_call,
-    ExprIndexName: _visit_index_name,
-    ExprIndexExpr: _visit_index_expr,
-    ExprFunction: visit_function,
-    ExprTable: _visit_table,
-    ExprUnary: _visit_unary,
-    ExprBinary: _visit_binary,
-    ExprIfElse: _visit_if_else,
-    ExprInterpString: _visit_interpolation,
+    m.ExprLocal: visit_local,
+    m.ExprGlobal: visit_global,
+    m.ExprVarargs: _visit_varargs,
+    m.ExprConstantString: visit_string,
+    m.ExprGroup: _visit_group,
+    m.ExprCall: visit_call,
+    m.ExprIndexName: _visit_index_name,
+    m.ExprIndexExpr: _visit_index_expr,
+    m.ExprFunction: visit_function,
+    m.ExprTable: _visit_table,
+    m.ExprUnary: _visit_unary,
+    m.ExprBinary: _visit_binary,
+    m.ExprIfElse: _visit_if_else,
+    m.ExprInterpString: _visit_interpolation,
 }
 """By what an Expr holds: how that is visited; the other kinds hold nothing that could be wrong."""
 
@@ -327,10 +307,10 @@ HANDLERS.update(
 )
 HANDLERS.update(
     {
-        Expr: visit_expr,
-        ExprPrefix: visit_prefix,
-        LValue: visit_prefix,
-        TableItem: _visit_table_item,
-        Name: visit_name,
+        m.Expr: visit_expr,
+        m.ExprPrefix: visit_prefix,
+        m.LValue: visit_prefix,
+        m.TableItem: _visit_table_item,
+        m.Name: visit_name,
     }
 )

@@ -9,10 +9,7 @@ from scriptschema.luau.registers import MAX_LOCALS
 from scriptschema.luau.validation.limits import shorten
 from scriptschema.luau.validation.traversal import HANDLERS, Traversal
 from scriptschema.luau.validation.type_annotations import distinct, generics, types_of
-from scriptschema.messages import (
-    ExprFunction,
-    StatBlock,
-)
+from scriptschema.messages import ExprFunction, StatBlock
 
 RULES: Final = {
     "types": "there are no more types than variables",

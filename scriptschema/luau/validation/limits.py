@@ -10,9 +10,7 @@ from typing import Any, Final
 from scriptschema.base import Message, Path
 from scriptschema.luau.registers import MAX_CLOSURES, MAX_REGISTERS
 from scriptschema.luau.validation.traversal import Traversal
-from scriptschema.messages import (
-    ExprBinary,
-)
+from scriptschema.messages import ExprBinary
 
 RULES: Final = {
     "locals": "a function has at most 200 local variables at a time",

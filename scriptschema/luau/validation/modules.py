@@ -4,18 +4,10 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from scriptschema import messages as m
 from scriptschema.base import Path
 from scriptschema.luau.scope import Function
 from scriptschema.luau.validation.traversal import HANDLERS, Traversal
-from scriptschema.messages import (
-    Expr,
-    ExprTable,
-    ModuleSet,
-    Stat,
-    StatBlock,
-    StatLocal,
-    StatReturn,
-)
 
 RULES: Final = {
     "require": "a require names a module that is there",
@@ -23,7 +15,7 @@ RULES: Final = {
 }
 
 
-def _visit_module_set(v: Traversal, node: ModuleSet, path: Path, depth: int) -> None:
+def _visit_module_set(v: Traversal, node: m.ModuleSet, path: Path, depth: int) -> None:
     program = (_visit_program, node.program, Path(path, "program"), depth + 1)
     module = node.module
     if module is None:
@@ -32,17 +24,17 @@ def _visit_module_set(v: Traversal, node: ModuleSet, path: Path, depth: int) -> 
         return
     here = Path(path, "module")
     last = module.body[-1].alternative if module.body else None
-    if not isinstance(last, StatReturn):
+    if not isinstance(last, m.StatReturn):
         v.note(here, "module", "the module does not end with a return")
-        module.body.append(Stat(return_=StatReturn(list=[Expr(table=ExprTable())])))
+        module.body.append(m.Stat(return_=m.StatReturn(list=[m.Expr(table=m.ExprTable())])))
     else:
         one_value(v, last, here)
     v.scope.function.module = True
     v.module_reachable = False  # from within itself
-    v.push((HANDLERS[StatBlock], module, here, depth + 1), program)
+    v.push((HANDLERS[m.StatBlock], module, here, depth + 1), program)
 
 
-def one_value(v: Traversal, node: StatReturn, path: Path) -> None:
+def one_value(v: Traversal, node: m.StatReturn, path: Path) -> None:
     """Let a return of the module have one value; how many a call gives, only running tells."""
     values = node.list
     holds_nothing = bool(values) and values[0].which == "varargs"
@@ -50,27 +42,27 @@ def one_value(v: Traversal, node: StatReturn, path: Path) -> None:
         return
     what = f"{len(values)} values" if len(values) != 1 else "... and a module's is empty"
     v.note(path, "module", f"the module returns {what}")
-    node.list = values[:1] if values and not holds_nothing else [Expr(table=ExprTable())]
+    node.list = values[:1] if values and not holds_nothing else [m.Expr(table=m.ExprTable())]
 
 
-def _visit_program(v: Traversal, node: StatBlock, path: Path, depth: int) -> None:
+def _visit_program(v: Traversal, node: m.StatBlock, path: Path, depth: int) -> None:
     v.scope.function = Function(None, vararg=True)
-    v.module_reachable = isinstance(v.tree, ModuleSet) and v.tree.module is not None
-    HANDLERS[StatBlock](v, node, path, depth)
+    v.module_reachable = isinstance(v.tree, m.ModuleSet) and v.tree.module is not None
+    HANDLERS[m.StatBlock](v, node, path, depth)
 
 
-def visit_require(v: Traversal, node: Stat, path: Path, depth: int) -> None:
+def visit_require(v: Traversal, node: m.Stat, path: Path, depth: int) -> None:
     """A StatRequireIntoLocalHelper in its Stat."""
     inner: Any = node.alternative
     here = Path(path, "require_into_local")
     if not v.module_reachable:
         v.note(here, "require", "no module can be reached from here")
-        values = [Expr(table=ExprTable())] if depth + 3 <= v.deepest else []
-        node.local = StatLocal(vars=[inner.var], values=values)
+        values = [m.Expr(table=m.ExprTable())] if depth + 3 <= v.deepest else []
+        node.local = m.StatLocal(vars=[inner.var], values=values)
     elif inner.modulenum != 0:
         v.note(here, "require", f"there is no module {inner.modulenum}, only 0")
         inner.modulenum = 0
     v.scope.declare_locals([inner.var])
 
 
-HANDLERS[ModuleSet] = _visit_module_set
+HANDLERS[m.ModuleSet] = _visit_module_set

@@ -4,15 +4,9 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from scriptschema import messages as m
 from scriptschema.base import Path
 from scriptschema.luau.validation.traversal import Traversal
-from scriptschema.messages import (
-    ExprGlobal,
-    ExprLocal,
-    Local,
-    LValue,
-    Name,
-)
 
 RULES: Final = {
     "local": "a local variable is used where one of that name is in scope",
@@ -39,8 +33,8 @@ def visit_local(v: Traversal, node: Any, path: Path, *_: int) -> None:
     if other is not None:
         variable.name = other.index
     else:
-        builtin = node.__class__ is not LValue
-        node.global_ = ExprGlobal(name=v.scope.free_global(variable.name, builtin=builtin))
+        builtin = node.__class__ is not m.LValue
+        node.global_ = m.ExprGlobal(name=v.scope.free_global(variable.name, builtin=builtin))
 
 
 def visit_global(v: Traversal, node: Any, path: Path, *_: int) -> None:
@@ -53,12 +47,12 @@ def visit_global(v: Traversal, node: Any, path: Path, *_: int) -> None:
         return
     v.note(path, "hidden", f"the global {name} is hidden by a local")
     if v.scope.usable(binding):
-        node.local = ExprLocal(var=Local(name=binding.index))
+        node.local = m.ExprLocal(var=m.Local(name=binding.index))
     else:
         inner.name = v.scope.free_global(inner.name.alternative, builtin=False)
 
 
-def visit_name(v: Traversal, node: Name, path: Path, *_: int) -> None:
+def visit_name(v: Traversal, node: m.Name, path: Path, *_: int) -> None:
     """A Name."""
     if node.which is None:
         v.note(path, "unset", "no name is set")

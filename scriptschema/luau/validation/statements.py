@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from scriptschema import messages as m
 from scriptschema.base import Message, Path
 from scriptschema.luau.registers import MAX_REGISTERS, MAX_SIZE
 from scriptschema.luau.scope import Loop
@@ -19,32 +20,6 @@ from scriptschema.luau.validation.limits import may_hold_closure, shorten
 from scriptschema.luau.validation.modules import one_value, visit_require
 from scriptschema.luau.validation.traversal import HANDLERS, HEIGHTS, Task, Traversal, Visit, filler
 from scriptschema.luau.validation.type_annotations import generics, types_of, visit_type
-from scriptschema.messages import (
-    Expr,
-    ExprCall,
-    ExprGlobal,
-    ExprIndexExpr,
-    ExprIndexName,
-    ExprTable,
-    Local,
-    LValue,
-    Name,
-    Stat,
-    StatAssign,
-    StatBlock,
-    StatCall,
-    StatCompoundAssign,
-    StatFor,
-    StatForIn,
-    StatFunction,
-    StatIf,
-    StatLocal,
-    StatLocalFunction,
-    StatRepeat,
-    StatReturn,
-    StatTypeAlias,
-    StatWhile,
-)
 
 RULES: Final = {
     "unset": "one of the alternatives must be set",
@@ -65,7 +40,7 @@ _DECLARE: Final = {
 
 
 def _visit_block(
-    v: Traversal, node: StatBlock, path: Path, depth: int, loop: Loop | None = None, *after: Task
+    v: Traversal, node: m.StatBlock, path: Path, depth: int, loop: Loop | None = None, *after: Task
 ) -> None:
     """Visit the statements in a scope of their own, and then what `after` says, in it too.
 
@@ -85,17 +60,17 @@ def _visit_block(
     )
 
 
-def _visit_stat(v: Traversal, node: Stat, path: Path, depth: int, last: bool = True) -> None:
+def _visit_stat(v: Traversal, node: m.Stat, path: Path, depth: int, last: bool = True) -> None:
     """A Stat; `last` says whether it ends its block."""
     function = v.scope.function
     which = node.which
     if which is None:
         v.note(path, "unset", "no statement is set")
-        node.block = StatBlock()
+        node.block = m.StatBlock()
         return
     if function.is_too_large():
         v.note(path, "size", f"the function holds more than {MAX_SIZE} messages")
-        node.block = StatBlock()
+        node.block = m.StatBlock()
         return
     if which in _JUMPS:
         _visit_jump(v, node, path, depth, last)
@@ -112,12 +87,12 @@ def _visit_stat(v: Traversal, node: Stat, path: Path, depth: int, last: bool = T
     if handler in (_visit_function_statement, _visit_local_function) and (
         not may_hold_closure(v, path)
     ):
-        node.block = StatBlock()
+        node.block = m.StatBlock()
         return
     v.push((handler, inner, Path(path, node.which or ""), depth + 1))
 
 
-def _visit_jump(v: Traversal, node: Stat, path: Path, depth: int, last: bool) -> None:
+def _visit_jump(v: Traversal, node: m.Stat, path: Path, depth: int, last: bool) -> None:
     """A break, a continue or a return in its Stat."""
     function = v.scope.function
     which = node.which or ""
@@ -125,48 +100,48 @@ def _visit_jump(v: Traversal, node: Stat, path: Path, depth: int, last: bool) ->
     depth += 1
     if which != "return_" and function.loop is None:
         v.note(path, "loop", f"no loop is around this {which[:-1]}")
-        node.block = StatBlock()
+        node.block = m.StatBlock()
         return
     if which == "continue_":
         function.loop.continued = True
     if not last:
         v.note(path, "last", f"statements follow this {which[:-1]}")
         if depth + 1 + HEIGHTS[inner.__class__] > v.deepest:
-            node.block = StatBlock()
+            node.block = m.StatBlock()
             return
-        node.block = StatBlock(body=[Stat(**{which: inner})])
+        node.block = m.StatBlock(body=[m.Stat(**{which: inner})])
         depth += 2
     if which != "return_":
         return
     if function.module and depth + 2 > v.deepest:
         v.note(path, "depth", "no value fits into this return, and a module needs one")
-        node.block = StatBlock()
+        node.block = m.StatBlock()
         return
     v.push((_visit_return, inner, Path(path, which), depth))
 
 
-def _do_without_locals(v: Traversal, node: Stat, path: Path) -> None:
+def _do_without_locals(v: Traversal, node: m.Stat, path: Path) -> None:
     """Turn a declaration into what needs no local, where the function can hold no more of them."""
     v.note(path, "locals", "the function has as many local variables as it can have")
     inner: Any = node.alternative
     match inner:
-        case StatFor() | StatForIn():
+        case m.StatFor() | m.StatForIn():
             node.block = inner.body
-        case StatLocal() if inner.vars and inner.values:
-            node.assign = StatAssign(
+        case m.StatLocal() if inner.vars and inner.values:
+            node.assign = m.StatAssign(
                 vars=[
-                    LValue(global_=ExprGlobal(name=Name(custom=variable.name)))
+                    m.LValue(global_=m.ExprGlobal(name=m.Name(custom=variable.name)))
                     for variable in inner.vars
                 ],
                 values=inner.values,
             )
-        case StatLocalFunction():
-            name = Name(custom=inner.var.name)
-            node.function = StatFunction(
-                var=LValue(global_=ExprGlobal(name=name)), func=inner.func, self_=False
+        case m.StatLocalFunction():
+            name = m.Name(custom=inner.var.name)
+            node.function = m.StatFunction(
+                var=m.LValue(global_=m.ExprGlobal(name=name)), func=inner.func, self_=False
             )
         case _:
-            node.block = StatBlock()
+            node.block = m.StatBlock()
 
 
 def _not_empty(v: Traversal, items: list[Any], filler: Message, path: Path, name: str) -> None:
@@ -175,7 +150,7 @@ def _not_empty(v: Traversal, items: list[Any], filler: Message, path: Path, name
         items.append(filler)
 
 
-def _in_loop(v: Traversal, node: StatBlock, path: Path, depth: int) -> tuple[Task, ...]:
+def _in_loop(v: Traversal, node: m.StatBlock, path: Path, depth: int) -> tuple[Task, ...]:
     return (
         (v.scope.enter_loop,),
         (_visit_block, node, Path(path, "body"), depth + 1),
@@ -184,7 +159,7 @@ def _in_loop(v: Traversal, node: StatBlock, path: Path, depth: int) -> tuple[Tas
 
 
 def _loop_over(
-    v: Traversal, variables: list[Local], body: StatBlock, path: Path, depth: int
+    v: Traversal, variables: list[m.Local], body: m.StatBlock, path: Path, depth: int
 ) -> tuple[Task, ...]:
     return (
         (v.scope.open,),
@@ -195,7 +170,7 @@ def _loop_over(
     )
 
 
-def _visit_if(v: Traversal, node: StatIf, path: Path, depth: int) -> None:
+def _visit_if(v: Traversal, node: m.StatIf, path: Path, depth: int) -> None:
     tasks: list[Task] = [
         (visit_expr, node.cond, Path(path, "cond"), depth + 1),
         (_visit_block, node.then, Path(path, "then"), depth + 1),
@@ -206,14 +181,14 @@ def _visit_if(v: Traversal, node: StatIf, path: Path, depth: int) -> None:
     v.push(*tasks)
 
 
-def _visit_while(v: Traversal, node: StatWhile, path: Path, depth: int) -> None:
+def _visit_while(v: Traversal, node: m.StatWhile, path: Path, depth: int) -> None:
     v.push(
         (visit_expr, node.cond, Path(path, "cond"), depth + 1),
         *_in_loop(v, node.body, path, depth),
     )
 
 
-def _visit_repeat(v: Traversal, node: StatRepeat, path: Path, depth: int) -> None:
+def _visit_repeat(v: Traversal, node: m.StatRepeat, path: Path, depth: int) -> None:
     v.scope.enter_loop()
     end: list[Task] = [
         (v.scope.end_repeat_body,),
@@ -223,7 +198,7 @@ def _visit_repeat(v: Traversal, node: StatRepeat, path: Path, depth: int) -> Non
     v.push((_visit_block, node.body, body, depth + 1, v.scope.function.loop, *end))
 
 
-def _visit_return(v: Traversal, node: StatReturn, path: Path, depth: int) -> None:
+def _visit_return(v: Traversal, node: m.StatReturn, path: Path, depth: int) -> None:
     if v.scope.function.module:
         one_value(v, node, path)
     registers = v.scope.function.registers
@@ -231,13 +206,13 @@ def _visit_return(v: Traversal, node: StatReturn, path: Path, depth: int) -> Non
     v.push(*expressions(node.list, path, "list", depth + 1, registers))
 
 
-def _visit_call_statement(v: Traversal, node: StatCall, path: Path, depth: int) -> None:
+def _visit_call_statement(v: Traversal, node: m.StatCall, path: Path, depth: int) -> None:
     registers = v.scope.function.registers
     v.push((visit_call, node.expr, Path(path, "expr"), depth + 1, registers))
 
 
-def _visit_local_statement(v: Traversal, node: StatLocal, path: Path, depth: int) -> None:
-    _not_empty(v, node.vars, Local(name=0), path, "vars")
+def _visit_local_statement(v: Traversal, node: m.StatLocal, path: Path, depth: int) -> None:
+    _not_empty(v, node.vars, m.Local(name=0), path, "vars")
     shorten(v, node, "vars", v.scope.function.room_for_locals(), path, "locals")
     shorten(v, node, "types", len(node.vars), path, "types")
     registers = v.scope.function.registers
@@ -250,7 +225,7 @@ def _visit_local_statement(v: Traversal, node: StatLocal, path: Path, depth: int
     )
 
 
-def _visit_for(v: Traversal, node: StatFor, path: Path, depth: int) -> None:
+def _visit_for(v: Traversal, node: m.StatFor, path: Path, depth: int) -> None:
     bounds = [(node.from_, "from_"), (node.to, "to")]
     bounds += [] if node.step is None else [(node.step, "step")]
     registers = v.scope.function.registers
@@ -263,9 +238,9 @@ def _visit_for(v: Traversal, node: StatFor, path: Path, depth: int) -> None:
     )
 
 
-def _visit_for_in(v: Traversal, node: StatForIn, path: Path, depth: int) -> None:
-    _not_empty(v, node.vars, Local(name=0), path, "vars")
-    _not_empty(v, node.values, Expr(table=ExprTable()), path, "values")
+def _visit_for_in(v: Traversal, node: m.StatForIn, path: Path, depth: int) -> None:
+    _not_empty(v, node.vars, m.Local(name=0), path, "vars")
+    _not_empty(v, node.values, m.Expr(table=m.ExprTable()), path, "values")
     shorten(v, node, "vars", v.scope.function.room_for_locals(), path, "locals")
     registers = v.scope.function.registers
     shorten(v, node, "values", MAX_REGISTERS - registers, path, "registers")
@@ -275,9 +250,9 @@ def _visit_for_in(v: Traversal, node: StatForIn, path: Path, depth: int) -> None
     )
 
 
-def _visit_assign(v: Traversal, node: StatAssign, path: Path, depth: int) -> None:
-    _not_empty(v, node.vars, LValue(), path, "vars")
-    _not_empty(v, node.values, Expr(number=filler()), path, "values")
+def _visit_assign(v: Traversal, node: m.StatAssign, path: Path, depth: int) -> None:
+    _not_empty(v, node.vars, m.LValue(), path, "vars")
+    _not_empty(v, node.values, m.Expr(number=filler()), path, "values")
     room = MAX_REGISTERS - v.scope.function.registers
     shorten(v, node, "vars", room // 3, path, "registers")
     shorten(v, node, "values", max(room - 3 * len(node.vars), 1), path, "registers")
@@ -291,7 +266,9 @@ def _visit_assign(v: Traversal, node: StatAssign, path: Path, depth: int) -> Non
     )
 
 
-def _visit_compound_assign(v: Traversal, node: StatCompoundAssign, path: Path, depth: int) -> None:
+def _visit_compound_assign(
+    v: Traversal, node: m.StatCompoundAssign, path: Path, depth: int
+) -> None:
     registers = v.scope.function.registers
     v.push(
         (visit_prefix, node.var, Path(path, "var"), depth + 1, registers),
@@ -299,7 +276,7 @@ def _visit_compound_assign(v: Traversal, node: StatCompoundAssign, path: Path, d
     )
 
 
-def _visit_function_statement(v: Traversal, node: StatFunction, path: Path, depth: int) -> None:
+def _visit_function_statement(v: Traversal, node: m.StatFunction, path: Path, depth: int) -> None:
     _function_name(v, node.var, Path(path, "var"))
     if node.self_ and node.var.which != "index_name":
         v.note(path, "self", "a method's name is a field")
@@ -315,13 +292,13 @@ def _function_name(v: Traversal, node: Any, path: Path) -> None:
     while node.which is not None and node.which not in ("local", "global_"):
         inner: Any = node.alternative
         match inner:
-            case ExprIndexName():
+            case m.ExprIndexName():
                 path = Path(Path(path, "index_name"), "expr")
                 node = inner.expr
                 continue
-            case ExprIndexExpr():
-                node.index_name = ExprIndexName(expr=inner.expr, index=Name(custom=0))
-            case ExprCall():
+            case m.ExprIndexExpr():
+                node.index_name = m.ExprIndexName(expr=inner.expr, index=m.Name(custom=0))
+            case m.ExprCall():
                 _replace(node, inner.func)
             case _:
                 _replace(node, inner.expr)
@@ -336,34 +313,34 @@ def _replace(node: Any, other: Any) -> None:
         setattr(node, node.which, None)
 
 
-def _visit_local_function(v: Traversal, node: StatLocalFunction, path: Path, depth: int) -> None:
+def _visit_local_function(v: Traversal, node: m.StatLocalFunction, path: Path, depth: int) -> None:
     v.scope.declare_locals([node.var])
     v.push((visit_function_body, node.func, Path(path, "func"), depth + 1))
 
 
-def _visit_type_alias(v: Traversal, node: StatTypeAlias, path: Path, depth: int) -> None:
+def _visit_type_alias(v: Traversal, node: m.StatTypeAlias, path: Path, depth: int) -> None:
     v.scope.open()
     generics(v, node, path)
     v.push((visit_type, node.type, Path(path, "type"), depth + 1), (v.scope.close,))
 
 
 _STATEMENTS: Final[Mapping[type, Visit]] = {
-    StatBlock: _visit_block,
-    StatIf: _visit_if,
-    StatWhile: _visit_while,
-    StatRepeat: _visit_repeat,
-    StatReturn: _visit_return,
-    StatCall: _visit_call_statement,
-    StatLocal: _visit_local_statement,
-    StatFor: _visit_for,
-    StatForIn: _visit_for_in,
-    StatAssign: _visit_assign,
-    StatCompoundAssign: _visit_compound_assign,
-    StatFunction: _visit_function_statement,
-    StatLocalFunction: _visit_local_function,
-    StatTypeAlias: _visit_type_alias,
+    m.StatBlock: _visit_block,
+    m.StatIf: _visit_if,
+    m.StatWhile: _visit_while,
+    m.StatRepeat: _visit_repeat,
+    m.StatReturn: _visit_return,
+    m.StatCall: _visit_call_statement,
+    m.StatLocal: _visit_local_statement,
+    m.StatFor: _visit_for,
+    m.StatForIn: _visit_for_in,
+    m.StatAssign: _visit_assign,
+    m.StatCompoundAssign: _visit_compound_assign,
+    m.StatFunction: _visit_function_statement,
+    m.StatLocalFunction: _visit_local_function,
+    m.StatTypeAlias: _visit_type_alias,
 }
 """By what a Stat holds: how that is visited."""
 
 HANDLERS.update(_STATEMENTS)
-HANDLERS[Stat] = _visit_stat
+HANDLERS[m.Stat] = _visit_stat

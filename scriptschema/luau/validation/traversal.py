@@ -18,25 +18,10 @@ from typing import Any, Final, TypeAlias
 
 import attrs
 
+from scriptschema import messages as m
 from scriptschema.base import Message, Path
 from scriptschema.luau.names import Names
 from scriptschema.luau.scope import Scope
-from scriptschema.messages import (
-    MESSAGES,
-    Expr,
-    ExprConstantNumber,
-    ExprGlobal,
-    ExprIfElse,
-    ExprPrefix,
-    LValue,
-    Stat,
-    StatAssign,
-    StatBlock,
-    StatForIn,
-    StatLocal,
-    Type,
-    TypePrimitive,
-)
 
 RULES: Final = {
     "depth": "the tree must not be nested too deep",
@@ -63,11 +48,11 @@ What is not here can only be judged in a message around it, or holds nothing tha
 """
 
 _NOT_EMPTY: Final = {
-    (StatLocal, "vars"), (StatForIn, "vars"), (StatForIn, "values"), (StatAssign, "vars"),
-    (StatAssign, "values"), (ExprIfElse, "else_"),
+    (m.StatLocal, "vars"), (m.StatForIn, "vars"), (m.StatForIn, "values"), (m.StatAssign, "vars"),
+    (m.StatAssign, "values"), (m.ExprIfElse, "else_"),
 }  # fmt: skip
 
-_WRAPPERS: Final = (Expr, ExprPrefix, LValue, Stat, Type)
+_WRAPPERS: Final = (m.Expr, m.ExprPrefix, m.LValue, m.Stat, m.Type)
 """The messages that hold exactly one of several."""
 
 
@@ -85,7 +70,7 @@ class Problem:
 
 def _heights() -> dict[type[Message], int]:
     """How high a valid message of each kind is at least."""
-    heights = dict.fromkeys(MESSAGES.values(), 1)
+    heights = dict.fromkeys(m.MESSAGES.values(), 1)
     changed = True
     while changed:
         changed = False
@@ -130,12 +115,12 @@ def _depth(tree: Message) -> int:
     return depth
 
 
-def filler() -> ExprConstantNumber:
+def filler() -> m.ExprConstantNumber:
     """What stands for a missing expression: a program of numbers runs further than one of nils.
 
     It is 0, and not 1, because `-1` would be a constant of its own.
     """
-    return ExprConstantNumber(val=0)
+    return m.ExprConstantNumber(val=0)
 
 
 class Traversal:
@@ -204,14 +189,14 @@ class Traversal:
     def simplify(self, node: Any) -> None:
         """Set a message that holds one of several to its simplest alternative."""
         match node:
-            case Expr():
+            case m.Expr():
                 node.number = filler()
-            case Stat():
-                node.block = StatBlock()
-            case Type():
-                node.primitive = TypePrimitive(kind=self._any)
+            case m.Stat():
+                node.block = m.StatBlock()
+            case m.Type():
+                node.primitive = m.TypePrimitive(kind=self._any)
             case _:
-                node.global_ = ExprGlobal(name=self.scope.free_global(0, builtin=False))
+                node.global_ = m.ExprGlobal(name=self.scope.free_global(0, builtin=False))
 
 
 def _leave(*_: object) -> None:

@@ -5,25 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
+from scriptschema import messages as m
 from scriptschema.base import Message, Path
-from scriptschema.luau.scope import declare_generics
 from scriptschema.luau.validation.references import visit_name
 from scriptschema.luau.validation.text import visit_string
 from scriptschema.luau.validation.traversal import HANDLERS, Task, Traversal, Visit
-from scriptschema.messages import (
-    Expr,
-    Type,
-    TypeFunction,
-    TypeIntersection,
-    TypeLiteral,
-    TypeRef,
-    TypeString,
-    TypeTable,
-    TypeTableIndexer,
-    TypeTableItem,
-    TypeTypeof,
-    TypeUnion,
-)
 
 RULES: Final = {
     "type": "a type that is named is in scope",
@@ -36,7 +22,7 @@ _TYPE_FUNCTIONS: Final = frozenset(
 """Generic types that Luau itself defines."""
 
 
-def types_of(types: Iterable[Type], path: Path, name: str, depth: int) -> list[Task]:
+def types_of(types: Iterable[m.Type], path: Path, name: str, depth: int) -> list[Task]:
     """Tasks for a list of types, the field `name`."""
     return [(visit_type, item, Path(path, name, index), depth) for index, item in enumerate(types)]
 
@@ -46,7 +32,10 @@ def generics(v: Traversal, node: Any, path: Path) -> None:
     seen: set[str] = set()
     distinct(v, node, "generics", "index", v.names.types, path, seen)
     distinct(v, node, "genericpacks", "index", v.names.types, path, seen)
-    declare_generics(v.scope, node)
+    for variable in node.generics:
+        v.scope.declare_type(variable.index)
+    for variable in node.genericpacks:
+        v.scope.declare_pack(variable.index)
 
 
 def distinct(
@@ -78,7 +67,7 @@ def distinct(
         setattr(node, field, kept)
 
 
-def visit_type(v: Traversal, node: Type, path: Path, depth: int) -> None:
+def visit_type(v: Traversal, node: m.Type, path: Path, depth: int) -> None:
     """A Type."""
     inner: Any = node.alternative
     if inner is None:
@@ -86,16 +75,16 @@ def visit_type(v: Traversal, node: Type, path: Path, depth: int) -> None:
         v.simplify(node)
         return
     here = Path(path, node.which or "")
-    if inner.__class__ is TypeLiteral:
+    if inner.__class__ is m.TypeLiteral:
         _visit_type_literal(v, node, inner, here, depth + 1)
-    elif inner.__class__ is TypeRef:
+    elif inner.__class__ is m.TypeRef:
         _visit_type_ref(v, node, inner, here)
     elif inner.__class__ in _TYPES:
         v.push((_TYPES[inner.__class__], inner, here, depth + 1))
 
 
 def _visit_type_literal(
-    v: Traversal, node: Type, inner: TypeLiteral, path: Path, depth: int
+    v: Traversal, node: m.Type, inner: m.TypeLiteral, path: Path, depth: int
 ) -> None:
     name = v.names.type(inner.name.index)
     if v.scope.types.get(name) is None and name not in _TYPE_FUNCTIONS:
@@ -121,7 +110,7 @@ def _visit_type_literal(
     v.push(*types_of(inner.generics, path, "generics", depth + 1))
 
 
-def _visit_type_ref(v: Traversal, node: Type, inner: TypeRef, path: Path) -> None:
+def _visit_type_ref(v: Traversal, node: m.Type, inner: m.TypeRef, path: Path) -> None:
     name = v.names.local(inner.prefix.name)
     if v.scope.locals.get(name) is None:
         v.note(path, "local", f"no local {name} is in scope")
@@ -132,7 +121,7 @@ def _visit_type_ref(v: Traversal, node: Type, inner: TypeRef, path: Path) -> Non
             inner.prefix.name = other.index
 
 
-def _visit_type_table(v: Traversal, node: TypeTable, path: Path, depth: int) -> None:
+def _visit_type_table(v: Traversal, node: m.TypeTable, path: Path, depth: int) -> None:
     tasks: list[Task] = [
         (_visit_type_item, item, Path(path, "items", index), depth + 1)
         for index, item in enumerate(node.items)
@@ -143,19 +132,19 @@ def _visit_type_table(v: Traversal, node: TypeTable, path: Path, depth: int) -> 
     v.push(*tasks)
 
 
-def _visit_type_item(v: Traversal, node: TypeTableItem, path: Path, depth: int) -> None:
+def _visit_type_item(v: Traversal, node: m.TypeTableItem, path: Path, depth: int) -> None:
     visit_name(v, node.key, Path(path, "key"))
     v.push((visit_type, node.type, Path(path, "type"), depth + 1))
 
 
-def _visit_type_indexer(v: Traversal, node: TypeTableIndexer, path: Path, depth: int) -> None:
+def _visit_type_indexer(v: Traversal, node: m.TypeTableIndexer, path: Path, depth: int) -> None:
     v.push(
         (visit_type, node.key, Path(path, "key"), depth + 1),
         (visit_type, node.value, Path(path, "value"), depth + 1),
     )
 
 
-def _visit_type_function(v: Traversal, node: TypeFunction, path: Path, depth: int) -> None:
+def _visit_type_function(v: Traversal, node: m.TypeFunction, path: Path, depth: int) -> None:
     v.scope.open()
     generics(v, node, path)
     v.push(
@@ -165,12 +154,12 @@ def _visit_type_function(v: Traversal, node: TypeFunction, path: Path, depth: in
     )
 
 
-def _visit_typeof(v: Traversal, node: TypeTypeof, path: Path, depth: int) -> None:
-    v.push((HANDLERS[Expr], node.expr, Path(path, "expr"), depth + 1))
+def _visit_typeof(v: Traversal, node: m.TypeTypeof, path: Path, depth: int) -> None:
+    v.push((HANDLERS[m.Expr], node.expr, Path(path, "expr"), depth + 1))
 
 
 def _visit_junction(
-    v: Traversal, node: TypeUnion | TypeIntersection, path: Path, depth: int
+    v: Traversal, node: m.TypeUnion | m.TypeIntersection, path: Path, depth: int
 ) -> None:
     v.push(
         (visit_type, node.left, Path(path, "left"), depth + 1),
@@ -178,7 +167,7 @@ def _visit_junction(
     )
 
 
-def _visit_type_string(v: Traversal, node: TypeString, path: Path, *_: int) -> None:
+def _visit_type_string(v: Traversal, node: m.TypeString, path: Path, *_: int) -> None:
     if "\0" in node.val:
         v.note(path, "string", "a string type cannot hold a zero byte")
         node.val = node.val.replace("\0", "")
@@ -186,20 +175,20 @@ def _visit_type_string(v: Traversal, node: TypeString, path: Path, *_: int) -> N
 
 
 _TYPES: Final[Mapping[type, Visit]] = {
-    TypeTable: _visit_type_table,
-    TypeFunction: _visit_type_function,
-    TypeTypeof: _visit_typeof,
-    TypeUnion: _visit_junction,
-    TypeIntersection: _visit_junction,
-    TypeString: _visit_type_string,
+    m.TypeTable: _visit_type_table,
+    m.TypeFunction: _visit_type_function,
+    m.TypeTypeof: _visit_typeof,
+    m.TypeUnion: _visit_junction,
+    m.TypeIntersection: _visit_junction,
+    m.TypeString: _visit_type_string,
 }
 """By what a Type holds: how that is visited."""
 
 HANDLERS.update(_TYPES)
 HANDLERS.update(
     {
-        Type: visit_type,
-        TypeTableItem: _visit_type_item,
-        TypeTableIndexer: _visit_type_indexer,
+        m.Type: visit_type,
+        m.TypeTableItem: _visit_type_item,
+        m.TypeTableIndexer: _visit_type_indexer,
     }
 )

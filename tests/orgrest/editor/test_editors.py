@@ -25,6 +25,7 @@ from xml.etree import ElementTree
 
 import pytest
 from click.testing import CliRunner
+from components import needs
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from servers import RawServer, by_path, response
@@ -37,9 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from types import ModuleType
 
-needs_emacs = pytest.mark.skipif(
-    shutil.which("emacs") is None, reason="Emacs is not installed: apt install emacs-nox"
-)
+needs_emacs = needs("emacs")
 ORGREST_EL = Path(str(files("orgrest.editor") / "orgrest.el"))
 
 PRELUDE = """
@@ -1050,9 +1049,7 @@ def test_an_orgrest_that_fails_does_not_disturb_typing(tmp_path: Path) -> None:
 # ----------------------------------------------------------------------------------------- Neovim
 
 DOCS = Path(__file__).parents[3] / "docs"
-needs_neovim = pytest.mark.skipif(
-    shutil.which("nvim") is None, reason="Neovim is not installed: apt install neovim"
-)
+needs_neovim = needs("nvim")
 
 
 def blocks(page: str, language: str) -> list[str]:

@@ -10,12 +10,12 @@ import json
 import os
 import random
 import re
-import shutil
 import subprocess
 from typing import TYPE_CHECKING
 
 import attrs
 import pytest
+from components import needs
 from servers import RawServer, response
 
 from orgrest.http.transport import Client
@@ -34,9 +34,7 @@ from orgrest.run.sending import Sender
 if TYPE_CHECKING:
     from pathlib import Path
 
-pytestmark = pytest.mark.skipif(
-    shutil.which("emacs") is None, reason="Emacs is not installed: apt install emacs-nox"
-)
+pytestmark = needs("emacs")
 
 RESULT = '#+BEGIN_SRC js\n{\n  "a": 1\n}\n#+END_SRC\n'
 
@@ -142,7 +140,7 @@ def look(folder: Path, *texts: str) -> list[Seen]:
 
 BLOCK = "#+begin_src restclient{}\nGET http://127.0.0.1:1/\n#+end_src\n"
 WORDS = ["", "", "", " :results silent", " :results append", " :results prepend", " :wrap foo"]
-WORDS += [" :results drawer", " :results html", " :results org", " :results pp", " :cache yes"]
+WORDS += [" :results drawer", " :results org", " :results pp", " :cache yes"]
 OLD = [
     ": OLD\n",
     "#+begin_example\nOLD\n#+end_example\n",
@@ -317,14 +315,20 @@ def test_babel_places_results_as_orgrest_does(
         assert place_all(text, tmp_path, monkeypatch) == file.read_text(), text
 
 
+SOURCES = [" example", " src", " src a", " src a b c"]
+
+
+@pytest.mark.parametrize(
+    ("result", "kinds"),
+    [
+        ("a, b \\\\, c", ["pp", "org", *(f"pp :wrap{one}" for one in SOURCES)]),
+        ("a, b, c", ["drawer", "pp :wrap", "pp :wrap foo bar"]),
+    ],
+)
 def test_babel_writes_inline_results_as_orgrest_does(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, result: str, kinds: list[str]
 ) -> None:
-    result = "a, b \\\\, c"
     # (With ob-restclient's own raw, Emacs piles the results up and escapes nothing.)
-    kinds = ["pp", "html", "latex", "org", "drawer"]
-    wraps = ["", " foo bar", " example", " export html", " export", " src", " src a", " src a b c"]
-    kinds += [f"pp :wrap{wrap}" for wrap in wraps]
     given = (f":results value {kind}" for kind in kinds)
     text = "".join(f"- see src_restclient[{words}]{{GET http://h/}}, then\n" for words in given)
     file = tmp_path / "inline"

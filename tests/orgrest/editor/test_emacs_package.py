@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from components import needs
 from servers import RawServer, by_path, response
 
 from orgrest import editor
@@ -17,9 +18,7 @@ from orgrest import editor
 ORGREST_EL = Path(editor.__file__).with_name("orgrest.el")
 LINTER = Path("/usr/share/emacs/site-lisp/elpa")  # where Debian has elpa-package-lint
 
-pytestmark = pytest.mark.skipif(
-    shutil.which("emacs") is None, reason="Emacs is not installed: apt install emacs-nox"
-)
+pytestmark = needs("emacs")
 
 
 def emacs(home: Path, script: str, status: int = 0) -> str:

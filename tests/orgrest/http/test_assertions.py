@@ -38,6 +38,12 @@ def held(text: str, response: Response | None = None) -> bool:
     return judged(text, response)[0]
 
 
+@pytest.mark.parametrize("text", ["status 200", "Duration 100 ms", "status 200 OK"])
+def test_an_assertion_without_an_operator_says_where_one_stands(text: str) -> None:
+    name, rest = text.split(maxsplit=1)
+    assert find(text) == f"?? {name} is followed by an operator, as in ?? {name} == {rest}"
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import http.cookiejar
 import json
-import shutil
 import stat
 import subprocess
 import time
 from typing import TYPE_CHECKING
 
 import pytest
+from components import needs
 from hypothesis import given
 from hypothesis import strategies as st
 from servers import RawServer, response
@@ -143,7 +143,7 @@ def test_a_file_that_cannot_be_written_or_read_is_told(
     assert len(server.requests) == sent
 
 
-@pytest.mark.skipif(shutil.which("curl") is None, reason="curl is not installed")
+@needs("curl")
 def test_curl_goes_on_with_our_cookies_and_we_with_curls(server: RawServer, tmp_path: Path) -> None:
     ours, curls = tmp_path / "ours", tmp_path / "curls"
     assert run(document(tmp_path, f"GET {server.url}/set"), "--cookies", ours) == 0

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
-import shutil
 import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
+from components import needs
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from servers import RawServer, closing, httpbin, response
 
+from orgrest.http import requestfile
 from orgrest.http.auth.sigv4 import sign
 from orgrest.http.curl import CurlError, shell, to_block, to_command, to_request
 from orgrest.http.requests import parse
@@ -35,9 +36,7 @@ def completed(text: str) -> Request:
     return expand(parsed, Scope())
 
 
-needs_curl = pytest.mark.skipif(
-    not shutil.which("curl"), reason="curl is not installed: apt install curl"
-)
+needs_curl = needs("curl")
 
 
 def run_curl(command: str, **options: object) -> None:
@@ -194,10 +193,10 @@ class TestFromCurl:
         ("command", "text"),
         [
             ("curl http://x/", "GET http://x/"),
-            ("$ curl -sSL -k --compressed x.org/a", "GET http://x.org/a"),
+            ("$ curl -sSL --compressed x.org/a", "GET http://x.org/a"),
             ("curl -I http://x/", "HEAD http://x/"),
             ("/usr/bin/curl -XDELETE http://x/", "DELETE http://x/"),
-            ("curl --url http://x/ -o file -m 3", "GET http://x/"),
+            ("curl --url http://x/ -o file", "GET http://x/"),
             ("curl http://x/ -H 'A: b' -H'C:d' -H 'E;' -H 'F:'", "GET http://x/\nA: b\nC: d\nE: "),
             ("curl http://x/ -A me -e r", "GET http://x/\nUser-Agent: me\nReferer: r"),
             ("curl http://x/ -b c=1", "GET http://x/\nCookie: c=1"),
@@ -232,6 +231,55 @@ class TestFromCurl:
     )  # fmt: skip
     def test_what_is_sent_is_kept(self, command: str, text: str) -> None:
         assert to_request(command) == text
+
+    @pytest.mark.parametrize(
+        ("options", "line"),
+        [
+            ("-m 3", "# @timeout 3 s"),
+            ("--max-time 2.5", "# @timeout 2.5 s"),
+            ("--connect-timeout 1", "# @connection-timeout 1 s"),
+            ("--cert c.pem:pw --key k.pem", "X-ClientCert: cert: c.pem key: k.pem passphrase: pw"),
+            ("-E c.pem --pass pw", "X-ClientCert: cert: c.pem passphrase: pw"),
+        ],
+    )
+    def test_how_curl_sends_is_said_where_a_document_can_say_it(
+        self, options: str, line: str
+    ) -> None:
+        text = to_request(f"curl {options} http://x/ -d a=b")
+        (parsed,) = requestfile.parse(text).requests
+        assert not parsed.problems
+        assert not parsed.notices
+        assert line in text.split("\n")
+        assert parsed.body is not None
+        assert parsed.body.template.text == "a=b"
+        assert to_block(f"curl {options} http://x/").startswith("#+begin_src http\n")
+
+    @pytest.mark.parametrize(
+        ("options", "said"),
+        [
+            ("-x http://p:1", "-x http://p:1 is left out: the environment variables HTTP_PROXY"),
+            ("--proxy http://p:1", "--proxy http://p:1 is left out"),
+            ("--cacert ca.pem", "--cacert ca.pem is left out: orgrest run --ca FILE"),
+            ("--retry 3", "--retry 3 is left out: orgrest test --retry N"),
+            ("-k", "--insecure is left out: orgrest run --insecure"),
+            ("--http2", "--http2 is left out: the request is sent as HTTP/1.1"),
+            ("--resolve x:80:127.0.0.1", "--resolve x:80:127.0.0.1 is left out"),
+        ],
+    )
+    def test_what_no_document_can_say_is_named(self, options: str, said: str) -> None:
+        first, *rest = to_request(f"curl {options} http://x/").split("\n")
+        assert first.startswith(f"# curl {said}")
+        assert rest == ["GET http://x/"]
+
+    @pytest.mark.parametrize("body", ["# x", "a\n?? b", "GET http://y/"])
+    def test_a_body_is_not_lost_for_a_time_limit(self, body: str) -> None:
+        with pytest.raises(CurlError, match="leave --max-time"):
+            to_request(f"curl -m 3 http://x/ -d '{body}'")
+
+    @pytest.mark.parametrize("options", ["-m soon", "--cert 'a b.pem'", "-m -1"])
+    def test_a_value_that_cannot_be_kept_is_an_error(self, options: str) -> None:
+        with pytest.raises(CurlError):
+            to_request(f"curl {options} http://x/")
 
     @pytest.mark.parametrize("option", ["-d", "--data", "--data-ascii"])
     def test_that_curl_strips_the_line_ends_of_a_file_is_told(self, option: str) -> None:

@@ -134,6 +134,8 @@ def test_a_folder_that_is_called_like_a_file_is_passed_over(tmp_path: Path) -> N
         ('{"dev": {', "this is not JSON"),
         ("\udcff", "this environment file is not UTF-8"),
         ("[" * 100_000, "this JSON is nested too deep"),
+        ("/*" * 400_000, "this is not JSON"),
+        ('\\"' * 400_000, "this is not JSON"),
         (" " * (environments.LARGEST + 1), "an environment file has at most 1,048,576 bytes"),
     ],
 )
@@ -144,6 +146,34 @@ def test_a_broken_file_is_an_error_with_its_name(tmp_path: Path, content: str, r
         environments.find(tmp_path).check()
     assert caught.value.reason.startswith(reason)
     assert caught.value.file == str(file)
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("http-client.env.json", {"dev": {"host": None}}),
+        ("http-client.private.env.json", {"$shared": {"host": None}}),
+        (".httpyac.json", {"environments": {"dev": {"host": None}}}),
+        (".vscode/settings.json", {"rest-client.environmentVariables": {"dev": {"host": None}}}),
+    ],
+)
+def test_a_null_is_no_text_called_null(tmp_path: Path, name: str, content: Any) -> None:
+    put(tmp_path / name, content)
+    put(tmp_path / ".env.dev", "other=1\n")
+    with pytest.raises(OrgrestError, match="host is null in the environment") as caught:
+        Environment(tmp_path, ["dev"], str).value("host")
+    assert caught.value.file == str(tmp_path / name)
+
+
+def test_a_schema_comments_and_trailing_commas_are_read_and_told_of(tmp_path: Path) -> None:
+    file = tmp_path / "http-client.env.json"
+    put(file, '{"$schema": "https://a/b.json", "dev": {"a": "1"}}')
+    assert environments.find(tmp_path).names == ("dev",)
+    assert environments.find(tmp_path).notices == []
+    put(file, '{\n  // of the team\n  "dev": {"a": "http://b", /* old */ },\n}')
+    assert values(tmp_path, "dev") == {"a": "http://b"}
+    [notice] = environments.find(tmp_path).notices
+    assert notice.startswith(f"{file}: comments and trailing commas")
 
 
 def test_a_broken_file_keeps_no_variable_back_that_it_cannot_change(tmp_path: Path) -> None:

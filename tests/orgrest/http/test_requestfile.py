@@ -5,11 +5,13 @@ Where the tools' documentation says nothing, the expectation is what httpyac's p
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orgrest.http import requestfile
+from orgrest.http import registry, requestfile, requests
 from orgrest.http.directives import DIRECTIVES
 from orgrest.http.requestfile import is_restclient, parse
 from orgrest.http.syntax import (
@@ -21,6 +23,9 @@ from orgrest.http.syntax import (
     ParsedRequest,
 )
 from orgrest.model import Source
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 def only(text: str) -> ParsedRequest:
@@ -73,6 +78,12 @@ def test_a_request_line_of_any_tool_is_understood(
     assert request.problems == ()
 
 
+@pytest.mark.parametrize("method", registry.methods())
+def test_a_method_that_is_completed_is_understood_in_any_case(method: str) -> None:
+    for written in (method, method.lower()):
+        assert only(f"{written} http://a/b\n").method == method
+
+
 @pytest.mark.parametrize("line", ["Some words here", "TODO: write this", "{", "<html>", "GET"])
 def test_a_line_that_is_no_request_is_an_error_and_keeps_its_request_from_being_sent(
     line: str,
@@ -100,6 +111,33 @@ def test_a_url_goes_on_over_lines() -> None:
     source = request.source.text
     for index, char in enumerate(request.target.text):
         assert source[request.target.offset(index)] == char
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "GET http://a/\n  ?x=1\n  &y=2 HTTP/1.1",
+        "GET http://a/ HTTP/1.1\n  ?x=1\n  &y=2",
+        "GET http://a/?x=1\n&y=2   HTTP/1.1  ",
+    ],
+)
+def test_the_version_is_no_part_of_a_url_over_several_lines(lines: str) -> None:
+    request = only(f"{lines}\nA: b\n")
+    assert (request.target.text, request.version) == ("http://a/?x=1&y=2", "1.1")
+    assert headers_of(request) == [("A", "b")]
+
+
+@pytest.mark.parametrize("read", [parse, requests.parse])
+@pytest.mark.parametrize("version", ["2", "2.0", "3", "1.0"])
+def test_a_version_that_is_not_spoken_is_told_of(
+    read: Callable[[str], Document], version: str
+) -> None:
+    (request,) = read(f"\nGET http://a/ HTTP/{version}\nA: b\n").requests
+    (notice,) = request.notices
+    assert (notice.line, notice.code) == (2, "http-version")
+    assert f"HTTP/{version} is not spoken" in notice.reason
+    (spoken,) = read("GET http://a/ HTTP/1.1\n").requests
+    assert spoken.notices == ()
 
 
 # ---------------------------------------------------------------------------------------- regions
@@ -174,6 +212,8 @@ def test_a_directive_that_changes_what_is_sent_is_understood_or_refused(rule) ->
     assert request.directive(rule.name) is not None
     assert bool(rule.refused) == bool(request.problems)
     assert not (rule.refused and rule.informs)
+    assert ("nothing changes here" in rule.about) == rule.informs
+    assert ("is not sent" in rule.about) >= bool(rule.refused)
 
 
 def test_an_unknown_directive_is_told_of() -> None:

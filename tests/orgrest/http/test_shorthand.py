@@ -166,6 +166,26 @@ def test_lines_of_json_end_with_a_line_end() -> None:
     assert completed(text).body == b"{}\n{}\n"
 
 
+@pytest.mark.parametrize(
+    ("written", "sent"),
+    [
+        (r"\{{a}}", "{{a}}"),
+        (r"\{\{a\}\}", "{{a}}"),  # httpyac's
+        (r"x\{{ a b }} {{a}}", "x{{ a b }} 1"),
+        (r'"C:\\{{a}}"', r'"C:\\1"'),  # JSON's backslash
+        (r"\{{a", r"\{{a"),
+        (r"\{\{a", r"\{\{a"),
+        ("\\{{a}}\n{{a}}", "{{a}}\n1"),
+    ],
+)
+def test_braces_behind_a_backslash_are_sent_as_braces(written: str, sent: str) -> None:
+    request = completed(
+        f"@a = 1\nPOST http://a/\nX: {written.partition(chr(10))[0]}\n\n{written}\n"
+    )
+    assert (request.body or b"").decode() == sent
+    assert request.header("X") == sent.partition("\n")[0]
+
+
 # ---------------------------------------------------------------------------------------- GraphQL
 
 QUERY = "query Find($n: Int) {\n  a(n: $n) {\n    b\n\n    c\n  }\n}"
@@ -199,6 +219,55 @@ def test_a_query_may_stand_in_a_file(tmp_path: Path) -> None:
     text = 'GRAPHQL http://a/\n\n< q.graphql\n\n{"x": 1}\n'
     request = completed(text, directory=tmp_path)
     assert json.loads(request.body or b"") == {"query": "{ a }", "variables": {"x": 1}}
+
+
+@pytest.mark.parametrize("head", ["GRAPHQL http://a/", "POST http://a/"])
+@pytest.mark.parametrize(
+    ("line", "operation"), [("gql Find < ./q.gql", "Find"), ("gql < q.gql", "First")]
+)
+def test_httpyacs_line_for_a_file_of_graphql_sends_a_query(
+    head: str, line: str, operation: str, tmp_path: Path
+) -> None:
+    query = "query First { a(n: {{n}}) }\n\nquery Find { b }"
+    (tmp_path / "q.gql").write_text(f"{query}\n")
+    text = f'@n = 3\n{head}\n\n{line}\n\n{{"x": 1}}\n'
+    request = completed(text, directory=tmp_path)
+    assert (request.method, request.header("Content-Type")) == ("POST", "application/json")
+    assert json.loads(request.body or b"") == {
+        "query": query.replace("{{n}}", "3"),
+        "operationName": operation,
+        "variables": {"x": 1},
+    }
+
+
+@pytest.mark.parametrize("query", ["query { a }", "mutation Do($a: [Int!] = 3) @x {\n a\n}"])
+def test_graphql_that_is_sent_raw_is_told_of(query: str) -> None:
+    def notices(text: str) -> list[str]:
+        (request,) = requestfile.parse(text).requests
+        return [notice.code for notice in request.notices]
+
+    raw = f"POST http://a/\n\n{query}\n"
+    assert notices(raw) == ["graphql"]
+    assert completed(raw).body == query.encode()
+    assert notices(f"# @no-gql-parsing\n{raw}") == []
+    assert notices(raw.replace("POST", "GRAPHQL")) == []
+    assert notices(raw.replace("\n\n", "\nX-Request-Type: GraphQL\n\n", 1)) == []
+    assert notices(raw.replace("\n\n", "\nContent-Type: application/graphql\n\n", 1)) == []
+    assert notices("POST http://a/\n\nquery of a user, in words\n") == []
+
+
+def test_a_directive_leaves_a_body_that_looks_like_graphql_alone() -> None:
+    request = completed("# @no-gql-parsing\nGRAPHQL http://a/\n\nquery { a }\n")
+    assert (request.method, request.body) == ("POST", b"query { a }")
+    assert request.header("Content-Type") == "application/json"
+
+
+@pytest.mark.parametrize("line", ["fragment F on User {\n  id\n}", "gql F < f.gql"])
+def test_a_fragment_outside_of_a_request_says_where_it_may_stand(line: str) -> None:
+    document = requestfile.parse(f"{line}\n\n###\nGRAPHQL http://a/\n\nquery {{ a {{ ...F }} }}\n")
+    [problem] = document.problems
+    assert problem.line == 1
+    assert "in the body of the request that uses it" in problem.reason
 
 
 @pytest.mark.parametrize("body", ["", "words", '{"a": 1', "query {a}\n\n{'n': 1}"])

@@ -697,15 +697,18 @@ def to(location: str, status: str = "302 Found") -> bytes:
 @pytest.mark.parametrize(
     ("status", "method", "then"),
     [
-        ("301 Moved", "POST", "POST"),
+        ("301 Moved", "POST", "GET"),
         ("302 Found", "POST", "GET"),
+        ("301 Moved", "PUT", "PUT"),
+        ("302 Found", "PUT", "GET"),
+        ("301 Moved", "HEAD", "HEAD"),
         ("303 See Other", "PUT", "GET"),
         ("307 Temporary", "POST", "POST"),
         ("308 Permanent", "PUT", "PUT"),
         ("302 Found", "HEAD", "HEAD"),
     ],
 )
-def test_redirects_repeat_or_turn_into_get_as_restclient_has_it(
+def test_redirects_repeat_or_turn_into_get(
     client: Client, status: str, method: str, then: str
 ) -> None:
     body = None if method == "HEAD" else b"body"

@@ -514,6 +514,38 @@ def test_nothing_outside_the_documents_folder_is_read(folder: Path, path: str) -
     assert "is outside the document's folder: --allow-read" in message
 
 
+@pytest.mark.parametrize("mark", [".git", ".hg"])
+def test_a_file_of_the_repository_around_the_document_is_read(folder: Path, mark: str) -> None:
+    (folder.parent / mark).mkdir()
+    assert (
+        complete("POST http://h/\n\n< ../outside.txt", Scope(directory=folder)).body == b"private"
+    )
+
+
+@pytest.mark.parametrize(
+    "path", ["../../above.txt", "../.env", "../.git/config", "../a/.b/c", "~/x"]
+)
+def test_nothing_above_the_repository_and_nothing_hidden_in_it_is_read(
+    folder: Path, path: str
+) -> None:
+    repository = folder.parent
+    for file in (".env", ".git/config", "a/.b/c"):
+        (repository / file).parent.mkdir(parents=True, exist_ok=True)
+        (repository / file).write_text("secret")
+    message = error(f"POST http://h/\n\n< {path}", Scope(directory=folder))
+    assert "is outside the document's folder: --allow-read" in message
+
+
+@pytest.mark.parametrize("home", ["", "user"])
+def test_a_repository_that_holds_the_users_home_opens_nothing(
+    folder: Path, home: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder.parent / ".git").mkdir()
+    monkeypatch.setenv("HOME", str(folder.parent / home))
+    message = error("POST http://h/\n\n< ../outside.txt", Scope(directory=folder))
+    assert "is outside the document's folder: --allow-read" in message
+
+
 def test_an_allowed_folder_is_read(folder: Path) -> None:
     scope = Scope(directory=folder, allow_read=[folder.parent])
     assert complete("POST http://h/\n\n< ../outside.txt", scope).body == b"private"

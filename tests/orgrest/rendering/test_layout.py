@@ -12,6 +12,7 @@ from orgrest.org.document import Document
 from orgrest.org.lisp import ArgumentError, Number
 from orgrest.org.placing import place
 from orgrest.org.results import element_named
+from orgrest.org.text import escape
 from orgrest.rendering import layout
 
 VALUE = '{\n  "a": 1\n}\n'
@@ -42,15 +43,15 @@ class TestTypes:
             (":results value drawer", f":results:\n{VALUE}:end:\n"),
             (":results value code", f"#+begin_src restclient\n{VALUE}#+end_src\n"),
             (":results value org", f"#+begin_src org\n{VALUE}#+end_src\n"),
-            (":results value html", f"#+begin_export html\n{VALUE}#+end_export\n"),
-            (":results value latex", f"#+begin_export latex\n{VALUE}#+end_export\n"),
+            (":results value html", f"#+begin_src html\n{VALUE}#+end_src\n"),
+            (":results value latex", f"#+begin_src latex\n{VALUE}#+end_src\n"),
             (":results value list", '- {\n- "a": 1\n- }\n'),
             (":results value pp", ': {\n:   "a": 1\n: }\n'),
             (":results value link", ': {\n:   "a": 1\n: }\n'),
             (":results value :wrap", f"#+begin_results\n{VALUE}#+end_results\n"),
             (":results value :wrap src json", f"#+begin_src json\n{VALUE}#+end_src\n"),
             (":results value :wrap foo bar", f"#+begin_foo bar\n{VALUE}#+end_foo\n"),
-            (":results value drawer :wrap EXPORT x", f"#+begin_EXPORT x\n{VALUE}#+end_EXPORT\n"),
+            (":results value drawer :wrap EXPORT x", f"#+begin_src x\n{VALUE}#+end_src\n"),
         ],
     )
     def test_each_word_has_its_form(self, line: str, text: str) -> None:
@@ -107,9 +108,37 @@ class TestResponsesThatLookLikeOrg:
         found = layout.show(arguments, [text], [""], "restclient")
         assert found.notes == (layout.IN_EXAMPLE,)
 
-    @pytest.mark.parametrize("text", ["*bold*\n", "- a\n", "| a |\n", "# x\n", "{}\n", "a:b:\n"])
+    @pytest.mark.parametrize("text", ["bold\n", "a, b; c.\n", "5 * 3\n", "{}\n", "a: b:\n", "#x\n"])
     def test_ordinary_text_stays_as_it_is(self, text: str) -> None:
         assert shown(":results value", text) == text
+
+    @pytest.mark.parametrize("text", ["*bold*\n", "- a\n", "| a |\n", "# x\n", "a:b:\n", "a_b\n"])
+    def test_text_with_markup_of_orgs_goes_into_an_example(self, text: str) -> None:
+        assert shown(":results value", text) == f"#+begin_example\n{escape(text)}#+end_example\n"
+
+    @pytest.mark.parametrize(
+        ("line", "text"),
+        [
+            (":results value list", "- =https://x/=\n- =a_b=\n- c\n"),
+            (":results table", "| =https://x/= |\n| =a_b=        |\n| c            |\n"),
+        ],
+    )
+    def test_items_and_cells_with_markup_are_verbatim(self, line: str, text: str) -> None:
+        assert shown(line, "https://x/\na_b\nc\n") == text
+
+    def test_an_example_takes_the_place_of_what_stood_there_as_prose(self) -> None:
+        body = "a_b\n\n,c_d\n\ne_f\n"
+        block = "#+begin_src restclient :results value\nGET x\n#+end_src\n"
+        document = Document(f"{block}\n#+RESULTS:\n{body}\nkept\n")
+        new = place(document, document.blocks[0], shown(":results value", body), prose=True)
+        text = document.text[: new.start] + new.text + document.text[new.end :]
+        example = f"#+begin_example\n{body}#+end_example\n"
+        assert text == f"{block}\n#+RESULTS:\n{example}\nkept\n"
+
+    @pytest.mark.parametrize("line", [":results value list", ":results table"])
+    def test_a_list_or_table_that_cannot_be_verbatim_is_an_example(self, line: str) -> None:
+        text = "a\nhttps://x/?a=&b=~\n"
+        assert shown(line, text) == f"#+begin_example\n{text}#+end_example\n"
 
     @given(
         st.text(alphabet="*#+,:[]ab \n|-_{}()\\", max_size=60),
@@ -149,7 +178,7 @@ class TestTables:
                 "| a | b    |\n|---+------|\n| 1 | null |\n| x |      |\n",
             ),
             ('{"a": 1}\n', "| a |\n|---|\n| 1 |\n"),
-            ("[1, oops\n", "| [1 | oops |\n"),
+            ("[1, oops\n", "| =[1= | oops |\n"),
             ("日本,1\nab,2\n", "| 日本 | 1 |\n| ab   | 2 |\n"),
             ("[]\n", ""),
             ("\n", ""),
@@ -159,7 +188,7 @@ class TestTables:
         assert layout.table(text) == rows
 
     def test_json_too_deep_for_python_is_shown_as_lines(self) -> None:
-        assert layout.table("[" * 100_000 + "\n").startswith("| [[[[")
+        assert layout.table("[" * 100_000 + "\n").startswith("| =[[[[")
 
 
 class TestData:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 import pytest
+from components import needs
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -25,7 +26,7 @@ from orgrest.rendering.content import media_type
 from orgrest.rendering.masking import mask, mask_bytes
 from orgrest.rendering.pretty import json_text, xml_text
 from orgrest.rendering.results import Rendered, captures, render
-from orgrest.rendering.sanitize import is_structure, visible
+from orgrest.rendering.sanitize import is_plain, visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -653,14 +654,17 @@ def test_no_response_can_become_org_structure(
     ],
 )
 def test_texts_that_org_would_read_as_structure_are_recognised(text: str) -> None:
-    assert is_structure(text)
+    assert not is_plain(text)
 
 
-@pytest.mark.parametrize(
-    "text", ["", "plain", "*bold*", "# x", "a: b", ":a", "1 * 2", "a #+b", ",* x"]
-)
+@pytest.mark.parametrize("text", ["", "plain", "a: b", "1 * 2", "a #+b", ",* x"])
 def test_plain_texts_are_not_taken_for_structure(text: str) -> None:
-    assert not is_structure(text)
+    assert is_plain(text)
+
+
+@pytest.mark.parametrize("text", ["*bold*", "# x", ":a", "a_b", "https://x/", "<2024-01-01>"])
+def test_texts_in_which_org_would_read_markup_are_recognised(text: str) -> None:
+    assert not is_plain(text)
 
 
 def test_a_header_cannot_end_the_comment_that_it_stands_in() -> None:
@@ -871,7 +875,7 @@ WAYS = [
     ),
     pytest.param(
         "program",
-        marks=pytest.mark.skipif(not PROGRAM, reason="the program jq is not installed"),
+        marks=needs("jq"),
     ),
 ]
 
@@ -1084,7 +1088,7 @@ def test_jq_that_cannot_be_started_is_told_in_words(monkeypatch: pytest.MonkeyPa
         jq.run(".", "1")
 
 
-@pytest.mark.skipif(not PROGRAM, reason="the program jq is not installed")
+@needs("jq")
 def test_arguments_that_only_the_program_knows_go_to_it() -> None:
     assert jq.run(".", '{"b":1,"a":"é"}', "-Sca --indent 0") == '{"a":"\\u00e9","b":1}'
     assert jq.run(".", "[1]", "--tab") == "[\n\t1\n]"

@@ -472,6 +472,21 @@ def test_a_connection_that_takes_longer_than_the_directive_says_is_a_failure(
     assert "a timeout is between" in str(ran.outcomes[0].reason)
 
 
+def test_a_request_that_is_taken_for_a_variable_is_told_from_one(run: Any) -> None:
+    done = run("# @name login\nPOST HOST/a\n\n###\nPOST HOST/b\n\n{{login}}\n")
+    assert done.states == ["done", "failed"]
+    assert done.reasons == [
+        "a.http:7:1: login names a request: {{login.response.body}} is what it got"
+    ]
+
+
+@needs_engine
+def test_a_function_that_a_script_exports_is_told_to_be_no_variable(run: Any) -> None:
+    done = run("{{\nexports.f = () => 1;\n}}\nGET HOST/{{f()}}\n")
+    assert done.states == ["failed"]
+    assert "gave it a function, which no variable holds" in done.reasons[0]
+
+
 # ------------------------------------------------------------------- requests that share a name
 
 

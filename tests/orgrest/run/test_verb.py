@@ -1,7 +1,7 @@
 """verb's documents: what is sent of them, and where its answers stand.
 
 The documents in `verb/` have their requests in `verb/expected.json`. Where `by` is `verb.el`, that
-is what verb 3.2 in Emacs 28 reads in the same heading (blanks at the end of a body aside);
+is what verb 3.2 in Emacs 28 reads in the same heading;
 elsewhere it is what verb's README says, or an error that verb, which runs code, may not have.
 """
 
@@ -173,6 +173,32 @@ def test_text_below_a_result_stays_and_is_not_sent(server: RawServer) -> None:
     assert server.requests[-1].endswith(b'\r\n\r\n{"a": 1}')
 
 
+# The bodies are what verb 3.2 in Emacs 28 reads, of the block what ob-verb does.
+@pytest.mark.parametrize(
+    ("text", "body"),
+    [
+        ("* A :verb:\npost HOST/\n\nbody\n* B\n", b"body"),
+        ("* A :verb:\npost HOST/\n\nbody\n\n* B\n", b"body\n"),
+        ("* A :verb:\npost HOST/\n\nbody \n\n\n* B\n", b"body \n\n"),
+        ("* A :verb:\npost HOST/\n\nbody", b"body"),
+        ("* A :verb:\npost HOST/\n\nbody\n", b"body\n"),
+        ("* A :verb:\npost HOST/\n\n#+begin_src json\n{}\n#+end_src", b"{}\n"),
+        ("* A\n#+begin_src verb\npost HOST/\n\nbody\n#+end_src\n", b"body"),
+        ("* A\n#+begin_src verb\npost HOST/\n\nbody  \n\n\n#+end_src\n", b"body  \n\n"),
+        ("* A :verb:\npost HOST/\n\n \n\n", b""),
+    ],
+)
+def test_a_body_ends_as_verb_sends_it_also_with_a_result_below(
+    server: RawServer, text: str, body: bytes
+) -> None:
+    run = Sent(server, text)
+    for _ in range(2):
+        assert server.requests[-1].partition(b"\r\n\r\n")[2] == body
+        again = Sent(server, run.text)
+        assert again.text == run.text
+        run = again
+
+
 def test_a_line_or_a_title_chooses_a_heading(server: RawServer) -> None:
     assert Sent(server, TREE, lines=(6,)).lines == ["GET /list"]
     assert Sent(server, TREE, lines=(11,)).lines == ["POST /create"]
@@ -311,7 +337,7 @@ def test_preludes_are_json_in_the_document_or_beside_it(server: RawServer, tmp_p
 def test_a_body_is_sent_in_the_charset_of_its_content_type(server: RawServer) -> None:
     text = "* A :verb:\npost HOST/\nContent-Type: text/plain; charset={}\n\nä {}\n"
     Sent(server, text.format("latin-1", ""))
-    assert server.requests[-1].endswith(b"\r\n\r\n\xe4")
+    assert server.requests[-1].endswith(b"\r\n\r\n\xe4 \n")
     for charset, more in (("nonsense", ""), ("latin-1", "€")):
         run = Sent(server, text.format(charset, more))
         assert (run.states, run.lines) == (["failed"], [])

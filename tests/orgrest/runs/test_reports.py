@@ -5,13 +5,13 @@ from __future__ import annotations
 import io
 import json
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from components import require
 from hostile import HOSTILE
 from servers import RawServer, closing, response
 
@@ -94,10 +94,7 @@ class TestTap:
         assert '    - "status == 404: status is 200"' in lines
 
     def test_prove_reads_the_report(self, reported) -> None:
-        prove = shutil.which("prove")
-        if prove is None:
-            pytest.skip("apt install perl")
-        command = [prove, "--exec", "cat", str(reported() / "r.tap")]
+        command = [require("prove"), "--exec", "cat", str(reported() / "r.tap")]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         assert done.returncode == 1
         assert "Tests: 5 Failed: 2" in done.stdout

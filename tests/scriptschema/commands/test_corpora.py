@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from command import ok_here
 from command import run_here as run
+from components import needs
 
 from scriptschema import files, wire
 from scriptschema.fuzzing.corpora import features
@@ -464,8 +465,8 @@ def test_ctrl_c_ends_the_command_and_keeps_what_it_has_reported(tmp_path: Path) 
     raise AssertionError("the command still runs")
 
 
-@pytest.mark.skipif(not shutil.which("afl-showmap"), reason="apt install afl++")
-@pytest.mark.skipif(not shutil.which("afl-clang-fast"), reason="apt install afl++")
+@needs("afl-showmap")
+@needs("afl-clang-fast")
 def test_distill_keeps_the_edges_of_afl_showmap(tmp_path: Path) -> None:
     (tmp_path / "target.c").write_text(
         "#include <stdio.h>\\n#include <string.h>\\nint main(void) { char text[999] = {0};"

@@ -27,6 +27,8 @@ PROGRESS = {
     "outcomes": {"error": 2, "ok": 12343},
     "finds": 2,
     "new_finds": 1,
+    "unreduced": 2,
+    "unconfirmed": 0,
     "since_new": 61.0,
 }
 FIND = {"event": "find", "signature": "hang: -O2 (math.floor)", "nodes": 9, "name": "hang-1"}

@@ -121,7 +121,10 @@ def test_a_test_that_wavers_is_said_and_ends_with_status_1() -> None:
     assert b"two answers for one tree" in done.stderr
 
 
-def test_after_control_c_the_smallest_so_far_is_in_the_file_and_nothing_runs_on() -> None:
+@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
+def test_after_control_c_the_smallest_so_far_is_in_the_file_and_nothing_runs_on(
+    stop: signal.Signals,
+) -> None:
     Path("test.sh").write_text("grep -q print $1 || exit 1\necho >>count\nsleep 0.2\n")
     process = subprocess.Popen(
         [
@@ -133,7 +136,7 @@ def test_after_control_c_the_smallest_so_far_is_in_the_file_and_nothing_runs_on(
     while not Path("small.luau").exists():
         assert process.poll() is None
         time.sleep(0.05)
-    process.send_signal(signal.SIGINT)
+    process.send_signal(stop)
     _, errors = process.communicate(timeout=60)
     assert process.returncode == 130
     assert b"stopped: the smallest so far, " in errors

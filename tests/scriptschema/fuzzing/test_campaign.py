@@ -28,7 +28,7 @@ from scriptschema.fuzzing.campaign.state import State
 from scriptschema.fuzzing.corpora.folder import name_of
 from scriptschema.fuzzing.oracles.construct import construct_of
 from scriptschema.fuzzing.oracles.verdict import Signature, Verdict
-from scriptschema.fuzzing.targets.description import Description
+from scriptschema.fuzzing.targets.description import Description, from_word
 from scriptschema.fuzzing.targets.outcome import Outcome, Run
 from scriptschema.luau.parse import parse
 from scriptschema.luau.render import render_module_set
@@ -158,6 +158,120 @@ def test_a_campaign_goes_on_and_reports_nothing_twice(
 # What may happen
 
 
+def a_slow_target(folder: Path, seconds: float, body: str = 'grep -q "for" $1') -> str:
+    """A command that takes its time, and crashes where `body` says so."""
+    script = folder / "slow.sh"
+    script.write_text(f"sleep {seconds}\nif {body}; then kill -SEGV $$; fi\n")
+    return f"command:sh {script} {{file}}"
+
+
+def test_a_crash_whose_reduction_outlasts_the_run_is_a_find(tmp_path: Path) -> None:
+    config = Config(targets=(from_word(a_slow_target(tmp_path, 0.4)),), size=1500)
+    folder = tmp_path / "campaign"
+    with Campaign(folder, config) as campaign:
+        session = Session(campaign, programs=1, finishing=1)
+        session.run()
+        [find] = session.state.triage.new
+    [(path, kept)] = finds.load_all(folder)
+    assert kept.name == find.name
+    assert finds.source_of(path)
+    assert not kept.is_smallest
+    with Campaign(folder, None) as campaign:  # which goes on with the reduction
+        session = Session(campaign, programs=1, finishing=60)
+        session.run()
+    [(path, later)] = [each for each in finds.load_all(folder) if each[1].name == find.name]
+    assert later.reduced is not None
+    assert later.reduced.nodes < kept.program.nodes // 10
+
+
+def test_a_find_is_on_disk_from_the_moment_it_is_believed(tmp_path: Path) -> None:
+    """The target says when it crashes; once reduction has begun, all is killed."""
+    folder, note = tmp_path / "campaign", tmp_path / "note"
+    body = f"grep -q for $1 && echo >> {note}"
+    command = fuzz("-t", a_slow_target(tmp_path, 0.3, body), "--size", 1500, "-o", folder)
+    process = subprocess.Popen(command, stderr=subprocess.DEVNULL, start_new_session=True)
+    for _ in range(600):
+        if note.exists() and len(note.read_text()) > 5:  # the first test of the reduction
+            break
+        time.sleep(0.05)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    [(path, find)] = finds.load_all(folder)
+    assert find.signature == Signature("crash", "SIGSEGV")
+    done = run_here("reproduce", path)
+    assert done.returncode == 0, done.stdout
+
+
+def test_programs_that_wait_for_their_reduction_are_there_after_a_kill(tmp_path: Path) -> None:
+    folder = tmp_path / "campaign"
+    with Campaign(folder, CONFIG) as campaign:
+        it = Reported(campaign)
+        it.suspect("math.floor(1)", HANG)
+        other = it.suspect("string.rep('a', 2)", HANG)
+    with Campaign(folder, None) as campaign:  # nothing was closed
+        it = Reported(campaign)
+        assert it.triage.waiting == 2
+        first, second = it.triage.next(), it.triage.next()
+        assert first is not None
+        assert second is not None
+        assert second.data == other.data
+        it.reduce(second, "string.rep('', 0)")
+        assert len(it.triage.finds) == 1  # it may be that of the first
+        it.reduce(first, "math.floor(1)")
+        names = {str(find.signature) for _, find in finds.load_all(folder)}
+        assert names == {"hang: -O2 (math.floor)", "hang: -O2 (string.rep)"}
+        assert not [*(folder / finds.SUSPECTS).iterdir()]
+
+
+def test_a_reduction_whose_worker_dies_takes_no_find_along(tmp_path: Path) -> None:
+    with Campaign(tmp_path / "campaign", CONFIG) as campaign:
+        it = Reported(campaign)
+        it.suspect("math.floor(1)", HANG)
+        it.suspect("string.rep('a', 2)", HANG)
+        for _ in range(4):
+            suspect = it.triage.next()
+            assert suspect is not None
+            it.triage.lost(suspect)
+        assert it.triage.next() is None
+        assert [find.name for find in it.triage.new] == [HANG.name]
+        assert len([*(campaign.path / finds.SUSPECTS).iterdir()]) == 1
+    with Campaign(tmp_path / "campaign", None) as campaign:
+        assert Reported(campaign).triage.waiting == 2
+
+
+def test_a_hang_that_does_not_come_again_makes_room_for_what_waited(tmp_path: Path) -> None:
+    with Campaign(tmp_path / "campaign", CONFIG) as campaign:
+        it = Reported(campaign)
+        busy = it.suspect("math.floor(1)", HANG)
+        true = it.suspect("string.rep('a', 2)", HANG)
+        assert it.triage.next() is busy
+        it.triage.reduced(busy, None)
+        assert [event["event"] for event in it.events] == ["find", "retracted", "find"]
+        assert it.triage.next() is true
+        it.reduce(true, "string.rep('', 0)")
+        [find] = it.triage.new
+        assert str(find.signature) == "hang: -O2 (string.rep)"
+        assert [*finds.load_all(campaign.path)] == [(campaign.path / "finds" / find.name, find)]
+
+
+def test_a_reduction_that_came_to_no_end_goes_on_where_it_was(tmp_path: Path) -> None:
+    with Campaign(tmp_path / "campaign", CONFIG) as campaign:
+        it = Reported(campaign)
+        suspect = it.suspect("math.floor(1) string.rep('a', 2) print(1)", HANG)
+        assert it.triage.next() is suspect
+        it.reduce(suspect, "math.floor(1) string.rep('a', 2)", is_smallest=False)
+    with Campaign(tmp_path / "campaign", None) as campaign:
+        it = Reported(campaign)
+        left = it.triage.next()
+        assert left is not None
+        assert left.data == wire.encode(parse("math.floor(1) string.rep('a', 2)").tree)
+        it.reduce(left, "math.floor(1)")
+        [find] = it.triage.finds.values()
+        assert (str(find.signature), find.is_smallest) == ("hang: -O2 (math.floor)", True)
+        it.suspect("string.rep('a', 3)", HANG)
+        assert find.count == 1
+
+
 def test_kills_lose_nothing_that_was_reported(tmp_path: Path, long_mode: bool) -> None:
     folder = tmp_path / "campaign"
     reported: set[str] = set()
@@ -175,6 +289,10 @@ def test_kills_lose_nothing_that_was_reported(tmp_path: Path, long_mode: bool) -
             event = json.loads(line)
             if event["event"] == "find":
                 reported.add(event["name"])
+            elif event["event"] == "retracted":
+                reported.discard(event["name"])
+            if event["event"] == "progress" and event["programs"] < 50:
+                continue
             progress += event["event"] == "progress"
             if event["event"] == ("start", "progress", "find")[number % 3]:
                 break
@@ -184,8 +302,12 @@ def test_kills_lose_nothing_that_was_reported(tmp_path: Path, long_mode: bool) -
         process.send_signal(signal.SIGKILL)
         rest, _ = process.communicate()
         for line in rest.splitlines():
-            if line.endswith("}") and (event := json.loads(line))["event"] == "find":
-                reported.add(event["name"])
+            if line.endswith("}"):
+                event = json.loads(line)
+                if event["event"] == "find":
+                    reported.add(event["name"])
+                elif event["event"] == "retracted":
+                    reported.discard(event["name"])
         corpus = check_after_kill(folder, reported, corpus)
     assert reported
     assert corpus
@@ -219,7 +341,8 @@ def test_kills_amid_writing_lose_nothing_that_was_reported(tmp_path: Path, long_
     assert not [*(folder / finds.FOLDER).glob(".*")]
 
 
-def test_two_runs_in_one_folder_are_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
+def test_two_runs_in_one_folder_are_refused(stop: signal.Signals, tmp_path: Path) -> None:
     folder = tmp_path / "campaign"
     first = subprocess.Popen(fuzz("-t", "command:cat", "-o", folder, "--json"), stdout=-1)
     assert first.stdout is not None
@@ -227,7 +350,7 @@ def test_two_runs_in_one_folder_are_refused(tmp_path: Path) -> None:
         first.stdout.readline()
         second = run_here("fuzz", "-o", folder, "-n", 1)
     finally:  # it has no end of its own
-        first.send_signal(signal.SIGINT)
+        first.send_signal(stop)
     assert second.returncode == 1
     assert f"another run is at it, process {first.pid}" in second.stderr.decode()
     assert first.wait() == 130
@@ -317,11 +440,11 @@ class Reported:
         self.triage.suspect(suspect)
         return suspect
 
-    def reduce(self, suspect: Suspect, source: str) -> None:
+    def reduce(self, suspect: Suspect, source: str, is_smallest: bool = True) -> None:
         tree = parse(source).tree
-        reduced = Reduced(
-            wire.encode(tree), 9, suspect.verdict, suspect.runs, construct_of(tree), 5
-        )
+        construct = construct_of(tree)
+        verdict, runs = suspect.verdict, suspect.runs
+        reduced = Reduced(wire.encode(tree), 9, verdict, runs, construct, 5, is_smallest)
         self.triage.reduced(suspect, reduced)
 
 
@@ -343,9 +466,9 @@ def test_bugs_with_one_signature_are_told_apart_by_what_they_use(tmp_path: Path)
         names = [str(find.signature) for find in it.triage.finds.values()]
         assert names == ["hang: -O2 (math.floor)", "hang: -O2 (string.rep)"]
         floor = next(iter(it.triage.finds.values()))
-        assert floor.count == 3  # found, explained, reduced to the same
+        assert floor.count == 2  # of the two programs that show it; explained and reduced is once
         it.state.close()
-        assert finds.load(tmp_path / "campaign" / "finds" / floor.name).count == 3
+        assert finds.load(tmp_path / "campaign" / "finds" / floor.name).count == 2
 
 
 def test_what_no_find_explains_is_reduced_first(tmp_path: Path) -> None:

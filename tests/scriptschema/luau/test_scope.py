@@ -1,32 +1,24 @@
-"""What `scope_at` says is visible at a place is what a program can use there."""
+"""What is visible at a place is what a program can use there: for `check`, and for mutators."""
 
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
+from scriptschema import messages as m
 from scriptschema.base import Message, Path, walk
+from scriptschema.fuzzing.context import context_of
+from scriptschema.fuzzing.index import Index
 from scriptschema.generation.trees import generate
-from scriptschema.luau.names import Names
+from scriptschema.luau.names import DEFAULT, Names
 from scriptschema.luau.parse import parse
 from scriptschema.luau.repair import check, repair
-from scriptschema.luau.scope import Scope, scope_at
-from scriptschema.messages import (
-    Expr,
-    ExprLocal,
-    ExprVarargs,
-    Local,
-    Stat,
-    StatBreak,
-    Type,
-    TypeLiteral,
-    Typename,
-)
 
 CASES = {
-    # source, with here() or HERE where to look; locals; types and packs; in a loop; a vararg
+    # source, with here() where to look; locals; types and packs; in a loop; a vararg
     "locals, once they are declared": (
         "local a, b = 1; local c = here(); local d", "a b", "", False, True,
     ),
@@ -72,6 +64,9 @@ CASES = {
     "the types of parameters": (
         "local function f<T>(a: typeof(here())) end", "f", "T", False, True,
     ),
+    "the types of a method's parameters": (
+        "function x:m(p: typeof(here())) end", "", "", False, True,
+    ),
     "the generics of a type alias": ("type T<U> = typeof(here())", "", "T U", False, True),
     "the generics of a function type": (
         "type T = <U>(typeof(here())) -> ()", "", "T U", False, True,
@@ -80,42 +75,100 @@ CASES = {
 }  # fmt: skip
 
 
+def here(tree: Message, names: Names) -> m.ExprCall:
+    """The call of `here`."""
+    [call] = (
+        node
+        for node, _ in walk(tree)
+        if isinstance(node, m.ExprCall)
+        and node.func.global_ is not None
+        and names.global_(node.func.global_.name) == "here"
+    )
+    return call
+
+
+def rules_broken_by(tree: Message, call: m.ExprCall, argument: m.Expr, names: Names) -> set[str]:
+    """The rules that the tree breaks where `argument` stands in the call; it is taken out again."""
+    call.args.append(argument)
+    problems = check(tree, names=names)
+    call.args.pop()
+    return {f"{problem.rule} {str(problem.path).split('.')[-1]}" for problem in problems}
+
+
+def function_of(type_: m.TypeLiteral, generics: Sequence[m.Typename] = ()) -> m.Expr:
+    function = m.ExprFunction(
+        generics=[*generics],
+        args=[m.Local(name=0)],
+        vararg=False,
+        body=m.StatBlock(),
+        types=[m.Type(literal=type_)],
+    )
+    return m.Expr(function=function)
+
+
 @pytest.mark.parametrize("case", CASES)
-def test_what_is_visible_at_a_place_is_known(case: str) -> None:
-    source, locals_, types, loop, vararg = CASES[case]
+def test_what_is_visible_at_a_place_can_be_used_there_and_nothing_else(case: str) -> None:
+    source, locals_, types, _, vararg = CASES[case]
     result = parse(source)
     names = result.names
-    [path] = (
-        path
-        for node, path in walk(result.tree)
-        if node.which == "global_" and names.global_(node.alternative.name) == "here"
-    )
-    scope = scope_at(result.tree, path, names=names)
-    assert [binding.name for binding in scope.visible_locals()] == locals_.split()
-    packs = [f"{name}..." for name in scope.packs.visible]
-    assert [*scope.types.visible, *packs] == types.split()
-    assert (scope.function.loop is not None) == loop
-    assert scope.function.vararg == vararg
+    call = here(result.tree, names)
+
+    def allowed(argument: m.Expr, *rules: str) -> bool:
+        broken = rules_broken_by(result.tree, call, argument, names)
+        return not any(rule.startswith(rules) for rule in broken)
+
+    visible = [
+        name
+        for index, name in enumerate(names.locals)
+        if allowed(m.Expr(local=m.ExprLocal(var=m.Local(name=index))), "local", "until")
+    ]
+    assert sorted(visible) == sorted(locals_.split())
+    found = []
+    for index, name in enumerate(names.types):
+        literal = m.TypeLiteral(name=m.Typename(index=index))
+        if allowed(function_of(literal), "type"):
+            found.append(name)
+        own = m.Typename(index=0)
+        literal = m.TypeLiteral(name=own, genericpacks=[m.Typename(index=index)])
+        if allowed(function_of(literal, [own]), "type"):
+            found.append(f"{name}...")
+    assert sorted(found) == sorted(types.split())
+    assert allowed(m.Expr(varargs=m.ExprVarargs()), "vararg") == vararg
+
+
+# A mutator takes parameters for visible in their types as well, but only uses what has a kind; and
+# in the condition of a repeat, where it changes nothing, what a continue jumps over.
+OF_NO_KIND = {"the types of parameters", "the types of a method's parameters"}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_mutator_knows_what_is_visible_at_a_place(case: str) -> None:
+    source, locals_, _, loop, vararg = CASES[case]
+    result = parse(source)
+    index = Index(result.tree)
+    call = here(result.tree, result.names)
+    [number] = (number for number, node in enumerate(index.nodes) if node is call)
+    context = context_of(index, number)
+    found = {result.names.local(name) for name in context.variables}
+    visible = {*locals_.split()}
+    assert found >= visible
+    if case in OF_NO_KIND:
+        surplus = {n for n in context.variables if result.names.local(n) not in visible}
+        assert not any(context.variables[name] for name in surplus)
+        return
+    assert found == visible or context.condition
+    assert (context.loop, context.vararg) == (loop, vararg)
 
 
 def test_the_module_and_the_program_are_functions_apart() -> None:
     tree = parse("local a; here()", module="local b; here() return 1").tree
-    paths = [path for node, path in walk(tree) if node.which == "call"]
-    assert [str(path).split(".")[0] for path in paths] == ["module", "program"]
-    scopes = [scope_at(tree, path) for path in paths]
-    assert [scope.function.module for scope in scopes] == [True, False]
-    assert [len(scope.visible_locals()) for scope in scopes] == [1, 1]
+    index = Index(tree)
+    contexts = [context_of(index, number) for number in index.of(m.ExprCall)]
+    assert [len(context.variables) for context in contexts] == [1, 1]
+    assert contexts[0].variables.keys() != contexts[1].variables.keys()
 
 
-def test_a_path_that_leads_nowhere_is_an_error() -> None:
-    tree = parse("local a").tree
-    with pytest.raises(IndexError):
-        scope_at(tree, Path(Path(Path(), "program"), "body", 7))
-    with pytest.raises(AttributeError):
-        scope_at(tree, Path(Path(), "nothing"))
-
-
-FEW = Names(locals=("a", "b", "c", "d", "self"), types=("T", "U", "V"))
+LOCALS = [*range(5), DEFAULT.locals.index("self")]
 
 
 def changed(tree: Message, path: Path, **alternative: Any) -> set[str]:
@@ -126,48 +179,32 @@ def changed(tree: Message, path: Path, **alternative: Any) -> set[str]:
     which, before = node.which, node.alternative
     for name, value in alternative.items():
         setattr(node, name, value)
-    rules = {problem.rule for problem in check(tree, names=FEW)}
+    rules = {problem.rule for problem in check(tree)}
     setattr(node, which, before)
     return rules
 
 
 @pytest.mark.parametrize("seed", range(60))
-def test_what_is_visible_can_be_used_and_nothing_else(seed: int) -> None:
-    tree = repair(generate(seed=seed, size=120), names=FEW)
+def test_what_a_mutator_takes_for_visible_can_be_used_and_nothing_else(seed: int) -> None:
+    tree = generate(seed=seed, size=120)
+    for node, _ in walk(tree):
+        if isinstance(node, m.Local):
+            node.name = LOCALS[node.name % len(LOCALS)]
+    tree = repair(tree)
+    index = Index(tree)
     places = [*walk(tree)]
     choose = random.Random(seed)
-    for kind, ask in ((Expr, expected_of_expr), (Type, expected_of_type), (Stat, expected_of_stat)):
-        found = [path for node, path in places if isinstance(node, kind)]
-        for path in choose.sample(found, min(4, len(found))):
-            scope = scope_at(tree, path, names=FEW)
-            for alternative, rule, allowed in ask(scope):
-                assert (rule not in changed(tree, path, **alternative)) == allowed, (path, rule)
-
-
-def expected_of_expr(scope: Scope) -> list[tuple[dict[str, Message], str, bool]]:
-    visible = {binding.name for binding in scope.visible_locals()}
-    hidden = {*scope.locals.visible} - visible
-    cases: list[tuple[dict[str, Message], str, bool]] = [
-        (
-            {"local": ExprLocal(var=Local(name=index))},
-            "until" if name in hidden else "local",
-            name in visible,
-        )
-        for index, name in enumerate(FEW.locals)
-    ]
-    return [*cases, ({"varargs": ExprVarargs()}, "vararg", scope.function.vararg)]
-
-
-def expected_of_type(scope: Scope) -> list[tuple[dict[str, Message], str, bool]]:
-    return [
-        (
-            {"literal": TypeLiteral(name=Typename(index=index))},
-            "type",
-            name in scope.types.visible,
-        )
-        for index, name in enumerate(FEW.types)
-    ]
-
-
-def expected_of_stat(scope: Scope) -> list[tuple[dict[str, Message], str, bool]]:
-    return [({"break_": StatBreak()}, "loop", scope.function.loop is not None)]
+    for cls in (m.Expr, m.Stat):
+        numbers = index.of(cls)
+        for number in choose.sample(numbers, min(6, len(numbers))):
+            path = places[number][1]
+            context = context_of(index, number)
+            if cls is m.Stat:
+                assert ("loop" not in changed(tree, path, break_=m.StatBreak())) == context.loop
+                continue
+            assert ("vararg" not in changed(tree, path, varargs=m.ExprVarargs())) == context.vararg
+            for name in LOCALS:
+                rules = changed(tree, path, local=m.ExprLocal(var=m.Local(name=name)))
+                hidden = "until" in rules and context.condition
+                visible = rules.isdisjoint({"local", "until"}) or hidden
+                assert visible == (name in context.variables), (path, name)

@@ -28,9 +28,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from scriptschema.generation.programs.maker import Template
 from scriptschema.generation.programs.templates import expressions as _expressions  # noqa: F401
 from scriptschema.generation.programs.templates import statements as _statements
-from scriptschema.generation.programs.templates.base import Compiler, Template
+from scriptschema.generation.programs.templates.base import Compiler
 
 __all__ = ["Template", "expression", "statements"]
 

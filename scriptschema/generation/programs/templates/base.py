@@ -1,4 +1,4 @@
-"""The core of templates: what a compiled one is, and how plain messages are compiled.
+"""The compiler of templates: how plain messages are compiled.
 
 How the others are, `HANDLERS` tells, which `expressions.py` and `statements.py` fill.
 """
@@ -12,7 +12,7 @@ from zlib import crc32
 import attrs
 
 from scriptschema.base import Message
-from scriptschema.generation.programs.maker import Maker
+from scriptschema.generation.programs.maker import Frame, Maker, Template
 from scriptschema.generation.programs.nodes import MAKE
 from scriptschema.generation.programs.scope import SELF, Variable
 from scriptschema.luau.library import KINDS
@@ -24,29 +24,6 @@ _SHARED: Final = ("value", "update", "text")
 
 OWN: Final = 64
 """How many names of the program's own are used, for fields and globals."""
-
-
-class Frame:
-    """One use of a template: what its names stand for, and what is left to be spent.
-
-    `cost` is that of the functions made in it so far.
-    """
-
-    __slots__ = ("cost", "names", "room", "spare", "weight")
-
-    def __init__(self, spare: int, weight: int, room: int) -> None:
-        self.names: dict[int | str, Any] = {}
-        self.spare = spare
-        self.weight = weight
-        self.room = room
-        self.cost = 0
-
-    def take(self, maker: Maker, weight: int) -> int:
-        """What a hole of that weight may spend."""
-        part = maker.part(self.spare, weight, self.weight)
-        self.weight -= weight
-        self.spare -= part
-        return part
 
 
 Build: TypeAlias = Callable[[Maker, Frame], Any]
@@ -63,54 +40,6 @@ class Kind:
     kind: str
     parameters: tuple[str, ...] = ()
     results: tuple[str, ...] = ()
-
-
-@attrs.define
-class Template:
-    """A compiled template.
-
-    `fixed` are the nodes that it always has, `weight` says how many holes share what is to be spent
-    beyond them, `heavy` what some of these take at least, `levels` how deep the deepest one stands.
-    `needs` are the kinds of which there must be variables, `declares` counts those that it adds.
-    `vararg`, `loop` and `returns`: it can only stand where `...`, a loop, and a function with
-    results of known kinds are around. `repeats`: it loops or makes a function.
-    """
-
-    text: str
-    fixed: int = 0
-    weight: int = 0
-    levels: int = 0
-    needs: set[str] = attrs.field(factory=set)
-    vararg: bool = False
-    loop: bool = False
-    returns: bool = False
-    repeats: bool = False
-    declares: int = 0
-    heavy: int = 0
-    _build: Any = None
-
-    @property
-    def least(self) -> int:
-        """The nodes that it takes to fill the holes with something."""
-        return self.fixed + 2 * min(self.weight, 12) + self.heavy
-
-    def fits(self, maker: Maker) -> bool:
-        """Whether the scope has what the template needs."""
-        scope = maker.scope
-        function = scope.function
-        return (
-            all(map(scope.by_kind.get, self.needs))
-            and (not self.vararg or function.vararg)
-            and (not self.loop or function.loops > 0)
-            and (not self.returns or function.results is not None)
-        )
-
-    def make(self, maker: Maker, size: int, room: int) -> Any:
-        """Return what the template makes, None if it does not fit: an Expr, or a list of Stat."""
-        if not self.fits(maker):
-            return None
-        maker.made += self.fixed
-        return self._build(maker, Frame(max(size - self.fixed, 0), self.weight, room))
 
 
 class Compiler:

@@ -5,24 +5,14 @@ from __future__ import annotations
 from functools import partial
 from typing import Any, Final, cast
 
+from scriptschema import messages as m
 from scriptschema.base import Message
 from scriptschema.generation.programs import nodes
-from scriptschema.generation.programs.maker import Maker
+from scriptschema.generation.programs.maker import Frame, Maker
 from scriptschema.generation.programs.nodes import MAKE
 from scriptschema.generation.programs.scope import Variable
-from scriptschema.generation.programs.templates.base import Build, Compiler, Frame, handles
+from scriptschema.generation.programs.templates.base import Build, Compiler, handles
 from scriptschema.luau.library import KINDS
-from scriptschema.messages import (
-    Expr,
-    ExprBinary,
-    ExprCall,
-    ExprGlobal,
-    ExprInterpString,
-    ExprPrefix,
-    ExprUnary,
-    LValue,
-    Name,
-)
 
 HOLES: Final = {kind.upper(): kind for kind in KINDS}
 
@@ -30,11 +20,11 @@ _CATCHING: Final = frozenset(["pcall", "xpcall", "create"])
 """Whose functions may fail: those of `coroutine.create` fail in `coroutine.resume`."""
 
 _NOT_RISKY: Final = frozenset(
-    [ExprBinary.Op.And, ExprBinary.Op.Or, ExprBinary.Op.CompareEq, ExprBinary.Op.CompareNe]
+    [m.ExprBinary.Op.And, m.ExprBinary.Op.Or, m.ExprBinary.Op.CompareEq, m.ExprBinary.Op.CompareNe]
 )
 
 
-@handles(Expr, ExprPrefix, LValue)
+@handles(m.Expr, m.ExprPrefix, m.LValue)
 def holder(compiler: Compiler, node: Any, level: int) -> Build | None:
     """An Expr, ExprPrefix or LValue: what a hole can stand in."""
     if node.which == "call" and node.alternative.func.which == "global_":
@@ -58,10 +48,10 @@ def holder(compiler: Compiler, node: Any, level: int) -> Build | None:
 
 
 def kind_hole(
-    compiler: Compiler, kind: str, level: int, cls: type[Message] = Expr, risky: bool = False
+    compiler: Compiler, kind: str, level: int, cls: type[Message] = m.Expr, risky: bool = False
 ) -> Build:
     """An expression of a kind."""
-    if cls is ExprPrefix:
+    if cls is m.ExprPrefix:
         compiler.hole(level + 2, 1)
         compiler.template.fixed += 2
         return lambda maker, frame: nodes.as_prefix(
@@ -86,7 +76,7 @@ def some(compiler: Compiler, text: str, cls: type[Message]) -> Build:
             # `Template.fits` has seen that there is one.
             variable = frame.names[text] = cast(Variable, maker.some(kind))
         if variable.is_global:
-            return make("global_", MAKE[ExprGlobal](MAKE[Name]("custom", variable.name)))
+            return make("global_", MAKE[m.ExprGlobal](MAKE[m.Name]("custom", variable.name)))
         return make("local", nodes.variable(variable.name))
 
     return build
@@ -94,7 +84,7 @@ def some(compiler: Compiler, text: str, cls: type[Message]) -> Build:
 
 def call_hole(compiler: Compiler, node: Any, level: int) -> Build | None:
     """A hole that is written as a call."""
-    call: ExprCall = node.alternative
+    call: m.ExprCall = node.alternative
     text = compiler.custom_global(call.func)
     if text == "RANGE":
         low, high = (cast(Any, argument.alternative).val for argument in call.args)
@@ -107,7 +97,7 @@ def call_hole(compiler: Compiler, node: Any, level: int) -> Build | None:
     return None
 
 
-@handles(ExprBinary)
+@handles(m.ExprBinary)
 def binary(compiler: Compiler, node: Any, level: int) -> Build | None:
     """An operation; arithmetic and order have risky operands."""
     if node.op in _NOT_RISKY:
@@ -118,7 +108,7 @@ def binary(compiler: Compiler, node: Any, level: int) -> Build | None:
     return lambda maker, frame: make(op, left(maker, frame), right(maker, frame))
 
 
-def operand(compiler: Compiler, node: Expr, level: int) -> Build:
+def operand(compiler: Compiler, node: m.Expr, level: int) -> Build:
     """An operand, which may be of another kind on purpose."""
     kind = HOLES.get(compiler.custom_global(node))
     if kind is not None:
@@ -126,26 +116,26 @@ def operand(compiler: Compiler, node: Expr, level: int) -> Build:
     return compiler.compile(node, level)
 
 
-@handles(ExprUnary)
-def unary(compiler: Compiler, node: ExprUnary, level: int) -> Build | None:
+@handles(m.ExprUnary)
+def unary(compiler: Compiler, node: m.ExprUnary, level: int) -> Build | None:
     """A minus before a constant would be a constant of its own."""
-    make, op = MAKE[ExprUnary], node.op
+    make, op = MAKE[m.ExprUnary], node.op
     compiler.template.fixed += 1
     inner = operand(compiler, node.expr, level + 1)
 
     def build(maker: Maker, frame: Frame) -> Any:
         value = inner(maker, frame)
-        if op == ExprUnary.Op.Minus and value.which == "number" and value.alternative.val > 0:
+        if op == m.ExprUnary.Op.Minus and value.which == "number" and value.alternative.val > 0:
             value = nodes.number(-value.alternative.val)
         return make(op, value)
 
     return build
 
 
-@handles(ExprInterpString)
-def interpolation(compiler: Compiler, node: ExprInterpString, level: int) -> Build | None:
+@handles(m.ExprInterpString)
+def interpolation(compiler: Compiler, node: m.ExprInterpString, level: int) -> Build | None:
     """A string constant in braces needs parentheses, or it would be text."""
-    make, parts = MAKE[ExprInterpString], node.parts
+    make, parts = MAKE[m.ExprInterpString], node.parts
     compiler.template.fixed += 1
     builds = [(part.which == "string", compiler.compile(part, level + 1)) for part in parts]
 
@@ -160,8 +150,8 @@ def interpolation(compiler: Compiler, node: ExprInterpString, level: int) -> Bui
     return build
 
 
-@handles(ExprCall)
-def call(compiler: Compiler, node: ExprCall, level: int) -> Build | None:
+@handles(m.ExprCall)
+def call(compiler: Compiler, node: m.ExprCall, level: int) -> Build | None:
     """A call that catches errors says so to the functions that it is given."""
     callee: Any = node.func.alternative
     name = callee.name if node.func.which == "global_" else getattr(callee, "index", None)

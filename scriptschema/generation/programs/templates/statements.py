@@ -5,24 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from scriptschema.generation.programs import nodes
-from scriptschema.generation.programs.maker import LEAF, LOOP, Maker
+from scriptschema import messages as m
+from scriptschema.generation.programs import calls, nodes
+from scriptschema.generation.programs.maker import LEAF, LOOP, Frame, Maker
 from scriptschema.generation.programs.nodes import MAKE
 from scriptschema.generation.programs.scope import Variable
-from scriptschema.generation.programs.templates.base import Build, Compiler, Frame, Part, handles
-from scriptschema.messages import (
-    ExprFunction,
-    Stat,
-    StatBlock,
-    StatFor,
-    StatForIn,
-    StatFunction,
-    StatIf,
-    StatLocal,
-    StatLocalFunction,
-    StatRepeat,
-    StatWhile,
-)
+from scriptschema.generation.programs.templates.base import Build, Compiler, Part, handles
 
 _BLOCK_WEIGHT: Final = 6
 """A block gets so many times what an expression gets."""
@@ -35,15 +23,15 @@ _HEAVY: Final = {"LIBRARY": 16, "ALIAS": 6}
 
 _NOTHING: Final[Part] = (lambda maker, frame: [], 0, 0)
 
-_STATEMENT_HOLES: Final[dict[str, Callable[[Maker, int, int], list[Stat]]]] = {
+_STATEMENT_HOLES: Final[dict[str, Callable[[Maker, int, int], list[m.Stat]]]] = {
     "BLOCK": lambda maker, size, room: maker.statements(size, room) if room > LEAF + 4 else [],
     "ALIAS": lambda maker, size, room: maker.annotations.alias(maker, size, room),
-    "LIBRARY": lambda maker, size, room: maker.grammar.library_statement(maker, size, room),
+    "LIBRARY": lambda maker, size, room: calls.any_statement(maker, size, room),
 }
 
 
-@handles(ExprFunction)
-def function_of(compiler: Compiler, node: ExprFunction, level: int) -> Build:
+@handles(m.ExprFunction)
+def function_of(compiler: Compiler, node: m.ExprFunction, level: int) -> Build:
     """Compile a function; what is made in it must suit it, not the function around."""
     template = compiler.template
     template.fixed += 1
@@ -58,17 +46,17 @@ def function_of(compiler: Compiler, node: ExprFunction, level: int) -> Build:
     template.fixed += 1
     compiler.loops = loops
     template.vararg, template.loop, template.returns = outside
-    make, block = MAKE[ExprFunction], nodes.block
+    make, block = MAKE[m.ExprFunction], nodes.block
     words = [kind.kind if kind else None for kind in kinds]
 
     def build(maker: Maker, frame: Frame) -> Any:
-        def inside() -> ExprFunction:
+        def inside() -> m.ExprFunction:
             typed = maker.annotations.function(
                 maker, words, vararg, results, frame.room - level - 1
             )
             variables = declare(maker, frame)
             statements = block(body(maker, frame))
-            made: ExprFunction = make(
+            made: m.ExprFunction = make(
                 typed[0], typed[1], variables, vararg, statements, typed[2], typed[3]
             )
             return made
@@ -80,8 +68,8 @@ def function_of(compiler: Compiler, node: ExprFunction, level: int) -> Build:
     return build
 
 
-@handles(StatLocalFunction)
-def local_function(compiler: Compiler, node: StatLocalFunction, level: int) -> Build:
+@handles(m.StatLocalFunction)
+def local_function(compiler: Compiler, node: m.StatLocalFunction, level: int) -> Build:
     """A local function. What is put into its body does not call it, which might never end."""
     compiler.template.fixed += 1
     kinds = compiler.kinds_of(node.func.args, node.func.types)
@@ -90,7 +78,7 @@ def local_function(compiler: Compiler, node: StatLocalFunction, level: int) -> B
     parameters = tuple(kind.kind for kind in kinds if kind)
     declare = compiler.declare([node.var], [None])
     function = function_of(compiler, node.func, level + 1)
-    make = MAKE[StatLocalFunction]
+    make = MAKE[m.StatLocalFunction]
 
     def build(maker: Maker, frame: Frame) -> Any:
         [variable] = declare(maker, frame)
@@ -107,22 +95,22 @@ def local_function(compiler: Compiler, node: StatLocalFunction, level: int) -> B
     return build
 
 
-@handles(StatFunction)
-def function_statement(compiler: Compiler, node: StatFunction, level: int) -> Build:
+@handles(m.StatFunction)
+def function_statement(compiler: Compiler, node: m.StatFunction, level: int) -> Build:
     """A function that is a global or a field, or a method."""
     compiler.template.fixed += 1
     target = compiler.compile(node.var, level + 1)
     function = function_of(compiler, node.func, level + 1)
-    make, method = MAKE[StatFunction], node.self_
+    make, method = MAKE[m.StatFunction], node.self_
     return lambda maker, frame: make(target(maker, frame), function(maker, frame), method)
 
 
-def stats(compiler: Compiler, body: Sequence[Stat], level: int) -> Build:
+def stats(compiler: Compiler, body: Sequence[m.Stat], level: int) -> Build:
     """Build statements in the scope that is open."""
     parts = [stat(compiler, statement, level) for statement in body]
 
-    def build(maker: Maker, frame: Frame) -> list[Stat]:
-        made: list[Stat] = []
+    def build(maker: Maker, frame: Frame) -> list[m.Stat]:
+        made: list[m.Stat] = []
         for many, part in parts:
             if many:
                 made += part(maker, frame)
@@ -133,7 +121,7 @@ def stats(compiler: Compiler, body: Sequence[Stat], level: int) -> Build:
     return build
 
 
-def stat(compiler: Compiler, node: Stat, level: int) -> tuple[bool, Build]:
+def stat(compiler: Compiler, node: m.Stat, level: int) -> tuple[bool, Build]:
     """Compile a statement; also say whether it becomes a list of statements."""
     inner: Any = node.alternative
     if node.which in ("break_", "continue_") and not compiler.loops:
@@ -151,7 +139,7 @@ def stat(compiler: Compiler, node: Stat, level: int) -> tuple[bool, Build]:
     return False, compiler.compile(node, level)
 
 
-def branches(compiler: Compiler, node: StatIf, level: int) -> list[Part]:
+def branches(compiler: Compiler, node: m.StatIf, level: int) -> list[Part]:
     """Compile the branches of an `if`, to take the statements of one."""
     found = [compiler.part(lambda: stats(compiler, node.then.body, level))]
     if node.which == "elseif":
@@ -171,8 +159,8 @@ def statement_hole(compiler: Compiler, text: str, level: int) -> Build:
     return lambda maker, frame: make(maker, frame.take(maker, weight), frame.room - level + 1)
 
 
-@handles(StatBlock)
-def block(compiler: Compiler, node: StatBlock, level: int) -> Build:
+@handles(m.StatBlock)
+def block(compiler: Compiler, node: m.StatBlock, level: int) -> Build:
     """A block, with a scope of its own."""
     compiler.template.fixed += 1
     body = stats(compiler, node.body, level + 1)
@@ -187,15 +175,15 @@ def block(compiler: Compiler, node: StatBlock, level: int) -> Build:
     return build
 
 
-@handles(StatLocal)
-def local_statement(compiler: Compiler, node: StatLocal, level: int) -> Build:
+@handles(m.StatLocal)
+def local_statement(compiler: Compiler, node: m.StatLocal, level: int) -> Build:
     """Local variables; their values do not see them."""
     compiler.template.fixed += 1
     values = compiler.many(node.values, level + 1)
     kinds = compiler.kinds_of(node.vars, node.types)
     words = [kind.kind if kind else None for kind in kinds]
     declare = compiler.declare(node.vars, kinds)
-    make = MAKE[StatLocal]
+    make = MAKE[m.StatLocal]
 
     def build(maker: Maker, frame: Frame) -> Any:
         made = values(maker, frame)
@@ -205,7 +193,7 @@ def local_statement(compiler: Compiler, node: StatLocal, level: int) -> Build:
     return build
 
 
-@handles(StatFor, StatForIn, StatWhile, StatRepeat)
+@handles(m.StatFor, m.StatForIn, m.StatWhile, m.StatRepeat)
 def loop(compiler: Compiler, node: Any, level: int) -> Build:
     """A loop of any kind: its body runs several times, in a scope with its variables."""
     template = compiler.template
@@ -215,12 +203,12 @@ def loop(compiler: Compiler, node: Any, level: int) -> Build:
     make = MAKE[cls]
     heads = [slot for slot in node._slots if slot not in ("body", "var", "vars")]
     before = [(slot, head(compiler, getattr(node, slot), level + 1)) for slot in heads]
-    variables = getattr(node, "vars", None) or ([node.var] if cls is StatFor else [])
+    variables = getattr(node, "vars", None) or ([node.var] if cls is m.StatFor else [])
     declare = compiler.declare(variables, compiler.kinds_of(variables, ()))
     compiler.loops += 1
     body = stats(compiler, node.body.body, level + 2)
     compiler.loops -= 1
-    slots, until = node._slots, cls is StatRepeat
+    slots, until = node._slots, cls is m.StatRepeat
 
     def build(maker: Maker, frame: Frame) -> Any:
         scope = maker.scope

@@ -181,6 +181,40 @@ def test_a_server_that_refuses_gives_its_response(tmp_path: Path) -> None:
     assert (answer.status, answer.header("X-A")) == (401, "b")
 
 
+@pytest.mark.parametrize("status", ["200 OK", "204 No Content", "302 Found"])
+def test_a_websocket_that_was_never_opened_is_no_success(status: str, tmp_path: Path) -> None:
+    with RawServer(response(b"hello", status=status)) as server:
+        outcome = run(f"WEBSOCKET ws://{server.host}/\n", tmp_path)
+    assert outcome.state == "failed"
+    assert f"no WebSocket opened: the server answered {status}" in str(outcome.reason)
+
+
+@pytest.mark.parametrize("method", ["SSE", "EVENTSOURCE"])
+@pytest.mark.parametrize(
+    ("answer", "told"),
+    [
+        (response(b"hello", "Content-Type: text/html"), "200 OK with text/html"),
+        (response(b"data: 1\n\n"), "200 OK"),
+        (response(b"", "Content-Type: text/event-stream", status="204 None"), "204 None with"),
+    ],
+)
+def test_a_stream_of_events_that_never_came_is_no_success(
+    method: str, answer: bytes, told: str, tmp_path: Path
+) -> None:
+    with RawServer(answer) as server:
+        outcome = run(f"{method} {server.url}/\n", tmp_path)
+        asked = run(f"GET {server.url}/\nAccept: text/event-stream\n", tmp_path)
+    assert outcome.state == "failed"
+    assert f"no server-sent events came: the server answered {told}" in str(outcome.reason)
+    assert asked.state == "done"  # it may be answered by something else
+
+
+def test_a_server_that_refuses_a_stream_gives_its_response(tmp_path: Path) -> None:
+    with RawServer(response(b"who?", status="401 Unauthorized")) as server:
+        outcome = run(f"SSE {server.url}/\n", tmp_path)
+    assert body(outcome) == b"who?"
+
+
 def test_a_redirect_is_not_followed_with_what_belongs_to_the_first_server(tmp_path: Path) -> None:
     with RawServer(b"") as other:
         moved = response(b"", f"Location: ws://{other.host}/", status="302 Found")
@@ -411,4 +445,5 @@ def test_a_stream_that_breaks_is_an_error_and_another_answer_is_read_as_ever(
     with RawServer(broken) as server:
         assert run(f"SSE {server.url}\n", tmp_path).state == "failed"
     with RawServer(response(b"{}", "Content-Type: application/json")) as server:
-        assert body(run(f"SSE {server.url}\n", tmp_path)) == b"{}"
+        text = f"GET {server.url}\nAccept: text/event-stream\n"
+        assert body(run(text, tmp_path)) == b"{}"

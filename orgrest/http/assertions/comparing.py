@@ -1,0 +1,68 @@
+"""Values beside what is expected of them, which is a text: read as the value's type."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+_NUMBER = re.compile(r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?)")
+_CODES = re.compile(r"[1-5][xX]{2}")
+
+
+def number(value: Any) -> float | None:
+    """Return a value as a number: what a text begins with, None where that is none."""
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return value
+    match = _NUMBER.match(value) if isinstance(value, str) else None
+    return float(match[1]) if match else None
+
+
+def text(value: Any) -> str:
+    """Return a value as text: what is no text as JSON, and nothing as the empty text."""
+    if value is None:
+        return ""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def quoted(expected: str) -> str | None:
+    """Return the text that is expected in double quotes, None where it is in none."""
+    if len(expected) < 2 or expected[0] != '"' or expected[-1] != '"':
+        return None
+    try:
+        found = json.loads(expected)
+    except ValueError:
+        return None
+    return found if isinstance(found, str) else None
+
+
+def equal(value: Any, expected: str) -> bool:
+    """Tell whether a value is what is expected, which is read as the value's type."""
+    inside = quoted(expected)
+    if inside is not None:
+        return isinstance(value, str) and value in (inside, expected)
+    wanted = as_type_of(value, expected)
+    return isinstance(value, bool) == isinstance(wanted, bool) and bool(value == wanted)
+
+
+def as_type_of(value: Any, expected: str) -> Any:
+    """Read what is expected as a value's type, as far as that can be done."""
+    if isinstance(value, bool):
+        return {"true": True, "false": False}.get(expected.lower(), expected)
+    if isinstance(value, int | float):
+        return number(expected)
+    if value is None and expected in ("null", "undefined"):
+        return None
+    if isinstance(value, dict | list):
+        try:
+            return json.loads(expected)
+        except (ValueError, RecursionError):
+            return expected
+    return expected
+
+
+def is_status(value: Any, expected: str) -> bool:
+    """Tell whether a status is the expected one; `2xx` is any that begins with 2."""
+    if _CODES.fullmatch(expected.strip()):
+        return bool(value // 100 == int(expected.strip()[0]))
+    return equal(value, expected)

@@ -1,0 +1,48 @@
+"""The real programs that judge in tests, and how a person gets each of them.
+
+A test that needs one is skipped where it is missing, for a reason that says what to install; the
+end of a run has a line for each such reason (`conftest.py`).
+"""
+
+from __future__ import annotations
+
+import shutil
+
+import pytest
+
+INSTALL = {
+    "afl-clang-fast": "apt install afl++",
+    "afl-fuzz": "apt install afl++",
+    "afl-showmap": "apt install afl++",
+    "bash": "apt install bash",
+    "cc": "apt install gcc",
+    "chromium": "apt install chromium",
+    "clang": "apt install clang libclang-rt-dev",
+    "curl": "apt install curl",
+    "emacs": "apt install emacs-nox",
+    "fish": "apt install fish",
+    "jq": "apt install jq",
+    "nvim": "apt install neovim",
+    "protoc": "apt install protobuf-compiler",
+    "prove": "apt install perl",
+    "zsh": "apt install zsh",
+}
+"""For each program, what to do on Debian or Ubuntu; elsewhere the packages have like names."""
+
+
+def missing(program: str) -> str:
+    """Return the reason for which a test is skipped."""
+    return f"{program} is not installed: {INSTALL[program]}"
+
+
+def require(program: str) -> str:
+    """Return the path of a program; without it, the test that asks is skipped."""
+    found = shutil.which(program)
+    if found is None:
+        pytest.skip(missing(program))
+    return found
+
+
+def needs(program: str) -> pytest.MarkDecorator:
+    """Return the mark of a test that is skipped without this program."""
+    return pytest.mark.skipif(shutil.which(program) is None, reason=missing(program))
