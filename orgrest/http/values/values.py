@@ -154,7 +154,7 @@ class Values:
             raise self.error(offset, reason, "bad-environment") from error
         if found is None:
             reason = f"the variable {name} is not defined"
-            if self.scope.exchanges.key(name, self.parsed.source) is not None:
+            if self.scope.exchanges.key(name, self.parsed) is not None:
                 reason = f"{name} names a request: {{{{{name}.response.body}}}} is what it got"
             if not self.parsed.restclient and (names := self.scope.environment.others_with(name)):
                 reason += f"; the environment {' or '.join(names)} has it: --env {names[0]}"
