@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import threading
 from bisect import bisect
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Final, TypedDict, TypeVar, Unpack
@@ -117,6 +117,15 @@ class _DrawnChoices(BytesChoices):
         self.end -= 1
         return self.data[self.end]
 
+    def apart(self, strategy: SearchStrategy[Any], make: Callable[[], Any]) -> Any:
+        """Return what `make` makes, drawn as one thing with chunks of its own.
+
+        Hypothesis then knows where it starts and ends, and can put an inner one into an outer one's
+        place when it shrinks. `strategy` is one of `_span`.
+        """
+        _waiting.last = self, make
+        return self.draw(strategy)
+
     def _refill(self) -> None:
         if self.position == self.end:
             self.data, self.position, self.end = self.draw(_CHUNK), 0, _CHUNK_SIZE
@@ -144,48 +153,23 @@ class _DrawnChoices(BytesChoices):
         return "".join([chr(b) if b < 128 else PIECES[b % len(PIECES)] for b in data])
 
 
-class _DrawnSampler(Sampler):
-    """Samples by draws, and draws expressions, statements and types as such, each with own chunks.
-
-    Hypothesis then knows where one starts and ends, and can put an inner one into an outer one's
-    place when it shrinks. For each there is one strategy, since making them costs more than drawing
-    from them; what it is to build comes by way of `_asked`.
-    """
-
-    choices: _DrawnChoices
-
-    def build(self, cls: type[Message], hint: int, depth: int) -> Any:
-        strategy = _SPANS.get(cls)
-        if strategy is None:
-            return super().build(cls, hint, depth)
-        _asked.last = self, cls, hint, depth
-        return self.choices.draw(strategy)
-
-    def part(self, cls: type[Message], hint: int, depth: int) -> Any:
-        if cls in _SPANS:
-            return self.build(cls, hint, depth)
-        _asked.last = self, cls, hint, depth
-        return self.choices.draw(_PART)
-
-    def build_by(self, draw: DrawFn, cls: type[Message], hint: int, depth: int) -> Any:
-        choices = self.choices
-        outer = choices.draw, choices.data, choices.position, choices.end
-        choices.draw, choices.position = draw, choices.end  # Nothing left: the next draws a chunk.
-        message = super().build(cls, hint, depth)
-        choices.draw, choices.data, choices.position, choices.end = outer
-        return message
-
-    def decision(self) -> int:
-        return self.choices.last_byte()
-
-
-_asked = threading.local()
+_waiting = threading.local()
 
 
 def _span(name: str) -> SearchStrategy[Any]:
+    """The strategy of `_DrawnChoices.apart`, under a name that Hypothesis tells it by.
+
+    What it is to make comes by way of a variable of the thread, since making a strategy for each
+    draw, which could hold that, costs more than the draw.
+    """
+
     def build(draw: DrawFn) -> Any:
-        sampler, cls, hint, depth = _asked.last
-        return sampler.build_by(draw, cls, hint, depth)
+        choices, make = _waiting.last
+        outer = choices.draw, choices.data, choices.position, choices.end
+        choices.draw, choices.position = draw, choices.end  # Nothing left: the next draws a chunk.
+        made = make()
+        choices.draw, choices.data, choices.position, choices.end = outer
+        return made
 
     build.__name__ = build.__qualname__ = name
     return st.composite(build)()
@@ -195,6 +179,31 @@ _SPANS: Final[dict[type[Message], SearchStrategy[Any]]] = {
     cls: _span(cls.__name__) for cls in APART
 }
 _PART: Final = _span("Part")
+_MADE: Final = _span("Made")
+
+
+class _DrawnSampler(Sampler):
+    """Samples by draws, and draws expressions, statements and types apart."""
+
+    choices: _DrawnChoices
+
+    def build(self, cls: type[Message], hint: int, depth: int) -> Any:
+        strategy = _SPANS.get(cls)
+        if strategy is None:
+            return super().build(cls, hint, depth)
+        return self._apart(strategy, cls, hint, depth)
+
+    def part(self, cls: type[Message], hint: int, depth: int) -> Any:
+        return self._apart(_SPANS.get(cls, _PART), cls, hint, depth)
+
+    def _apart(
+        self, strategy: SearchStrategy[Any], cls: type[Message], hint: int, depth: int
+    ) -> Any:
+        build = super().build
+        return self.choices.apart(strategy, lambda: build(cls, hint, depth))
+
+    def decision(self) -> int:
+        return self.choices.last_byte()
 
 
 @st.composite
@@ -211,7 +220,7 @@ def _check_size(size: int) -> None:
     if not 1 <= size <= MAX_SIZE:
         raise ValueError(
             f"size must be from 1 to {MAX_SIZE}, what Hypothesis can hold in one example, not "
-            f"{size}: use generate.generate for larger trees"
+            f"{size}: use generation.trees.generate for larger trees"
         )
 
 
@@ -234,7 +243,7 @@ def messages(
 ) -> SearchStrategy[MessageT]:
     """Trees of class `cls` with at most about `size` nodes, up to `MAX_SIZE`.
 
-    `max_depth`, `weights` and `swarm` are those of `generate.generate`. Trees shrink to the
+    `max_depth`, `weights` and `swarm` are those of `generation.trees.generate`. Trees shrink to the
     smallest one. Raises ValueError for options that leave no tree.
     """
     _check_size(size)
@@ -270,43 +279,21 @@ def types(**options: Unpack[TreeOptions]) -> SearchStrategy[Type]:
 
 
 class _DrawnMaker(Maker):
-    """Makes programs by draws, and draws statements and larger expressions as such.
-
-    As with `_DrawnSampler`, Hypothesis then knows where one starts and ends.
-    """
+    """Makes programs by draws, and draws statements and larger expressions apart."""
 
     choices: _DrawnChoices
 
     def next_statement(self, size: int, room: int) -> list[Stat] | None:
-        _made.last = self.choices, lambda: super(_DrawnMaker, self).next_statement(size, room)
-        statements: list[Stat] | None = self.choices.draw(_MADE)
+        make = super().next_statement
+        statements: list[Stat] | None = self.choices.apart(_MADE, lambda: make(size, room))
         return statements
 
     def expression(self, kind: str, size: int, room: int, *, risky: bool = False) -> Expr:
+        make = super().expression
         if size < _CHUNK_SIZE:
-            return super().expression(kind, size, room, risky=risky)
-        _made.last = (
-            self.choices,
-            lambda: super(_DrawnMaker, self).expression(kind, size, room, risky=risky),
-        )
-        expression: Expr = self.choices.draw(_MADE)
+            return make(kind, size, room, risky=risky)
+        expression: Expr = self.choices.apart(_MADE, lambda: make(kind, size, room, risky=risky))
         return expression
-
-
-_made = threading.local()
-
-
-@st.composite
-def _make(draw: DrawFn) -> Any:
-    choices, make = _made.last
-    outer = choices.draw, choices.data, choices.position, choices.end
-    choices.draw, choices.position = draw, choices.end  # Nothing left: the next draws a chunk.
-    made = make()
-    choices.draw, choices.data, choices.position, choices.end = outer
-    return made
-
-
-_MADE: Final = _make()
 
 
 @st.composite

@@ -13,6 +13,7 @@ from scriptschema import messages as m
 from scriptschema.fuzzing.context import Context, taken_by
 from scriptschema.fuzzing.index import Index
 from scriptschema.fuzzing.mutation import CLOSED, Mutation
+from scriptschema.luau.names import DEFAULT
 
 _BY_KIND: Final = frozenset(["number", "integer", "string", "boolean"])
 NUMBERS: Final = frozenset(["number", "integer"])
@@ -87,8 +88,8 @@ def is_delicate(mut: Mutation, number: int) -> bool:
     return False
 
 
-_TAKE_ALL: Final = frozenset([0, 1, 2, 3])
-"""The globals `print`, `type`, `typeof` and `tostring` take any value."""
+_TAKE_ALL: Final = frozenset(map(DEFAULT.globals.index, ("print", "type", "typeof", "tostring")))
+"""The globals that take any value."""
 
 
 def jumps(index: Index[Any], number: int) -> bool:

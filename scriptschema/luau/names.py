@@ -24,6 +24,7 @@ from typing import Any, Final
 
 import attrs
 
+from scriptschema.luau.members import MEMBERS
 from scriptschema.messages import ExprPrefix, Name
 
 _KEYWORDS: Final = (
@@ -36,31 +37,7 @@ KEYWORDS: Final = frozenset(_KEYWORDS.split())
 _IDENTIFIER: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _NOT_AS_TYPE: Final = KEYWORDS | {"typeof"}
 
-_GLOBALS: Final = (
-    "print type typeof tostring tonumber select next pairs ipairs rawequal rawget rawlen rawset "
-    "getmetatable setmetatable newproxy assert error pcall xpcall unpack gcinfo getfenv setfenv "
-    "_G _VERSION"
-)
-_LIBRARIES: Final = {
-    "math": "abs acos asin atan atan2 ceil clamp cos cosh deg exp floor fmod frexp huge ldexp lerp "
-    "log log10 map max min modf noise pi pow rad random randomseed round sign sin sinh sqrt tan "
-    "tanh",
-    "string": "byte char find format gmatch gsub len lower match pack packsize rep reverse split "
-    "sub unpack upper",
-    "table": "clear clone concat create find foreach foreachi freeze getn insert isfrozen maxn "
-    "move pack remove sort unpack",
-    "bit32": "arshift band bnot bor btest bxor byteswap countlz countrz extract lrotate lshift "
-    "replace rrotate rshift",
-    "buffer": "copy create fill fromstring len readbits readf32 readf64 readi16 readi32 readi8 "
-    "readstring readu16 readu32 readu8 tostring writebits writef32 writef64 writei16 writei32 "
-    "writei8 writestring writeu16 writeu32 writeu8",
-    "coroutine": "close create isyieldable resume running status wrap yield",
-    "debug": "info traceback",
-    "os": "clock date difftime time",
-    "utf8": "char charpattern codepoint codes len offset",
-    "vector": "abs angle ceil clamp create cross dot floor lerp magnitude max min normalize one "
-    "sign zero",
-}
+_LIBRARIES: Final = {library: names for library, names in MEMBERS.items() if library}
 _METAMETHODS: Final = (
     "__add __call __concat __div __eq __idiv __index __iter __le __len __lt __metatable __mod "
     "__mode __mul __newindex __pow __sub __tostring __type __unm"
@@ -124,9 +101,9 @@ class Names:
         "any boolean buffer nil number string thread vector", keywords=_NOT_AS_TYPE - {"nil"}
     )
     classes: tuple[str, ...] = _table("Vector3 Instance Part", keywords=_NOT_AS_TYPE)
-    globals: tuple[str, ...] = _table(f"{_GLOBALS} {' '.join(_LIBRARIES)}")
+    globals: tuple[str, ...] = _table(" ".join([*MEMBERS[""], *_LIBRARIES]))
     libraries: Mapping[str, tuple[str, ...]] = attrs.field(
-        default=MappingProxyType({owner: tuple(m.split()) for owner, m in _LIBRARIES.items()}),
+        default=MappingProxyType(_LIBRARIES),
         converter=_freeze,
         hash=False,
     )

@@ -12,11 +12,13 @@ from typing import Final
 
 import attrs
 
-NAMES: Final = 64
-"""How many names of local variables are used; the table has `self` behind them."""
+from scriptschema.luau.names import DEFAULT
 
-SELF: Final = 64
+SELF: Final = DEFAULT.locals.index("self")
 """The index of `self` in the table of local variables."""
+
+NAMES: Final = SELF
+"""How many names of local variables are used: those before `self`."""
 
 CROWDED: Final = 48
 """With so many variables in scope no statement is chosen only to declare another."""
@@ -125,7 +127,7 @@ class Scope:
     def new_type(self) -> int:
         """Return the index of a type's name that has not been used for a while."""
         self._types_made += 1
-        return (self._types_made - 1) % 32
+        return (self._types_made - 1) % len(DEFAULT.types)
 
     def open(self) -> tuple[int, int, int, int]:
         """Open a block; `close` takes what is returned."""

@@ -16,13 +16,14 @@ from scriptschema.generation.programs.maker import Frame, Maker, Template
 from scriptschema.generation.programs.nodes import MAKE
 from scriptschema.generation.programs.scope import SELF, Variable
 from scriptschema.luau.library import KINDS
+from scriptschema.luau.names import DEFAULT
 from scriptschema.luau.parse import parse
 from scriptschema.messages import Local, Name, Type
 
 _SHARED: Final = ("value", "update", "text")
 """What every object has."""
 
-OWN: Final = 64
+OWN: Final = len(DEFAULT.customs)
 """How many names of the program's own are used, for fields and globals."""
 
 

@@ -1,0 +1,266 @@
+"""The globals of Luau and the members of its libraries, and how each is called: the one table.
+
+A line is a signature, with a line more where a member can be called in another way:
+
+    clamp(number, -8..0, 1..20) -> number
+
+`kind?` may be left out, `...kind` may be given any number of times, and marks follow `!`: `varies`
+(the result is not the same in every run, or not to its last digit in every engine), `fails` (it may
+not return), `yields` (it may yield). Marks are also the place for the release that a member came
+with, once there is more than one. A line without parentheses is a field. `library.KINDS` says what
+each kind is; a range `0..8` is an integer in it, `"!*t"` that very string, `vector.zero` that very
+field, and `function(number) -> boolean` a function that can be called like that.
+
+The kinds are as narrow as they must be for a call with right arguments to return. The order of
+globals and members is that of their indexes in trees: what is new goes to the end of its library.
+
+Source: https://luau.org/library, and the real Luau, which the tests ask.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Final
+
+_TABLE: Final = {
+    "": """
+        print(...scalar)
+        type(value) -> string
+        typeof(value) -> string
+        tostring(any) -> string ! varies
+        tostring(number) -> string
+        tostring(boolean) -> string
+        tonumber(numeral) -> optional
+        tonumber(digits, 2..36) -> optional
+        select(1..3, scalar, scalar, scalar, ...scalar) -> scalar
+        select("#", ...scalar) -> integer
+        next(array) -> integer, number
+        pairs(map) -> iterator
+        ipairs(array) -> iterator
+        rawequal(any, any) -> boolean
+        rawget(map, string) -> optional
+        rawlen(array) -> integer
+        rawlen(string) -> integer
+        rawset(record, string, scalar) -> any
+        getmetatable(any) -> any
+        setmetatable(record, metatable) -> object
+        newproxy(boolean?) -> any
+        assert(number, ...scalar) -> number
+        error(scalar, 0..2?) ! fails
+        pcall(callable, ...scalar) -> boolean, any ! yields
+        xpcall(callable, function(any) -> any, ...scalar) -> boolean, any ! yields
+        unpack(array) -> optional
+        unpack(row, 1..3, 2..5) -> number
+        gcinfo() -> number ! varies
+        getfenv(callable) -> any
+        getfenv(0..1?) -> any
+        setfenv(callable, record) -> function
+        _G -> any
+        _VERSION -> string ! varies
+    """,
+    "math": """
+        abs(number) -> number
+        acos(number) -> number
+        asin(number) -> number
+        atan(number) -> number
+        atan2(number, number) -> number
+        ceil(number) -> number
+        clamp(number, -8..0, 1..20) -> number
+        cos(number) -> number
+        cosh(number) -> number
+        deg(number) -> number
+        exp(number) -> number
+        floor(number) -> number
+        fmod(number, number) -> number
+        frexp(number) -> number, number
+        huge -> number
+        ldexp(number, -8..20) -> number
+        lerp(number, number, number) -> number
+        log(number, number?) -> number
+        log(number, 2..10) -> number
+        log10(number) -> number
+        map(number, 0..4, 5..9, number, number) -> number
+        max(number, ...number) -> number
+        min(number, ...number) -> number
+        modf(number) -> number, number
+        noise(integer, integer?, integer?) -> number
+        pi -> number
+        pow(number, number) -> number
+        pow(number, 0..3) -> number
+        rad(number) -> number
+        random() -> number ! varies
+        random(1..9) -> integer ! varies
+        random(-9..0, 1..9) -> integer ! varies
+        randomseed(integer)
+        round(number) -> number
+        sign(number) -> number
+        sin(number) -> number
+        sinh(number) -> number
+        sqrt(number) -> number
+        tan(number) -> number
+        tanh(number) -> number
+    """,
+    "string": """
+        byte(string, integer?, integer?) -> optional, optional
+        char(32..126, ...0..255) -> string
+        find(string, pattern, integer?) -> optional, optional, scalar
+        find(string, short, 1..3, true) -> optional, optional
+        format(format) -> string
+        gmatch(string, pattern) -> iterator
+        gsub(string, pattern, replacement, 0..3?) -> string, integer
+        len(string) -> integer
+        lower(string) -> string
+        match(string, pattern, integer?) -> scalar
+        pack(pack) -> string
+        packsize(fixed) -> integer
+        rep(short, 0..9, short?) -> string
+        reverse(string) -> string
+        split(string, short?) -> strings
+        sub(string, integer, integer?) -> string
+        unpack(packed) -> scalar
+        upper(string) -> string
+    """,
+    "table": """
+        clear(row)
+        clone(array) -> array
+        clone(map) -> map
+        concat(array, short?) -> string
+        concat(strings, short?) -> string
+        concat(row, short, 1..3, 2..6) -> string
+        create(0..9, number) -> array
+        find(array, number, 1..3?) -> optional
+        find(strings, string) -> optional
+        foreach(map, function(any, any) -> nil)
+        foreach(row, function(any, any) -> any) -> any
+        foreachi(array, function(any, any) -> nil)
+        foreachi(row, function(any, any) -> any) -> any
+        freeze(row) -> array
+        getn(array) -> integer
+        insert(row, number)
+        insert(row, 1..7, number)
+        isfrozen(array) -> boolean
+        maxn(array) -> number
+        move(row, 1..3, 2..5, 1..4) -> array
+        move(array, 1..1, 1..1, 1..1, row) -> array
+        pack(...scalar) -> any
+        remove(row, 1..6?) -> optional
+        sort(row)
+        sort(row, function(number, number) -> order)
+        unpack(array) -> optional
+        unpack(row, 1..3, 2..5) -> number
+    """,
+    "bit32": """
+        arshift(integer, -3..31) -> number
+        band(...integer) -> number
+        bnot(integer) -> number
+        bor(...integer) -> number
+        btest(...integer) -> boolean
+        bxor(...integer) -> number
+        byteswap(integer) -> number
+        countlz(integer) -> integer
+        countrz(integer) -> integer
+        extract(integer, 0..15, 1..16?) -> number
+        lrotate(integer, -3..40) -> number
+        lshift(integer, -3..40) -> number
+        replace(integer, integer, 0..15, 1..16?) -> number
+        rrotate(integer, -3..40) -> number
+        rshift(integer, -3..40) -> number
+    """,
+    "buffer": """
+        copy(buffer, 0..8, buffer, 0..8, 0..8)
+        create(16..40) -> buffer
+        fill(buffer, 0..4, 0..255, 0..8?)
+        fromstring(text) -> buffer
+        len(buffer) -> integer
+        readbits(buffer, 0..64, 0..32) -> number
+        readf32(buffer, 0..12) -> number
+        readf64(buffer, 0..8) -> number
+        readi16(buffer, 0..14) -> integer
+        readi32(buffer, 0..12) -> number
+        readi8(buffer, 0..15) -> integer
+        readstring(buffer, 0..8, 0..8) -> string
+        readu16(buffer, 0..14) -> integer
+        readu32(buffer, 0..12) -> number
+        readu8(buffer, 0..15) -> integer
+        tostring(buffer) -> string
+        writebits(buffer, 0..64, 0..32, integer)
+        writef32(buffer, 0..12, number)
+        writef64(buffer, 0..8, number)
+        writei16(buffer, 0..14, integer)
+        writei32(buffer, 0..12, integer)
+        writei8(buffer, 0..15, integer)
+        writestring(buffer, 0..8, eight, 0..8?)
+        writeu16(buffer, 0..14, integer)
+        writeu32(buffer, 0..12, integer)
+        writeu8(buffer, 0..15, integer)
+    """,
+    "coroutine": """
+        close(routine) -> boolean
+        create(callable) -> thread
+        isyieldable() -> boolean ! varies
+        resume(routine, ...scalar) -> boolean, scalar
+        running() -> any
+        status(thread) -> string
+        wrap(callable) -> function
+        yield(...scalar) -> any ! yields
+    """,
+    "debug": """
+        info(callable, inquiry) -> any ! varies
+        info(0..3, inquiry) -> any ! varies
+        info(thread, 0..1, inquiry) -> any ! varies
+        traceback() -> string ! varies
+        traceback(string, 0..3?) -> string ! varies
+        traceback(thread, string?, 0..1?) -> string ! varies
+    """,
+    "os": """
+        clock() -> number ! varies
+        date(time?) -> string ! varies
+        date(time, 0..9999) -> string
+        date("!*t", 0..9999) -> any
+        date("*t", 0..9999) -> any
+        difftime(integer, integer) -> number
+        time() -> number ! varies
+        time(date) -> number
+    """,
+    "utf8": """
+        char(32..126, ...0..9999) -> string
+        charpattern -> string
+        codepoint(utf8, 1..1?) -> integer
+        codes(utf8) -> iterator
+        len(string) -> scalar
+        len(utf8, 1..1, -1..-1) -> optional
+        offset(utf8, -2..3) -> optional
+    """,
+    "vector": """
+        abs(vector) -> vector
+        angle(vector, vector, vector?) -> number
+        ceil(vector) -> vector
+        clamp(vector, vector.zero, vector.one) -> vector
+        create(number, number, number) -> vector
+        create(integer, integer) -> vector
+        cross(vector, vector) -> vector
+        dot(vector, vector) -> number
+        floor(vector) -> vector
+        lerp(vector, vector, number) -> vector
+        magnitude(vector) -> number ! varies
+        max(vector, ...vector) -> vector
+        min(vector, ...vector) -> vector
+        normalize(vector) -> vector
+        one -> vector
+        sign(vector) -> vector
+        zero -> vector
+    """,
+}
+
+LINES: Final[Mapping[str, list[str]]] = {
+    library: [line.strip() for line in text.strip().splitlines()]
+    for library, text in _TABLE.items()
+}
+"""The signatures, by library; those of globals by ""."""
+
+MEMBERS: Final[Mapping[str, tuple[str, ...]]] = {
+    library: tuple(dict.fromkeys(re.findall(r"^\w+", "\n".join(lines), re.MULTILINE)))
+    for library, lines in LINES.items()
+}
+"""The names, each once, by library; those of globals by ""."""
