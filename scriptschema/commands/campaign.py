@@ -1,4 +1,4 @@
-"""The commands `fuzz`, which looks for bugs in implementations of Luau, and `reproduce`."""
+"""The command `fuzz`, which looks for bugs in implementations of Luau."""
 
 from __future__ import annotations
 
@@ -14,15 +14,12 @@ from scriptschema.commands.campaign_display import Display, Lines, as_json
 from scriptschema.commands.console import NonEmptyPath, counted, report, stoppable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from contextlib import AbstractContextManager
 
     from scriptschema.fuzzing.campaign.cluster import Cluster
     from scriptschema.fuzzing.campaign.config import Config
-    from scriptschema.fuzzing.campaign.finds import Find
     from scriptschema.fuzzing.campaign.session import Session
     from scriptschema.fuzzing.targets.description import Description
-    from scriptschema.fuzzing.targets.outcome import Run
 
 FOUND = 3
 """The status that says, with --fail-on-find, that something new was found."""
@@ -274,61 +271,3 @@ def _read_config(path: Path, given: dict[str, Any]) -> Config:
     except (OSError, ValueError) as error:
         reason = files.reason_of(error)
         raise click.BadParameter(f"{path}: {reason}", param_hint="--config") from None
-
-
-@click.command("reproduce")
-@click.argument("folder", type=NonEmptyPath(path_type=Path), metavar="FIND")
-@click.option("--original", is_flag=True, help="The program as it was found, not the reduced one.")
-def reproduce(folder: Path, original: bool) -> None:
-    """Run a find's program again, on the targets of its campaign, and tell what comes of it.
-
-    FIND is a folder in a campaign's finds/. The status is 0 if the bug shows again, else 1.
-    """
-    from scriptschema import files
-    from scriptschema.fuzzing.campaign import finds
-    from scriptschema.fuzzing.campaign.config import Config
-    from scriptschema.fuzzing.campaign.runner import Runner
-    from scriptschema.fuzzing.oracles.judging import JudgeError
-    from scriptschema.fuzzing.targets.description import TargetError
-
-    try:
-        find = finds.load(folder)
-        stem = finds.PROGRAM if original or find.reduced is None else finds.REDUCED
-        tree = finds.tree_of(folder, stem)
-        runner = Runner(Config.from_json(find.config))
-        try:
-            verdict, runs = runner.verdict(tree, whole=True)
-        finally:
-            runner.close()
-    except (files.FileError, TargetError, JudgeError, ValueError) as error:
-        report(error)
-        sys.exit(1)
-    click.echo(finds.source_of(folder, stem).rstrip("\n") + "\n")
-    for run in runs:
-        _show(run, click.echo)
-    shown = verdict is not None and _is_of(verdict.signature, find)
-    if verdict is not None:
-        click.echo(f"{verdict.signature.kind}: {verdict.message}")
-        if verdict.difference is not None:
-            for target, line in (
-                (verdict.difference.left_target, verdict.difference.left),
-                (verdict.difference.right_target, verdict.difference.right),
-            ):
-                click.echo(f"  {target}: {'(nothing)' if line is None else line}")
-    click.echo(f"{find.signature}: {'shown again' if shown else 'not shown'}")
-    sys.exit(0 if shown else 1)
-
-
-def _is_of(signature: Any, find: Find) -> bool:
-    return (signature.kind, signature.detail) == (find.signature.kind, find.signature.detail)
-
-
-def _show(run: Run, echo: Callable[[str], None]) -> None:
-    status = "" if run.outcome.status is None else f", status {run.outcome.status}"
-    echo(f"{run.target}: {run.outcome.kind}{status} ({run.outcome.seconds:.2f} s)")
-    for text in (run.outcome.output, run.outcome.error):
-        lines = text.splitlines()
-        for line in lines[:20]:
-            echo(f"  {line[:200]}")
-        if len(lines) > 20:
-            echo(f"  ... {len(lines) - 20} lines more")

@@ -16,6 +16,7 @@ from scriptschema.commands import (
     corpora,
     engines,
     exchange,
+    finds,
     fuzzing,
     generation,
     luau,
@@ -65,6 +66,6 @@ for _command in (
     engines.report_command,
     completion.completion,
     campaign.fuzz,
-    campaign.reproduce,
+    finds.reproduce,
 ):
     main.add_command(_command)

@@ -31,6 +31,7 @@ from scriptschema.fuzzing.campaign.workers import (
     Workers,
 )
 from scriptschema.fuzzing.targets import outcome
+from scriptschema.fuzzing.targets.leftovers import sweep
 from scriptschema.fuzzing.targets.opening import try_target
 
 PROGRESS: Final = 1.0
@@ -74,6 +75,7 @@ class Session:
         self.finishing = finishing
         self.workers = workers or Processes()
         self.on_event = on_event
+        sweep()
         for description in campaign.config.targets:
             try_target(description)
         self.state = State(campaign, on_event)
@@ -101,6 +103,7 @@ class Session:
             self._await_all()
         finally:
             self._stop_workers()
+            sweep()
             self.state.close()
             self.campaign.log("end")
             self.on_event({**self.progress(), "event": "end"})
@@ -237,6 +240,7 @@ class Session:
         elif order is not None:
             self._asked -= order.programs or 0
         worker.stop()
+        sweep()
         self._deaths += 1
         self.campaign.log(f"worker {worker.seed} has ended, another is started")
         if self._deaths > _DEATHS:

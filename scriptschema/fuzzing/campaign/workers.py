@@ -22,7 +22,8 @@ from scriptschema.fuzzing.campaign.reduction import reduce_suspect
 from scriptschema.fuzzing.campaign.runner import Runner
 from scriptschema.fuzzing.oracles.judging import JudgeError
 from scriptschema.fuzzing.targets.description import TargetError
-from scriptschema.fuzzing.targets.processes import kill_all
+from scriptschema.fuzzing.targets.leftovers import adopt
+from scriptschema.fuzzing.targets.processes import kill_all, kill_all_for_good
 from scriptschema.generation.bulk import interrupts_later
 
 _CONTEXT: Final = multiprocessing.get_context("spawn")
@@ -148,6 +149,7 @@ class Worker:
 
 def _main(config: Config, folder: Path, seed: int, pipe: Connection) -> None:
     """Answer orders until there are no more."""
+    adopt()  # all that is started here are targets
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for who started this
     signal.signal(signal.SIGTERM, lambda *_: _end())
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT, signal.SIGTERM})
@@ -188,5 +190,5 @@ def _end_with_parent() -> None:
 
 
 def _end() -> None:
-    kill_all()
+    kill_all_for_good()
     os._exit(1)

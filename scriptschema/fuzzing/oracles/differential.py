@@ -30,7 +30,10 @@ VARYING: Final = frozenset(
 """The library members whose results are not the same in every run, or not to the last digit."""
 
 _COMPARED: Final = frozenset([outcome.OK, outcome.ERROR, outcome.REJECTED])
-_LIMITS: Final = ("stack overflow", "not enough memory", "out of memory", "script timed out")
+_LIMITS: Final = (
+    *("stack overflow", "error in error handling"),
+    *("not enough memory", "out of memory", "script timed out"),
+)
 
 
 def difference(runs: Sequence[Run], targets: Sequence[int]) -> Verdict | None:

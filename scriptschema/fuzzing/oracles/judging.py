@@ -98,6 +98,8 @@ class Judge:
                 frames = run.outcome.frames[:_FRAMES]
                 said = normalisation.message(run.outcome.error)
                 detail = " < ".join(frames) if frames else said
+                if run.outcome.kind == outcome.UNDEFINED:  # the site tells it, whoever calls it
+                    detail = f"{frames[0]}: {said}" if frames else said
                 text = f"{run.target}: {run.outcome.kind}: {run.outcome.error.strip()[:500]}"
                 return Verdict(Signature(run.outcome.kind, detail), text)
         return None

@@ -10,7 +10,7 @@ Between two targets, also the position `program.luau:3:` of a message is `:`, si
 chunks in its own way. Between variants of one target, positions have to be the same.
 
 Of a message that stands in a signature or is counted, also numbers and what stands in quotes, which
-differ from program to program.
+differ from program to program, and the folders of files, which differ from machine to machine.
 """
 
 from __future__ import annotations
@@ -23,6 +23,10 @@ _NAN: Final = re.compile(r"-nan(?:\(ind\))?|nan\(ind\)")
 _POSITION: Final = re.compile(r'(?:\[string "[^"\n]*"\]|[\w./\\-]+):\d+:')
 _QUOTED: Final = re.compile(r"'[^'\n]*'|\"[^\"\n]*\"|`[^`\n]*`")
 _NUMBER: Final = re.compile(r"-?\d+(?:\.\d+)?(?:e[+-]?\d+)?")
+_FOLDERS: Final = re.compile(
+    r"(?<![\w./])(?:/|\.{1,2}/|[A-Z]:\\)?(?:[\w.+~-]+[/\\])+(?=[\w+-]+\.\w)"
+)
+_FIRST: Final = 2000
 _LONGEST: Final = 200
 
 
@@ -34,8 +38,9 @@ def output(text: str, *, positions: bool = True) -> str:
 
 def message(text: str) -> str:
     """The first line of a message, without what differs from program to program."""
-    first = next((line for line in text.splitlines() if line.strip()), "")
+    first = next((line for line in text.splitlines() if line.strip()), "")[:_FIRST]
     for pattern, instead in (
+        (_FOLDERS, ""),
         (_POSITION, ""),
         (_ADDRESS, "…"),
         (_QUOTED, "'…'"),

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import subprocess
-import tempfile
 import time
-from pathlib import Path
 from typing import Final
 
 from scriptschema.fuzzing.oracles import normalisation
 from scriptschema.fuzzing.oracles.verdict import Signature, Verdict
 from scriptschema.fuzzing.targets.base import Sources
+from scriptschema.fuzzing.targets.leftovers import Folder
 from scriptschema.fuzzing.targets.processes import split, start, text_of, watch
 from scriptschema.luau.parse import ParseError, parse
 from scriptschema.luau.render import render, render_module_set
@@ -65,8 +64,8 @@ def run_on(command: str, source: str, seconds: float, megabytes: int) -> tuple[i
 
     Raises TargetError for a command that cannot be run.
     """
-    with tempfile.TemporaryDirectory(prefix="scriptschema-") as folder:
-        path = Path(folder) / "program.luau"
+    with Folder() as folder:
+        path = folder.path / "program.luau"
         path.write_bytes(source.encode("utf-8", "surrogateescape"))
         words = [word.replace(_FILE, str(path)) for word in split(command)]
         with path.open("rb") as program:

@@ -142,6 +142,7 @@ def runs_of(shown: Shown) -> list[dict[str, Any]]:
     """The runs of the source that is shown first, runs with the same outcome as one."""
     program = shown.find.reduced or shown.find.program
     grouped: dict[tuple[Any, ...], list[str]] = {}
+    reports = {run.target: run.outcome.report for run in program.runs}
     for run in program.runs:
         end = run.outcome
         key = (end.kind, end.status, end.error, end.output, end.frames)
@@ -154,6 +155,7 @@ def runs_of(shown: Shown) -> list[dict[str, Any]]:
             "error": error,
             "output": output,
             "frames": frames,
+            "report": reports[targets[0]],
         }
         for (kind, status, error, output, frames), targets in grouped.items()
     ]

@@ -6,15 +6,15 @@ import contextlib
 import subprocess
 import tempfile
 import time
-from pathlib import Path
 from typing import Final
 
 from scriptschema.fuzzing.targets import outcome
 from scriptschema.fuzzing.targets.base import Sources
 from scriptschema.fuzzing.targets.description import Description, TargetError
+from scriptschema.fuzzing.targets.leftovers import Folder
 from scriptschema.fuzzing.targets.outcome import Outcome
 from scriptschema.fuzzing.targets.processes import split, start, text_of, watch
-from scriptschema.fuzzing.targets.reports import outcome_of
+from scriptschema.fuzzing.targets.reports import bounded, outcome_of
 
 _FILE: Final = "{file}"
 _VARIANT: Final = "{variant}"
@@ -32,8 +32,8 @@ class CommandTarget:
         self.description = description
         self._commands = [self._words(variant) for variant in description.variants]
         self._reads_file = _FILE in description.command
-        self._folder = tempfile.TemporaryDirectory(prefix="scriptschema-")
-        self._path = Path(self._folder.name) / "program.luau"
+        self._folder = Folder()
+        self._path = self._folder.path / "program.luau"
         self._input: bytes = b""
         self._running: tuple[subprocess.Popen[bytes], float] | None = None
 
@@ -73,7 +73,7 @@ class CommandTarget:
     def close(self) -> None:
         """End what is running."""
         self._abandon()
-        self._folder.cleanup()
+        self._folder.remove()
 
     def _abandon(self) -> None:
         if self._running is not None:
@@ -101,8 +101,8 @@ class CommandTarget:
         if found.flooded:
             return Outcome(outcome.FLOOD, output, "", found.status, (), found.seconds)
         if found.hung:
-            message = f"no end after {self._seconds:g} s"
-            return Outcome(outcome.HANG, output, message, None, (), found.seconds)
+            message, said = f"no end after {self._seconds:g} s", bounded(errors)
+            return Outcome(outcome.HANG, output, message, None, (), found.seconds, said)
         return outcome_of(found.status, output, errors, found.seconds)
 
 

@@ -20,11 +20,13 @@ CRASH: Final = "crash"
 SANITIZER: Final = "sanitizer"
 ASSERTION: Final = "assertion"
 INTERNAL: Final = "internal error"
+UNDEFINED: Final = "undefined behaviour"
+"""What UndefinedBehaviorSanitizer reports."""
 
 ORDINARY: Final = frozenset([OK, ERROR, REJECTED, FLOOD])
 """Outcomes that no implementation needs to be ashamed of."""
 
-BROKEN: Final = frozenset([CRASH, SANITIZER, ASSERTION, INTERNAL])
+BROKEN: Final = frozenset([CRASH, SANITIZER, ASSERTION, INTERNAL, UNDEFINED])
 """Outcomes that no program may have."""
 
 LIMITS: Final = frozenset([HANG, MEMORY])
@@ -32,7 +34,10 @@ LIMITS: Final = frozenset([HANG, MEMORY])
 ONCE: Final = "seen once"
 """No outcome, but a kind of verdict: one of `BROKEN`, which did not come again."""
 
-KINDS: Final = (OK, ERROR, REJECTED, FLOOD, HANG, MEMORY, CRASH, SANITIZER, ASSERTION, INTERNAL)
+KINDS: Final = (
+    *(OK, ERROR, REJECTED, FLOOD, HANG, MEMORY),
+    *(CRASH, SANITIZER, ASSERTION, INTERNAL, UNDEFINED),
+)
 
 
 @attrs.frozen
@@ -42,7 +47,9 @@ class Outcome:
     `kind` is one of `KINDS`, `output` what the program printed, with bytes that are not UTF-8 as
     `\xNN`, `error` the error message or the report of whoever noticed what is wrong, `status` the
     exit status, negative for a signal, and `frames` the functions of the stack, the innermost
-    first, where a report has them. `requests` are the last that a process got that broke, this one
+    first, where a report has them; of undefined behaviour, the place in the source before these.
+    `report` is what was written to standard error, as far as it is kept, where that is of interest.
+    `requests` are the last that a process got that broke, this one
     among them, where a process runs many programs.
     """
 
@@ -52,6 +59,7 @@ class Outcome:
     status: int | None = None
     frames: tuple[str, ...] = ()
     seconds: float = attrs.field(default=0.0, eq=False)
+    report: str = attrs.field(default="", eq=False)
     requests: tuple[str, ...] = attrs.field(default=(), eq=False, repr=False)
 
     def as_json(self) -> dict[str, Any]:

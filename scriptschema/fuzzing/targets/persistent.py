@@ -13,11 +13,12 @@ ahead:
 `module` is the source that the program requires as `./module0`, or null; `variant` one of those
 that the target is described with. `kind` is `ok`, `error` (the program ended with an error of its
 own), `rejected` (it was not compiled) or another of `outcome.KINDS` that the service noticed
-itself; `frames`, a list of functions, may be added. The service should end a program after so many
-milliseconds and at so many megabytes with the kind `hang` and `memory`; if it does not, it is
-killed a little later. It may crash, and is started again: how it ended and what it wrote to
-standard error is the outcome of the program that it had. It may also end between two programs, with
-status 0. Lines on standard output that are no JSON objects with an `id` are left out.
+itself; `frames`, a list of functions, and `report`, a text, may be added. The service should end a
+program after so many milliseconds and at so many megabytes with the kind `hang` and `memory`; if it
+does not, it is killed a little later. It may crash, and is started again: how it ended and the last
+that it wrote to standard error is the outcome of the program that it had. It may also end between
+two programs, with status 0. What broke has the last 100 requests of its process. Lines on standard
+output that are no JSON objects with an `id` are left out.
 
 `luau_web.mjs` is such a service, and so is `pluau_service.py`.
 """
@@ -29,17 +30,20 @@ import json
 import os
 import select
 import subprocess
-import tempfile
+import threading
 import time
-from collections.abc import Sequence
-from typing import Any, Final
+from collections import deque
+from collections.abc import Iterator, Sequence
+from typing import IO, Any, Final
+
+import attrs
 
 from scriptschema.fuzzing.targets import outcome
 from scriptschema.fuzzing.targets.base import Sources
 from scriptschema.fuzzing.targets.description import Description
 from scriptschema.fuzzing.targets.outcome import Outcome
 from scriptschema.fuzzing.targets.processes import kill, start, text_of
-from scriptschema.fuzzing.targets.reports import is_about_memory, outcome_of
+from scriptschema.fuzzing.targets.reports import MOST, bounded, is_about_memory, outcome_of
 
 GRACE: Final = 1.0
 """Seconds that a service has beyond the limit to say so itself."""
@@ -54,7 +58,8 @@ _PIECE: Final = 1 << 16
 _AHEAD: Final = 1 << 15
 """So many bytes of requests fit into a pipe for certain, whatever the service does."""
 
-_REPORT: Final = 1 << 16
+REQUESTS: Final = 100
+"""So many of the last requests to a process are told when it broke."""
 _MOST: Final = 64 << 20
 
 
@@ -66,7 +71,8 @@ class PersistentTarget:
         self._words = [*words]
         self._process: subprocess.Popen[bytes] | None = None
         self._poll = select.poll()  # made once: a selector for every answer costs more than it
-        self._errors = tempfile.TemporaryFile()  # noqa: SIM115  # as long as the target is open
+        self._errors = _Errors()
+        self._asked: deque[tuple[int, bytes]] = deque(maxlen=REQUESTS)
         self._received = b""
         self._fresh = True
         self._starting = STARTING
@@ -94,22 +100,39 @@ class PersistentTarget:
 
     def collect(self) -> list[Outcome]:
         """The outcomes of all variants. Raises TargetError."""
-        found: list[Outcome] = []
-        while len(found) < len(self._requests):
-            if self._sent <= len(found):
-                self._sent = len(found)
-                self._send()
-            received = self._receive(len(found))
-            if received is not None:
-                found.append(received)
-            if self._process is None:  # what it was sent ahead is sent to the next one
-                self._sent = len(found)
-        return found
+        return [*self._outcomes()]
+
+    def replay(self, lines: Sequence[str]) -> Outcome | None:
+        """Send requests, as an outcome has them, to a new process; the first of `BROKEN`, if any.
+
+        Raises TargetError.
+        """
+        self._end()
+        self._requests = [(json.loads(line)["id"], line.encode() + b"\n") for line in lines]
+        self._seconds = max((json.loads(line)["milliseconds"] for line in lines), default=0) / 1000
+        self._sent = 0
+        return next((each for each in self._outcomes() if each.kind in outcome.BROKEN), None)
 
     def close(self) -> None:
         """End the service."""
         self._end()
-        self._errors.close()
+
+    def _outcomes(self) -> Iterator[Outcome]:
+        count = 0
+        while count < len(self._requests):
+            if self._sent <= count:
+                self._sent = count
+                self._send()
+            received = self._receive(count)
+            if received is not None and received.kind in outcome.BROKEN:
+                last = self._requests[count][0]
+                those = tuple(line.decode() for number, line in self._asked if number <= last)
+                received = attrs.evolve(received, requests=those)
+            count += received is not None
+            if self._process is None:  # what it was sent ahead is sent to the next one
+                self._sent = count
+            if received is not None:
+                yield received
 
     def _send(self) -> None:
         """Send what is not sent yet: all that fits, or one that is answered before the next."""
@@ -118,6 +141,8 @@ class PersistentTarget:
         count = len(self._requests) - self._sent
         if len(data) > _AHEAD:
             data, count = self._requests[self._sent][1], 1
+        for number, line in self._requests[self._sent : self._sent + count]:
+            self._asked.append((number, line.rstrip()))
         self._sent += count
         if process.stdin is not None:
             with contextlib.suppress(OSError):  # it has ended: `_receive` sees how
@@ -126,14 +151,15 @@ class PersistentTarget:
 
     def _running(self) -> subprocess.Popen[bytes]:
         if self._process is None:
-            self._errors.seek(0)
-            self._errors.truncate()
+            self._asked.clear()
             self._process = start(
                 self._words,
                 2 * self.description.megabytes + BESIDES,
                 stdin=subprocess.PIPE,
-                stderr=self._errors,
+                stderr=subprocess.PIPE,
             )
+            stream, self._process.stderr = self._process.stderr, None  # the reader closes it
+            self._errors = _Errors(stream)
             self._poll = select.poll()
             if self._process.stdout is not None:
                 self._poll.register(self._process.stdout, select.POLLIN)
@@ -154,8 +180,8 @@ class PersistentTarget:
                 seconds = time.monotonic() - began
                 if left > 0:
                     return Outcome(outcome.FLOOD, seconds=seconds)
-                message = f"no end after {self._seconds:g} s"
-                return Outcome(outcome.HANG, "", message, seconds=seconds)
+                message, said = f"no end after {self._seconds:g} s", self._errors.text()
+                return Outcome(outcome.HANG, "", message, seconds=seconds, report=said)
             if process.stdout is not None and not self._read(process.stdout.fileno(), left):
                 return self._died(process, began)
         seconds = time.monotonic() - began
@@ -187,16 +213,14 @@ class PersistentTarget:
         status = process.poll()
         printed = text_of(self._received)
         fresh = self._fresh
+        errors = self._errors.text(GRACE)
         self._end()
-        self._errors.seek(0, 2)
-        self._errors.seek(max(0, self._errors.tell() - _REPORT))
-        errors = text_of(self._errors.read())
         if status == 0 and not fresh:
             return None
         found = outcome_of(status or 0, printed, errors, time.monotonic() - began)
         if found.kind in outcome.ORDINARY:
             message = f"the service ended with status {status}: {errors.strip()[-2000:]}"
-            return Outcome(outcome.CRASH, printed, message, status)
+            return Outcome(outcome.CRASH, printed, message, status, report=errors)
         return found
 
     def _outcome_of(self, answer: dict[str, Any], seconds: float) -> Outcome:
@@ -210,12 +234,38 @@ class PersistentTarget:
         if kind == outcome.ERROR and is_about_memory(error):
             kind = outcome.MEMORY
         frames = tuple(map(str, answer.get("frames") or ()))
-        return Outcome(str(kind), output, error, None, frames, seconds)
+        report = str(answer.get("report") or "") if kind not in outcome.ORDINARY else ""
+        return Outcome(str(kind), output, error, None, frames, seconds, bounded(report))
 
     def _end(self) -> None:
         if self._process is not None:
             kill(self._process)
             self._process = None
+
+
+class _Errors:
+    """Reads a process's standard error to its end, in a thread, and keeps the last of it.
+
+    A service may write there without an end: a file of it would fill the disk, a pipe that nobody
+    reads would stop it.
+    """
+
+    def __init__(self, stream: IO[bytes] | None = None) -> None:
+        self._kept = b""
+        self._thread = threading.Thread(target=self._read, args=(stream,), daemon=True)
+        if stream is not None:
+            self._thread.start()
+
+    def _read(self, stream: IO[bytes]) -> None:
+        with stream:
+            while piece := os.read(stream.fileno(), _PIECE):
+                self._kept = (self._kept + piece)[-MOST:]
+
+    def text(self, seconds: float = 0) -> str:
+        """What was written last; with `seconds`, it is waited for the end so long."""
+        if seconds and self._thread.is_alive():
+            self._thread.join(seconds)
+        return text_of(self._kept)
 
 
 def _unicode(source: str) -> str:

@@ -10,6 +10,7 @@ import shlex
 import shutil
 import signal
 import subprocess
+import threading
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -18,6 +19,7 @@ from typing import IO, Final
 import attrs
 
 from scriptschema.files import reason_of
+from scriptschema.fuzzing.targets import leftovers
 from scriptschema.fuzzing.targets.description import TargetError
 
 _PIECE: Final = 1 << 16
@@ -49,31 +51,40 @@ def start(
     The limit is that of data, which leaves out what is reserved only: node and WebAssembly reserve
     much. A program with AddressSanitizer has its own limit, since its shadow would count.
     """
-    environment = None
     sanitized = _is_sanitized(words[0])
-    if sanitized:
-        options = os.environ.get("ASAN_OPTIONS", "")
-        limit = f"hard_rss_limit_mb={megabytes}"
-        environment = {**os.environ, "ASAN_OPTIONS": f"{options}:{limit}" if options else limit}
+    limit = {"hard_rss_limit_mb": megabytes} if sanitized else {}
+    environment = {**os.environ, leftovers.OWNER: leftovers.owner_mark()}
+    for name, options in SANITIZERS.items():
+        ours = [f"{option}={value}" for option, value in (options | limit).items()]
+        environment[name] = ":".join([*ours, *filter(None, [os.environ.get(name)])])
     try:
-        process = subprocess.Popen(  # noqa: S603  # the command is the user's own
-            words,
-            stdin=stdin,
-            stdout=subprocess.PIPE,
-            stderr=stderr,
-            cwd=folder,
-            env=environment,
-            start_new_session=True,
-        )
+        with _STARTING:
+            process = subprocess.Popen(  # noqa: S603  # the command is the user's own
+                words,
+                stdin=stdin,
+                stdout=subprocess.PIPE,
+                stderr=stderr,
+                cwd=folder,
+                env=environment,
+                start_new_session=True,
+            )
+            _RUNNING.add(process)
     except OSError as error:
         raise TargetError(f"{words[0]}: {reason_of(error)}") from None
-    _RUNNING.add(process)
     if not sanitized and hasattr(resource, "prlimit"):
         with contextlib.suppress(OSError, ValueError):  # it may have ended by now
             limits = (megabytes << 20, resource.getrlimit(resource.RLIMIT_DATA)[1])
             resource.prlimit(process.pid, resource.RLIMIT_DATA, limits)
     return process
 
+
+_SIGNALS: Final = {"handle_abort": 1, "handle_sigill": 1, "handle_sigbus": 1, "handle_sigfpe": 1}
+SANITIZERS: Final[Mapping[str, dict[str, int]]] = {
+    "ASAN_OPTIONS": _SIGNALS,
+    "UBSAN_OPTIONS": {"print_stacktrace": 1, **_SIGNALS},
+}
+"""What sanitizers are told, by variable, so that each end has a stack; what the user says counts
+more, since it comes later."""
 
 _SANITIZED: Final[dict[str, bool]] = {}
 
@@ -89,12 +100,21 @@ def _is_sanitized(program: str) -> bool:
 
 
 _RUNNING: Final[set[subprocess.Popen[bytes]]] = set()
+_STARTING: Final = threading.Lock()
+
+
+def kill_all_for_good() -> None:
+    """End all processes that were started here, and let no other thread start more."""
+    _STARTING.acquire()
+    kill_all()
 
 
 def kill_all() -> None:
     """End all processes that were started here, before this one ends in a hurry."""
     for process in [*_RUNNING]:
         _kill_group(process)
+    leftovers.end_orphans({process.pid for process in _RUNNING})
+    leftovers.remove_folders()
 
 
 def _kill_group(process: subprocess.Popen[bytes]) -> None:
@@ -107,6 +127,7 @@ def kill(process: subprocess.Popen[bytes]) -> None:
     _kill_group(process)
     process.wait()
     _RUNNING.discard(process)
+    leftovers.end_orphans({other.pid for other in _RUNNING})
     for stream in (process.stdin, process.stdout, process.stderr):
         if stream is not None:
             with contextlib.suppress(OSError):

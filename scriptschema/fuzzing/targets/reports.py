@@ -13,11 +13,20 @@ from typing import Final
 from scriptschema.fuzzing.targets import outcome
 from scriptschema.fuzzing.targets.outcome import Outcome
 
+MOST: Final = 1 << 16
+"""So many characters of standard error are kept, a quarter of the beginning, else of the end."""
+
 _SANITIZER: Final = re.compile(
-    r"^==\d+==\s*(?:ERROR|WARNING): (?P<who>\w+Sanitizer): (?P<what>[^\n]*)"
-    r"|^[^\s:]+:\d+:\d+: runtime error: (?P<undefined>[^\n]*)",
-    re.MULTILINE,
+    r"^==\d+==\s*(?:ERROR|WARNING): \w+Sanitizer: (?P<what>[^\n]*)", re.MULTILINE
 )
+_SIGNAL: Final = re.compile(r"(?P<name>SEGV|ILL|ABRT|BUS|FPE|TRAP|stack-overflow)\b")
+"""What sanitizers say first where a signal ended the process: it crashed, and this is its stack."""
+
+_UNDEFINED: Final = re.compile(
+    r"^(?P<path>[^\s:]+)(?P<place>:\d+:\d+): runtime error: (?P<what>[^\n]*)", re.MULTILINE
+)
+_PLACE_BEFORE: Final = re.compile(r"([^\s:()/\\]+)(?::(\d+):|\((\d+)\):)")
+_PLACE_BEHIND: Final = re.compile(r"file (?:[^\s,]*/)?([^\s,/]+), line (\d+)")
 _ASSERTION: Final = re.compile(
     r"Assertion (?:failed: )?[`'\"(]?(?P<one>[^\n]*?)['\")]? failed"
     r"|Assertion failed:? \(?(?P<two>[^\n,]*)"
@@ -39,7 +48,8 @@ _FRAME: Final = re.compile(r"^\s*#\d+ 0x[0-9a-f]+ (?:in )?(?P<function>[^\n]*)",
 _WASM_FRAME: Final = re.compile(r"^\s+at (?P<function>[\w.$:]+) \(?wasm:", re.MULTILINE)
 _PLACE: Final = re.compile(r" (?:\([^()]*\+0x[0-9a-f]+\)|/?\S+:\d+(?::\d+)?|\(BuildId.*\)).*$")
 _NOBODYS: Final = re.compile(
-    r"^(?:__?(?:asan|ubsan|sanitizer|interceptor|GI|pthread|libc|assert)|abort|raise|gsignal|main$)"
+    r"^(?:__?(?:asan|ubsan|sanitizer|interceptor|GI|pthread|libc|assert)|abort|raise|gsignal"
+    r"|main$|_start$|[(/])"  # without a symbol, there is nothing but the build's own path
 )
 _TEMPLATE: Final = re.compile(r"<[^<>]*>|\([^()]*\)")
 
@@ -74,26 +84,56 @@ def outcome_of(status: int, output: str, errors: str, seconds: float) -> Outcome
     """The outcome of a process that ended: its status, negative for a signal, and what it wrote."""
 
     def made(kind: str, message: str, frames: tuple[str, ...] = ()) -> Outcome:
-        return Outcome(kind, output, message.strip(), status, frames, seconds)
+        report = "" if kind in outcome.ORDINARY else bounded(errors)
+        return Outcome(kind, output, message.strip(), status, frames, seconds, report)
 
-    if found := _SANITIZER.search(errors):
-        if is_about_memory(found[0]):
-            return made(outcome.MEMORY, found[0])
-        what = found["what"] or found["undefined"]
-        return made(outcome.SANITIZER, _without_addresses(what), frames_of(errors))
-    if found := _ASSERTION.search(errors):
-        said = found["one"] or found["two"] or found["three"] or found[0]
-        return made(outcome.ASSERTION, said, frames_of(errors))
+    noticed = _SANITIZER.search(errors)
+    if noticed and is_about_memory(noticed[0]):
+        return made(outcome.MEMORY, noticed[0])
+    by_signal = _SIGNAL.match(noticed["what"]) if noticed else None
+    if noticed and not by_signal:
+        return made(outcome.SANITIZER, _without_addresses(noticed["what"]), frames_of(errors))
+    if found := _ASSERTION.search(errors):  # which may have ended by a signal
+        return made(outcome.ASSERTION, _assertion_of(found), frames_of(errors))
     if is_about_memory(errors):
         return made(outcome.MEMORY, errors[-1000:])
     if found := _INTERNAL.search(errors):
         return made(outcome.INTERNAL, found[0], frames_of(errors))
+    undefined = _UNDEFINED.search(errors)
+    aborted = status == -signal.SIGABRT or (by_signal and by_signal["name"] == "ABRT")
+    if undefined and (aborted or not (by_signal or status < 0 or status in _SIGNALLED)):
+        site = re.split(r"[/\\]", undefined["path"])[-1] + undefined["place"]
+        frames = (site, *frames_of(errors[undefined.end() :]))
+        return made(outcome.UNDEFINED, undefined["what"], frames)
+    if by_signal:
+        name = by_signal["name"]
+        name = name if name.islower() else f"SIG{name}"
+        return made(outcome.CRASH, name, frames_of(errors[noticed.start() if noticed else 0 :]))
     if status < 0 or status in _SIGNALLED:
         return made(outcome.CRASH, _signal_name(status), frames_of(errors))
     if status == 0:
         return made(outcome.OK, "")
     kind = outcome.REJECTED if _REJECTED.search(errors) else outcome.ERROR
     return made(kind, errors[:2000])
+
+
+def bounded(errors: str) -> str:
+    """What is kept of standard error."""
+    if len(errors) <= MOST:
+        return errors
+    return f"{errors[: MOST // 4]}\n[...]\n{errors[-(MOST - MOST // 4) :]}"
+
+
+def _assertion_of(found: re.Match[str]) -> str:
+    """What did not hold, after its file and line where they are said: `lvm.cpp:31: n > 0`."""
+    said = found["one"] or found["two"] or found["three"] or found[0]
+    text = found.string
+    before = text[max(text.rfind("\n", 0, found.start()) + 1, found.start() - 1000) : found.start()]
+    behind = text[found.start() : found.end() + 1000].partition("\n")[0]
+    place = _PLACE_BEFORE.search(before) or _PLACE_BEHIND.search(behind)
+    if place is None:
+        return said.strip()
+    return f"{place[1]}:{next(filter(None, place.groups()[1:]))}: {said.strip()}"
 
 
 def _without_addresses(text: str) -> str:

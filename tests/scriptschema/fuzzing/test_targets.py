@@ -191,7 +191,8 @@ def test_reports_of_sanitizers_give_the_error_and_the_functions() -> None:
     assert (found.kind, found.error) == ("sanitizer", "heap-use-after-free")
     assert found.frames == ("Luau::Compiler::compile", "lua_concat")
     found = reports.outcome_of(0, "x", UBSAN, 0)
-    assert (found.kind, found.output) == ("sanitizer", "x")
+    assert (found.kind, found.output) == ("undefined behaviour", "x")
+    assert found.frames[0] == "a.cpp:31:5"
     assert found.error.startswith("signed integer overflow")
 
 

@@ -1,0 +1,85 @@
+"""Finds run again: their program, or all that the process had been asked that broke."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+import attrs
+
+from scriptschema.fuzzing.campaign import finds
+from scriptschema.fuzzing.campaign.config import Config
+from scriptschema.fuzzing.campaign.finds import Find
+from scriptschema.fuzzing.campaign.runner import Runner
+from scriptschema.fuzzing.oracles.verdict import Signature, Verdict
+from scriptschema.fuzzing.targets import outcome
+from scriptschema.fuzzing.targets.opening import open_target
+from scriptschema.fuzzing.targets.outcome import Run
+from scriptschema.fuzzing.targets.persistent import PersistentTarget
+from scriptschema.luau.render import render_module_set
+from scriptschema.messages import ModuleSet
+
+SEQUENCES: Final = 5
+PROGRAMS: Final = 20
+"""So often a sequence of requests is tried, or where there is none the program alone."""
+
+
+@attrs.frozen
+class Shown:
+    """What a program, or a sequence that ends with it, did: its runs, and what the oracles say."""
+
+    runs: list[Run]
+    verdict: Verdict | None
+
+
+def is_of(signature: Signature, find: Find) -> bool:
+    """Whether a verdict is what a find is known by; what its program uses is left out."""
+    if find.signature.kind == outcome.ONCE:
+        return str(signature) == find.signature.detail
+    return (signature.kind, signature.detail) == (find.signature.kind, find.signature.detail)
+
+
+def run(config: Config, tree: ModuleSet) -> Shown:
+    """Run a program on all targets of a campaign. Raises TargetError and JudgeError."""
+    runner = Runner(config)
+    try:
+        verdict, runs = runner.verdict(tree, whole=True)
+        return Shown(runs, verdict)
+    finally:
+        runner.close()
+
+
+def replay(config: Config, folder: Path, find: Find, tree: ModuleSet) -> Iterator[Shown]:
+    """Run a find that does not show at once again and again, until it shows.
+
+    Raises FileError, TargetError and JudgeError.
+    """
+    requests = finds.requests_of(folder)
+    for _ in range(SEQUENCES if requests else PROGRAMS):
+        shown = _replay(config, requests, find, tree) if requests else run(config, tree)
+        yield shown
+        if shown.verdict is not None and is_of(shown.verdict.signature, find):
+            return
+
+
+def _replay(config: Config, requests: tuple[str, ...], find: Find, tree: ModuleSet) -> Shown:
+    """Send the requests to the target that broke."""
+    broken = next(
+        (n for n, run in enumerate(find.program.runs) if run.outcome.kind in outcome.BROKEN), 0
+    )
+    pairs = [(each, variant) for each in config.targets for variant in each.variants]
+    description, variant = pairs[min(broken, len(pairs) - 1)]
+    target = open_target(description)
+    try:
+        found = target.replay(requests) if isinstance(target, PersistentTarget) else None
+    finally:
+        target.close()
+    if found is None:
+        return Shown([], None)
+    runner = Runner(config)
+    try:
+        runs = [Run(description.run_name(variant), found)]
+        return Shown(runs, runner.judge_all(tree, render_module_set(tree), runs))
+    finally:
+        runner.close()

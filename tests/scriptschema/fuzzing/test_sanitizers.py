@@ -1,0 +1,133 @@
+"""What a real build with sanitizers says of itself is told apart, kept, and known elsewhere.
+
+The build is `sanitized.c`, by clang with AddressSanitizer and UBSan.
+"""
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from command import run_here
+
+from scriptschema import wire
+from scriptschema.fuzzing.campaign import finds
+from scriptschema.fuzzing.campaign.config import Config
+from scriptschema.fuzzing.oracles.judging import Judge
+from scriptschema.fuzzing.oracles.verdict import Signature, Verdict
+from scriptschema.fuzzing.targets.base import Sources
+from scriptschema.fuzzing.targets.description import Description
+from scriptschema.fuzzing.targets.opening import open_target
+from scriptschema.fuzzing.targets.outcome import Run
+from scriptschema.luau.parse import parse
+from scriptschema.messages import ModuleSet
+
+SOURCE = Path(__file__).with_name("sanitized.c")
+
+
+def build(folder: Path) -> Description:
+    """The program, built in a folder, as a target."""
+    if shutil.which("clang") is None:
+        pytest.skip("clang is not on PATH: apt install clang")
+    folder.mkdir()
+    shutil.copy(SOURCE, folder / "target.c")
+    command = ["clang", "-g", "-O1", "-fsanitize=address,undefined", "-o", "luau", "target.c"]
+    subprocess.run([*command[:-1], str(folder / "target.c")], cwd=folder, check=True)
+    return Description("command", f"{folder / 'luau'} {{file}}")
+
+
+@pytest.fixture(scope="module")
+def builds(tmp_path_factory: pytest.TempPathFactory) -> tuple[Description, Description]:
+    """Two builds of the same source, in folders with other names."""
+    folder = tmp_path_factory.mktemp("builds")
+    return build(folder / "mine"), build(folder / "another-folder")
+
+
+def run(target: Description, source: str) -> Run:
+    opened = open_target(target)
+    try:
+        opened.submit(Sources(None, source), 20)
+        return Run("luau", opened.collect()[0])
+    finally:
+        opened.close()
+
+
+def judged(run: Run) -> Verdict:
+    scan = wire.scan(ModuleSet, wire.encode(parse("print(1)").tree))
+    verdict = Judge(("broken",), [0]).judge(Sources(None, ""), [run], scan)
+    assert verdict is not None
+    return verdict
+
+
+@pytest.mark.parametrize(
+    ("source", "kind", "error", "frame"),
+    [
+        ("after_free()", "sanitizer", "heap-use-after-free", "use_after_free"),
+        ("overflow_here()", "undefined behaviour", "signed integer overflow", "add"),
+        ("nothing_there()", "crash", "SIGSEGV", "read_nothing"),
+        ("luau_assert()", "assertion", "lvm.cpp:12: n > 0", ""),
+        ("c_assert()", "assertion", "target.c:38: number < 0", ""),
+    ],
+)
+def test_each_way_to_break_is_told_with_its_evidence(
+    source: str, kind: str, error: str, frame: str, builds: tuple[Description, Description]
+) -> None:
+    found = run(builds[0], source).outcome
+    assert found.kind == kind, found
+    assert found.error.startswith(error)
+    assert frame in (*found.frames, "")
+    said = "runtime error" if kind == "undefined behaviour" else "ERROR: AddressSanitizer"
+    assert said in found.report
+    assert "#0 0x" in found.report  # our options have it print a stack for each
+    assert found.status is not None
+
+
+@pytest.mark.parametrize(
+    "source", ["after_free()", "overflow_here()", "nothing_there()", "luau_assert()", "c_assert()"]
+)
+def test_a_bug_has_one_signature_wherever_it_was_built(
+    source: str, builds: tuple[Description, Description]
+) -> None:
+    one, other = (judged(run(target, source)).signature for target in builds)
+    assert one == other
+    assert "/" not in one.detail
+
+
+def test_undefined_behaviour_is_known_by_its_site_and_not_by_who_calls_it(
+    builds: tuple[Description, Description],
+) -> None:
+    here, there = (
+        judged(run(builds[0], source)).signature
+        for source in ("overflow_here()", "overflow_there()")
+    )
+    assert here == there
+    site = next(n for n, s in enumerate(SOURCE.read_text().splitlines(), 1) if "the site" in s)
+    assert here.detail.startswith(f"target.c:{site}:")
+    assert "signed integer overflow" in here.detail
+
+
+def test_the_evidence_is_in_the_find_and_shown_when_it_is_reproduced(
+    tmp_path: Path, builds: tuple[Description, Description]
+) -> None:
+    source = 'print("after_free")'
+    found = run(builds[0], source)
+    config = Config(targets=builds[:1]).as_json()
+    find = finds.Find("one", judged(found), finds.Shown(3, [found]), config=config)
+    folder = finds.add(tmp_path, find, parse(source).tree)
+    kept = json.loads((folder / finds.FILE).read_text())["program"]["runs"][0]["outcome"]
+    assert "freed by thread" in kept["report"]
+    done = run_here("reproduce", folder)
+    assert done.returncode == 0, done.stderr
+    assert b"freed by thread" in done.stdout
+    assert b"shown again" in done.stdout
+
+
+def test_what_users_tell_their_sanitizers_counts_more(
+    monkeypatch: pytest.MonkeyPatch, builds: tuple[Description, Description]
+) -> None:
+    monkeypatch.setenv("ASAN_OPTIONS", "handle_segv=0:handle_sigill=0")
+    found = run(builds[0], "nothing_there()").outcome
+    assert (found.kind, found.error) == ("crash", "SIGSEGV")
+    assert "AddressSanitizer" not in found.report
+    assert judged(run(builds[0], "luau_assert()")).signature == Signature("assertion", "n > N")

@@ -1,0 +1,81 @@
+"""What broke and does so no more is a find all the same, with what its process had been asked."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from command import run_here
+
+from scriptschema.fuzzing.campaign import finds
+from scriptschema.fuzzing.campaign.config import Config
+from scriptschema.fuzzing.campaign.folder import Campaign
+from scriptschema.fuzzing.campaign.session import Session
+from scriptschema.fuzzing.targets.description import Description
+
+SERVICE = """
+import json, os, signal, sys
+for number, line in enumerate(sys.stdin, 1):
+    request = json.loads(line)
+    if number == 30:  # it takes more than one program
+        print("lgc.cpp(7): ASSERTION FAILED: !isdead(o)", file=sys.stderr, flush=True)
+        os.kill(os.getpid(), signal.SIGABRT)
+    print(json.dumps({"id": request["id"], "kind": "ok"}), flush=True)
+"""
+
+
+def campaign(folder: Path, service: str, **options: Any) -> list[tuple[Path, finds.Find]]:
+    script = folder / "service.py"
+    script.write_text(service)
+    target = Description("persistent", f"{sys.executable} {script}", **options)
+    config = Config(targets=(target,), size=30, mutants=0)
+    with Campaign(folder / "campaign", config) as campaign:
+        Session(campaign, programs=200, finishing=60).run()
+    return [*finds.load_all(folder / "campaign")]
+
+
+def test_a_crash_that_needs_what_was_before_is_found_and_replayed(tmp_path: Path) -> None:
+    [(folder, find)] = campaign(tmp_path, SERVICE)
+    assert str(find.signature) == "seen once: assertion: !isdead(o)"
+    assert find.reduced is None
+    assert "lgc.cpp(7)" in find.program.runs[0].outcome.report
+    requests = finds.requests_of(folder)
+    assert len(requests) == 30
+    assert find.count > 1
+    assert json.loads(requests[-1])["source"] == finds.source_of(folder)
+    assert find.command.endswith("--replay")
+    alone = run_here("reproduce", folder)
+    assert alone.returncode == 1
+    assert b"not shown" in alone.stdout
+    assert b"--replay" in alone.stdout
+    again = run_here("reproduce", folder, "--replay")
+    assert again.returncode == 0, again.stdout
+    assert b"assertion: lgc.cpp:7: !isdead(o)" in again.stdout
+    assert b"shown again" in again.stdout
+
+
+def test_a_sequence_that_shows_nothing_is_told(tmp_path: Path) -> None:
+    [(folder, _)] = campaign(tmp_path, SERVICE)
+    (tmp_path / "service.py").write_text(SERVICE.replace("== 30", "== 40"))
+    done = run_here("reproduce", folder, "--replay")
+    assert done.returncode == 1
+    assert b"not shown" in done.stdout
+
+
+def test_a_crash_that_comes_now_and_then_is_replayed_by_its_program_alone(tmp_path: Path) -> None:
+    flag = tmp_path / "flag"
+    script = tmp_path / "flaky.sh"
+    # It breaks in its third run, and in each that is not followed by an even one.
+    script.write_text(
+        f"echo >> {flag}; n=$(wc -l < {flag}); test $n -eq 4 && kill -SEGV $$; true\n"
+    )
+    config = Config(targets=(Description("command", f"sh {script} {{file}}"),), size=5)
+    with Campaign(tmp_path / "campaign", config) as campaign:
+        Session(campaign, programs=8).run()
+    [(folder, find)] = finds.load_all(tmp_path / "campaign")
+    assert str(find.signature) == "seen once: crash: SIGSEGV"
+    assert finds.requests_of(folder) == ()
+    flag.unlink()
+    done = run_here("reproduce", folder, "--replay")
+    assert done.returncode == 0, done.stdout
+    assert b"run 4" in done.stdout
