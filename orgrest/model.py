@@ -7,13 +7,14 @@ surrogate escapes (PEP 383); `to_bytes` gives those bytes back.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from bisect import bisect_right
 from typing import TYPE_CHECKING, Self
 
 import attrs
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Generator, Iterator, Sequence
 
 Headers = tuple[tuple[str, str], ...]
 """Header lines in order, names and values spelled as written; a name may come several times."""
@@ -175,26 +176,27 @@ class Capture:
     span: Span
 
 
-@attrs.frozen
-class DigestCredentials:
-    """Who answers a server's Digest challenge (RFC 7616)."""
+class Credentials(ABC):
+    """What the sending of a request makes a header of; `http.auth` has a class for each scheme."""
 
-    user: str
-    password: str = attrs.field(repr=False)
+    @property
+    @abstractmethod
+    def secrets(self) -> tuple[str, ...]:
+        """The values that must not be shown."""
 
+    @abstractmethod
+    def flow(
+        self, request: Request, host: str, target: str
+    ) -> Generator[Request, Response, str | None]:
+        """Yield what is sent for a request, each time given the response; the last one counts.
 
-@attrs.frozen
-class AwsCredentials:
-    """What requests to Amazon Web Services are signed with.
+        `host` and `target` are those of its URL, as they are sent. Returns what the user should
+        know of it, or None. Does no input or output. Raises `TransportError`.
+        """
 
-    `token` is that of a session. An empty `region` or `service` is taken from the host's name.
-    """
-
-    key: str
-    secret: str = attrs.field(repr=False)
-    token: str = attrs.field(default="", repr=False)
-    region: str = ""
-    service: str = ""
+    @abstractmethod
+    def curl(self, host: str) -> list[str]:
+        """Return the options with which curl sends the same to a host. Raises `TransportError`."""
 
 
 @attrs.frozen
@@ -231,7 +233,7 @@ class Request:
     file: str | None = None
     line: int | None = None
     column: int | None = None
-    credentials: DigestCredentials | AwsCredentials | None = None
+    credentials: Credentials | None = None
     certificate: ClientCertificate | None = None
     streamed: bool = False
 

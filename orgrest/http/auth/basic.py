@@ -1,10 +1,15 @@
-"""Basic authentication (RFC 7617)."""
+"""`Authorization: Basic USER PASSWORD` (RFC 7617), and the user info of a URL."""
 
 from __future__ import annotations
 
+from binascii import Error as NotBase64
+from typing import TYPE_CHECKING
 from urllib.parse import unquote_to_bytes
 
-from orgrest.model import to_bytes
+from orgrest.model import OrgrestError, to_bytes
+
+if TYPE_CHECKING:
+    from orgrest.http.auth import Document
 
 
 def basic(userinfo: str) -> str:
@@ -14,3 +19,27 @@ def basic(userinfo: str) -> str:
     user, _, password = userinfo.partition(":")
     pair = unquote_to_bytes(to_bytes(user)) + b":" + unquote_to_bytes(to_bytes(password))
     return "Basic " + b64encode(pair).decode("ascii")
+
+
+def read(value: str, _: Document) -> str:
+    """Encode `user password` and `user:password`; what is encoded already is sent as it is."""
+    scheme = value.partition(" ")[0]
+    return f"{scheme} {_encoded(value.removeprefix(scheme).strip())}"
+
+
+def _encoded(given: str) -> str:
+    from base64 import b64decode, b64encode
+
+    user, blank, password = given.partition(" ")
+    if blank and ":" not in user:
+        return b64encode(to_bytes(f"{user}:{password.strip()}")).decode()
+    if ":" in given:
+        return b64encode(to_bytes(given)).decode()
+    try:
+        b64decode(given, validate=True)
+    except (NotBase64, ValueError):
+        raise OrgrestError(
+            "Basic credentials are `user password`, `user:password` or their Base64 form",
+            code="credentials",
+        ) from None
+    return given

@@ -29,6 +29,16 @@ def from_header(value: str) -> ClientCertificate:
     return _certificate(dict(_FIELD.findall(value)), "X-ClientCert")
 
 
+def curl(certificate: ClientCertificate) -> list[str]:
+    """Return the options with which curl shows a certificate."""
+    given = (
+        ("--cert", certificate.file),
+        ("--key", certificate.key),
+        ("--pass", certificate.passphrase),
+    )
+    return [word for name, value in given if value is not None for word in (name, value)]
+
+
 def for_host(settings: Mapping[str, object], host: str) -> ClientCertificate | None:
     """Return the certificate that settings have for a host (`name`, or `name:port`), or None."""
     given = settings.get(host)

@@ -1,4 +1,4 @@
-"""Digest authentication (RFC 7616): a server's challenge answered.
+"""`Authorization: Digest USER PASSWORD` (RFC 7616): a server's challenge answered.
 
 MD5 and SHA-256 with their `-sess` forms, the quality of protection `auth`, and the older form
 without one (RFC 2069). `auth-int`, which would sign the body, is refused. Own code, as urllib3 has
@@ -13,14 +13,65 @@ import secrets
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from orgrest.model import DigestCredentials, TransportError, to_bytes
+import attrs
+
+from orgrest.model import Credentials, OrgrestError, TransportError, find_headers, to_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Generator, Iterable, Iterator, Mapping
+
+    from orgrest.http.auth import Document
+    from orgrest.model import Request, Response
 
 _SCHEME = re.compile(r"(?:^|,)\s*digest\s+", re.IGNORECASE)
 _PARAMETER = re.compile(r'\s*,?\s*([\w-]+)\s*=\s*(?:"((?:[^"\\]|\\.)*+)"|([^\s,"]+))', re.ASCII)
+_AS_SENT = re.compile(r"\b(?:username|realm|nonce)\*?\s*=", re.IGNORECASE)
 _HASHES = {"MD5": "md5", "SHA-256": "sha256"}
+
+
+@attrs.frozen
+class DigestCredentials(Credentials):
+    """Who answers a server's Digest challenge."""
+
+    user: str
+    password: str = attrs.field(repr=False)
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """The password."""
+        return (self.password,)
+
+    def flow(
+        self, request: Request, _host: str, target: str
+    ) -> Generator[Request, Response, str | None]:
+        """Send the request, and once more with the answer to the server's challenge."""
+        response = yield request
+        if response.status != 401:
+            return None
+        challenges = find_headers(response.headers, "WWW-Authenticate")
+        value = answer(challenges, self, request.method, target)
+        if value is None:
+            return "the server does not ask for Digest credentials, which were not sent"
+        yield attrs.evolve(request, headers=(*request.headers, ("Authorization", value)))
+        return None
+
+    def curl(self, _host: str) -> list[str]:
+        """Return curl's options."""
+        return ["--digest", "--user", f"{self.user}:{self.password}"]
+
+
+def read(value: str, _: Document) -> str | DigestCredentials:
+    """Read `user password` or `user:password`; what goes over the wire is sent as it is."""
+    given = value.partition(" ")[2].strip()
+    if _AS_SENT.search(given):
+        return value
+    user, colon, password = given.partition(":")
+    if not colon or " " in user:
+        user, colon, password = given.partition(" ")
+    if not colon or not user:
+        reason = "Digest credentials are `user password` or `user:password`"
+        raise OrgrestError(reason, code="credentials")
+    return DigestCredentials(user, password.strip())
 
 
 def answer(

@@ -21,6 +21,8 @@ from orgrest.model import OrgrestError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from orgrest.http.auth import Document
+
 CLIENT_CREDENTIALS = "client_credentials"
 PASSWORD = "password"  # noqa: S105  (the name of a flow)
 DEVICE_CODE = "device_code"
@@ -68,13 +70,20 @@ class Grant:
         return self.secret, self.password
 
 
-def reference(value: str) -> tuple[str, str] | None:
+def read(value: str, document: Document) -> str:
+    """Return the header with the token for `oauth2 FLOW PREFIX`; in a dry run, what is written.
+
+    Raises OrgrestError where there is no token.
+    """
+    token = document.token(from_variables(*reference(value), document.variable))
+    return f"Bearer {token if token is not None else f'<{value}>'}"
+
+
+def reference(value: str) -> tuple[str, str]:
     """Return the flow and the prefix of the variables for a value of Authorization.
 
-    None where it is none of OAuth 2.0 in words. Raises OrgrestError for flows that are not spoken.
+    Raises OrgrestError for what is written wrong, and for flows that are not spoken.
     """
-    if value.partition(" ")[0].lower() not in ("oauth2", "openid"):
-        return None
     match = _REFERENCE.fullmatch(value.strip())
     if match is None:
         reason = "OAuth 2.0 is written `oauth2 FLOW PREFIX`, like oauth2 client_credentials prod"

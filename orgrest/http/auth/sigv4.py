@@ -1,4 +1,4 @@
-"""Signature Version 4 of Amazon Web Services: a request signed with the keys of an account.
+"""`Authorization: AWS KEY SECRET token:T region:R service:S`: Signature Version 4 of Amazon's.
 
 Source: AWS's reference, "Create a signed AWS API request"; its published test suite is what this is
 tested with. Own code, as signing is a page of HMAC, and botocore, which has it, brings 14 MB of
@@ -12,9 +12,25 @@ import hmac
 import re
 from datetime import UTC, datetime
 from posixpath import normpath
+from typing import TYPE_CHECKING
 from urllib.parse import quote, unquote_plus, unquote_to_bytes
 
-from orgrest.model import AwsCredentials, Headers, TransportError, find_headers, to_bytes
+import attrs
+
+from orgrest.model import (
+    Credentials,
+    Headers,
+    OrgrestError,
+    TransportError,
+    find_headers,
+    to_bytes,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+    from orgrest.http.auth import Document
+    from orgrest.model import Request, Response
 
 _ALGORITHM = "AWS4-HMAC-SHA256"
 _DATE = re.compile(r"\d{8}T\d{6}Z", re.ASCII)
@@ -22,6 +38,63 @@ _REGION = re.compile(r"[a-z]{2}(?:-[a-z]+)+-\d", re.ASCII)
 _SIGNING_NAMES = {"email": "ses"}  # of services that are called otherwise in host names
 # What proxies may change, and what the signature itself goes into.
 _UNSIGNED = frozenset({"authorization", "connection", "expect", "transfer-encoding", "user-agent"})
+
+
+_NAMED = re.compile(r"(token|region|service):\s*(\S*)")
+_WRITTEN = re.compile(
+    r"(?P<key>\S+)\s+(?P<secret>\S+)(?P<named>(?:\s+(?:token|region|service):\s*\S*)*)"
+)
+
+
+@attrs.frozen
+class AwsCredentials(Credentials):
+    """What requests to Amazon Web Services are signed with.
+
+    `token` is that of a session. An empty `region` or `service` is taken from the host's name.
+    """
+
+    key: str
+    secret: str = attrs.field(repr=False)
+    token: str = attrs.field(default="", repr=False)
+    region: str = ""
+    service: str = ""
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """The secret key, and the session's token."""
+        return self.secret, self.token
+
+    def flow(
+        self, request: Request, host: str, target: str
+    ) -> Generator[Request, Response, str | None]:
+        """Send the request signed."""
+        own = tuple((n, v) for n, v in request.headers if n.lower() != "host")
+        host = request.header("Host") or host
+        signed = sign(self, request.method, host, target, own, request.body or b"")
+        yield attrs.evolve(request, headers=(*request.headers, *signed))
+        return None
+
+    def curl(self, host: str) -> list[str]:
+        """Return curl's options."""
+        region, service = region_and_service(self, host)
+        token = ["-H", f"X-Amz-Security-Token: {self.token}"] if self.token else []
+        user = ["--user", f"{self.key}:{self.secret}"]
+        return ["--aws-sigv4", f"aws:amz:{region}:{service}", *user, *token]
+
+
+def read(value: str, _: Document) -> str | AwsCredentials:
+    """Read `key secret` and what is named behind them; one word is sent as it is."""
+    given = value.partition(" ")[2].strip()
+    if " " not in given:
+        return value
+    match = _WRITTEN.fullmatch(given)
+    if match is None:
+        raise OrgrestError(
+            "AWS credentials are `key secret token:TOKEN region:REGION service:SERVICE`, "
+            "the last three where need be",
+            code="credentials",
+        )
+    return AwsCredentials(match["key"], match["secret"], **dict(_NAMED.findall(match["named"])))
 
 
 def sign(

@@ -6,8 +6,9 @@ import re
 import shlex
 from urllib.parse import urlsplit
 
+from orgrest.http.auth import certificates
 from orgrest.http.curl.errors import CurlError
-from orgrest.model import DigestCredentials, Request
+from orgrest.model import Request
 
 _EMPTY = (("Content-Length", "0"),)  # what a POST without a body has, but not from curl
 _DOTS = re.compile(r"/(?:\.|%2e){1,2}(?:/|$)", re.IGNORECASE)
@@ -32,7 +33,10 @@ def to_command(request: Request) -> str:
         words.append("--head")
     elif request.method != implied:
         words += ["-X", request.method]
-    words += _credentials(request)
+    if request.credentials is not None:
+        words += request.credentials.curl(urlsplit(request.url).netloc)
+    if request.certificate is not None:
+        words += certificates.curl(request.certificate)
     for name, value in request.headers:
         words += ["-H", f"{name}: {value}" if value.strip() else f"{name};"]
     if request.body is None and sent[-1:] == _EMPTY != request.headers[-1:]:
@@ -53,27 +57,6 @@ def to_command(request: Request) -> str:
         words += ["--data-raw", body]
     words.append(url)
     return _join([shlex.quote(word) for word in words])
-
-
-def _credentials(request: Request) -> list[str]:
-    """Return the options for what only the sending makes a header of, and for TLS."""
-    words = []
-    credentials, certificate = request.credentials, request.certificate
-    if isinstance(credentials, DigestCredentials):
-        words += ["--digest", "--user", f"{credentials.user}:{credentials.password}"]
-    elif credentials is not None:
-        from orgrest.http.auth.sigv4 import region_and_service
-
-        region, service = region_and_service(credentials, urlsplit(request.url).netloc)
-        words += ["--aws-sigv4", f"aws:amz:{region}:{service}"]
-        words += ["--user", f"{credentials.key}:{credentials.secret}"]
-        if credentials.token:
-            words += ["-H", f"X-Amz-Security-Token: {credentials.token}"]
-    if certificate is not None:
-        words += ["--cert", certificate.file]
-        words += ["--key", certificate.key] if certificate.key is not None else []
-        words += ["--pass", certificate.passphrase] if certificate.passphrase is not None else []
-    return words
 
 
 def _join(words: list[str]) -> str:

@@ -14,7 +14,7 @@ from orgrest.http.transport.codings import is_cut_short, oddities
 from orgrest.http.transport.connections import CANCELLED, Exchange, Sockets
 from orgrest.http.transport.cookies import Cookies
 from orgrest.http.transport.errors import DAMAGED_CHUNKS, code_of, explain, is_closed
-from orgrest.http.transport.headers import headers_for
+from orgrest.http.transport.headers import flow_of, headers_for
 from orgrest.http.transport.limits import (
     BODY_LIMIT,
     CONNECT_TIMEOUT,
@@ -35,7 +35,6 @@ from orgrest.http.transport.streams import (
 )
 from orgrest.http.transport.urls import Url, parse_url, show
 from orgrest.model import (
-    DigestCredentials,
     Redirect,
     Request,
     Response,
@@ -198,23 +197,18 @@ class Client:
         listener: Listener,
         deadline: float,
     ) -> Response:
-        """Send a request, and once more with the answer to a Digest challenge."""
-        response = self._exchange(request, cookies, limits, listener, deadline)
-        if response.status != 401 or not isinstance(request.credentials, DigestCredentials):
-            return response
-        from orgrest.http.auth import digest
-
-        challenges = find_headers(response.headers, "WWW-Authenticate")
-        target = parse_url(request.url).target
-        answer = digest.answer(challenges, request.credentials, request.method, target)
-        if answer is None:
-            warning = "the server does not ask for Digest credentials, which were not sent"
-            return attrs.evolve(response, warnings=(*response.warnings, warning))
-        headers = (*request.headers, ("Authorization", answer))
-        request = attrs.evolve(request, headers=headers)
-        answered = self._exchange(request, cookies, limits, listener, deadline)
-        timing = (response.timing or Timing()) + (answered.timing or Timing())
-        return attrs.evolve(answered, timing=timing)
+        """Send a request as often as its credentials need; give the last response."""
+        flow = flow_of(request, parse_url(request.url))
+        sent, timing = next(flow), Timing()
+        while True:
+            response = self._exchange(sent, cookies, limits, listener, deadline)
+            timing += response.timing or Timing()
+            try:
+                sent = flow.send(response)
+            except StopIteration as done:
+                told = () if done.value is None else (done.value,)
+                warnings = (*response.warnings, *told)
+                return attrs.evolve(response, timing=timing, warnings=warnings)
 
     def _exchange(
         self,

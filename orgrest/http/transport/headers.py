@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from urllib3.util import make_headers
 
 from orgrest.http.auth.basic import basic
 from orgrest.http.syntax import is_token
 from orgrest.http.transport.urls import Url, parse_url, show
-from orgrest.model import AwsCredentials, Headers, Request, TransportError
+from orgrest.model import Headers, Request, TransportError
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+    from orgrest.model import Response
 
 USER_AGENT = "orgrest"
 ACCEPT_ENCODING = make_headers(accept_encoding=True)["accept-encoding"].replace(",", ", ")
@@ -18,7 +25,16 @@ def wire_headers(request: Request, *, cookie: str | None = None) -> Headers:
 
     Raises `TransportError` for a URL, a header name or a value that cannot be sent.
     """
-    return headers_for(request, parse_url(request.url), cookie)
+    url = parse_url(request.url)
+    return headers_for(next(flow_of(request, url)), url, cookie)
+
+
+def flow_of(request: Request, url: Url) -> Generator[Request, Response, str | None]:
+    """Yield what is sent for a request, as `Credentials.flow` does; itself without credentials."""
+    if request.credentials is None:
+        yield request
+        return None
+    return (yield from request.credentials.flow(request, url.netloc, url.target))
 
 
 def headers_for(request: Request, url: Url, cookie: str | None) -> Headers:
@@ -46,11 +62,4 @@ def headers_for(request: Request, url: Url, cookie: str | None) -> Headers:
     sends_body = request.body is not None or request.method.upper() in ("POST", "PUT", "PATCH")
     if sends_body and not given & {"content-length", "transfer-encoding"}:
         headers.append(("Content-Length", str(len(request.body or b""))))
-    if isinstance(request.credentials, AwsCredentials):
-        from orgrest.http.auth.sigv4 import sign
-
-        host = request.header("Host") or url.netloc
-        own = tuple((n, v) for n, v in request.headers if n.lower() != "host")
-        body = request.body or b""
-        headers += sign(request.credentials, request.method, host, url.target, own, body)
     return tuple(headers)

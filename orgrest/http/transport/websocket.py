@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from orgrest.http.transport.connections import CANCELLED
-from orgrest.http.transport.headers import headers_for
+from orgrest.http.transport.headers import flow_of, headers_for
 from orgrest.http.transport.thread_safe import ThreadSafeSocket
 from orgrest.http.transport.urls import show
 from orgrest.model import Headers, Request, Response, TransportError
@@ -108,7 +108,8 @@ def _options(request: Request, url: Url, cookie: str | None, limits: Limits) -> 
     given = request.header("Host")
     if given is not None and given.lower() != url.netloc:
         raise TransportError("the Host of a WebSocket is that of its URL")
-    lines = headers_for(attrs.evolve(request, method="GET", body=None), url, cookie)
+    opening = attrs.evolve(request, method="GET", body=None)
+    lines = headers_for(next(flow_of(opening, url)), url, cookie)
     protocols = request.header("Sec-WebSocket-Protocol")
     return {
         "subprotocols": [one.strip() for one in protocols.split(",")] if protocols else None,

@@ -7,16 +7,18 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from orgrest.http import environments
-from orgrest.http.auth import certificates, oauth2
-from orgrest.http.values import shorthand
+from orgrest.http import auth, environments
+from orgrest.http.auth import certificates
 from orgrest.http.values.computing import UNKNOWN
 from orgrest.http.values.values import Values
-from orgrest.model import AwsCredentials, ClientCertificate, DigestCredentials, OrgrestError
+from orgrest.model import ClientCertificate, OrgrestError
+from orgrest.model import Credentials as Computed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
+
+    from orgrest.http.auth.oauth2 import Grant
 
 _SSL = "SSLConfiguration"
 COMPUTED = frozenset({"authorization", certificates.HEADER})
@@ -32,7 +34,7 @@ class Credentials:
 
     def __init__(self, values: Values) -> None:
         """Take the variables of the request."""
-        self.to_compute: DigestCredentials | AwsCredentials | None = None
+        self.to_compute: Computed | None = None
         self._certificate: ClientCertificate | None = None
         self._values = values
         self._scope = values.scope
@@ -48,19 +50,13 @@ class Credentials:
             if name == certificates.HEADER:
                 self._certificate = self._located(certificates.from_header(value))
                 return None
-            grant = oauth2.reference(value)
-            if grant is not None:
-                return self._bearer(oauth2.from_variables(*grant, self._lookup(offset)), value)
-            found = shorthand.authorization(value)
+            found = auth.read(value, auth.Document(self._lookup(offset), self._token))
         except OrgrestError as error:
             raise self._values.error(offset, error.reason, error.code) from error
         if isinstance(found, str):
             return self._scope.protect(found, value)
-        if isinstance(found, DigestCredentials):
-            self._scope.secret(found.password)
-        else:
-            self._scope.secret(found.secret)
-            self._scope.secret(found.token)
+        for secret in found.secrets:
+            self._scope.secret(secret)
         self.to_compute = found
         return None
 
@@ -112,9 +108,8 @@ class Credentials:
         values = self._values
         return lambda name: values.used(name, offset) if values.is_defined(name) else None
 
-    def _bearer(self, grant: oauth2.Grant, written: str) -> str:
-        token = UNKNOWN if self._values.checks else self._scope.access.token(grant)
-        return f"Bearer {token if token is not None else f'<{written}>'}"
+    def _token(self, grant: Grant) -> str | None:
+        return UNKNOWN if self._values.checks else self._scope.access.token(grant)
 
     def _located(
         self, certificate: ClientCertificate, base: Path | None = None

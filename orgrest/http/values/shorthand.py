@@ -1,28 +1,21 @@
 """What request files write in short, and what is sent for it.
 
-Hosts without a scheme, paths with the host elsewhere, credentials in words (`Basic user password`),
-forms over several lines, GraphQL queries, files in bodies: as VS Code REST Client, JetBrains' HTTP
-Client and httpyac send them. Functions from text to text; nothing is read or sent here.
+Hosts without a scheme, paths with the host elsewhere, forms over several lines, GraphQL queries: as
+VS Code REST Client, JetBrains' HTTP Client and httpyac send them. Functions from text to text;
+nothing is read or sent here.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from base64 import b64decode, b64encode
-from binascii import Error as NotBase64
 from urllib.parse import quote
 
-from orgrest.model import AwsCredentials, DigestCredentials, Headers, OrgrestError, to_bytes
+from orgrest.model import Headers, OrgrestError
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 _OPERATION = re.compile(r"\s*(?:query|mutation|subscription)\s+(\w+)")
 _GRAPHQL = re.compile(r"\s*(?:query|mutation|subscription|fragment)\b|\s*\{")
-_DIGEST_FIELDS = re.compile(r"\b(?:username|realm|nonce)\*?\s*=", re.IGNORECASE)
-_AWS_NAMED = re.compile(r"(token|region|service):\s*(\S*)")
-_AWS = re.compile(
-    r"(?P<key>\S+)\s+(?P<secret>\S+)(?P<named>(?:\s+(?:token|region|service):\s*\S*)*)"
-)
 # The characters that encodeurl, which both tools use, encodes.
 _NOT_IN_FORM = re.compile(r"[^\x21\x23-\x3B\x3D\x3F-\x5F\x61-\x7A\x7C\x7E]|%(?![0-9A-Fa-f]{2})")
 _NOT_IN_PLACEHOLDER = re.compile(rf"<[^<>\n]+>|{_NOT_IN_FORM.pattern}")
@@ -48,71 +41,6 @@ def absolute_url(url: str, host: str | None, base: str | None) -> str:
     if _SCHEME.match(url) or not url or url.startswith("//"):
         return url
     return f"http://{url}"
-
-
-def authorization(value: str) -> str | DigestCredentials | AwsCredentials:
-    """Return what the header Authorization stands for: the value to send, or credentials.
-
-    `Basic user password` and `Basic user:password` are encoded (RFC 7617); of `Digest user
-    password` and `AWS key secret token:T region:R service:S` the sending makes a header. Other
-    values, also those of these schemes as they go over the wire, are sent as they are. Raises
-    OrgrestError for credentials that would have to be computed in a way that is not known here.
-    """
-    scheme, _, rest = value.partition(" ")
-    rest = rest.strip()
-    kind = scheme.lower()
-    if kind == "basic":
-        return f"{scheme} {_basic(rest)}"
-    if kind == "digest" and not _DIGEST_FIELDS.search(rest):
-        return _digest(rest)
-    if kind == "aws" and " " in rest:
-        return _aws(rest)
-    if kind in ("oauth2", "openid"):
-        raise OrgrestError(f"{scheme} tokens are not fetched here", code="credentials")
-    if kind in ("ntlm", "negotiate") and rest:
-        raise OrgrestError(
-            f"{scheme} is not supported: it signs a connection, not a request", code="credentials"
-        )
-    return value
-
-
-def _digest(given: str) -> DigestCredentials:
-    user, colon, password = given.partition(":")
-    if not colon or " " in user:
-        user, colon, password = given.partition(" ")
-    if not colon or not user:
-        raise OrgrestError(
-            "Digest credentials are `user password` or `user:password`", code="credentials"
-        )
-    return DigestCredentials(user, password.strip())
-
-
-def _aws(given: str) -> AwsCredentials:
-    match = _AWS.fullmatch(given)
-    if match is None:
-        raise OrgrestError(
-            "AWS credentials are `key secret token:TOKEN region:REGION service:SERVICE`, "
-            "the last three where need be",
-            code="credentials",
-        )
-    named = dict(_AWS_NAMED.findall(match["named"]))
-    return AwsCredentials(match["key"], match["secret"], **named)
-
-
-def _basic(given: str) -> str:
-    user, blank, password = given.partition(" ")
-    if blank and ":" not in user:
-        return b64encode(to_bytes(f"{user}:{password.strip()}")).decode()
-    if ":" in given:
-        return b64encode(to_bytes(given)).decode()
-    try:
-        b64decode(given, validate=True)
-    except (NotBase64, ValueError):
-        raise OrgrestError(
-            "Basic credentials are `user password`, `user:password` or their Base64 form",
-            code="credentials",
-        ) from None
-    return given
 
 
 def websocket_url(method: str, url: str) -> str:

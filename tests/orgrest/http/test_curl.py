@@ -13,15 +13,14 @@ from hypothesis import strategies as st
 from servers import RawServer, closing, httpbin, response
 
 from orgrest.http import requestfile
-from orgrest.http.auth.sigv4 import sign
+from orgrest.http.auth.digest import DigestCredentials
+from orgrest.http.auth.sigv4 import AwsCredentials, sign
 from orgrest.http.curl import CurlError, shell, to_block, to_command, to_request
 from orgrest.http.requests import parse
 from orgrest.http.transport import Client, wire_headers
 from orgrest.http.values import Scope, expand
 from orgrest.model import (
-    AwsCredentials,
     ClientCertificate,
-    DigestCredentials,
     OrgrestError,
     Request,
     Source,

@@ -13,9 +13,10 @@ from servers import RawServer, httpbin, response
 
 from orgrest.http import requestfile
 from orgrest.http.auth import digest
+from orgrest.http.auth.digest import DigestCredentials
 from orgrest.http.transport import Client
 from orgrest.http.values import Scope, expand
-from orgrest.model import DigestCredentials, ExpansionError, Request, TransportError
+from orgrest.model import ExpansionError, Request, TransportError
 
 if TYPE_CHECKING:
     import socket

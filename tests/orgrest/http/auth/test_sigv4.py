@@ -6,10 +6,10 @@ import pytest
 from servers import RawServer, response
 
 from orgrest.http import requestfile
-from orgrest.http.auth.sigv4 import sign
+from orgrest.http.auth.sigv4 import AwsCredentials, sign
 from orgrest.http.transport import Client, wire_headers
 from orgrest.http.values import Scope, expand
-from orgrest.model import AwsCredentials, ExpansionError, Headers, Request, TransportError
+from orgrest.model import ExpansionError, Headers, Request, TransportError
 
 # https://docs.aws.amazon.com/general/latest/gr/signature-v4-test-suite.html
 SECRET = "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY"
