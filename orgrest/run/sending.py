@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
     from pathlib import Path
 
-    from orgrest.http.auth.oauth2 import Grant
-    from orgrest.http.auth.tokens import Token, Tokens
+    from orgrest.http.auth.oauth2 import Grant, Token
+    from orgrest.http.auth.tokens import Tokens
     from orgrest.http.syntax import ParsedRequest
     from orgrest.http.transport import Client, Cookies
     from orgrest.http.values import Scope

@@ -3,7 +3,8 @@
 httpyac's spelling is `Authorization: oauth2 client_credentials PREFIX`, with variables of the names
 `PREFIX_tokenEndpoint`, `PREFIX_clientId` and so on; where one is missing, that of the prefix
 `oauth2` counts. JetBrains' is `{{$auth.token("id")}}`, with an object in the environment's
-`Security.Auth`. Both are read into a `Grant` here; `tokens` gets a token for one.
+`Security.Auth`. Both are read into a `Grant`, for which `issue` asks a server; `tokens` takes the
+steps of that and keeps the token.
 
 Flows that open a browser (authorization code, implicit) are errors: a run has no browser.
 """
@@ -12,21 +13,27 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
+from urllib.parse import quote_plus, urlencode
 
 import attrs
 
-from orgrest.model import OrgrestError
+from orgrest.http.auth.basic import basic
+from orgrest.model import OrgrestError, Request
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Generator
 
     from orgrest.http.auth import Document
+    from orgrest.model import Response
 
 CLIENT_CREDENTIALS = "client_credentials"
 PASSWORD = "password"  # noqa: S105  (the name of a flow)
 DEVICE_CODE = "device_code"
 
+_DEVICE_GRANT = "urn:ietf:params:oauth:grant-type:device_code"
+_LONGEST_WAIT = 600.0
+"""How many seconds a user has to confirm a device."""
 _FLOWS = {
     "client_credentials": CLIENT_CREDENTIALS,
     "client": CLIENT_CREDENTIALS,
@@ -225,3 +232,160 @@ def _checked(grant: Grant, names: dict[str, str], how: str) -> Grant:
         reason = f"the OAuth 2.0 flow {grant.flow} needs more: {how} {', '.join(missing)}"
         raise OrgrestError(reason, code="credentials")
     return grant
+
+
+# ---------------------------------------------------------------------------------------- the flows
+
+
+@attrs.frozen
+class Token:
+    """What a server issued; `lifetime` is in seconds, None where nothing was said of it."""
+
+    access: str = attrs.field(repr=False)
+    refresh: str | None = attrs.field(repr=False)
+    identity: str | None = attrs.field(repr=False)
+    lifetime: float | None
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """The values that must not be shown."""
+        return tuple(filter(None, (self.access, self.refresh, self.identity)))
+
+
+@attrs.frozen
+class Pause:
+    """A step of a flow: waiting so many seconds. It is answered by the time in seconds."""
+
+    seconds: float
+
+
+@attrs.frozen
+class Message:
+    """A step of a flow: something the user has to read."""
+
+    text: str
+
+
+Flow: TypeAlias = "Generator[Request | Pause | Message, Any, Token]"
+"""A token asked for: requests, which are answered by responses, pauses and messages come out.
+
+Raises OrgrestError where the server issues none. Does no input or output.
+"""
+
+
+def issue(grant: Grant) -> Flow:
+    """Ask for a new token."""
+    if grant.flow == DEVICE_CODE:
+        return _of_device(grant)
+    form = {"grant_type": grant.flow, "scope": grant.scope}
+    if grant.flow == PASSWORD:
+        form |= {"username": grant.user, "password": grant.password}
+    return _ask(grant, form)
+
+
+def refresh(grant: Grant, token: str) -> Flow:
+    """Ask for a new token with the one for refreshing that came with the last."""
+    form = {"grant_type": "refresh_token", "refresh_token": token, "scope": grant.scope}
+    new = yield from _ask(grant, form)
+    return new if new.refresh else attrs.evolve(new, refresh=token)
+
+
+def _ask(grant: Grant, form: dict[str, str]) -> Flow:
+    headers = {}
+    if grant.basic and grant.secret:
+        # RFC 6749, section 2.3.1: both are form-encoded before
+        pair = f"{quote_plus(grant.client)}:{quote_plus(grant.secret)}"
+        headers["Authorization"] = basic(pair.replace("%", "%25"))
+    else:
+        form = {**form, "client_id": grant.client, "client_secret": grant.secret}
+    response = yield _post(grant, grant.token_url, form, headers)
+    return _issued(grant, response)
+
+
+def _of_device(grant: Grant) -> Flow:
+    """Let the user confirm in a browser, and ask until that is done (RFC 8628)."""
+    began = yield Pause(0)
+    form = {"client_id": grant.client, "scope": grant.scope}
+    response = yield _post(grant, grant.device_url, form, {})
+    device = _read(response)
+    code, where = device.get("device_code"), device.get("verification_uri_complete")
+    where = where or device.get("verification_uri") or device.get("verification_url")
+    if response.status != 200 or not isinstance(code, str) or not isinstance(where, str):
+        raise _refused(grant.device_url, response.status, device)
+    yield Message(f"to sign in, open {where} and enter the code {device.get('user_code')}")
+    interval = _number(device.get("interval"), 5.0, most=60.0)
+    end = began + _number(device.get("expires_in"), _LONGEST_WAIT, most=_LONGEST_WAIT)
+    while (yield Pause(interval)) < end:
+        form = {"grant_type": _DEVICE_GRANT, "device_code": code, "client_id": grant.client}
+        response = yield _post(grant, grant.token_url, form, {})
+        error = _read(response).get("error")
+        if error == "slow_down":
+            interval += 5
+        elif error != "authorization_pending":
+            return _issued(grant, response)
+    raise OrgrestError("nobody confirmed the code of the device flow", code="credentials")
+
+
+def _post(grant: Grant, url: str, form: dict[str, str], headers: dict[str, str]) -> Request:
+    fields = [(name, value) for name, value in form.items() if value]
+    more = () if form.get("grant_type") == _DEVICE_GRANT else grant.more
+    return Request(
+        "POST",
+        url,
+        (
+            ("Content-Type", "application/x-www-form-urlencoded"),
+            ("Accept", "application/json"),
+            *headers.items(),
+        ),
+        urlencode([*fields, *more]).encode(),
+    )
+
+
+def _read(response: Response) -> dict[str, Any]:
+    """Return the JSON object that a response holds, or an empty one."""
+    try:
+        found = json.loads(response.body)
+    except (ValueError, RecursionError):
+        found = None
+    return found if isinstance(found, dict) else {}
+
+
+def _issued(grant: Grant, response: Response) -> Token:
+    found = _read(response)
+    access = found.get("access_token")
+    if response.status != 200 or not isinstance(access, str) or not _is_text(access):
+        raise _refused(grant.token_url, response.status, found)
+    refresh, identity = found.get("refresh_token"), found.get("id_token")
+    lifetime = _number(found.get("expires_in"), -1, most=1e9)
+    return Token(
+        access,
+        refresh if isinstance(refresh, str) else None,
+        identity if isinstance(identity, str) and _is_text(identity) else None,
+        lifetime if lifetime >= 0 else None,
+    )
+
+
+def _is_text(text: str) -> bool:
+    """Whether a token can stand in a header."""
+    return bool(text) and text.isascii() and text.isprintable()
+
+
+def _number(value: object, default: float, *, most: float) -> float:
+    """Return a number that a server gave, perhaps as a text, within its limits."""
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return default
+    try:
+        number = float(value)
+    except (ValueError, OverflowError):
+        return default
+    return min(number, most) if number >= 0 else default
+
+
+def _refused(url: str, status: int, found: dict[str, Any]) -> OrgrestError:
+    """Return the error for a response without a token (RFC 6749, section 5.2)."""
+    told = [found[key] for key in ("error", "error_description") if isinstance(found.get(key), str)]
+    said = ": ".join(told)[:200]
+    said = said if said.isprintable() else ascii(said)
+    place = url.partition("?")[0]
+    reason = f"{place} gave no token (status {status}{', ' if said else ''}{said})"
+    return OrgrestError(reason, code="credentials")

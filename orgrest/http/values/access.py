@@ -9,8 +9,7 @@ from orgrest.model import OrgrestError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from orgrest.http.auth.oauth2 import Grant
-    from orgrest.http.auth.tokens import Token
+    from orgrest.http.auth.oauth2 import Grant, Token
 
 
 class Access:
