@@ -14,10 +14,10 @@ from scriptschema.codec.scanning import parts
 from scriptschema.files import FileError
 from scriptschema.fuzzing.corpora.distill import by_schema, distill
 from scriptschema.fuzzing.corpora.reading import Reader, corpus_files
+from scriptschema.fuzzing.corpora.statistics import CorpusStats
 from scriptschema.fuzzing.corpora.transfer import import_trees
 from scriptschema.generation.trees import generate
 from scriptschema.messages import MESSAGES, ModuleSet
-from scriptschema.statistics import CorpusStats
 
 
 def main(smoke: bool) -> None:

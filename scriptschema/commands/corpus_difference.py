@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from scriptschema.commands.console import counted
 from scriptschema.commands.corpus_report import bins_of, drawing
 from scriptschema.fuzzing.corpora.difference import FeatureCounts, lacking
-from scriptschema.statistics import PERCENTILES, percentile
+from scriptschema.fuzzing.corpora.statistics import PERCENTILES, percentile
 
 if TYPE_CHECKING:
     from collections import Counter

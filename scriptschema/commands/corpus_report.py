@@ -14,9 +14,9 @@ from typing import Any, Final
 
 from scriptschema.base import UNSET
 from scriptschema.commands.console import counted
+from scriptschema.fuzzing.corpora.statistics import PERCENTILES, CorpusStats, percentile, total
 from scriptschema.interop import MissingExtra
 from scriptschema.messages import MESSAGES
-from scriptschema.statistics import PERCENTILES, CorpusStats, percentile, total
 
 BAR: Final = 30
 BINS: Final = 40

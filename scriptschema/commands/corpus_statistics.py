@@ -52,7 +52,7 @@ def stats_command(
     """
     check_plot(plot_file)
     from scriptschema.commands import corpus_report
-    from scriptschema.statistics import CorpusStats
+    from scriptschema.fuzzing.corpora.statistics import CorpusStats
 
     found = CorpusStats()
     with failures() as failed:

@@ -24,8 +24,8 @@ from scriptschema.commands.console import (
 )
 
 if TYPE_CHECKING:
+    from scriptschema.commands.outline import Line
     from scriptschema.files import Input
-    from scriptschema.outline import Line
 
 
 @click.command()
@@ -104,7 +104,7 @@ def show(path: Path, from_format: Any, message_name: str) -> None:
     except (files.FileError, ImportError, ValueError) as error:
         report(error)
         sys.exit(1)
-    from scriptschema.outline import outline
+    from scriptschema.commands.outline import outline
 
     print_outline(outline(message), size)
 

@@ -7,7 +7,7 @@ from collections import Counter
 import attrs
 
 from scriptschema.fuzzing.corpora.features import names, numbers_of
-from scriptschema.statistics import CorpusStats
+from scriptschema.fuzzing.corpora.statistics import CorpusStats
 from scriptschema.wire import Scan
 
 

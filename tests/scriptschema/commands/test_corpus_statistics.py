@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from scriptschema import files, interop, strategies, wire
 from scriptschema.base import Message, walk
 from scriptschema.commands.corpus_report import plot
+from scriptschema.fuzzing.corpora.statistics import CorpusStats, percentile
 from scriptschema.generation.trees import generate
 from scriptschema.messages import (
     Expr,
@@ -26,7 +27,6 @@ from scriptschema.messages import (
     StatBlock,
     StatReturn,
 )
-from scriptschema.statistics import CorpusStats, percentile
 
 
 @pytest.fixture

@@ -1,177 +1,32 @@
-"""Exchange with protobuf's own world: the `.proto` file, descriptors, text format and JSON.
-
-Everything is derived from `messages.py`. `proto_source` and `file_descriptor_set` need nothing but
-this package, nor does JSON (`protojson`); text format goes through protobuf's Python runtime (the
-extra `protobuf`) with descriptors made here, without protoc.
+"""Text format, by protobuf's Python runtime (the extra `protobuf`) with descriptors made here.
 
 Strings of this schema need not be UTF-8 (a fuzzer's corpus is full of others), but protobuf's
 Python text parser refuses those. Text format and binary write a string and a bytes field alike, so
 the descriptors made for it say bytes. String literals are read here, as the C++ parser reads them,
 since the Python one takes raw bytes and some escapes differently.
 
-Source: the Protocol Buffers manual, "Language Guide (proto 2)", "Text Format Language
-Specification"; descriptor.proto.
+Source: the Protocol Buffers manual, "Text Format Language Specification".
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 from enum import IntEnum
 from functools import cache
-from typing import Annotated, Any, Final, TypeVar
-
-from pure_protobuf.annotations import Field
-from pure_protobuf.message import BaseMessage
+from typing import Any, Final, TypeVar
 
 from scriptschema import wire
 from scriptschema.base import FieldInfo, Message
 from scriptschema.codec.errors import FormatError, clipped
+from scriptschema.interop.descriptors import PACKAGE, TYPE_BYTES, TYPE_NUMBERS, file_descriptor
+from scriptschema.interop.protojson import Unknown
 from scriptschema.messages import MESSAGES
-from scriptschema.protojson import Unknown, from_json, to_json
-
-__all__ = [
-    "FormatError",
-    "MissingExtra",
-    "Unknown",
-    "file_descriptor_set",
-    "from_json",
-    "from_text",
-    "proto_source",
-    "to_json",
-    "to_text",
-]
-
-PACKAGE: Final = "script"
-"""The schema's package name (specification 2)."""
 
 MessageT = TypeVar("MessageT", bound=Message)
 
 
 class MissingExtra(ImportError):  # noqa: N818  # says what is missing, as ImportError's heirs do
     """A library is not installed that an extra of this distribution brings."""
-
-
-# The .proto file
-
-
-def proto_source() -> str:
-    """Return the schema as a `.proto` file that protoc compiles."""
-    lines = ['syntax = "proto2";', "", f"package {PACKAGE};"]
-    for name, cls in MESSAGES.items():
-        summary = (cls.__doc__ or "").partition("\n")[0]
-        lines += ["", f"// {summary}", f"message {name} {{"]
-        for enum in dict.fromkeys(
-            f.type for f in cls.FIELDS.values() if issubclass(f.type, IntEnum)
-        ):
-            lines.append(f"  enum {enum.__name__} {{")
-            lines += [f"    {member.name} = {member.value};" for member in enum]
-            lines.append("  }")
-        in_oneof = False
-        for info in cls.FIELDS.values():
-            if info.oneof and not in_oneof:
-                lines.append(f"  oneof {info.oneof} {{")
-            elif in_oneof and not info.oneof:
-                lines.append("  }")
-            in_oneof = info.oneof is not None
-            start = "    " if in_oneof else f"  {info.rule} "
-            type_name = info.type_name.removeprefix(f"{name}.")
-            lines.append(f"{start}{type_name} {info.schema_name} = {info.tag};")
-        lines += ["  }", "}"] if in_oneof else ["}"]
-    return "\n".join([*lines, ""])
-
-
-# Descriptors: the part of descriptor.proto that the schema needs, written by pure-protobuf
-
-
-@dataclass
-class _EnumValue(BaseMessage):
-    name: Annotated[str, Field(1)]
-    number: Annotated[int, Field(2)]
-
-
-@dataclass
-class _Enum(BaseMessage):
-    name: Annotated[str, Field(1)]
-    value: Annotated[list[_EnumValue], Field(2)]
-
-
-@dataclass
-class _Field(BaseMessage):
-    name: Annotated[str, Field(1)]
-    number: Annotated[int, Field(3)]
-    label: Annotated[int, Field(4)]
-    type: Annotated[int, Field(5)]
-    type_name: Annotated[str | None, Field(6)] = None
-    oneof_index: Annotated[int | None, Field(9)] = None
-
-
-@dataclass
-class _Oneof(BaseMessage):
-    name: Annotated[str, Field(1)]
-
-
-@dataclass
-class _Message(BaseMessage):
-    name: Annotated[str, Field(1)]
-    field: Annotated[list[_Field], Field(2)]
-    enum_type: Annotated[list[_Enum], Field(4)]
-    oneof_decl: Annotated[list[_Oneof], Field(8)]
-
-
-@dataclass
-class _File(BaseMessage):
-    name: Annotated[str, Field(1)]
-    package: Annotated[str, Field(2)]
-    message_type: Annotated[list[_Message], Field(4)]
-
-
-@dataclass
-class _FileSet(BaseMessage):
-    file: Annotated[list[_File], Field(1)] = field(default_factory=list)
-
-
-_LABELS: Final = {"optional": 1, "required": 2, "repeated": 3}
-_TYPE_NUMBERS: Final = {int: 5, bool: 8, str: 9}
-_TYPE_MESSAGE: Final = 11
-_TYPE_BYTES: Final = 12
-_TYPE_ENUM: Final = 14
-
-
-def file_descriptor_set() -> bytes:
-    """Return the schema as an encoded `google.protobuf.FileDescriptorSet` of one file."""
-    return bytes(_FileSet([_file_descriptor(_TYPE_NUMBERS)]))
-
-
-def _file_descriptor(type_numbers: dict[type, int]) -> _File:
-    descriptor = _File(f"{PACKAGE}.proto", PACKAGE, [])
-    for name, cls in MESSAGES.items():
-        fields = cls.FIELDS.values()
-        enums = dict.fromkeys(info.type for info in fields if issubclass(info.type, IntEnum))
-        descriptor.message_type.append(
-            _Message(
-                name,
-                [_field_descriptor(info, type_numbers) for info in fields],
-                [
-                    _Enum(enum.__name__, [_EnumValue(m.name, m.value) for m in enum])
-                    for enum in enums
-                ],
-                [_Oneof(cls.ONEOF)] if cls.ONEOF else [],
-            )
-        )
-    return descriptor
-
-
-def _field_descriptor(info: FieldInfo, type_numbers: dict[type, int]) -> _Field:
-    number = type_numbers.get(info.type)
-    return _Field(
-        info.schema_name,
-        info.tag,
-        _LABELS[info.rule],
-        number or (_TYPE_MESSAGE if info.is_message else _TYPE_ENUM),
-        None if number else f".{PACKAGE}.{info.type_name}",
-        0 if info.oneof else None,
-    )
 
 
 @cache
@@ -185,14 +40,11 @@ def _runtime_classes() -> dict[str, Any]:
             "install it with pip install 'scriptschema[protobuf]'"
         ) from error
     pool = descriptor_pool.DescriptorPool()
-    pool.AddSerializedFile(bytes(_file_descriptor({**_TYPE_NUMBERS, str: _TYPE_BYTES})))
+    pool.AddSerializedFile(bytes(file_descriptor({**TYPE_NUMBERS, str: TYPE_BYTES})))
     return {
         name: message_factory.GetMessageClass(pool.FindMessageTypeByName(f"{PACKAGE}.{name}"))
         for name in MESSAGES
     }
-
-
-# Text format
 
 
 def to_text(message: Message) -> str:

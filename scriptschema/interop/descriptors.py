@@ -1,0 +1,139 @@
+"""The schema for protobuf's own tools: the `.proto` file and descriptors, without protoc.
+
+Source: the Protocol Buffers manual, "Language Guide (proto 2)"; descriptor.proto.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import IntEnum
+from typing import Annotated, Final
+
+from pure_protobuf.annotations import Field
+from pure_protobuf.message import BaseMessage
+
+from scriptschema.base import FieldInfo
+from scriptschema.messages import MESSAGES
+
+PACKAGE: Final = "script"
+"""The schema's package name (specification 2)."""
+
+
+def proto_source() -> str:
+    """Return the schema as a `.proto` file that protoc compiles."""
+    lines = ['syntax = "proto2";', "", f"package {PACKAGE};"]
+    for name, cls in MESSAGES.items():
+        summary = (cls.__doc__ or "").partition("\n")[0]
+        lines += ["", f"// {summary}", f"message {name} {{"]
+        for enum in dict.fromkeys(
+            f.type for f in cls.FIELDS.values() if issubclass(f.type, IntEnum)
+        ):
+            lines.append(f"  enum {enum.__name__} {{")
+            lines += [f"    {member.name} = {member.value};" for member in enum]
+            lines.append("  }")
+        in_oneof = False
+        for info in cls.FIELDS.values():
+            if info.oneof and not in_oneof:
+                lines.append(f"  oneof {info.oneof} {{")
+            elif in_oneof and not info.oneof:
+                lines.append("  }")
+            in_oneof = info.oneof is not None
+            start = "    " if in_oneof else f"  {info.rule} "
+            type_name = info.type_name.removeprefix(f"{name}.")
+            lines.append(f"{start}{type_name} {info.schema_name} = {info.tag};")
+        lines += ["  }", "}"] if in_oneof else ["}"]
+    return "\n".join([*lines, ""])
+
+
+# Descriptors: the part of descriptor.proto that the schema needs, written by pure-protobuf
+
+
+@dataclass
+class _EnumValue(BaseMessage):
+    name: Annotated[str, Field(1)]
+    number: Annotated[int, Field(2)]
+
+
+@dataclass
+class _Enum(BaseMessage):
+    name: Annotated[str, Field(1)]
+    value: Annotated[list[_EnumValue], Field(2)]
+
+
+@dataclass
+class _Field(BaseMessage):
+    name: Annotated[str, Field(1)]
+    number: Annotated[int, Field(3)]
+    label: Annotated[int, Field(4)]
+    type: Annotated[int, Field(5)]
+    type_name: Annotated[str | None, Field(6)] = None
+    oneof_index: Annotated[int | None, Field(9)] = None
+
+
+@dataclass
+class _Oneof(BaseMessage):
+    name: Annotated[str, Field(1)]
+
+
+@dataclass
+class _Message(BaseMessage):
+    name: Annotated[str, Field(1)]
+    field: Annotated[list[_Field], Field(2)]
+    enum_type: Annotated[list[_Enum], Field(4)]
+    oneof_decl: Annotated[list[_Oneof], Field(8)]
+
+
+@dataclass
+class _File(BaseMessage):
+    name: Annotated[str, Field(1)]
+    package: Annotated[str, Field(2)]
+    message_type: Annotated[list[_Message], Field(4)]
+
+
+@dataclass
+class _FileSet(BaseMessage):
+    file: Annotated[list[_File], Field(1)] = field(default_factory=list)
+
+
+_LABELS: Final = {"optional": 1, "required": 2, "repeated": 3}
+TYPE_NUMBERS: Final = {int: 5, bool: 8, str: 9}
+_TYPE_MESSAGE: Final = 11
+TYPE_BYTES: Final = 12
+_TYPE_ENUM: Final = 14
+
+
+def file_descriptor_set() -> bytes:
+    """Return the schema as an encoded `google.protobuf.FileDescriptorSet` of one file."""
+    return bytes(_FileSet([file_descriptor(TYPE_NUMBERS)]))
+
+
+def file_descriptor(type_numbers: dict[type, int]) -> _File:
+    """Return the descriptor of the `.proto` file, with these types for int32, bool and string."""
+    descriptor = _File(f"{PACKAGE}.proto", PACKAGE, [])
+    for name, cls in MESSAGES.items():
+        fields = cls.FIELDS.values()
+        enums = dict.fromkeys(info.type for info in fields if issubclass(info.type, IntEnum))
+        descriptor.message_type.append(
+            _Message(
+                name,
+                [_field_descriptor(info, type_numbers) for info in fields],
+                [
+                    _Enum(enum.__name__, [_EnumValue(m.name, m.value) for m in enum])
+                    for enum in enums
+                ],
+                [_Oneof(cls.ONEOF)] if cls.ONEOF else [],
+            )
+        )
+    return descriptor
+
+
+def _field_descriptor(info: FieldInfo, type_numbers: dict[type, int]) -> _Field:
+    number = type_numbers.get(info.type)
+    return _Field(
+        info.schema_name,
+        info.tag,
+        _LABELS[info.rule],
+        number or (_TYPE_MESSAGE if info.is_message else _TYPE_ENUM),
+        None if number else f".{PACKAGE}.{info.type_name}",
+        0 if info.oneof else None,
+    )
