@@ -74,7 +74,22 @@ def _duration(_context: object, _parameter: object, value: str | None) -> float 
 @click.option("--printer", metavar="COMMAND", help="A command that prints a program again.")
 @click.option("--judge", metavar="MODULE:FUNCTION", help="A judge of your own.")
 @click.option("--known", type=click.Path(path_type=Path), metavar="FILE", help="Known bugs.")
-@click.option("--fail-on-find", is_flag=True, help=f"Status {FOUND} if there is a new find.")
+@click.option(
+    "--compare",
+    type=click.Choice(["output", "errors", "positions"]),
+    help="What makes a difference: what is printed, error messages too, positions in these too.",
+)
+@click.option("--ulps", type=click.IntRange(0), metavar="N", help="Numbers so near are the same.")
+@click.option(
+    "--fail-on-find",
+    is_flag=False,
+    flag_value="undefined",
+    type=click.Choice(
+        ["memory", "crash", "result", "assertion", "hang", "undefined", "message", "position"]
+    ),
+    metavar="[SEVERITY]",
+    help=f"Status {FOUND} if there is a new find of this severity, or a worse one.",
+)
 @click.option("--json", "as_events", is_flag=True, help="Print events, a line of JSON each.")
 @click.option("--demo", is_flag=True, help="Half a minute on luau-web, in a temporary folder.")
 def fuzz(
@@ -83,7 +98,7 @@ def fuzz(
     address: str | None,
     seconds: float | None,
     count: int | None,
-    fail_on_find: bool,
+    fail_on_find: str | None,
     as_events: bool,
     demo: bool,
     **options: Any,
@@ -104,6 +119,10 @@ def fuzz(
     or standard input, or persistent:COMMAND, which runs one program after the other. In COMMAND,
     {variant} is where a variant's arguments are put.
 
+    The severities of --fail-on-find, the worst first: memory (sanitizers, used up), crash, result
+    (a wrong one), assertion, hang, undefined (behaviour), message, position. Without one it is
+    undefined; what differs in messages or positions alone is one entry each.
+
     With --types sound and --checker, a program that the checker accepts in strict mode and that
     fails with an error of type is a bug of the checker.
     """
@@ -112,6 +131,7 @@ def fuzz(
     from scriptschema.fuzzing.campaign.folder import Campaign
     from scriptschema.fuzzing.campaign.session import CampaignError, Session
     from scriptschema.fuzzing.oracles.judging import JudgeError
+    from scriptschema.fuzzing.oracles.severity import is_at_least
     from scriptschema.fuzzing.targets.description import TargetError
     from scriptschema.interop import MissingExtra
 
@@ -147,14 +167,21 @@ def fuzz(
     if demo:
         _report(output)
         explain(output, campaign.config, session.programs_done, [*session.state.triage.finds])
-    if new and fail_on_find:
+    if fail_on_find and any(is_at_least(find.signature, fail_on_find) for find in new):
         sys.exit(FOUND)
 
 
 def _summarize(session: Session, folder: Path) -> None:
     """Say what was found, and what of it is not reduced yet."""
-    new, left = len(session.state.triage.new), session.state.triage.waiting
+    from scriptschema.fuzzing.oracles.severity import LEAST, is_at_least
+
+    left = session.state.triage.waiting
+    found = [find.signature for find in session.state.triage.new]
+    new = sum(is_at_least(signature, LEAST) for signature in found)
     what = f"{counted(new, 'new find')} in {folder / 'finds'}" if new else "nothing new was found"
+    if len(found) > new:
+        low = sorted(signature.kind for signature in found if not is_at_least(signature, LEAST))
+        what += f"; there too: programs that differ in {'s and in '.join(low)}s alone"
     click.echo(f"{counted(session.programs_done, 'program')}: {what}", err=True)
     if left:
         click.echo(

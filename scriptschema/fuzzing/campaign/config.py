@@ -10,6 +10,7 @@ import attrs
 
 from scriptschema import files
 from scriptschema.files import FileError
+from scriptschema.fuzzing.oracles.differential import COMPARED, OUTPUT
 from scriptschema.fuzzing.targets.description import Description, TargetError, from_table
 
 FILE: Final = "campaign.json"
@@ -30,7 +31,8 @@ class Config:
     `source` is how new programs are made: `program` by the generator of programs, `repaired` from
     random trees. `size` is the number of nodes that is aimed at, `mutants` the share of programs
     that are mutants of others. `checker` and `printer` are commands, see `oracles`; `judge` is a
-    function of one's own, `module:function`; `known` the path of a file with known bugs.
+    function of one's own, `module:function`; `known` the path of a file with known bugs. `compare`
+    and `ulps` say what makes a difference, see `oracles.differential`.
     """
 
     targets: tuple[Description, ...]
@@ -44,6 +46,8 @@ class Config:
     printer: str = ""
     judge: str = ""
     known: str = ""
+    compare: str = attrs.field(default=OUTPUT, validator=attrs.validators.in_(COMPARED))
+    ulps: int = 0
 
     def as_json(self) -> dict[str, Any]:
         """Everything as JSON's types."""

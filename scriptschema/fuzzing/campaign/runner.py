@@ -47,6 +47,8 @@ class Runner:
             checker=config.checker,
             printer=config.printer,
             function=config.judge,
+            compare=config.compare,
+            ulps=config.ulps,
         )
 
     def submit(self, sources: Sources, *, whole: bool = False) -> None:

@@ -25,6 +25,7 @@ from scriptschema.fuzzing.corpora import features
 from scriptschema.fuzzing.corpora.folder import CorpusFolder
 from scriptschema.fuzzing.oracles import normalisation
 from scriptschema.fuzzing.oracles.known import KnownBugs
+from scriptschema.fuzzing.oracles.severity import severity_of
 from scriptschema.fuzzing.targets.opening import versions_of
 from scriptschema.messages import ModuleSet
 
@@ -125,6 +126,7 @@ class State:
             {
                 "event": event,
                 "name": find.name,
+                "severity": severity_of(find.signature),
                 "signature": str(find.signature),
                 "message": normalisation.output(find.verdict.message),
                 "nodes": shown.nodes,

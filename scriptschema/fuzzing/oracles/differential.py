@@ -1,6 +1,9 @@
 """Differential: a deterministic program does the same on all targets and variants.
 
-What it prints is compared, as `normalisation` says, and how it ends. Not compared is a program that
+What it prints is compared, as `normalisation` says, and how it ends: with `output` whether it does
+with an error, with `errors` also with which, and with `positions` also where in the source, between
+variants of one target. What differs in messages or positions alone is a kind of its own, of which
+there is one bug in a campaign. Not compared is a program that
 uses what is not the same in every run (`os.clock`), and one that came up against a limit: of the
 stack, which is another at each optimization level, of time, memory or output.
 """
@@ -12,6 +15,7 @@ from itertools import zip_longest
 from typing import Final
 
 from scriptschema.fuzzing.oracles import normalisation
+from scriptschema.fuzzing.oracles.numbers import ulps_apart
 from scriptschema.fuzzing.oracles.verdict import Difference, Signature, Verdict
 from scriptschema.fuzzing.targets import outcome
 from scriptschema.fuzzing.targets.outcome import Run
@@ -19,8 +23,15 @@ from scriptschema.luau.library import SIGNATURES
 
 KIND: Final = "difference"
 
-POSITIONS: Final = "positions alone"
-"""What the detail of a signature begins with if nothing but positions in messages differs."""
+MESSAGE: Final = "message"
+POSITION: Final = "position"
+"""The kinds of what differs in messages alone, or in positions in these."""
+
+OUTPUT: Final = "output"
+ERRORS: Final = "errors"
+POSITIONS: Final = "positions"
+COMPARED: Final = (OUTPUT, ERRORS, POSITIONS)
+"""What is compared: each with what stands before it."""
 
 VARYING: Final = frozenset(
     f"{signature.library}.{signature.name}".removeprefix(".")
@@ -29,16 +40,21 @@ VARYING: Final = frozenset(
 )
 """The library members whose results are not the same in every run, or not to the last digit."""
 
-_COMPARED: Final = frozenset([outcome.OK, outcome.ERROR, outcome.REJECTED])
+_ENDED: Final = frozenset([outcome.OK, outcome.ERROR, outcome.REJECTED])
 _LIMITS: Final = (
     *("stack overflow", "error in error handling"),
     *("not enough memory", "out of memory", "script timed out"),
 )
 
 
-def difference(runs: Sequence[Run], targets: Sequence[int]) -> Verdict | None:
-    """The verdict on runs of a program; `targets` says by number which target each was on."""
-    if len(runs) < 2 or any(run.outcome.kind not in _COMPARED for run in runs):
+def difference(
+    runs: Sequence[Run], targets: Sequence[int], compare: str = OUTPUT, ulps: int = 0
+) -> Verdict | None:
+    """The verdict on runs of a program; `targets` says by number which target each was on.
+
+    `compare` is one of `COMPARED`; printed numbers that are no more than `ulps` apart are the same.
+    """
+    if len(runs) < 2 or any(run.outcome.kind not in _ENDED for run in runs):
         return None
     if any(
         limit in run.outcome.output or limit in run.outcome.error
@@ -47,32 +63,37 @@ def difference(runs: Sequence[Run], targets: Sequence[int]) -> Verdict | None:
     ):
         return None
     first = runs[0]
-    others = [
-        run
-        for run, target in zip(runs[1:], targets[1:], strict=True)
-        if not _same(first, run, positions=target == targets[0])
-    ]
-    if not others:
-        return None
+    for level in COMPARED[: COMPARED.index(compare) + 1]:
+        others = [
+            run
+            for run, target in zip(runs[1:], targets[1:], strict=True)
+            if not _same(first, run, level, ulps) and (level != POSITIONS or target == targets[0])
+        ]
+        if others:
+            return _verdict(runs, others, level, ulps)
+    return None
+
+
+def _verdict(runs: Sequence[Run], others: Sequence[Run], level: str, ulps: int) -> Verdict:
+    first = runs[0]
+    found = first_difference(first, others[0], level, ulps)
+    who = f"{first.target} and {others[0].target}"
+    ends = [_end_of(run, level) for run in (first, others[0])]
+    if level != OUTPUT:
+        kind = MESSAGE if level == ERRORS else POSITION
+        text = f"{who} differ in {kind}s alone"
+        return Verdict(Signature(kind), text if found else f"{text}: {ends[0]} / {ends[1]}", found)
     names = short_names(runs)
     same = [name for name, run in zip(names, runs, strict=True) if run not in others]
     different = [name for name, run in zip(names, runs, strict=True) if run in others]
-    if all(_same(first, run, positions=False) for run in others):
-        found = first_difference(first, others[0], positions=True)
-        text = f"{first.target} and {others[0].target} differ in positions alone"
-        if found is None:
-            text += f": {_end_of(first, True)[1]} / {_end_of(others[0], True)[1]}"
-        return Verdict(Signature(KIND, f"{POSITIONS}, {', '.join(different)}"), text, found)
-    positions = targets[runs.index(others[0])] == targets[0]
-    found = first_difference(first, others[0], positions=positions)
-    detail = f"{', '.join(same)} / {', '.join(different)}"
-    ends = [_end_of(run, positions) for run in (first, others[0])]
-    if found is not None:
-        message = f"line {found.line} of what they print differs"
+    if found is None:
+        message = f"one ends with {ends[0]}, the other with {ends[1]}"
     else:
-        message = f"one ends with {' '.join(ends[0])}, the other with {' '.join(ends[1])}"
-    text = f"{first.target} and {others[0].target} do not do the same: {message}"
-    return Verdict(Signature(KIND, detail), text, found)
+        message = f"line {found.line} of what they print differs"
+        if found.ulps:
+            message += f", by {found.ulps} unit{'s' * (found.ulps > 1)} in the last place"
+    text = f"{who} do not do the same: {message}"
+    return Verdict(Signature(KIND, f"{', '.join(same)} / {', '.join(different)}"), text, found)
 
 
 def short_names(runs: Sequence[Run]) -> list[str]:
@@ -83,29 +104,44 @@ def short_names(runs: Sequence[Run]) -> list[str]:
     return [" ".join(w) for w in words]
 
 
-def first_difference(left: Run, right: Run, *, positions: bool) -> Difference | None:
+def first_difference(left: Run, right: Run, level: str, ulps: int = 0) -> Difference | None:
     """The first line that two runs print differently."""
     lines = [run.outcome.output.splitlines() for run in (left, right)]
     for number, (one, two) in enumerate(zip_longest(*lines), 1):
-        if one is None or two is None or _line(one, positions) != _line(two, positions):
+        if one is None or two is None:
             return Difference(number, left.target, right.target, one, two)
+        if not _same_text(one, two, level, ulps):
+            apart = ulps_apart(_text(one, level), _text(two, level))
+            return Difference(number, left.target, right.target, one, two, apart)
     return None
 
 
-def _line(text: str, positions: bool) -> str:
-    return normalisation.output(text, positions=positions)
+def _text(text: str, level: str) -> str:
+    return normalisation.output(text, positions=level == POSITIONS, messages=level != OUTPUT)
 
 
-def _same(left: Run, right: Run, *, positions: bool) -> bool:
-    if left.outcome.output != right.outcome.output and _line(
-        left.outcome.output, positions
-    ) != _line(right.outcome.output, positions):
+def _same_text(left: str, right: str, level: str, ulps: int) -> bool:
+    if left == right:
+        return True
+    left, right = _text(left, level), _text(right, level)
+    if left == right or not ulps:
+        return left == right
+    lines = left.splitlines(), right.splitlines()
+    if len(lines[0]) != len(lines[1]):
         return False
-    return _end_of(left, positions) == _end_of(right, positions)
+    pairs = zip(*lines, strict=True)
+    apart = (ulps_apart(one, two) for one, two in pairs if one != two)
+    return all(found is not None and found <= ulps for found in apart)
 
 
-def _end_of(run: Run, positions: bool) -> tuple[str, str]:
-    if run.outcome.kind != outcome.ERROR:
-        return run.outcome.kind, ""
+def _same(left: Run, right: Run, level: str, ulps: int) -> bool:
+    if _end_of(left, level) != _end_of(right, level):
+        return False
+    return _same_text(left.outcome.output, right.outcome.output, level, ulps)
+
+
+def _end_of(run: Run, level: str) -> str:
+    if run.outcome.kind != outcome.ERROR or level == OUTPUT:
+        return run.outcome.kind
     said = next(iter(run.outcome.error.splitlines()), "")
-    return run.outcome.kind, _line(said, positions).strip()
+    return f"{run.outcome.kind} {_text(said, level).strip()}"

@@ -41,6 +41,7 @@ class Judge:
     `targets` says which target each run is on, by number. `checker` and `printer` are commands,
     with `{file}` or reading standard input; `function`, `module:function`, gets the source and the
     runs and returns None, or what is wrong: a string, by which the bug is known, or a Verdict.
+    `compare` and `ulps` are `differential.difference`'s.
 
     Raises JudgeError.
     """
@@ -53,6 +54,8 @@ class Judge:
         checker: str = "",
         printer: str = "",
         function: str = "",
+        compare: str = differential.OUTPUT,
+        ulps: int = 0,
         seconds: float = 10.0,
     ) -> None:
         self.oracles = frozenset(oracles)
@@ -60,6 +63,8 @@ class Judge:
         self.checker = checker
         self.printer = printer
         self.function = _function(function) if function else None
+        self.compare = compare
+        self.ulps = ulps
         self.seconds = seconds
 
     def judge(self, sources: Sources, runs: Sequence[Run], scan: Scan) -> Verdict | None:
@@ -74,7 +79,7 @@ class Judge:
         if found is None and self.function is not None:
             found = self._own(sources, runs)
         if found is None and len(runs) > 1 and "difference" in self.oracles:
-            found = differential.difference(runs, self.targets)
+            found = differential.difference(runs, self.targets, self.compare, self.ulps)
             if found is not None and not differential.VARYING.isdisjoint(library_names(scan)):
                 found = None
         if found is None and self.checker and "types" in self.oracles:
@@ -142,8 +147,8 @@ class Judge:
 
 def is_clear(signature: Signature) -> bool:
     """Whether a signature alone tells a bug from others; else the reduced program has to."""
-    if signature.kind in UNCLEAR:  # one bug is enough to make all positions wrong
-        return signature.detail.startswith(differential.POSITIONS)
+    if signature.kind in UNCLEAR:
+        return False
     return signature.kind != outcome.CRASH or not re.fullmatch(
         r"(?:SIG[A-Z]+|signal N)?", signature.detail
     )

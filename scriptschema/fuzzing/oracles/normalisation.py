@@ -6,8 +6,8 @@ Of an output, all of:
 - `-nan` and `nan(ind)` are `nan`: its sign says nothing, and not every C library prints it;
 - carriage returns before the ends of lines.
 
-Between two targets, also the position `program.luau:3:` of a message is `:`, since each names
-chunks in its own way. Between variants of one target, positions have to be the same.
+Of a message, `program.luau:3: no`, all but the `:` unless messages are compared; and its position
+unless that is, which it never is between two targets, since each names chunks in its own way.
 
 Of a message that stands in a signature or is counted, also numbers and what stands in quotes, which
 differ from program to program, and the folders of files, which differ from machine to machine.
@@ -21,6 +21,7 @@ from typing import Final
 _ADDRESS: Final = re.compile(r"0x[0-9a-fA-F]+")
 _NAN: Final = re.compile(r"-nan(?:\(ind\))?|nan\(ind\)")
 _POSITION: Final = re.compile(r'(?:\[string "[^"\n]*"\]|[\w./\\-]+):\d+:')
+_MESSAGE: Final = re.compile(rf"{_POSITION.pattern} [^\t\n]*")
 _QUOTED: Final = re.compile(r"'[^'\n]*'|\"[^\"\n]*\"|`[^`\n]*`")
 _NUMBER: Final = re.compile(r"-?\d+(?:\.\d+)?(?:e[+-]?\d+)?")
 _FOLDERS: Final = re.compile(
@@ -30,9 +31,11 @@ _FIRST: Final = 2000
 _LONGEST: Final = 200
 
 
-def output(text: str, *, positions: bool = True) -> str:
-    """An output as it is compared; without `positions` between two targets."""
+def output(text: str, *, positions: bool = True, messages: bool = True) -> str:
+    """An output as it is compared, with `positions` and `messages` or without."""
     text = _NAN.sub("nan", _ADDRESS.sub("0x", text.replace("\r\n", "\n")))
+    if not messages:
+        text = _MESSAGE.sub(":", text)
     return text if positions else _POSITION.sub(":", text)
 
 

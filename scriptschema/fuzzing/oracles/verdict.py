@@ -40,7 +40,8 @@ class Signature:
 class Difference:
     """The first line that two runs print differently, from 1 on; None where one has no such line.
 
-    `left` and `right` are the lines, `left_target` and `right_target` who printed them.
+    `left` and `right` are the lines, `left_target` and `right_target` who printed them; `ulps` how
+    far apart numbers are in which alone the lines differ, in units in the last place.
     """
 
     line: int
@@ -48,6 +49,7 @@ class Difference:
     right_target: str
     left: str | None
     right: str | None
+    ulps: int | None = None
 
 
 @attrs.frozen

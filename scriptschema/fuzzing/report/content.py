@@ -15,6 +15,7 @@ from scriptschema.fuzzing.campaign.config import Config
 from scriptschema.fuzzing.campaign.finds import Find
 from scriptschema.fuzzing.campaign.statistics import Interval
 from scriptschema.fuzzing.corpora import features
+from scriptschema.fuzzing.oracles.severity import rank_of, severity_of
 from scriptschema.luau.names import DEFAULT
 
 
@@ -125,7 +126,7 @@ def gather(folder: Path) -> Content:
             continue
         source = found if reduced is None else reduced
         shown.append(Shown(find, str(path), source, found if reduced is not None else None))
-    shown.sort(key=lambda each: (each.find.seconds, each.find.name))
+    shown.sort(key=lambda each: (rank_of(each.find.signature), each.find.seconds, each.find.name))
     total = statistics.total(intervals)
     return Content(str(folder), wanted, intervals, total, shown, problems)
 
@@ -164,3 +165,8 @@ def runs_of(shown: Shown) -> list[dict[str, Any]]:
 def kinds(content: Content) -> Counter[str]:
     """How many finds there are of each kind."""
     return Counter(shown.find.signature.kind for shown in content.finds)
+
+
+def severity(shown: Shown) -> str:
+    """How bad a find is."""
+    return severity_of(shown.find.signature)

@@ -8,10 +8,12 @@ from typing import Any
 import pytest
 from command import on_a_terminal, run_here
 
-from scriptschema.commands.campaign import explain
+from scriptschema.commands.campaign import explain, fuzz
 from scriptschema.commands.campaign_display import Display, Lines, line_of
 from scriptschema.fuzzing.campaign import config, finds, statistics
 from scriptschema.fuzzing.campaign.config import Config
+from scriptschema.fuzzing.oracles.differential import COMPARED
+from scriptschema.fuzzing.oracles.severity import SEVERITIES
 from scriptschema.fuzzing.oracles.verdict import Difference, Signature, Verdict
 from scriptschema.fuzzing.targets.description import Description
 from scriptschema.luau.parse import parse
@@ -98,6 +100,42 @@ def test_a_campaign_goes_on_with_the_options_that_it_has(tmp_path: Path) -> None
     done = run_here("fuzz", *word, "--size", 7, "-o", tmp_path / "out")
     assert done.returncode == 1
     assert b"other options (size)" in done.stderr
+
+
+def a_target_with_two_messages(folder: Path) -> list[str]:
+    script = folder / "target.sh"
+    script.write_text('grep -q greeting $1 || { echo "a.luau:1: bad $2" >&2; exit 1; }\n')
+    word = f"command:sh {script} {{file}} {{variant}}"
+    return ["-t", word, "--variant=one", "--variant=two", "--size", "5", "-n", "4"]
+
+
+def test_what_differs_in_messages_alone_is_no_find_among_finds(tmp_path: Path) -> None:
+    target = a_target_with_two_messages(tmp_path)
+    done = run_here("fuzz", *target, "-o", tmp_path / "0", "--fail-on-find=position")
+    assert (done.returncode, b"nothing new was found\n" in done.stderr) == (0, True)
+    for more, status in (["--fail-on-find"], 0), (["--fail-on-find", "message"], 3):
+        folder = tmp_path / str(status + 1)
+        done = run_here("fuzz", *target, "--compare", "errors", "-o", folder, *more)
+        assert done.returncode == status, done.stderr
+        said = b"nothing new was found; there too: programs that differ in messages alone"
+        assert said in done.stderr
+        assert [find.name for _, find in finds.load_all(folder)] == [Signature("message").name]
+
+
+def test_a_find_of_the_severity_that_was_asked_for_or_worse_fails(tmp_path: Path) -> None:
+    crash = "command:sh -c 'grep -q greeting $0 || kill -SEGV $$' {file}"
+    for severity, status in ("memory", 0), ("crash", 3), ("hang", 3):
+        folder = tmp_path / severity
+        arguments = ["-t", crash, "--size", 3, "-n", 2, "-o", folder]
+        done = run_here("fuzz", *arguments, f"--fail-on-find={severity}")
+        assert done.returncode == status, done.stderr
+        assert b"1 new find in" in done.stderr
+
+
+def test_the_words_of_the_options_are_those_of_the_oracles() -> None:
+    options = {option.name: option.type for option in fuzz.params}
+    assert [*options["fail_on_find"].choices] == [*SEVERITIES]  # type: ignore[attr-defined]
+    assert [*options["compare"].choices] == [*COMPARED]  # type: ignore[attr-defined]
 
 
 def test_a_target_that_does_not_work_is_told_before_anything_runs(tmp_path: Path) -> None:

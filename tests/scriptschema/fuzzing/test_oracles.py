@@ -1,10 +1,13 @@
 """Oracles: what is a bug is seen, what is none is not, and one bug has one signature."""
 
+import math
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from scriptschema import wire
 from scriptschema.files import FileError
@@ -13,6 +16,8 @@ from scriptschema.fuzzing.oracles.construct import construct_of, is_same_bug, te
 from scriptschema.fuzzing.oracles.differential import difference
 from scriptschema.fuzzing.oracles.judging import Judge, JudgeError, is_clear
 from scriptschema.fuzzing.oracles.known import KnownBugs
+from scriptschema.fuzzing.oracles.numbers import ulps_apart
+from scriptschema.fuzzing.oracles.severity import SEVERITIES, is_at_least, rank_of, severity_of
 from scriptschema.fuzzing.oracles.verdict import Signature, Verdict
 from scriptschema.fuzzing.targets.base import Sources
 from scriptschema.fuzzing.targets.description import TargetError
@@ -61,12 +66,88 @@ def test_what_is_left_out_makes_no_difference(left: str, right: str) -> None:
 
 def test_positions_count_between_variants_and_not_between_targets() -> None:
     two = runs(Outcome("error", "", "a.luau:3: bad"), Outcome("error", "", '[string "x"]:4: bad'))
-    assert difference(two, [0, 0]) is not None
-    assert difference(two, [0, 1]) is None
+    assert difference(two, [0, 1], "positions") is None
+    assert difference(two, [0, 0], "errors") is None
+    verdict = difference(two, [0, 0], "positions")
+    assert verdict is not None
+    assert verdict.signature == Signature("position")
+    assert is_clear(verdict.signature)
+
+
+@pytest.mark.parametrize(
+    ("left", "right"),
+    [
+        (Outcome("error", "1\n", "a.luau:3: bad"), Outcome("error", "1\n", "a.luau:3: worse")),
+        (ok("false\ta.luau:3: bad\t7\n"), ok("false\ta.luau:3: worse\t7\n")),
+    ],
+    ids=["uncaught", "printed"],
+)
+def test_messages_count_where_they_are_asked_for(left: Outcome, right: Outcome) -> None:
+    assert difference(runs(left, right), [0, 0]) is None
+    for compare in ("errors", "positions"):
+        verdict = difference(runs(left, right), [0, 0], compare)
+        assert verdict is not None
+        assert verdict.signature == Signature("message")
+
+
+def test_what_is_printed_beside_a_message_counts() -> None:
+    two = runs(ok("false\ta.luau:3: bad\t7\n"), ok("false\ta.luau:3: bad\t8\n"))
     verdict = difference(two, [0, 0])
     assert verdict is not None
-    assert verdict.signature == Signature("difference", "positions alone, -O1")
-    assert is_clear(verdict.signature)
+    assert verdict.signature.kind == "difference"
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "apart"),
+    [
+        ("0.1", "0.10000000000000002", 1),
+        ("x 1e-320 2", "x 1e-320 2.0000000000000009", 2),
+        ("-1", "-1.0000000000000002", 1),
+        ("0", "-0", None),
+        ("nan", "1", None),
+        ("1e308", "inf", None),
+        ("1", "2", None),
+        ("a1", "a2", None),
+        ("1 2", "1", None),
+        ("-5e-324", "5e-324", 2),
+    ],
+)
+def test_numbers_that_are_near_are_told_by_how_far(
+    left: str, right: str, apart: int | None
+) -> None:
+    two = runs(ok(f"{left}\nsame\n"), ok(f"{right}\nsame\n"))
+    verdict = difference(two, [0, 0])
+    assert verdict is not None
+    assert verdict.difference is not None
+    assert verdict.difference.ulps == apart
+    assert ("in the last place" in verdict.message) == (apart is not None)
+    for ulps in (1, 2):
+        allowed = apart is not None and apart <= ulps
+        assert (difference(two, [0, 0], ulps=ulps) is None) == allowed
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False), st.integers(1, 100))
+def test_a_number_is_as_far_from_another_as_there_are_steps(value: float, steps: int) -> None:
+    other = value
+    for _ in range(steps):
+        other = math.nextafter(other, math.inf)
+    if math.isfinite(other) and value and other:
+        assert ulps_apart(repr(value), repr(other)) == steps
+
+
+def test_the_worst_comes_first() -> None:
+    signatures = [
+        *(Signature("sanitizer", "f"), Signature("memory", "-O2"), Signature("crash", "f")),
+        *(Signature("seen once", "crash: f"), Signature("difference", "a / b"), Signature("own")),
+        *(Signature("assertion", "x"), Signature("internal error"), Signature("hang", "-O1")),
+        *(Signature("undefined behaviour", "a.c:3"), Signature("message"), Signature("position")),
+    ]
+    ranks = [rank_of(signature) for signature in signatures]
+    assert ranks == sorted(ranks) == [0, 0, 1, 1, 2, 2, 3, 3, 4, 5, 6, 7]
+    assert is_at_least(signatures[0], "crash")
+    assert is_at_least(signatures[3], "crash")
+    assert not is_at_least(signatures[4], "crash")
+    assert {severity_of(signature) for signature in signatures} == {*SEVERITIES}
 
 
 def test_the_first_line_that_differs_is_reported() -> None:
@@ -90,7 +171,7 @@ def test_how_runs_end_is_compared() -> None:
     verdict = difference(runs(ok("a"), Outcome("error", "a", "x:1: bad")), [0, 0])
     assert verdict is not None
     assert verdict.difference is None
-    assert "one ends with ok" in verdict.message
+    assert "one ends with ok, the other with error" in verdict.message
 
 
 @pytest.mark.parametrize(
@@ -99,6 +180,7 @@ def test_how_runs_end_is_compared() -> None:
         [ok("a")],
         [ok("a"), Outcome("hang")],
         [ok("stack overflow"), ok("")],
+        [ok("false\terror in error handling"), ok("false\tno")],
         [ok("a"), Outcome("error", "", "a:1: stack overflow (200 C levels)")],
     ],
 )

@@ -43,7 +43,7 @@ def shown(page: Browser) -> list[str]:
 def test_it_opens_without_complaints_and_asks_for_nothing_from_elsewhere(page: Browser) -> None:
     assert page.complaints() == []
     assert [url for url in page.requested() if not url.endswith("report.html")] == []
-    assert shown(page) == ["sanitizer", "difference", "hang"]  # as they were found
+    assert shown(page) == ["sanitizer", "difference", "hang"]  # the worst first
 
 
 def test_a_find_says_all_that_one_needs_to_act_on_it(page: Browser) -> None:
