@@ -32,6 +32,9 @@ _REFERENCE = re.compile(
     r"(?P<name>[^\s.{}]+)\.(?P<what>response|request)\.(?P<part>body|headers|status)"
     r"(?:\.(?P<path>.+)|(?P<index>\[.+))?"
 )
+# A JSONPath that looks at no part of a value more often than it has steps.
+_STEP = r"(?:\.[\w-]++|\.\*|\[\s*(?:-?\d++|\*|'[^'\\]*+'|\"[^\"\\]*+\")\s*\])"
+_LINEAR = re.compile(rf"\${_STEP}{{0,100}}+(?:\.\.[\w-]++{_STEP}{{0,100}}+)?+")
 _SHORT = re.compile(r"(?P<name>[^\s.{}$\[]+)(?:\.(?P<path>.+)|(?P<index>\[.+))")
 
 
@@ -120,9 +123,14 @@ def all_found(text: str, path: str) -> list[Any]:
         body: Any = json.loads(text)
     except (ValueError, RecursionError):
         raise OrgrestError(f"the body is not JSON, in which {path} could be looked for") from None
-    from orgrest.http import jsonpaths  # loads the package, which takes its time
+    path = _rooted(path)
+    if _LINEAR.fullmatch(path):
+        from orgrest.http import jsonpaths  # loads the package, which takes its time
 
-    return jsonpaths.find(_rooted(path), body)
+        return jsonpaths.find(path, body)
+    from orgrest.http import processes
+
+    return processes.find("JSONPath", path, text)
 
 
 def json_of(text: str) -> Any:
@@ -155,32 +163,11 @@ def _in_xml(text: str, path: str) -> str:
 def all_in_xml(text: str, path: str) -> list[str]:
     """Return the texts of all that an XPath finds in a body, in order.
 
-    Raises OrgrestError where the path is none, or the body is no XML.
+    Raises OrgrestError where the path is none, the body is no XML, or this takes too long.
     """
-    from io import StringIO
-    from xml.etree import ElementTree
+    from orgrest.http import processes
 
-    import elementpath
-
-    try:
-        root = ElementTree.fromstring(text)  # noqa: S314  (Expat bounds entities, and loads none)
-        events = ElementTree.iterparse(StringIO(text), events=["start-ns"])  # noqa: S314
-        namespaces = {str(prefix): str(uri) for _, (prefix, uri) in events}
-    except (ElementTree.ParseError, RecursionError):
-        raise OrgrestError(f"the body is no XML, in which {path} could be looked for") from None
-    try:
-        found = elementpath.select(root, path, namespaces=namespaces)
-    except (elementpath.ElementPathError, RecursionError) as error:
-        raise OrgrestError(f"{path} is no XPath: {error}") from None
-    every: list[Any] = found if isinstance(found, list) else [found]
-    return [_shown(one) for one in every if one is not None]
-
-
-def _shown(item: Any) -> str:
-    """Return an item of XPath's as text: an element's is all that stands in it."""
-    if hasattr(item, "itertext"):
-        return "".join(item.itertext())
-    return str(item).lower() if isinstance(item, bool) else str(item)
+    return processes.find("XPath", path, text)
 
 
 def text_of(body: bytes, headers: Headers) -> str:

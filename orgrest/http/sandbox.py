@@ -1,11 +1,12 @@
 """The process that scripts of documents run in: QuickJS without input and output.
 
-`scripts` starts it as a program, with an empty environment; it imports nothing of orgrest. Each
-line of standard input is a job (JSON: the script, whose names it sees, what it knows), each line
-of standard output its answer: `log`, `tests`, `globals`, `variables`, `cancelled` and `error`
-(`message`, `line` of the script from 1, or null). Every job gets a fresh context. A job with
-`schemas` validates a value instead: JSON Schemas are a document's, too, and their patterns can take
-for ever. Memory is limited here; time is limited by the parent, which kills the process.
+`processes` starts it as a program, with an empty environment; it imports of orgrest only what finds
+paths. Each line of standard input is a job (JSON: the script, whose names it sees, what it knows),
+each line of standard output its answer: `log`, `tests`, `globals`, `variables`, `cancelled` and
+`error` (`message`, `line` of the script from 1, or null). Every job gets a fresh context. A job
+with `schemas` validates a value instead: JSON Schemas are a document's, too, and their patterns can
+take for ever. One with `find` looks for a path. Memory is limited here; time is limited by the
+parent, which kills the process.
 """
 
 from __future__ import annotations
@@ -157,6 +158,29 @@ def _validate(job: dict[str, Any]) -> str:
     return json.dumps({"error": None, "found": found})
 
 
+def _find(job: dict[str, Any]) -> str:
+    """Find what stands at a path of a body."""
+    sys.path.insert(0, str(Path(__file__).parents[2]))
+    from orgrest.model import OrgrestError
+
+    try:
+        if job["find"] == "XPath":
+            from orgrest.http import xpaths
+
+            found: list[Any] = list(xpaths.find(job["path"], job["text"]))
+        else:
+            from orgrest.http import jsonpaths
+
+            found = jsonpaths.find(job["path"], json.loads(job["text"]))
+        return json.dumps({"error": None, "found": found})
+    except OrgrestError as error:
+        return json.dumps({"error": error.reason})
+    except RecursionError:
+        return json.dumps({"error": f"{job['path']} leads too deep"})
+    finally:
+        del sys.path[0]
+
+
 def _error(text: str, *, is_async: bool) -> dict[str, Any]:
     """Return what an exception of the engine says, and where in the script it arose."""
     message, _, stack = text.partition("\n")
@@ -174,7 +198,10 @@ def main() -> None:
     for line in sys.stdin.buffer:
         job = json.loads(line)
         try:
-            answer = _validate(job) if "schemas" in job else _run(job, interface)
+            if "find" in job:
+                answer = _find(job)
+            else:
+                answer = _validate(job) if "schemas" in job else _run(job, interface)
         except MemoryError:
             answer = json.dumps({"error": {"message": "out of memory", "line": None}})
         sys.stdout.buffer.write(answer.encode() + b"\n")

@@ -8,19 +8,14 @@ script gets a fresh context, and what it leaves behind is only what it returns.
 
 from __future__ import annotations
 
-import contextlib
 import json
-import os
-import subprocess
-import sys
-import threading
 from collections.abc import Mapping
 from importlib.util import find_spec
-from pathlib import Path
-from typing import IO, Any, Final, Self, cast
+from typing import Any, Final, Self
 
 import attrs
 
+from orgrest.http.processes import Sandbox
 from orgrest.http.responses import text_of
 from orgrest.model import OrgrestError, Request, Response, Verdict
 
@@ -28,10 +23,6 @@ TIMEOUT: Final = 2.0
 """How many seconds a script may take."""
 VALIDATION_TIMEOUT: Final = 10.0
 """How many seconds the validation of a value may take, with the start of what does it."""
-MAX_OUTPUT: Final = 16 * 2**20
-"""How many bytes a script may return: its log, tests and variables."""
-
-_NEEDED = ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "SYSTEMROOT")
 
 
 class ScriptError(OrgrestError):
@@ -76,7 +67,7 @@ class Engine:
     def __init__(self, timeout: float = TIMEOUT) -> None:
         """Prepare an engine whose scripts may take `timeout` seconds each."""
         self._timeout = timeout
-        self._process: subprocess.Popen[bytes] | None = None
+        self._sandbox = Sandbox(ScriptError)
 
     def __enter__(self) -> Self:
         return self
@@ -86,13 +77,7 @@ class Engine:
 
     def close(self) -> None:
         """End the process, if one was started."""
-        process, self._process = self._process, None
-        if process is not None:
-            process.kill()
-            for stream in (process.stdin, process.stdout):
-                with contextlib.suppress(OSError):  # a job that the process did not take
-                    cast("IO[bytes]", stream).close()
-            process.wait()
+        self._sandbox.close()
 
     def run(
         self,
@@ -109,7 +94,7 @@ class Engine:
         """
         _need_engine()
         job = _job(code, host, context, request, response)
-        answer = self._answer(job, "script", self._timeout)
+        answer = self._sandbox.answer(job, "script", self._timeout)
         if answer["error"] is not None:
             raise ScriptError(f"script: {answer['error']['message']}", line=answer["error"]["line"])
         return Result(
@@ -131,7 +116,7 @@ class Engine:
         given = {name: _response(one) for name, one in responses.items()}
         job = {"code": code, "host": "expression", "variables": dict(variables), "globals": {}}
         line = json.dumps({**job, "responses": given}).encode() + b"\n"
-        answer = self._answer(line, "expression", self._timeout)
+        answer = self._sandbox.answer(line, "expression", self._timeout)
         if answer["error"] is not None:
             raise ScriptError(f"{code}: {answer['error']['message']}")
         if "text" not in answer:
@@ -150,45 +135,11 @@ class Engine:
                 "pip install 'scriptschema[assertions]'"
             )
         job = json.dumps({"schemas": dict(schemas), "uri": uri, "value": value}).encode() + b"\n"
-        answer = self._answer(job, "validation", VALIDATION_TIMEOUT)
+        answer = self._sandbox.answer(job, "validation", VALIDATION_TIMEOUT)
         if answer["error"] is not None:
             error = answer["error"]
             raise ScriptError(f"{uri}: {error if isinstance(error, str) else error['message']}")
         return [(path, message) for path, message in answer["found"]]
-
-    def _answer(self, job: bytes, what: str, timeout: float) -> dict[str, Any]:
-        process = self._started()
-        out: list[bytes] = []
-        talk = threading.Thread(target=_talk, args=(process, job, out), daemon=True)
-        talk.start()
-        talk.join(timeout)
-        if talk.is_alive():
-            self.close()
-            talk.join()
-            raise ScriptError(f"the {what} did not come to an end within {timeout:g} s")
-        line = out[0] if out else b""
-        if len(line) > MAX_OUTPUT:
-            self.close()
-            raise ScriptError(f"the {what} returned more than {MAX_OUTPUT // 2**20} MiB")
-        if not line.endswith(b"\n"):
-            self.close()
-            raise ScriptError(f"the {what} ended its engine: it took more memory than it may have")
-        answer: dict[str, Any] = json.loads(line)
-        return answer
-
-    def _started(self) -> subprocess.Popen[bytes]:
-        if self._process is None:
-            environment = {name: os.environ[name] for name in _NEEDED if name in os.environ}
-            sandbox = Path(__file__).with_name("sandbox.py")
-            self._process = subprocess.Popen(  # noqa: S603  (our own program, no shell)
-                [sys.executable, "-I", str(sandbox)],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-                env=environment,
-                cwd=os.sep,
-            )
-        return self._process
 
 
 def _need_engine() -> None:
@@ -197,16 +148,6 @@ def _need_engine() -> None:
             "JavaScript is run by QuickJS, which is not installed: "
             "pip install 'scriptschema[scripts]'"
         )
-
-
-def _talk(process: subprocess.Popen[bytes], job: bytes, out: list[bytes]) -> None:
-    stdin, stdout = cast("IO[bytes]", process.stdin), cast("IO[bytes]", process.stdout)
-    try:
-        stdin.write(job)
-        stdin.flush()
-        out.append(stdout.readline(MAX_OUTPUT + 1))
-    except (OSError, ValueError):
-        return  # the process is gone: there is no answer
 
 
 def _job(

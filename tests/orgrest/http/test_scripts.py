@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from orgrest.http import scripts
+from orgrest.http import processes, scripts
 from orgrest.http.scripts import Context, Engine, ScriptError
 from orgrest.model import Request, Response, Verdict
 
@@ -178,7 +178,7 @@ def test_a_script_without_end_or_bounds_is_stopped(code: str, reason: str) -> No
 
 
 def test_too_much_output_is_refused(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scripts, "MAX_OUTPUT", 1000)
+    monkeypatch.setattr(processes, "MAX_OUTPUT", 1000)
     with pytest.raises(ScriptError, match="the script returned more than"):
         engine.run("client.log('x'.repeat(5000))", "jetbrains", Context(), REQUEST)
 
@@ -221,7 +221,7 @@ def test_without_the_engine_the_error_says_how_to_get_it(monkeypatch: pytest.Mon
 
 def test_an_engine_that_died_is_told_of_and_started_again() -> None:
     with Engine() as engine:
-        engine._started().kill()
+        engine._sandbox._started().kill()
         with pytest.raises(ScriptError, match="the script ended its engine"):
             engine.run("1", "jetbrains", Context(), REQUEST)
         assert engine.run("client.log(1)", "jetbrains", Context(), REQUEST).log == ("1",)
