@@ -45,7 +45,7 @@ Int32 = NewType("Int32", int)
 Rule = Literal["required", "optional", "repeated"]
 
 UNSET: Final = "unset"
-"""What weights and statistics call a oneof without any alternative."""
+"""The name by which weights and statistics call a oneof with no alternative set."""
 
 
 class ValidationError(ValueError):
@@ -107,7 +107,7 @@ class FieldInfo:
 
     @property
     def missing(self) -> str:
-        """What is said where a required field is missing."""
+        """The message about a required field that is missing."""
         return f"{self.message}.{self.name} is required ({self.type_name}, tag {self.tag})"
 
     def check(self, value: object) -> None:
@@ -230,7 +230,7 @@ class Message(BaseMessage, metaclass=_MessageType):
     ONEOF: ClassVar[str | None]
     """The name of the message's oneof, or None."""
 
-    # What the compiled functions of this class and of `wire` use; not for others.
+    # For the compiled functions of this class and of `wire` only.
     _slots: ClassVar[tuple[str, ...]]
     _child_slots: ClassVar[tuple[tuple[str, bool], ...]]
     _unchecked: ClassVar[type[Any]]
@@ -244,7 +244,7 @@ class Message(BaseMessage, metaclass=_MessageType):
     """The value of the oneof's alternative that is set, or None."""
 
     def __init_subclass__(cls) -> None:
-        """Leave out what pure-protobuf does here: it needs all messages, see `complete`."""
+        """Postpone what pure-protobuf does here, which needs all messages: see `complete`."""
 
     def __setattr__(self, name: str, value: object) -> None:
         field = self.FIELDS.get(name)

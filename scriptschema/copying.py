@@ -29,7 +29,7 @@ def deep(message: NodeT, memo: dict[int, Any]) -> NodeT:
     for node in nodes:
         memo[id(node)] = _empty(node.__class__)
     for node in nodes:
-        # What is no node is an integer, a string and the like, or does not belong into a tree.
+        # What is not a node is an integer, a string or the like, or does not belong in a tree.
         copied = [
             memo[id(part)] if id(part) in memo else copy.deepcopy(part, memo)
             for part in _parts(node)

@@ -79,7 +79,7 @@ def complete(module: types.ModuleType) -> dict[str, type[Message]]:
         if isinstance(value, type) and issubclass(value, Message) and value is not Message
     }
     for cls in found.values():
-        # pure-protobuf's own reading of the annotations, which our __init_subclass__ put off.
+        # pure-protobuf's own reading of the annotations, which our __init_subclass__ postponed.
         super(Message, cls).__init_subclass__()
         hints = inspect.get_annotations(cls, eval_str=True)
         fields = [_field_info(cls, name, hint) for name, hint in hints.items()]
@@ -100,7 +100,7 @@ def complete(module: types.ModuleType) -> dict[str, type[Message]]:
             {
                 "__slots__": cls._slots,
                 "__init__": object.__init__,
-                # Both, for CPython has one slot for them; with it, assignment takes a quarter.
+                # Both, for CPython has one slot for them; assignment takes a quarter of the time.
                 "__setattr__": object.__setattr__,
                 "__delattr__": object.__delattr__,
                 "__doc__": f"A {cls.__name__} while it is filled, before its class is set.",
@@ -191,7 +191,7 @@ def _compile_init(cls: type[Message]) -> Callable[..., None]:
 
 
 def _signature(cls: type[Message], hints: dict[str, Any]) -> inspect.Signature:
-    """What tools are told of `__init__`, which itself finds out what is missing, to say it well."""
+    """The signature that tools see; `__init__` itself finds what is missing, to say it better."""
     defaults: dict[Rule, Any] = {
         "required": inspect.Parameter.empty,
         "optional": None,
@@ -217,7 +217,7 @@ def _clash(message: str, oneof: str, one: str, two: str) -> NoReturn:
 
 
 def compile_source(source: str, scope: dict[str, Any], name: str) -> None:
-    """Run source made from the schema, functions, in `scope`; tracebacks show its lines."""
+    """Run source that was made from the schema in `scope`; tracebacks show its lines."""
     filename = f"<scriptschema {name}>"
     linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
     exec(compile(source, filename, "exec"), scope)  # noqa: S102  # there is no outside text in it

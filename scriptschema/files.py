@@ -1,6 +1,6 @@
-"""Trees in files: the three formats, which file is in which, and how a file is written.
+"""Trees in files: the three formats, how a file's format is recognized, and how files are written.
 
-The command line's rooms share this. A file is written whole or not at all: into a hidden temporary
+All commands share this. A file is written whole or not at all: into a hidden temporary
 file beside it, then renamed.
 
 A stream is many trees in one file or pipe, each after its length as a varint, as protobuf's
@@ -45,7 +45,7 @@ class FileError(Exception):
 
 
 def format_of(path: Path) -> Format:
-    """Tell a file's format from its ending; raises FileError where that does not tell."""
+    """Return the format that a file's ending names; raises FileError if it names none."""
     try:
         return ENDINGS[path.suffix]
     except KeyError:
@@ -133,7 +133,7 @@ def read_delimited(file: IO[bytes], limit: int | None = None) -> Iterator[tuple[
 
 
 def name_of(path: Path) -> str:
-    """The file's name in messages to a person."""
+    """The file's name as error messages give it."""
     return "standard input" if path == STANDARD else str(path)
 
 
@@ -152,9 +152,9 @@ class Input:
 
 
 def expand(paths: Iterable[Path]) -> list[Input]:
-    """The files that are meant: a folder stands for all files below it, in sorted order.
+    """The files to read: a folder stands for all files below it, in sorted order.
 
-    Hidden files in it are left out: what a killed process has left of a file it was writing is one.
+    Hidden files in it are left out: one may be what a killed process left of its output.
     """
     found = []
     for path in paths:
@@ -223,7 +223,7 @@ def _umask() -> int:
 
 
 def require_parent(path: Path) -> None:
-    """Raise FileError unless the folder is there that `path` is to be put into."""
+    """Raise FileError unless the folder of `path` exists."""
     if path.parent.exists() and not path.parent.is_dir():
         raise FileError(f"{path}: {os.strerror(errno.ENOTDIR)}")
     if not path.parent.exists():
@@ -235,7 +235,7 @@ def outputs(inputs: Sequence[Input], output: str | None, ending: str) -> list[Pa
 
     `output` is a folder where it exists as one or ends in a slash, where there are several inputs,
     or where a folder was named as the input; None and `-` are standard output. Raises FileError
-    where that cannot be, or the folder that `output` is to be put into is not there.
+    where that cannot be, or the folder of `output` does not exist.
     """
     if output is None or output == "-":
         if len(inputs) > 1:

@@ -97,7 +97,7 @@ def decode(
     if read is None:
         raise TypeError(f"not a message class: {getattr(cls, '__qualname__', cls)}")
     if data.__class__ is not bytes:
-        data = bytes(memoryview(data))  # not what `bytes` takes beside: a number, a list
+        data = bytes(memoryview(data))  # not what `bytes` takes besides: a number, a list
     try:
         message: MessageT = read(data, 0, len(data), max_depth)
     except (Unusual, RecursionError, IndexError, KeyError, TypeError):

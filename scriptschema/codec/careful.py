@@ -93,7 +93,7 @@ class _Reader:
             field = None
             if group == _NO_GROUP:
                 if tag < 8 and message.FIELDS:
-                    # upb minds the number only where it looks fields up.
+                    # upb checks the number only where it looks fields up.
                     raise DecodeError(start, str(path), "there is no field 0")
                 field = _FIELDS_BY_TAG[message.__class__].get(tag)
             if field is None:

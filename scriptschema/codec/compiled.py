@@ -87,8 +87,8 @@ def _variable(enum: type) -> str:
 def _encoder_lines(cls: type[Message]) -> list[str]:
     """The body of `encode_X(m, put, depth)`, which puts the parts of X, last one first.
 
-    It returns their size, so that whoever puts the tag and the length before them knows it, and no
-    part is ever copied until all are joined.
+    It returns their size, so that the caller, which puts the tag and the length before them, knows
+    it, and no part is copied until all are joined.
     """
     name = cls.__name__
     body = []

@@ -100,7 +100,7 @@ class Reader:
         raise NotImplementedError
 
     def absent(self, field: FieldInfo) -> list[str]:
-        """Take notice that an optional field is not set, or no field of its oneof."""
+        """Record that an optional field is not set, or no field of the oneof."""
         raise NotImplementedError
 
 
@@ -115,7 +115,7 @@ def read_number(field: FieldInfo) -> list[str]:
 
 
 def _read_size(b: bytes, p: int) -> tuple[int, int]:
-    """Go on with a length whose first byte, at `p - 1`, says that more follow."""
+    """Continue a length whose first byte, at `p - 1`, announces more."""
     byte = b[p]
     n = b[p - 1] & 127 | (byte & 127) << 7
     shift = 7
@@ -132,7 +132,7 @@ def _read_size(b: bytes, p: int) -> tuple[int, int]:
 
 
 def _read_int32(b: bytes, p: int) -> tuple[int, int]:
-    """Go on with an int32 whose first byte, at `p - 1`, says that more follow."""
+    """Continue an int32 whose first byte, at `p - 1`, announces more."""
     if b[p] > 127 and b[p + 4 : p + 9] == _SIGN:
         if b[p + 1] & b[p + 2] < 128 or b[p + 3] < 248:
             raise Unusual

@@ -1,7 +1,7 @@
-"""The scanner: what a tree holds, told from its bytes without making a message.
+"""The scanner: what a tree holds, read off its bytes without making a message.
 
 Compiled functions, one a message, read the canonical form as the decoders of `compiled` do, and
-give up in the same way at anything else. Each thing they pass is put down as the number of a `Part`
+give up in the same way at anything else. Each thing they pass is recorded as the number of a `Part`
 in `parts()`: a message with the field that holds it, and with the alternative where it is nothing
 but one of several messages; an alternative, an optional field, the end of a list, an enum's value.
 
@@ -66,7 +66,7 @@ class Scan:
 
 
 def scan_canonical(cls: type[Message], data: bytes, max_depth: int) -> Scan:
-    """Scan what `wire.encode` wrote, or the like.
+    """Scan a canonical encoding, as `wire.encode` writes it.
 
     Raises Unusual, IndexError or KeyError for anything else, and where messages nest about
     `max_depth` deep.
@@ -80,7 +80,7 @@ def scan_canonical(cls: type[Message], data: bytes, max_depth: int) -> Scan:
 
 
 class _Parts:
-    """The parts while the scanners are compiled: a number for each, in the order of asking."""
+    """Numbers the parts while the scanners are compiled, in the order of asking."""
 
     def __init__(self) -> None:
         self.known: dict[Any, int] = {}
@@ -95,7 +95,7 @@ class _Parts:
     def message(
         self, owner: FieldInfo | None, cls: type[Message], choice: FieldInfo | None = None
     ) -> int:
-        """A message in a field, or outermost; of a choice, with what it holds if anything."""
+        """A message in a field, or the outermost one; a choice together with what it holds."""
         messages = [cls.__name__]
         alternatives = []
         held = cls.__name__
@@ -127,7 +127,7 @@ def _label(field: FieldInfo) -> str:
 class _Scanner(Reader):
     """Writes `scan_X(b, p, e, d, put, builtin, deep)`, which scans an X.
 
-    `d` counts down with the levels; `deep` is told it wherever a tree may end. `choices` and
+    `d` counts down with the levels; `deep` is called with it wherever a tree may end. `choices` and
     `values` are the tables that alternatives and values of enums are looked up in.
     """
 
@@ -162,7 +162,7 @@ class _Scanner(Reader):
         return [f"put({self.parts.other(field.message, UNSET, part)})"]
 
     def choice_lines(self, owner: FieldInfo | None, cls: type[Message], levels: int) -> list[str]:
-        """Scan a choice in `b[p:q]`: it is put down as one with what it holds."""
+        """Scan a choice in `b[p:q]`: it is recorded together with what it holds."""
         table = f"choices_{_variable(owner, cls)}"
         self.choices[table] = {
             choice_tag(field): (self.parts.message(owner, cls, field), field.type)
@@ -226,7 +226,7 @@ def _compiled() -> tuple[
 ]:
     """Compile the scanners of all messages; at their first use, since it takes a while.
 
-    Beside each is the part that is to be put down first, where the scanner does not.
+    Beside each is the part to record first, where the scanner does not do so itself.
     """
     scanner = _Scanner()
     scope: dict[str, Any] = {**HELPERS}

@@ -72,7 +72,7 @@ def read_tag(data: bytes, position: int, end: int, path: Path) -> tuple[int, int
 
 
 def read_length(data: bytes, position: int, end: int, path: Path) -> tuple[int, int]:
-    """Read the length of a field and check that so many bytes follow before `end`."""
+    """Read the length of a field and check that as many bytes follow before `end`."""
     size, after = read_varint(data, position, end, path)
     if after - position > 5 or size > INT32_MAX:
         raise DecodeError(position, str(path), "a length of more than 31 bits")

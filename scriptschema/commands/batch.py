@@ -1,4 +1,4 @@
-"""What the commands share that do the same with each of many files: choose, run, write, report."""
+"""What commands on many files have in common: choosing, running, writing, reporting."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def tree_files(inputs: Sequence[Path], form: str | None) -> list[Input]:
     """The files to read trees from: in a folder, those whose ending tells the format.
 
-    With a format that was asked for these are all files. The rest is skipped, and said to be.
+    If a format was asked for, these are all files. What is skipped is reported.
     """
     from scriptschema import files
 
@@ -63,8 +63,8 @@ def run_all(
 ) -> int:
     """Run `run` for each input and the file to write, which gets the ending of the format `form`.
 
-    Returns the exit status; raises a usage error where it cannot be told what to write to, and
-    FileError where there is nothing to do.
+    Returns the exit status; raises a usage error if it is unclear where to write, and FileError if
+    there is nothing to do.
     """
     from scriptschema import files
 
@@ -107,7 +107,7 @@ def write_tree(item: Input, target: Path, tree: Message, form: Format) -> None:
 
 
 def require_some(items: Sequence[Input]) -> None:
-    """Raise FileError where the folders that were named hold nothing that the command takes."""
+    """Raise FileError if the given folders hold nothing that the command takes."""
     from scriptschema.files import FileError
 
     if not items:

@@ -21,7 +21,7 @@ FORMATS = click.Choice(["binary", "text", "json"])
 
 
 class NonEmptyPath(click.Path):
-    """A path that is not empty, which a shell variable may be and `Path` takes for the folder."""
+    """A path that is not empty: `Path` takes an empty one, of an unset variable, for the folder."""
 
     def convert(
         self,
@@ -80,7 +80,7 @@ def counted(number: int, name: str) -> str:
 
 
 def hold_standard_streams() -> None:
-    """Open standard streams that were closed, so that using one is an error that can be told.
+    """Open standard streams that were closed, so that using one is an error that can be reported.
 
     Otherwise the next file to be opened would take its number, and get what is printed. Each is
     opened the wrong way round: then reading or writing fails as it does in other programs.
@@ -158,7 +158,7 @@ def terminated_as_interrupted() -> Iterator[None]:
 
 @contextlib.contextmanager
 def stoppable(consequence: str) -> Iterator[None]:
-    """End the program in good order at Ctrl-C or a termination signal, and say what is left."""
+    """End the program in good order at Ctrl-C or a termination signal, and say what remains."""
     try:
         with terminated_as_interrupted():
             yield

@@ -1,4 +1,4 @@
-"""The commands `corpus ...`: corpora read in, written out, made small, described and compared."""
+"""The commands `corpus ...`: importing, exporting, distilling, describing and comparing corpora."""
 
 from __future__ import annotations
 
@@ -183,7 +183,7 @@ def reduce_corpus(
     timeout: float,
     **options: Any,
 ) -> None:
-    """Run `distill` or `merge`, and say what became of it."""
+    """Run `distill` or `merge`, and print the result."""
     from scriptschema.fuzzing.command_test import CommandError, CommandTest
     from scriptschema.fuzzing.corpora import coverage, distill
     from scriptschema.fuzzing.corpora.folder import CorpusFolder, Journal

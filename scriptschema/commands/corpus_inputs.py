@@ -1,4 +1,4 @@
-"""What the commands `corpus ...` share: which files they read, how, and what is said of others."""
+"""What the commands `corpus ...` share: which files they read, how, and what they report."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def make_reader(from_format: Any, message_name: str, drop_unknown: bool, delimit
 
 
 def items_of(inputs: Iterable[Path], what: str) -> Iterator[Input | FileError]:
-    """The files that are meant, with a progress bar."""
+    """The files to read, with a progress bar."""
     from scriptschema.fuzzing.corpora.reading import corpus_files
 
     return progress(list(corpus_files(inputs)), what)

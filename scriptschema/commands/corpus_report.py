@@ -23,7 +23,7 @@ BINS: Final = 40
 
 
 def print_report(stats: CorpusStats) -> None:
-    """Print all there is to say of a corpus; in colour on a terminal."""
+    """Print the statistics of a corpus; in colour on a terminal."""
     from rich.console import Console
 
     console = Console(highlight=False)
@@ -120,7 +120,7 @@ def drawing(form: str, size: tuple[float, float]) -> Iterator[tuple[Any, BytesIO
     out = BytesIO()
     yield figure, out
     # The same corpus, the same bytes: no date, no random ids, and no places whose last digits
-    # depend on the order in which the layout's solver happens to go.
+    # depend on the order in which the layout's solver proceeds.
     figure.draw_without_rendering()
     figure.set_layout_engine("none")
     for axes in figure.axes:
@@ -160,7 +160,7 @@ def bins_of(axes: Any, *counts: Counter[int]) -> list[float]:
     if least > 0 and most / least > 100:
         axes.set_xscale("log")
         return [least * (most / least) ** (i / BINS) for i in range(BINS)] + [most]
-    # Each bin holds as many whole numbers as the next.
+    # All bins hold equally many whole numbers.
     width = ceil((most - least + 1) / BINS)
     return [start - 0.5 for start in range(least, most + width + 1, width)]
 

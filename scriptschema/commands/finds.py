@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 FIND = NonEmptyPath(path_type=Path)
 LINES = 20
-"""So many lines of what a run wrote are shown."""
+"""How many lines of what a run wrote are shown."""
 
 
 @click.command("reproduce")

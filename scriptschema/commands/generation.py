@@ -258,7 +258,7 @@ def write_folder(recipe: Recipe, seeds: range, jobs: int, folder: Path) -> None:
 def refuse_other_trees(path: Path, wanted: bytes) -> None:
     """Raise FileError where `path` does not hold what it would be given now.
 
-    A folder with some trees made in one way and some in another is nothing that anybody asked for.
+    Nobody asks for a folder with some trees made in one way and some in another.
     """
     from scriptschema import files
 

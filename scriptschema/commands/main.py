@@ -25,13 +25,13 @@ from scriptschema.commands.console import hold_standard_streams, report
 
 
 class _Commands(click.Group):
-    """Reports what no command does: that standard output cannot be written to, for example."""
+    """Reports errors that no command handles: standard output that cannot be written to, say."""
 
     def main(self, *arguments: Any, **options: Any) -> Any:
         hold_standard_streams()
         try:
             return super().main(*arguments, **options)
-        except OSError as error:  # what has a name was told with it where it was opened
+        except OSError as error:  # one with a file's name was reported where that was opened
             report(OSError(f"standard output: {error.strerror or error}"))
         except Exception as error:
             from scriptschema.files import FileError

@@ -27,7 +27,7 @@ class Line:
 
 
 def outline(tree: Message) -> Iterator[Line]:
-    """Yield the lines of `tree`, top down; a line stands for one node, or two with a choice's."""
+    """Yield the lines of `tree`, top down; a choice and its alternative share one."""
     stack = [(tree, "", "", "", 0)]
     while stack:
         message, step, branch, below, depth = stack.pop()

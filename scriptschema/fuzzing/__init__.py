@@ -1,1 +1,1 @@
-"""What one does with a tree that is interesting: edit it, make it small, make another of it."""
+"""Fuzzing: mutation, reduction and editing of trees, corpora of them, and campaigns."""

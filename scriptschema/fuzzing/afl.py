@@ -26,11 +26,11 @@ from scriptschema.generation.choices import RandomChoices
 
 LOG: Final = "scriptschema.txt"
 EVERY: Final = 60.0
-"""Seconds from one writing of the log to the next."""
+"""Seconds between two writes of the log."""
 
 
 class _Engine:
-    """What is known between AFL++'s calls."""
+    """The state between AFL++'s calls."""
 
     def __init__(self, seed: int) -> None:
         self.choices = RandomChoices(seed)
@@ -46,7 +46,7 @@ class _Engine:
             try:
                 files.write(self.folder / LOG, self.sources.table().encode())
             except files.FileError:
-                self.folder = None  # AFL++ will say what is wrong with its disk
+                self.folder = None  # AFL++ itself reports what is wrong with the disk
         self.log_at = time.monotonic() + EVERY
 
 

@@ -3,7 +3,7 @@
     atheris.Setup(sys.argv, test, custom_mutator=custom_mutator, custom_crossover=custom_crossover)
 
 libFuzzer, which Atheris runs, lets inputs grow by a few bytes at a time; no program is that small,
-so give it `-len_control=0 -max_len=20000`. `examples/fuzz_tree_sitter.py` is a fuzzer made so.
+so give it `-len_control=0 -max_len=20000`. `examples/fuzz_tree_sitter.py` is such a fuzzer.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ MAX_TIME: Final = 60.0
 
 LEAST_TIME: Final = 1.0
 TIMES: Final = 10
-"""The limit is so many times what the last run took that was interesting, but `LEAST_TIME`."""
+"""The limit is the time of the last interesting run times this, and at least `LEAST_TIME`."""
 
 _PLACEHOLDER: Final = re.compile(r"\{(\.\w+)?\}")
 
@@ -39,7 +39,7 @@ class CommandError(Exception):
 
 
 class CommandTest:
-    """Tells by a command whether a tree, or a text of one, is interesting.
+    """Asks a command whether a tree, or its source, is interesting.
 
     `limit` is how many seconds the command may take; it adapts to how long the interesting ones
     took, and never exceeds `max_time`. Trees may be tested in several threads at once; `stop` ends
@@ -67,7 +67,7 @@ class CommandTest:
 
     @property
     def reads_source(self) -> bool:
-        """Whether the command sees nothing but sources."""
+        """Whether the command is given sources only."""
         return self.endings <= {None, *sources.ENDINGS}
 
     def __call__(self, tree: ModuleSet) -> bool:

@@ -1,7 +1,7 @@
 """The context of a node for a mutator: variables in scope and their kinds, loop, varargs.
 
 Kinds are those of `luau.library.KINDS`. They are read off how a variable is declared, and how an
-expression is written; where that does not tell, the kind is None, and nothing is put there by kind.
+expression is written; where that is not enough, the kind is None, and nothing is put there by kind.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _RESULTS: Final = {
     if signature.parameters is not None and signature.results and not signature.marks
 }
 _TAKEN: Final = frozenset(["number", "string", "boolean", "any", "value", "scalar"])
-"""The kinds of parameters that ask for nothing beside a kind."""
+"""The kinds of parameters that take any value of the kind."""
 
 _KNOWN: Final = frozenset(["number", "integer", "string", "boolean", "vector", "buffer"])
 _ARITHMETIC: Final = frozenset(
@@ -62,7 +62,7 @@ class Context:
     condition: bool = False
 
     def enter(self, node: Any, name: str, position: int | None) -> None:
-        """Take in what `node` declares for its field `name`, there before the item `position`."""
+        """Add what `node` declares for its field `name`, or for the item of it at `position`."""
         match node:
             case m.StatBlock():
                 for statement in node.body[:position]:
@@ -85,7 +85,7 @@ class Context:
                 _bind(self.variables, node.var.name, None)
             case m.StatFunction() if node.self_ and name == "func":
                 _bind(self.variables, _SELF, None)
-            case m.ExprFunction():  # its types, too: there no parameter is visible, nor taken
+            case m.ExprFunction():  # for its types as well, where no parameter is ever used
                 self.loop = self.repeats = False
                 self.vararg = node.vararg
                 for variable in node.args:
@@ -123,7 +123,7 @@ def _declare(variables: Kinds, statement: Any) -> None:
 
 
 def kind_of(expression: m.Expr, variables: Kinds) -> str | None:
-    """Return the kind of an expression's value, None where that is not plain."""
+    """Return the kind of an expression's value, None where that is not obvious."""
     inner: Any = expression.alternative
     match inner:
         case m.ExprConstantNumber():

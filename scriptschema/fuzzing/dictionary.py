@@ -9,7 +9,7 @@ from scriptschema.luau.operators import BINARY, COMPOUND, UNARY
 
 _SYMBOLS: Final = ("(", ")", "{", "}", "[", "]", ";", ":", ",", ".", "...", "=", "->", "::", "?")
 _WORDS: Final = ("continue", "type", "export", "typeof", "self")
-"""Names that are keywords here and there."""
+"""Names that are keywords only in some places."""
 
 
 def dictionary(names: Names = DEFAULT) -> str:

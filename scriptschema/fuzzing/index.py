@@ -18,8 +18,8 @@ from scriptschema.messages import MESSAGES
 MessageT = TypeVar("MessageT", bound=Message)
 
 _SLOTS: Final = 16
-"""More than a message has slots for messages: a step is a slot's number and so many times an index,
-in one integer, of which a list is made faster than of tuples."""
+"""More slots for messages than any message has. A step is one integer, `slot + _SLOTS * index`,
+since a list of integers is made faster than one of tuples."""
 
 
 class Index(Generic[MessageT]):

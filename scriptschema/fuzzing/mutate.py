@@ -35,7 +35,7 @@ MAX_DEPTH: Final = 100
 """As deep as protobuf's C++ and upb runtimes read."""
 
 _ATTEMPTS: Final = 40
-"""So many operators and places are tried before the tree is given back as it was."""
+"""How many operators and places are tried before the tree is returned as it was."""
 
 _FEW: Final = 185
 """A function may have 200 locals and 245 registers; what is put in needs less than the rest."""
@@ -83,7 +83,7 @@ def mutate(
 
 
 class Mutator:
-    """Makes many mutants, counts what the operators do, and lets them be weighed.
+    """Makes many mutants, counts what the operators achieve, and lets the caller weight them.
 
     The options are those of `mutate`, but `size` is by default that of the first tree; a donor may
     be an `Index`, which is then not made again. `weights` holds a weight for each operator and may
@@ -106,7 +106,7 @@ class Mutator:
         self.statistics = {operator.name: Statistics() for operator in OPERATORS}
         self._weighed: list[float] = []
         self._sums: dict[float, list[float]] = {}
-        """By how much larger a tree is than the aim: the running sums of the weights."""
+        """The running sums of the weights, by how many times the aim a tree is."""
 
     def mutate(self, tree: MessageT | Index[MessageT], choices: Choices) -> Mutant[MessageT]:
         """Return a mutant of `tree`, or of the tree of an index, which saves making one.
@@ -157,13 +157,13 @@ class Mutator:
         return "\n".join(lines)
 
     def _cumulative(self, ratio: float) -> list[float]:
-        """The running sums of the weights for a tree that is so much larger than the aim."""
+        """The running sums of the weights for a tree that is `ratio` times the aim."""
         weights = [*self.weights.values()]
         if weights != self._weighed:
             self._sums.clear()
             self._weighed = weights
         ratio = min(max(round(ratio, 2), 0.2), 5)
-        if ratio not in self._sums:  # of which there are 481
+        if ratio not in self._sums:  # there are 481 of these
             self._sums[ratio] = self._running_sums(ratio)
         return self._sums[ratio]
 

@@ -21,13 +21,13 @@ from scriptschema.luau.repair import repair_in_place
 
 EXPRESSION_LEVELS = 10
 STATEMENT_LEVELS = 16
-"""So many levels the generator of programs needs at least."""
+"""How many levels the generator of programs needs at least."""
 
 LARGEST = 60
-"""So many messages are generated at most at a time."""
+"""How many messages are generated at most at a time."""
 
 _BLIND = 16
-"""In a program, an edit that regards neither kinds nor scope is made once in so many times."""
+"""In a program, one in this many edits disregards kinds and scope."""
 
 
 class Mutation:
@@ -67,7 +67,7 @@ class Mutation:
         return (below(256) << 16 | below(256) << 8 | below(256)) % count
 
     def blind(self) -> bool:
-        """Whether an edit may be made that regards neither kinds nor scope."""
+        """Whether an edit may be made that disregards kinds and scope."""
         return not self.programs or self.choices.below(_BLIND) == _BLIND - 1
 
     # The context of a message
@@ -96,14 +96,14 @@ class Mutation:
                 size=self.aim(self.index.size(number)),
                 max_depth=self.levels(number),
             )
-        except ValueError:  # there is no such message that is so flat
+        except ValueError:  # no such message is that flat
             return None
 
     def type(self, number: int) -> m.Type | None:
         """A type that is valid wherever it stands."""
         made: m.Type | None = self.generated(m.Type, number)
         if self.programs and made is not None:
-            # As if there were nothing around that it may use: no `...`, no variable, no module.
+            # As if nothing that it may use were in scope: no `...`, no variable, no module.
             annotated = m.Stat(local=m.StatLocal(vars=[m.Local(name=0)], types=[made]))
             function = m.ExprFunction(vararg=False, body=m.StatBlock(body=[annotated]))
             last = m.Stat(return_=m.StatReturn(list=[m.Expr(function=function)]))
@@ -111,7 +111,7 @@ class Mutation:
         return made
 
     def aim(self, size: int) -> int:
-        """How large a part to generate in place of one that has so many messages."""
+        """How large a part to generate in place of one that has `size` messages."""
         most = max(1, min(LARGEST, 2 * size + 2, self.room + size))
         return 1 + self.below(most)
 
@@ -228,4 +228,4 @@ CLOSED = frozenset(
 """The statements that declare no local and may stand anywhere in a block."""
 
 _FROM_AROUND = frozenset([m.TypeLiteral, m.TypeRef, m.StatRequireIntoLocalHelper])
-"""What names a type, or the module, that may not be there elsewhere."""
+"""Messages that name a type, or the module, which may not be in scope elsewhere."""

@@ -40,7 +40,7 @@ Edit = Callable[[Mutation, int], bool]
 
 _TRIES: Final = 8
 _EDGES: Final = 3
-"""One of so many numbers that are put in is one at which something may change."""
+"""One in this many numbers that are put in is one at which something may change."""
 
 
 @attrs.frozen
@@ -393,7 +393,7 @@ def change_number(mut: Mutation, number: int) -> bool:
 
 
 def change_string(mut: Mutation, number: int) -> bool:
-    """Another string, or a part of it more or less."""
+    """Another string, or one with a part added or removed."""
     node: Any = mut.index.nodes[number]
     if mut.programs and is_delicate(mut, number):
         return False
@@ -481,7 +481,7 @@ def _setting(name: str, value: Any) -> Callable[[Any], None]:
 # The table
 
 _PARTS: Final = (m.Expr, m.Stat, m.Type)
-_ITEMS: Final = tuple(  # not from a set, whose order is another in each process
+_ITEMS: Final = tuple(  # not from a set, whose order differs from process to process
     dict.fromkeys(
         f.type for cls in m.MESSAGES.values() for f in cls.FIELDS.values() if f.rule == "repeated"
     )

@@ -460,4 +460,4 @@ PHASES: Final[Sequence[Sequence[Pass]]] = (
     ),
     (Pass("names", "give the shortest names", rename),),
 )
-"""The passes by phase; a later phase starts when the one before has nothing more to give."""
+"""The passes by phase; a later phase starts when the one before has no more successes."""

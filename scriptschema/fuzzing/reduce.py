@@ -35,7 +35,7 @@ from scriptschema.luau.render import render
 from scriptschema.luau.repair import check, repair
 
 RETEST: Final = 32
-"""After so many tests, and whenever there were twice as many, the best tree is tested again."""
+"""After this many tests, and each time their number has doubled, the best tree is tested again."""
 
 MessageT = TypeVar("MessageT", bound=Message)
 
@@ -57,7 +57,7 @@ def reduce(
 ) -> MessageT:
     """Return the smallest tree found for which `interesting` is true; `tree` stays as it is.
 
-    `interesting` must not change the tree that it gets. With `jobs` above 1 it is called from so
+    `interesting` must not change the tree that it gets. With `jobs` above 1 it is called from that
     many threads at once; the result is the same. If `check` finds nothing in `tree`, it finds
     nothing in what is tried and returned either. `names` are the tables by which the tree is meant.
 

@@ -1,4 +1,4 @@
-"""The shortest text of a tree: names of one letter, and no blank that Luau does not need."""
+"""The shortest text of a tree: names of one letter, and no blanks that Luau does not need."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _JOINED: Final = frozenset(
         *(f".{digit}" for digit in string.digits),
     ]
 )
-"""What two tokens must not make at their border: it would be another token."""
+"""What must not arise where two tokens meet, as it would be another token."""
 
 
 def compact(source: str) -> str:

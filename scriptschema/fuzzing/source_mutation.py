@@ -25,16 +25,17 @@ SIZE: Final = 150
 """The number of messages that programs tend to: engines go for speed, and small runs are fast."""
 
 CACHED: Final = 2048
-"""So many trees are kept, those that were used last."""
+"""How many trees are kept: those that were used last."""
 
 LONGEST: Final = 1 << 16
 """Sources of more bytes are not read: a mutant of one would take a second."""
 
 _GROWTH: Final = 15
-"""Small programs grow by steps: were they to reach the size at once, little else would be tried."""
+"""Small programs grow in steps: if they could reach the size at once, little else would be
+tried."""
 
 _MORE: Final = 3
-"""Once in so many times, another edit is added to those that a mutant has."""
+"""One time in this many, another edit is added to those that a mutant has."""
 
 _MOST: Final = 6
 _ATTEMPTS: Final = 8

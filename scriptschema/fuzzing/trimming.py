@@ -1,4 +1,4 @@
-"""Trimming by tree: shorter sources for an engine that says itself which it takes.
+"""Trimming by tree: shorter sources for an engine that decides itself which to take.
 
 The engine asks for one candidate after the other, and tells of each whether it does the same as the
 source did; unlike the reducer it keeps time, so only the edits that remove most are offered.
@@ -19,7 +19,7 @@ from scriptschema.luau.repair import repair
 from scriptschema.messages import ModuleSet
 
 MOST: Final = 64
-"""So many candidates are offered at most: each costs about as much as a mutant."""
+"""How many candidates are offered at most: each costs about as much as a mutant."""
 
 
 class Trimmer:

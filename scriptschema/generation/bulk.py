@@ -1,8 +1,8 @@
 """Many random trees, each from its own seed, on one processor or several.
 
 What is made from a seed depends on the recipe alone: not on how many processes there are, nor on
-what was made before. Workers only make bytes, in chunks, and the caller gets them in order; so
-whoever writes them is one process, and the workers have nothing to clean up when they are stopped.
+what was made before. Workers only make bytes, in chunks, and the caller gets them in order; so a
+single process writes them, and workers have nothing to clean up when they are stopped.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ class SourceRecipe:
 
 
 def _make_unicode(tree: Message) -> None:
-    """Put U+FFFD for what is not UTF-8 in strings: JSON cannot hold that."""
+    """Put U+FFFD in place of what is not UTF-8 in strings, since JSON cannot hold that."""
     for message, _ in walk(tree):
         for name, field in message.FIELDS.items():
             if field.type is str:
@@ -149,7 +149,7 @@ def make_all(recipe: Maker[MadeT], seeds: Iterable[int], jobs: int) -> Iterator[
     waiting: deque[Future[list[MadeT]]] = deque()
     try:
         while True:
-            # A little ahead of who takes them, not all at once: there may be millions.
+            # A little ahead of the consumer, not all at once: there may be millions.
             for chunk in islice(chunks, 3 * jobs - len(waiting)):
                 with interrupts_later():
                     waiting.append(pool.submit(_make_chunk, recipe, chunk))

@@ -1,8 +1,8 @@
 """Sources of choice: whatever a generator leaves open, it asks one of these.
 
 Every question has a simplest answer, 0, the empty string, the first of several, so that a source
-that gives it for ever leads to the smallest tree: what Hypothesis shrinks to, and what is left when
-a fuzzer's bytes run out. The third source, over Hypothesis's `draw`, is in `strategies.py`.
+that always gives it leads to the smallest tree: what Hypothesis shrinks to, and what is left when a
+fuzzer's bytes run out. The third source, over Hypothesis's `draw`, is in `strategies.py`.
 """
 
 from __future__ import annotations

@@ -159,7 +159,7 @@ class Grammar:
         return self.weights[field.message].get(field.schema_name, 0)
 
     def _ways(self, cls: type[Message]) -> list[list[type[Message]]]:
-        """The messages that a `cls` cannot do without, once for each alternative of its oneof."""
+        """The messages that every `cls` holds, once for each alternative of its oneof."""
         required, alternatives = PARTS[cls]
         weights = self.weights.get(cls.__name__, {})
         if not cls.ONEOF or weights.get(UNSET):
@@ -231,7 +231,7 @@ def _least(
 
 @cache
 def _step(cls: type[Message], name: str, cost: int, height: int) -> Step:
-    """The step for a field outside the oneof, whose type costs so much and is so high at least.
+    """The step for a field outside the oneof, given the least cost and height of its type.
 
     Grammars share these: with `swarm`, each tree has a grammar of its own.
     """
@@ -320,4 +320,4 @@ def _parts(cls: type[Message]) -> tuple[list[type[Message]], list[tuple[str, lis
 
 
 PARTS: Final = {cls: _parts(cls) for cls in MESSAGES.values()}
-"""The messages that each message cannot do without, and those of its oneof's alternatives."""
+"""The messages that each message always holds, and those of its oneof's alternatives."""

@@ -29,7 +29,7 @@ _LARGEST: Final = 20
 """A larger hint makes nothing likelier."""
 
 _NARROW: Final = 16
-"""So many of 256 trees are narrow."""
+"""How many of 256 trees are narrow."""
 
 
 APART: Final[tuple[type[Message], ...]] = (Expr, Stat, Type)
@@ -48,8 +48,8 @@ class Sampler:
     """Builds one tree of at most `size` nodes, if its class allows for that.
 
     A narrow tree has lists of one item, and each part may be as large as the whole: that leads
-    down, until the size is reached. `left` is how many nodes there may be beyond those that there
-    are, and that these cannot do without.
+    down, until the size is reached. `left` is how many nodes may be added to those that are there
+    and those that they require.
     """
 
     def __init__(self, grammar: Grammar, choices: Choices) -> None:
@@ -61,7 +61,7 @@ class Sampler:
         self.left = 0
 
     def tree(self, cls: type[MessageT], size: int, max_depth: int) -> MessageT:
-        """Build a whole tree. Seldom does one reach the size."""
+        """Build a whole tree, which seldom reaches the size."""
         self.narrow = self.choices.below(256) >= 256 - _NARROW
         self.left = size - self.grammar.costs[cls]
         # Less than the size: in a tree that reaches it, no part can be moved unchanged, and
@@ -146,7 +146,7 @@ class Sampler:
         key = max(0, min(hint, _LARGEST))
         found: int | None = step.tables.get(key)
         if found is None:
-            # How much likelier something that grows is with this hint than in general.
+            # How much more likely something that grows is with this hint than in general.
             odds = max(0.12, min((key / 5) ** 2, 12))
             if step.kind == "optional":
                 odds = min(odds, 1)

@@ -95,7 +95,7 @@ def generate(
     grammar = grammar_of(weights)
     if cls not in grammar.costs:
         raise TypeError(f"not a message class: {getattr(cls, '__qualname__', cls)}")
-    # Nothing here is a secret that a weak random number would tell.
+    # Nothing here is secret, so predictable random numbers do no harm.
     source = choices or RandomChoices(random.Random() if seed is None else seed)  # noqa: S311
     if swarm:
         grammar = grammar.swarm(source)
@@ -218,8 +218,8 @@ def _table(
 ) -> tuple[Sequence[Alternative], Sequence[float]]:
     """The alternatives that budget and depth allow, with the running sums of their weights.
 
-    Those that cannot spend much are seldom where there is something to be spent, and left out
-    where there is much.
+    Those that cannot spend much are rare where there is something to spend, and left out where
+    there is much.
     """
     able = [a for a in alternatives if a.height <= depth]
     cheap = (

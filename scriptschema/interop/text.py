@@ -26,7 +26,7 @@ MessageT = TypeVar("MessageT", bound=Message)
 
 
 class MissingExtra(ImportError):  # noqa: N818  # says what is missing, as ImportError's heirs do
-    """A library is not installed that an extra of this distribution brings."""
+    """A library that an extra of this distribution brings is not installed."""
 
 
 @cache
@@ -100,7 +100,7 @@ _TOKEN: Final = re.compile(
 )
 _OPENING, _NUMBER, _WORD, _STRING, _CLOSING = range(2, 7)
 _MANY: Final = wire.MAX_DEPTH - 5
-"""So many messages around are surely not too many."""
+"""Inside at most this many messages, one is surely not too deep."""
 
 
 def _as_printed(cls: type[Any], text: bytes) -> Any:

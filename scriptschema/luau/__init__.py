@@ -1,1 +1,1 @@
-"""Luau: trees to source (`render`), any tree to a program (`scope`), source to trees (`parse`)."""
+"""Luau: trees to source (`render`), any tree to a program (`repair`), source to trees (`parse`)."""

@@ -94,8 +94,6 @@ class Signature:
         return f"{self.library}.{self.name}" if self.library else self.name
 
 
-MARKS: Final = frozenset(["varies", "fails", "yields"])
-
 _LINE: Final = re.compile(r"(\w+)(?:\((.*)\))?(?: -> ([\w, ]+))?(?: ! ([\w ]+))?")
 _PARAMETER: Final = re.compile(
     r"(?P<rest>\.\.\.)?"

@@ -1,7 +1,7 @@
 """Luau source to a tree: `parse`.
 
-The parser is written by hand, after the real one: Luau's grammar hangs on line ends (a call's `(`
-on a new line), on names that are keywords here and there (`type`, `export`, `continue`, `const`),
+The parser is written by hand, after the real one: Luau's grammar depends on line ends (a call's `(`
+on a new line), on names that are keywords only in places (`type`, `export`, `continue`, `const`),
 and on priorities that differ on an operator's two sides. The ready-made grammar, tree-sitter-luau,
 has no generic functions, attributes, type functions or `typeof` types, takes an if-expression
 without `else`, and cannot say what it expected.

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 MAX_LOCALS: Final = 200
 MAX_UPVALUES: Final = 200
-MAX_REGISTERS: Final = 245  # Luau has 255; a single operation needs up to five by the way
+MAX_REGISTERS: Final = 245  # Luau has 255; a single operation needs up to five temporarily
 MAX_CLOSURES: Final = 32767
 MAX_SIZE: Final = 2_000_000  # far below what the longest jump, and the constants, allow
 

@@ -15,7 +15,7 @@ from scriptschema.luau.registers import MAX_UPVALUES, Usage
 
 
 class Loop:
-    """A loop around: `continued` once a continue of it has been read."""
+    """An enclosing loop: `continued` once a continue of it has been read."""
 
     __slots__ = ("continued", "outer")
 
@@ -25,7 +25,7 @@ class Loop:
 
 
 class Function(Usage):
-    """The function whose body is being read: the one around it, its innermost loop, its limits.
+    """The function whose body is being read: the enclosing one, its innermost loop, its limits.
 
     `module` says whether it is the module's main function; a program's main function has no
     `outer` either.
@@ -95,7 +95,7 @@ class NameTable:
 
 
 class _Frame:
-    """What is declared between two braces, so to say: forgotten together.
+    """What a block declares, to be forgotten together at its end.
 
     `loop` is set for the body of a repeat, whose condition sees what the body declares; `late` are
     the locals that are declared behind a continue of that loop.
@@ -113,7 +113,7 @@ class _Frame:
 class Scope:
     """What is visible at the place that a traversal has reached.
 
-    `locals`, `types` and `packs` are the names in scope, `function` is the function around, with
+    `locals`, `types` and `packs` are the names in scope, `function` is the enclosing function, with
     its `vararg` and its innermost `loop`. `names` tells which indexes are one name.
     """
 

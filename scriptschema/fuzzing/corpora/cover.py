@@ -9,9 +9,9 @@ from collections.abc import Sequence
 def cover(masks: Sequence[int], sizes: Sequence[int], covered: int = 0) -> list[int]:
     """Return the indexes of a small set of `masks` whose union with `covered` is that of all.
 
-    Taken is always the one that adds most, of several the smallest, of several the first; then
-    those are dropped, largest first, whose features the others have. So none can be left out; a
-    smaller set may exist, but none smaller by a factor above the logarithm of the number of
+    The next one taken is always the one that adds most, then the smallest, then the first; in the
+    end those whose features the others have are dropped, the largest first. So none can be left
+    out; a smaller set may exist, but none smaller by a factor above the logarithm of the number of
     features. Gains are counted anew only for those that may come next.
 
     Source: V. Chvatal, "A greedy heuristic for the set-covering problem" (1979); M. Minoux,

@@ -27,9 +27,9 @@ LIMIT: Final = 64 << 20
 
 
 class CommandCoverage:
-    """A judge of trees (`distill`), which asks the command about each that it was not asked before.
+    """A judge of trees (`distill`), which asks the command once about each.
 
-    `report` is told of a tree for which it took too long, or printed nothing: that has no features.
+    `report` gets each tree for which it took too long or printed nothing: that has no features.
     """
 
     def __init__(
@@ -68,7 +68,7 @@ class CommandCoverage:
         return mask
 
     def _remember(self, line: bytes) -> None:
-        """Take what an earlier run has written down, if it was of the same command."""
+        """Read what an earlier run has recorded, if it was of the same command."""
         try:
             words, name, before, new, text = json.loads(line)
             if words != self.command.words or before != len(self._bits):

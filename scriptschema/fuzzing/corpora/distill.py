@@ -1,4 +1,4 @@
-"""Distill and merge: of many trees, a few that have all that the many have.
+"""Distill and merge: of many trees, a few that have the features of all.
 
 Of trees with one shape the smallest is a candidate; of the candidates a small set is taken that has
 all features: those of the schema (`features`), or what a command reports (`coverage`). Memory is
@@ -22,7 +22,7 @@ from scriptschema.fuzzing.corpora.folder import CorpusFolder, name_of
 from scriptschema.fuzzing.corpora.reading import Reader, corpus_files
 
 Judge = Callable[[bytes], int]
-"""Tells the features of a tree, as bits, from its bytes."""
+"""Returns the features of a tree, as bits, given its bytes."""
 
 
 @attrs.define
@@ -42,7 +42,7 @@ class Counts:
 
 
 class _Candidates:
-    """The smallest tree of each shape; a context, since it holds a temporary file."""
+    """The smallest tree of each shape; a context manager, since it holds a temporary file."""
 
     def __init__(self) -> None:
         self._shapes: dict[bytes, tuple[int, str, int]] = {}
@@ -65,7 +65,7 @@ class _Candidates:
         reader: Reader,
         report: Callable[[FileError], None],
     ) -> Counts:
-        """Take the trees of the files, and go on after what cannot be read."""
+        """Read the trees of the files, past those that cannot be read."""
         counts = Counts()
         for item in items:
             for found in [item] if isinstance(item, FileError) else reader.read(item):
@@ -110,8 +110,9 @@ def distill(
 ) -> Counts:
     """Write a small set of the files' trees to the corpus `folder` that has all their features.
 
-    The same trees give the same set, in whatever order and files they are. With `merge`, what the
-    trees in `folder` have need not be had again; without, they count for nothing. None is deleted.
+    The same trees give the same set, in whatever order and files they are. With `merge`, features
+    of the trees in `folder` are not collected again; without, these trees are ignored. None is
+    deleted.
 
     Raises FileError where the corpus cannot be read or written, MissingExtra, and what `judge`
     raises.

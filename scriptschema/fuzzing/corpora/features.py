@@ -68,7 +68,7 @@ def _table() -> _Table:
 
 
 def names() -> list[str]:
-    """What people call each feature, by its number; empty for numbers that are none."""
+    """The name of each feature, by its number; empty for numbers that are not features."""
     return _table().names
 
 
@@ -92,14 +92,9 @@ def features_of(scan: Scan) -> int:
     return mask
 
 
-def names_in(mask: int) -> list[str]:
-    """What people call the features in `mask`."""
-    return [name for number, name in enumerate(names()) if name and mask >> number & 1]
-
-
 def shape_of(scan: Scan) -> bytes:
     """A hash of the shape: the same for trees that are equal up to names and constants."""
     shape = array("H", scan.parts)
-    shape.append(len(names()))  # what no part is: here the parts end
+    shape.append(len(names()))  # no part has this number: it ends the parts
     shape.extend(_table().library_uses(scan))
     return hashlib.blake2b(shape.tobytes(), digest_size=16).digest()

@@ -18,19 +18,16 @@ from scriptschema.files import FileError
 from scriptschema.generation.bulk import interrupts_later
 
 _HELD: Final = 200
-"""How many lines of a journal are held back, to be read again after a crash."""
+"""How many lines of a journal are buffered; after a crash their work is done again."""
 
 
 def name_of(data: bytes) -> str:
-    """What a tree's file is called: the same bytes, the same name."""
+    """The name of a tree's file: the same bytes, the same name."""
     return f"{hashlib.blake2b(data, digest_size=16).hexdigest()}.pb"
 
 
 class CorpusFolder:
-    """A folder of trees that is added to; made if it is not there.
-
-    Raises FileError where that cannot be.
-    """
+    """A folder that trees are added to; created if missing. Raises FileError if it cannot be."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -57,7 +54,7 @@ class CorpusFolder:
 class Journal:
     """A hidden file in a corpus, a line for each thing that was done; lost lines do no harm.
 
-    A line is any value as JSON. What is no such line is not taken for one. Raises FileError where
+    A line is any value as JSON; other lines are ignored. Raises FileError where
     the file cannot be read or written.
     """
 
@@ -94,7 +91,7 @@ class Journal:
             yield line.rstrip(b"\n")
 
     def add(self, line: bytes) -> None:
-        """Put a line down, soon."""
+        """Add a line, which is written soon."""
         self._held.append(line)
         if len(self._held) >= _HELD:
             with interrupts_later():

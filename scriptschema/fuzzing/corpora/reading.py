@@ -1,8 +1,8 @@
 """Trees out of a corpus: which files of a folder are read, as what, and with which errors.
 
-A corpus is nobody's friend: it may hold links, pipes, broken and huge files. Nothing in a folder is
-waited for, followed out of it into other folders, or read into memory beyond `LIMIT`; what cannot
-be read is an error beside the others' trees, never the end.
+A corpus is not to be trusted: it may hold links, pipes, broken and huge files. Nothing in a folder
+is waited for, followed out of it into other folders, or read into memory beyond `LIMIT`; what
+cannot be read is reported beside the trees of other files, and never ends the reading.
 """
 
 from __future__ import annotations
@@ -185,7 +185,7 @@ def _opened(item: Input) -> Iterator[IO[bytes]]:
     if item.path == files.STANDARD:
         yield sys.stdin.buffer
         return
-    # Opening a pipe that nobody writes to would wait for who does.
+    # Opening a pipe that nobody writes to would block.
     flags = getattr(os, "O_NONBLOCK", 0) if item.in_folder else 0
     descriptor = os.open(item.path, os.O_RDONLY | getattr(os, "O_BINARY", 0) | flags)
     with os.fdopen(descriptor, "rb") as file:

@@ -1,4 +1,4 @@
-"""What a corpus holds: how large and deep its trees are, and how often what is in them.
+"""What a corpus holds: how large and deep its trees are, and how often each thing occurs in them.
 
 `CorpusStats.add` counts a tree, `add_scan` what `wire.scan` found in its bytes, which takes a
 quarter of the time; the rest reads the counts. Counted are messages, alternatives of oneofs (and
@@ -30,11 +30,11 @@ class CorpusStats:
 
     trees: int = 0
     nodes: Counter[int] = attrs.field(factory=Counter)
-    """How many trees have so many nodes (messages)."""
+    """How many trees have each number of nodes (messages)."""
     depths: Counter[int] = attrs.field(factory=Counter)
-    """How many trees are so deep: levels below the outermost message."""
+    """How many trees have each depth: levels below the outermost message."""
     sizes: Counter[int] = attrs.field(factory=Counter)
-    """How many trees take so many bytes in the binary format."""
+    """How many trees have each size in bytes, in the binary format."""
     parts: Counter[int] = attrs.field(factory=Counter)
     """How often each of `codec.scanning.parts()` occurs, by its number."""
 
@@ -135,7 +135,7 @@ def total(counts: Counter[int]) -> int:
 
 
 def percentile(counts: Counter[int], percent: float) -> int:
-    """The least value that at least so many percent of the trees do not exceed (nearest rank)."""
+    """The least value that at least `percent` % of the trees do not exceed (nearest rank)."""
     left = counts.total() * percent / 100
     for value in sorted(counts):
         left -= counts[value]

@@ -30,7 +30,7 @@ class Counts:
     known: int = 0
     failed: int = 0
     skipped: int = 0
-    """Files that an import before has read, and that have not changed since."""
+    """Files that an earlier import has read, and that have not changed since."""
 
 
 Report = Callable[[FileError], None]
@@ -77,7 +77,7 @@ def import_trees(
 
 
 def _line_of(item: Input, reader: Reader) -> bytes | None:
-    """What the journal has of a file: its name, how it was read, and what tells a change."""
+    """A file's line in the journal: its name, how it was read, and what shows a change."""
     if item.path == files.STANDARD:
         return None
     try:

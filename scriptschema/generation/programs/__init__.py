@@ -43,13 +43,13 @@ WRONG: Final = 0.05
 MakerT = TypeVar("MakerT", bound=Maker)
 
 STEPS: Final = 5_000
-"""A program of ordinary size executes so many statements at most, and prints fewer lines."""
+"""How many statements a program of ordinary size executes at most; it prints fewer lines."""
 
 _MODULE_SIZE: Final = 60
 """Programs of this size or more may have a module."""
 
 _MODULE_COST: Final = 50
-"""What a call of the module's function counts as."""
+"""How many statements a call of the module's function is charged as."""
 
 
 class ProgramOptions(TypedDict, total=False):
@@ -91,7 +91,7 @@ def program(
     if seed is not None and choices is not None:
         raise ValueError("give a seed or choices, not both")
     check_options(size, max_depth, types)
-    # Nothing here is a secret that a weak random number would tell.
+    # Nothing here is secret, so predictable random numbers do no harm.
     source = choices or RandomChoices(random.Random() if seed is None else seed)  # noqa: S311
     grammar = grammar_of(weights, wrong, deterministic)
     if swarm:
@@ -130,7 +130,7 @@ def make_program(
     if room > LEAF + 4:
         body += maker.statements(size - for_module - maker.made, room)
     made_module = None
-    if has_module:  # last, so that it is what is left out first where less is made
+    if has_module:  # last, so that it is left out first where less is made
         maker.scope = Scope()
         made_module = nodes.block(module().make(maker, for_module, room))
     return cast(m.ModuleSet, nodes.MAKE[m.ModuleSet](made_module, nodes.block(body)))

@@ -93,10 +93,10 @@ _FIXED: Final = len(_PACKS) - 3
 """The formats before this one have a length that is known beforehand."""
 
 _EDGES: Final = 80
-"""So many of 256 arguments that may be any number are one at which something may change."""
+"""Of 256 arguments that may be any number, how many are one at which something may change."""
 
 _EDGE: Final = 12
-"""So many nodes that takes at least."""
+"""How many nodes such an argument takes at least."""
 
 
 def _constant(texts: Sequence[str]) -> Argument:

@@ -20,11 +20,11 @@ _OPEN: Final = frozenset(["any", "value", "scalar"])
 """No argument of these kinds could be wrong."""
 
 _TEXTS_OF_ANYTHING: Final = frozenset(["tostring", "format", "print", "error", "select", "assert"])
-"""Members that make a text of whatever they get, or give it back."""
+"""Members that turn whatever they get into text, or return it."""
 
 _HEAD: Final = 7
-"""What a call of a library's member is charged without its arguments, a node less than it has: with
-another number every seed would give another program."""
+"""The nodes that a call of a library's member is charged without its arguments. It has one more,
+but with another number every seed would give another program."""
 
 
 def call(maker: Maker, signature: Signature, size: int, room: int) -> Expr:
@@ -64,7 +64,7 @@ def arguments(maker: Maker, signature: Signature, size: int, room: int) -> list[
 
 
 def function(maker: Maker, signature: Signature, room: int) -> Expr:
-    """Return a function that can be called so; a comparison sorts up or down."""
+    """Return a function with that signature; a comparison sorts up or down."""
     result = signature.results[0]
     made = maker.grammar.callbacks[result, len(signature.parameters or ())]
     found: Expr = made[maker.below(len(made))](maker, 12, room)

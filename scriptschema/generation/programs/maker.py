@@ -22,26 +22,26 @@ from scriptschema.luau.library import Signature
 from scriptschema.messages import Expr, ExprFunction, Stat, StatBlock, Type, Typename
 
 LEAF: Final = 10
-"""So many levels the simplest expression of any kind needs, and so many nodes too."""
+"""How many levels, and nodes, the simplest expression of any kind needs at most."""
 
 LOOP: Final = 8
-"""A loop runs at most so many times."""
+"""How many times a loop runs at most."""
 
 LARGEST: Final = 24
-"""The tables tell sizes up to this apart."""
+"""The tables distinguish sizes up to this one."""
 
 _DEEP: Final = 40
-"""With room for so many levels there is room for every idiom."""
+"""With room for this many levels there is room for every idiom."""
 
 _SIZES: Final = (6, 9, 12, 16, 20, 25, 30, 36, 44, 54, 70, 90, 120, 160, 250)
-"""Idioms are told apart by these sizes."""
+"""The sizes by which affordable idioms are grouped."""
 
 _WIDE: Final = 400
 """With more than this to be spent, most statements hold blocks."""
 
 
 Producer: TypeAlias = Callable[["Maker", int, int], Any]
-"""Makes an expression of some size, with so many levels of room; None where it cannot."""
+"""Makes an expression, given a maker, a size and the levels that there is room for, or None."""
 
 Table: TypeAlias = tuple[Sequence[Producer], Sequence[float]]
 """What to choose from, the simplest first, and the running sums of the weights."""
@@ -51,7 +51,7 @@ Annotated: TypeAlias = tuple[list[Typename], list[Typename], list[Type], list[Ty
 
 
 class Annotations:
-    """What the makers of statements ask for types; here there are none."""
+    """Where the makers of statements get their types; these give none."""
 
     def local(self, maker: Maker, kinds: Sequence[str | None], room: int) -> list[Type]:
         """Return types for local variables of these kinds: for the first of them, or for none."""
@@ -231,7 +231,7 @@ class Tables:
 class Maker:
     """Makes one program: from choices, by a grammar, in a scope that grows on the way.
 
-    `made` counts the nodes, `seeded` says whether random numbers are the same in every run.
+    `made` counts the nodes.
     """
 
     def __init__(
@@ -251,10 +251,9 @@ class Maker:
         self.scope = scope
         self.limit = limit
         self.made = 0
-        self.has_module = False
 
     def chance(self, of_256: int) -> bool:
-        """Choose yes in so many of 256 cases; no is the simpler answer."""
+        """Choose yes in `of_256` of 256 cases; no is the simpler answer."""
         return self.below(256) >= 256 - of_256
 
     def part(self, whole: int, share: int, shares: int) -> int:
@@ -303,7 +302,7 @@ class Maker:
         return found[-1 - self.below(min(len(found), 256))]
 
     def afford(self, cost: int) -> bool:
-        """Charge for a call of what costs so much; whether there is enough left for that."""
+        """Charge for a call that costs this much; return whether there is enough left."""
         function = self.scope.function
         charge = cost * function.times
         if function.steps + charge > self.limit:

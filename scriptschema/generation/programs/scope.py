@@ -1,4 +1,4 @@
-"""Scope: the variables that a statement can use, by kind, and what is known of the function around.
+"""Scope: the variables that a statement can use, by kind, and the enclosing function.
 
 A kind says what a value can be used for (`luau.library.KINDS`). Names are given out in turn, so
 that no two variables that are in scope share one, as long as there are no more than there are
@@ -21,7 +21,7 @@ NAMES: Final = SELF
 """How many names of local variables are used: those before `self`."""
 
 CROWDED: Final = 48
-"""With so many variables in scope no statement is chosen only to declare another."""
+"""With this many variables in scope, no statement is chosen only to declare another."""
 
 
 @attrs.define(eq=False)

@@ -169,7 +169,7 @@ class Traversal:
         self.problems.append(Problem(path, rule, message))
 
     def fit(self, node: Message, path: Path, depth: int) -> None:
-        """Take out of a message what leads too deep; it holds what must be there."""
+        """Remove from a message what nests too deep, but for what must be there."""
         cls = node.__class__
         room = self.deepest - depth
         for field in cls.FIELDS.values():

@@ -47,7 +47,7 @@ def distinct(
     path: Path,
     seen: set[str],
 ) -> None:
-    """Give the variables of a list different names, none that was seen, and see them."""
+    """Give the variables of a list different names, none of `seen`, to which they are added."""
     kept = []
     free = iter(range(len(table)))
     variables = getattr(node, field)

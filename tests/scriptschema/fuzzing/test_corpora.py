@@ -67,7 +67,9 @@ def scan_of(source: str) -> wire.Scan:
 
 
 def names_of(source: str) -> set[str]:
-    return set(features.names_in(features.features_of(scan_of(source))))
+    names = features.names()
+    mask = features.features_of(scan_of(source))
+    return {name for number, name in enumerate(names) if name and mask >> number & 1}
 
 
 def test_globals_and_members_of_libraries_are_features_by_their_names() -> None:

@@ -1,6 +1,6 @@
 """The compiler of templates: how plain messages are compiled.
 
-How the others are, `HANDLERS` tells, which `expressions.py` and `statements.py` fill.
+`HANDLERS`, which `expressions.py` and `statements.py` fill, has how others are compiled.
 """
 
 from __future__ import annotations
@@ -44,9 +44,10 @@ class Kind:
 
 
 class Compiler:
-    """Compiles one template; `template` gathers what is found out on the way.
+    """Compiles one template; `template` collects what is found out on the way.
 
-    `loops` are around, `guarded` the functions whose errors are caught, by `id`.
+    `loops` counts the enclosing loops, `guarded` has the functions whose errors are caught, by
+    `id`.
     """
 
     def __init__(self, text: str, source: str) -> None:
@@ -66,7 +67,7 @@ class Compiler:
         return self.template
 
     def hole(self, level: int, weight: int) -> None:
-        """Take notice of a hole."""
+        """Record a hole."""
         self.template.weight += weight
         self.template.levels = max(self.template.levels, level)
 

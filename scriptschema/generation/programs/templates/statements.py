@@ -13,7 +13,7 @@ from scriptschema.generation.programs.scope import Variable
 from scriptschema.generation.programs.templates.base import Build, Compiler, Part, handles
 
 _BLOCK_WEIGHT: Final = 6
-"""A block gets so many times what an expression gets."""
+"""How many times an expression's share a block gets."""
 
 _LEVELS: Final = {"LIBRARY": 14}
 """How many levels there are to the arguments' simplest expressions, at most."""
@@ -32,7 +32,7 @@ _STATEMENT_HOLES: Final[dict[str, Callable[[Maker, int, int], list[m.Stat]]]] = 
 
 @handles(m.ExprFunction)
 def function_of(compiler: Compiler, node: m.ExprFunction, level: int) -> Build:
-    """Compile a function; what is made in it must suit it, not the function around."""
+    """Compile a function; what is made in it must suit it, not the enclosing function."""
     template = compiler.template
     template.fixed += 1
     template.repeats = True
@@ -151,7 +151,7 @@ def branches(compiler: Compiler, node: m.StatIf, level: int) -> list[Part]:
 
 
 def statement_hole(compiler: Compiler, text: str, level: int) -> Build:
-    """What becomes statements."""
+    """A hole that becomes statements."""
     weight = _BLOCK_WEIGHT if text == "BLOCK" else 2
     compiler.hole(level + _LEVELS.get(text, 0), weight)
     compiler.template.heavy += _HEAVY.get(text, 0)
