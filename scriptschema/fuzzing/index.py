@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Mapping
 from functools import cached_property
-from typing import Any, Final, Generic, TypeVar
+from typing import Final, Generic, TypeVar
 
 from scriptschema.base import Message, Path
-from scriptschema.declaration import compile_source
-from scriptschema.messages import MESSAGES
+from scriptschema.codec.compiling import compile_each, indented
 
 MessageT = TypeVar("MessageT", bound=Message)
 
@@ -139,40 +138,34 @@ class Index(Generic[MessageT]):
         return range(number + 1, number + self.size(number))
 
 
-def _fillers() -> dict[type[Message], Callable[..., None]]:
-    """Compile a function for each message that notes one, and calls those of what it holds.
+def _noted(cls: type[Message], step: object) -> list[str]:
+    """Note a child and what it holds."""
+    if cls._child_slots:
+        return [f"fill_{cls.__name__}(child, number, {step}, nodes, parents, steps)"]
+    return ["nodes.append(child)", "parents.append(number)", f"steps.append({step})"]
+
+
+def _lines(cls: type[Message]) -> list[str]:
+    """The body of a function that notes a message, and calls those of what it holds.
 
     It takes the message, the number of its parent and its step from there, and the lists to fill.
     """
-    by_class: dict[type[Message], Callable[..., None]] = {}
-    scope: dict[str, Any] = {"of": by_class}
-    lines = []
-
-    def note(cls: type[Message], step: object) -> list[str]:
-        if cls._child_slots:
-            return [f"fill_{cls.__name__}(child, number, {step}, nodes, parents, steps)"]
-        return ["nodes.append(child)", "parents.append(number)", f"steps.append({step})"]
-
-    for name, cls in MESSAGES.items():
-        lines += [f"def fill_{name}(node, parent, step, nodes, parents, steps):"]
-        lines += ["    number = len(nodes)"]
-        lines += ["    nodes.append(node)", "    parents.append(parent)", "    steps.append(step)"]
-        for step, (slot, repeated) in reversed([*enumerate(cls._child_slots)]):
-            if slot == "alternative":
-                lines += ["    child = node.alternative", "    if child is not None:"]
-                lines += [
-                    f"        of[child.__class__](child, number, {step}, nodes, parents, steps)"
-                ]
-            elif repeated:
-                lines += [f"    step = {step}", f"    for child in node.{slot}:"]
-                lines += [f"        {line}" for line in note(cls.FIELDS[slot].type, "step")]
-                lines += [f"        step += {_SLOTS}"]
-            else:
-                lines += [f"    child = node.{slot}", "    if child is not None:"]
-                lines += [f"        {line}" for line in note(cls.FIELDS[slot].type, step)]
-    compile_source("\n".join(lines), scope, "index")
-    by_class |= {cls: scope[f"fill_{name}"] for name, cls in MESSAGES.items()}
-    return by_class
+    lines = ["number = len(nodes)"]
+    lines += ["nodes.append(node)", "parents.append(parent)", "steps.append(step)"]
+    for step, (slot, repeated) in reversed([*enumerate(cls._child_slots)]):
+        if repeated:
+            inner = [*_noted(cls.FIELDS[slot].type, "step"), f"step += {_SLOTS}"]
+            lines += [f"step = {step}", f"for child in node.{slot}:", *indented(inner)]
+            continue
+        if slot == "alternative":
+            inner = [f"of[child.__class__](child, number, {step}, nodes, parents, steps)"]
+        else:
+            inner = _noted(cls.FIELDS[slot].type, step)
+        lines += [f"child = node.{slot}", "if child is not None:", *indented(inner)]
+    return lines
 
 
-_FILLERS: Final = _fillers()
+_FILLERS: Final[dict[type[Message], Callable[..., None]]] = {}
+_FILLERS.update(
+    compile_each("fill", "node, parent, step, nodes, parents, steps", _lines, {"of": _FILLERS})
+)
