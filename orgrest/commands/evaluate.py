@@ -84,6 +84,13 @@ def _size(_: object, parameter: click.Parameter, given: str | None) -> int | Non
     metavar="SIZE",
     help="How much of a body is shown (1M); a file takes all of a longer one.",
 )
+@click.option(
+    "--max-requests",
+    type=click.IntRange(1),
+    default=100_000,
+    metavar="N",
+    help="End the run after this many requests (100000).",
+)
 @click.option("--fail", is_flag=True, help="Count a status of 400 and above as a failure.")
 @click.option(
     "-j",
@@ -144,6 +151,7 @@ def evaluate(
     allow_write: tuple[Path, ...],
     timeout: float | None,
     limit: int | None,
+    max_requests: int,
     fail: bool,
     jobs: int,
     save: str | None,
@@ -181,14 +189,14 @@ def evaluate(
                 "an Org text on standard input needs --stdout, --diff or --check"
             )
     from orgrest.commands.run import Settings
-    from orgrest.http.transport import Client
+    from orgrest.http.transport import Budget, Client
     from orgrest.rendering.results import SHOWN
     from orgrest.run.outcomes import Options
 
     try:
         values = read_env_files(env_file)
         cookies = None if cookie_file is None else _cookies(cookie_file)
-        client = None if dry_run else Client(ca=ca, insecure=insecure)
+        client = None if dry_run else Client(ca=ca, insecure=insecure, budget=Budget(max_requests))
     except OrgrestError as error:
         complain(str(error))
         sys.exit(2)

@@ -143,6 +143,9 @@ def _evaluate(source: _Read, settings: Settings, client: Client | None) -> int:
                 failed |= _report(needed, source, settings)
             failed |= _report(outcome, source, settings)
             results.keep(outcome, evaluation)
+            if client is not None and client.budget.spent and outcome.state == "failed":
+                complain(f"{source.name}: ended: {client.budget.spent}")
+                break
     except KeyboardInterrupt:
         complain(f"{source.name}: interrupted; what was done is kept")
         raise

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 _COLORS = {"passed": "green", "failed": "red", "error": "red", "skipped": "yellow"}
 _WORDS = {"passed": "ok", "failed": "FAILED", "error": "ERROR", "skipped": "skipped"}
 _FILE = click.Path(path_type=Path, dir_okay=False)
+_GRACE = 1.5
+"""How many seconds after `--max-time` what is under way is given up, with reports of the rest."""
 _SECONDS = click.FloatRange(0, min_open=True)
 
 
@@ -57,6 +59,7 @@ class Asked:
     retry_delay: float
     timeout: float | None
     max_time: float | None
+    max_requests: int
     wait_for: tuple[str, ...]
     wait_timeout: float
     write: bool
@@ -107,6 +110,13 @@ class Asked:
 )
 @click.option(
     "--timeout", type=_SECONDS, metavar="SECONDS", help="Give up on a request after this time."
+)
+@click.option(
+    "--max-requests",
+    type=click.IntRange(1),
+    default=100_000,
+    metavar="N",
+    help="End the run after this many requests (100000).",
 )
 @click.option("--max-time", type=_SECONDS, metavar="SECONDS", help="End the run after this time.")
 @click.option(
@@ -159,7 +169,7 @@ def test(**given: Any) -> None:
 
 
 def _test(asked: Asked) -> int:
-    from orgrest.http.transport import Client
+    from orgrest.http.transport import Budget, Client
     from orgrest.runs.control import Control
     from orgrest.runs.waiting import wait_for
 
@@ -167,8 +177,10 @@ def _test(asked: Asked) -> int:
     plan = _plan(asked)
     settings = _settings(asked)
 
+    budget = Budget(asked.max_requests)
+
     def client() -> Client:
-        return Client(ca=asked.ca, insecure=asked.insecure)
+        return Client(ca=asked.ca, insecure=asked.insecure, budget=budget)
 
     with client() as waiting:
         for warning in waiting.warnings:
@@ -251,7 +263,7 @@ def _run(asked: Asked, plan: Sequence[Unit], settings: Settings, control: Contro
             with _interruptible(control):
                 for brief in _with_progress(run.briefs(), plan, asked):
                     _tell(brief, quiet=asked.quiet)
-        except KeyboardInterrupt:  # the second one
+        except KeyboardInterrupt:  # the second one, or the time has long been over
             abandoned = True
         status = _status(asked, run, control)
         summary = {**run.summary.as_data(), "ended": control.why or None}
@@ -263,7 +275,7 @@ def _run(asked: Asked, plan: Sequence[Unit], settings: Settings, control: Contro
         if abandoned:
             sys.stdout.flush()
             sys.stderr.flush()
-            os._exit(130)  # now: requests that are still under way must not be waited for
+            os._exit(status)  # now: requests that are still under way must not be waited for
     return status
 
 
@@ -301,11 +313,23 @@ def _interruptible(control: Control) -> Iterator[None]:
         os.write(2, b"orgrest: interrupted: the teardown is sent, then reports are written\n")
         control.interrupt()
 
-    kinds = (signal.SIGINT, signal.SIGTERM)
+    def late(*_: object) -> None:
+        if control.over:
+            raise KeyboardInterrupt
+
+    kinds = [signal.SIGINT, signal.SIGTERM]
     before = [signal.signal(kind, end) for kind in kinds]
+    timed = control.deadline is not None and hasattr(signal, "SIGALRM")  # not on Windows
+    if timed:
+        kinds.append(signal.SIGALRM)
+        before.append(signal.signal(signal.SIGALRM, late))
+        left = (control.deadline or 0) + _GRACE - time.monotonic()
+        signal.setitimer(signal.ITIMER_REAL, max(left, 0.001))
     try:
         yield
     finally:
+        if timed:
+            signal.setitimer(signal.ITIMER_REAL, 0)
         for kind, handler in zip(kinds, before, strict=True):
             signal.signal(kind, handler)
 

@@ -38,6 +38,8 @@ class Control:
         """Whether no further request may be begun."""
         if not self.why and self.deadline is not None and time.monotonic() >= self.deadline:
             self.stop("the time for the whole run is over (--max-time)")
+        if not self.why and self.client.budget.spent:
+            self.stop(self.client.budget.spent)
         return bool(self.why)
 
     def stop(self, why: str) -> None:

@@ -120,11 +120,14 @@ class Opened:
             outcome = next(outcomes, None)
             if outcome is None:
                 return
+            over = item.part != "teardown" and self._control.over
             took = time.monotonic() - start
             for needed in outcome.needed:
                 sent = Item(needed.line, needed.name, frozenset(), None)
                 yield self._record(needed, sent, *_time_of(needed, began))
             yield self._record(outcome, item, began, took)
+            if over:  # the other requests of its loop, or of the files that it runs, are not sent
+                return
 
     def skip(self, item: Item, why: str) -> Iterator[Record]:
         """Give the record of an item that is not sent, unless it was sent for another one."""

@@ -22,6 +22,7 @@ the lines of `headers` for the parts of `urls`, within `limits`; `redirects`, `c
 from orgrest.http.transport.client import Client
 from orgrest.http.transport.cookies import Cookies
 from orgrest.http.transport.headers import wire_headers
+from orgrest.http.transport.limits import Budget
 from orgrest.http.transport.urls import wire_url
 
-__all__ = ["Client", "Cookies", "wire_headers", "wire_url"]
+__all__ = ["Budget", "Client", "Cookies", "wire_headers", "wire_url"]

@@ -20,6 +20,7 @@ from orgrest.http.transport.limits import (
     CONNECT_TIMEOUT,
     READ_TIMEOUT,
     TOTAL_TIMEOUT,
+    Budget,
     Limits,
 )
 from orgrest.http.transport.pools import Pools, tls_context
@@ -55,7 +56,8 @@ class Client:
 
     `ca` is a file or folder of PEM certificates that replaces the system's (certifi's where the
     system has none); `insecure` verifies nothing. `limit` is how many bytes of a decoded body are
-    kept. Raises `OrgrestError` when `ca` cannot be read. `warnings` is what the user must be told.
+    kept, `budget` what all requests may come to. Raises `OrgrestError` when `ca` cannot be read.
+    `warnings` is what the user must be told.
     """
 
     def __init__(
@@ -65,10 +67,12 @@ class Client:
         read_timeout: float = READ_TIMEOUT,
         total_timeout: float = TOTAL_TIMEOUT,
         limit: int = BODY_LIMIT,
+        budget: Budget | None = None,
         ca: Path | None = None,
         insecure: bool = False,
     ) -> None:
         self._limits = Limits(connect_timeout, read_timeout, total_timeout, limit)
+        self.budget = budget or Budget()
         self._sockets = Sockets()
         self._tls = partial(tls_context, ca, insecure=insecure)
         self._pools = Pools(self._sockets, self._tls)
@@ -148,6 +152,7 @@ class Client:
         if request.method not in websocket.METHODS:
             raise TransportError(f"a WebSocket cannot be opened with {request.method}")
         self._pools.refuse_proxy(url)
+        self.budget.send()
         tls = self._tls(request.certificate) if url.scheme == "wss" else None
         cookie = cookies.header(url.text.replace("ws", "http", 1))
         return websocket.exchange(request, url, cookie, self._sockets, tls, limits, listener)
@@ -220,6 +225,7 @@ class Client:
     ) -> Response:
         if self._sockets.aborted:
             raise TransportError(CANCELLED)
+        self.budget.send()
         url = parse_url(request.url)
         lines = headers_for(request, url, cookies.header(url.text))
         pool, forwarded = self._pools.pool(url, request.certificate)
@@ -254,7 +260,9 @@ class Client:
                     continue
                 raise
             listens = listener if wants_events(request) else None
-            return _read(raw, exchange, url, cookies, listens, limits)
+            response = _read(raw, exchange, url, cookies, listens, limits)
+            self.budget.receive(len(response.body))
+            return response
 
 
 def _read(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 import attrs
 from urllib3.util import Timeout
 
@@ -12,6 +14,38 @@ READ_TIMEOUT = 30.0
 TOTAL_TIMEOUT = 300.0
 MAX_TIMEOUT = 86_400.0
 BODY_LIMIT = 16 * 2**20
+MOST_REQUESTS = 100_000
+"""How many requests a run sends, unless told otherwise."""
+MOST_BYTES = 2**36
+"""How many bytes of bodies a run takes."""
+
+
+class Budget:
+    """What a run may still send and receive; safe to share by threads."""
+
+    def __init__(self, requests: int = MOST_REQUESTS, size: int = MOST_BYTES) -> None:
+        """Begin with all of it."""
+        self.spent = ""
+        """What is used up, in words; nothing as long as there is something left of all."""
+        self._most = self._requests = requests
+        self._bytes = size
+        self._lock = threading.Lock()
+
+    def send(self) -> None:
+        """Take a request. Raises `TransportError` where none is left."""
+        with self._lock:
+            if not self._requests:
+                self.spent = f"the run has made {self._most:,} requests (--max-requests)"
+            if self.spent:
+                raise TransportError(f"not sent: {self.spent}")
+            self._requests -= 1
+
+    def receive(self, size: int) -> None:
+        """Take so many bytes; what comes then is not sent where none is left."""
+        with self._lock:
+            self._bytes -= size
+            if self._bytes < 0:
+                self.spent = "the run has received more bytes than it may"
 
 
 @attrs.frozen

@@ -1,0 +1,118 @@
+"""Runs that documents want to be without end: they come to one, with a report of what was done."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+from servers import RawServer, by_path, response
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+XML = b"<a>" * 4000 + b"</a>" * 4000
+
+
+def stall(connection, _: bytes) -> None:  # type: ignore[no-untyped-def]  # a socket
+    connection.recv(1)
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[RawServer]:
+    answers = {
+        "/a": response(b"1", "Content-Type: text/plain"),
+        "/xml": response(XML, "Content-Type: application/xml"),
+        "/stall": stall,
+    }
+    with RawServer(by_path(answers)) as running:
+        yield running
+
+
+def start(folder: Path, *arguments: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "orgrest", *arguments],
+        cwd=folder,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def nested(folder: Path, server: RawServer) -> None:
+    """Write nine files of which each but the last runs the next one ten times."""
+    for number in range(1, 9):
+        (folder / f"f{number}.http").write_text(f"run f{number + 1}.http\n" * 10)
+    (folder / "f9.http").write_text(f"GET {server.url}/a\n")
+
+
+def told(folder: Path) -> tuple[list[dict[str, object]], dict[str, object]]:
+    lines = [json.loads(one) for one in (folder / "r.jsonl").read_text().splitlines()]
+    return [one for one in lines if "order" in one], lines[-1]["summary"]
+
+
+ENDLESS = [
+    "GET HOST/a\n\n###\nGET HOST/xml\n\n?? xpath //a//a//a//a exists\n",
+    "GET HOST/a\n\n###\n# @sleep 999999999\nGET HOST/a\n",
+    "GET HOST/a\n\n###\nGET HOST/stall\n",
+    "GET HOST/a\n\n###\nGET HOST/a\n\n> {%\nfor (;;) {}\n%}\n",
+    "GET HOST/a\n\n###\n# @loop for 1000000000\nGET HOST/a\n",
+]
+
+
+@pytest.mark.parametrize("text", ENDLESS, ids=["xpath", "sleep", "stall", "script", "loop"])
+def test_a_run_ends_after_max_time_with_its_reports(
+    tmp_path: Path, server: RawServer, text: str
+) -> None:
+    (tmp_path / "a.http").write_text(text.replace("HOST", server.url))
+    with start(tmp_path, "test", "a.http", "--max-time", "2", "--jsonl", "r.jsonl") as run:
+        run.communicate(timeout=40)
+    records, summary = told(tmp_path)
+    assert run.returncode == 1
+    assert (records[0]["outcome"], records[0]["line"]) == ("passed", 1)
+    assert "ended" in summary
+
+
+def test_files_that_run_each_other_end_with_the_time(tmp_path: Path, server: RawServer) -> None:
+    nested(tmp_path, server)
+    with start(tmp_path, "test", "f1.http", "--max-time", "2", "--jsonl", "r.jsonl", "-q") as run:
+        _, said = run.communicate(timeout=40)
+    assert run.returncode == 1
+    assert "--max-time" in said
+    assert told(tmp_path)[1]["ended"]
+
+
+@pytest.mark.parametrize("command", [["test", "f1.http", "-q"], ["f1.http", "-q"]])
+def test_files_that_run_each_other_end_with_the_budget(
+    tmp_path: Path, server: RawServer, command: list[str]
+) -> None:
+    nested(tmp_path, server)
+    server.requests.clear()
+    with start(tmp_path, *command, "--max-requests", "30") as run:
+        _, said = run.communicate(timeout=40)
+    assert run.returncode == 1
+    assert "the run has made 30 requests (--max-requests)" in said
+    assert len(server.requests) == 30
+
+
+def test_the_second_signal_ends_a_run_at_once_with_its_reports(
+    tmp_path: Path, server: RawServer
+) -> None:
+    text = f"GET {server.url}/a\n\n###\n# @tag teardown\n# @name teardown\n# @sleep 99999\n"
+    (tmp_path / "a.http").write_text(f"{text}GET {server.url}/a\n")
+    with start(tmp_path, "test", "a.http", "--jsonl", "r.jsonl") as run:
+        assert run.stderr is not None
+        while "passed" not in (line := run.stderr.readline()) and "ok" not in line:
+            assert line, "the first request was not told"
+        run.send_signal(signal.SIGTERM)
+        while "interrupted" not in (line := run.stderr.readline()):
+            assert line
+        run.send_signal(signal.SIGTERM)
+        run.communicate(timeout=40)
+    records, summary = told(tmp_path)
+    assert run.returncode == 130
+    assert records[0]["outcome"] == "passed"
+    assert summary["ended"] == "interrupted"
