@@ -11,6 +11,7 @@ import shutil
 import pytest
 
 INSTALL = {
+    "afl-cc": "apt install afl++",
     "afl-clang-fast": "apt install afl++",
     "afl-fuzz": "apt install afl++",
     "afl-showmap": "apt install afl++",

@@ -150,13 +150,14 @@ def test_without_dask_the_way_to_install_it_is_told(monkeypatch: pytest.MonkeyPa
 
 
 def test_a_process_keeps_its_fuzzer_for_the_next_task_and_takes_what_others_kept() -> None:
+    quiet = Config((from_word("command:cat"),), size=40)  # no suspect, which only a worker can tell
     order = Order(0.2, None, [wire.encode(parse("print(7)").tree)], {})
     try:
-        batch = cluster._work("key", CONFIG, order, 1, 100_001)
+        batch = cluster._work("key", quiet, order, 1, 100_001)
         assert batch.interval.programs > 0
         [idle] = cluster._idle["key"]
         assert len(idle.names) >= 1 + len(batch.kept)
-        again = cluster._work("key", CONFIG, order, 1, 100_002)
+        again = cluster._work("key", quiet, order, 1, 100_002)
         assert again.interval.programs > 0
         assert cluster._idle["key"] == [idle]
     finally:

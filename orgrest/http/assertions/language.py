@@ -9,6 +9,7 @@ import attrs
 
 from orgrest.http.assertions.operators import OPERATORS
 from orgrest.http.assertions.subjects import SUBJECTS
+from orgrest.http.values.strings import short
 
 _BY_LOWER: Final = {name.lower(): name for name in OPERATORS}
 _WORDS: Final = "|".join(
@@ -61,8 +62,11 @@ def find(text: str) -> Found | str:
     if match is None:
         name, *rest = given.split(maxsplit=1) or [""]
         if rest and name.lower() in SUBJECTS and not SUBJECTS[name.lower()].path:
-            return f"?? {name} is followed by an operator, as in ?? {name} == {rest[0]}"
-        return f"?? is followed by a subject and an operator, as in ?? status == 200, not {text!r}"
+            return f"?? {name} is followed by an operator, as in ?? {name} == {short(rest[0])}"
+        return (
+            "?? is followed by a subject and an operator, as in ?? status == 200, "
+            f"not {short(text)!r}"
+        )
     name, path = match["subject"].lower(), match["path"] or ""
     operator, expected = _operator(match["operator"]), match["expected"]
     if name == "body" and not path and _is_field(match["operator"], expected):
