@@ -40,7 +40,7 @@ def signature(text: str, offset: int, *, document: regions.Kind = "org") -> Sign
     if place.region is None and document == "org":
         return None
     line = grammar.DEFINITION.fullmatch(place.before.lstrip(" \t\r"))
-    if line is None or line["operator"] != ":=" or place.above.state != "start":
+    if line is None or line["operator"] != ":=" or place.above.state.part != "start":
         return None
     calls: list[tuple[str, int]] = []
     for token in _TOKEN.finditer(line["value"]):

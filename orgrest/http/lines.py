@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from orgrest.http.syntax import Template
+from orgrest.http.syntax import LineState, Template
 from orgrest.model import Span
 
 if TYPE_CHECKING:
@@ -44,11 +44,16 @@ class Line:
 
 
 class Lines:
-    """All lines of a source; `at` is the index of the one that is read next."""
+    """All lines of a source; `at` is the index of the one that is read next.
+
+    `state` is what those who read say that it belongs to; a here-document that never ends keeps it.
+    """
 
     def __init__(self, text: str) -> None:
         self.all = [Line(raw.rstrip(BLANKS), start, raw) for start, raw in _split(text)]
         self.at = 0
+        self.unclosed = False
+        self.state = LineState()
 
     @property
     def left(self) -> bool:
@@ -74,18 +79,21 @@ class Lines:
         texts: list[str] = []
         anchors: list[tuple[int, int]] = []
         size = 0
+        around, self.state = self.state, LineState("quoted")
         while self.left:
             line = self.next
             self.at += 1
             text, start = line.dedented(indent)
             if text == word or (word is None and text.startswith("#")):
                 empty = ((0, line.start),)
+                self.state = around
                 return Template("\n".join(texts), tuple(anchors) or empty), line.end
             if word is not None:
                 text, start = _dedent(line.raw.rstrip("\r"), line.start, indent)
             texts.append(text)
             anchors.append((size, start))
             size += len(text) + 1
+        self.unclosed = True
         return None
 
 

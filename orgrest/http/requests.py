@@ -64,6 +64,7 @@ from orgrest.http.syntax import (
     Document,
     HeaderLine,
     HeaderVariable,
+    LineState,
     ParsedRequest,
     Template,
     Text,
@@ -78,6 +79,12 @@ def parse(source: Source | str) -> Document:
     Never raises: what is wrong is in the document's and its requests' `problems`.
     """
     return _DocumentReader(source if isinstance(source, Source) else Source(source)).document()
+
+
+def read_above(text: str) -> tuple[Document, LineState]:
+    """Read what stands above a line, and tell what that line would belong to."""
+    reader = _DocumentReader(Source(text))
+    return reader.document(), reader.state
 
 
 class _DocumentReader:
@@ -100,12 +107,19 @@ class _DocumentReader:
             self._problem(0, reason, "no-request")
         return Document(self.source, tuple(self.items), tuple(self.problems), tuple(self.notices))
 
+    @property
+    def state(self) -> LineState:
+        """What a line that came next would belong to."""
+        return LineState("quoted") if self._lines.unclosed else self._lines.state
+
     def _problem(self, offset: int, reason: str, code: str) -> None:
         self.problems.append(RequestSyntaxError.at(self.source, offset, reason, code))
 
     def _item(self) -> None:
         line = self._lines.next
         text = line.text.lstrip(" \t")
+        if not (self.state.head_after and text.startswith("#")):
+            self._lines.state = LineState()
         if not text.startswith("#") and (request := REQUEST.fullmatch(text)):
             reader = _RequestReader(self.source, self._lines, request)
             self.items.append(reader.read(self._name, self.known))
@@ -202,6 +216,7 @@ class _RequestReader:
         """Take the lines of the request; `name` and `known` are what stands above it."""
         self._lines.at += 1
         while self._lines.left:
+            self._lines.state = self._in_head()
             line = self._lines.next
             text = line.text.lstrip(" \t")
             if text.startswith("#"):
@@ -216,6 +231,8 @@ class _RequestReader:
                 break
             self._end = line.end
             self._lines.at += 1
+        else:
+            self._lines.state = self._in_head()
         target, version = _target(self._url)
         return ParsedRequest(
             method=self._first[1],
@@ -259,7 +276,11 @@ class _RequestReader:
             self._problem(start, *_why_no_header(text))
         return True
 
+    def _in_head(self) -> LineState:
+        return LineState("head", url=not (self._headers or self._captures or self._problems))
+
     def _read_body(self) -> None:
+        self._lines.state = LineState("body", indent=self._indent)
         reader = BodyReader(self.source, self._lines, self._indent, self._problems, self._notices)
         self._body = reader.read()
 
@@ -282,6 +303,8 @@ class _RequestReader:
                 self._refuse_assertions(self._lines.all[self._lines.at : below])
                 self._lines.at = below
                 return True
+        first = self._lines.next.text.lstrip(" \t")
+        self._lines.state = LineState(head_after=below is None and first != "#")
         return False
 
     def _refuse_assertions(self, lines: list[Line]) -> None:

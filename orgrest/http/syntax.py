@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import attrs
 
@@ -262,6 +262,22 @@ class ParsedRequest:
         if self.region is not None:
             return tuple(self.known.all)
         return tuple(d for d in self.known.all if d.span.start < self.span.start)
+
+
+@attrs.frozen
+class LineState:
+    """What a line below a text would belong to: what its reader makes of it.
+
+    `part` is ``start`` where a request or a definition may begin, ``head`` below a request line,
+    ``body``, or ``quoted`` in a here-document, a script or a long comment. `url` tells that only
+    the URL stands above in a head, `indent` how many blanks a body's lines lose. With `head_after`
+    a comment ended the head above unless a header follows.
+    """
+
+    part: Literal["start", "head", "body", "quoted"] = "start"
+    url: bool = False
+    indent: int = 0
+    head_after: bool = False
 
 
 class Definitions:

@@ -1,13 +1,11 @@
 """What can be put in at a place of a document, and what stands there: completion and its context.
 
 `complete` gives the candidates for a place in an Org document or a request file, `context` says
-what is written there. Both work on text that is being typed: the lines above say what a line is, by
-the patterns of `orgrest.http.grammar`; the line itself need not be finished.
+what is written there. Both work on text that is being typed: the readers that a run has, too, tell
+from the lines above what a line belongs to; the line itself need not be finished.
 
-Strategy: nothing is parsed. In Org the block around the place is cut out. The lines above the place
-are gone over once, by a regular expression that stops only at lines that begin something; the rest
-of the document is searched for what the place needs, if it needs any: URLs, names, header
-arguments. That takes a few milliseconds in a file of 20,000 lines.
+In Org the block around the place is cut out, and the rest of the document is searched for what the
+place needs, if it needs any: URLs, names, header arguments.
 
 A kind of context is a row of `model.Kind`, a line of `contexts` or `org_lines` that finds it, and a
 row of `offers.OFFERS` that says what can be put in.

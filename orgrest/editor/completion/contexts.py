@@ -1,8 +1,8 @@
 """What may be written at a place: its contexts, the likeliest first.
 
-In a request text they hang on what the line belongs to: `STATES` has a function for each of
-`Above.state`, which is given the line before the place and need not find it finished. The lines of
-the Org document around it are those of `org_lines`.
+In a request text they hang on what the line belongs to: `STATES` has a function for each part that
+the language's reader tells, which is given the line before the place and need not find it finished.
+The lines of the Org document around it are those of `org_lines`.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from orgrest.editor.completion import assertions, org_lines, request_files
 from orgrest.editor.completion.above import BLANKS
 from orgrest.http import grammar, registry
+from orgrest.http.requestfile.marks import METHODS, begins_request
 from orgrest.http.syntax import TCHARS
 
 if TYPE_CHECKING:
@@ -23,13 +24,14 @@ if TYPE_CHECKING:
 
 _TOKEN = re.compile(TCHARS)
 _REQUEST_LINE = re.compile(rf"({TCHARS})[ \t]+(.*)")
+_METHOD = re.compile(rf"(?:{METHODS})[ \t]")
 _HEADER_LINE = re.compile(rf"({TCHARS}):[ \t]*(.*)")
 _HOOK_LINE = re.compile(r"(?:->(?:[ \t]+|(?=\S))|(?=->?$))(\S*)")
 _FILE_LINE = re.compile(r"<[ \t]+(.*)")
 _VARIABLE = re.compile(r"(\{\{[ \t]*|:)([^\s:={}\"'(),/?#&<>\[\]]*)$")
 _SCHEME = re.compile(r"(?i:\b(?:https?|wss?|ftp|file))$")
 _BEHIND_WORD = re.compile(r"[\w\-\"'\])}]$")
-_STRING = re.compile(r"\"(?:[^\"\\]++|\\.)*+\"")
+_STRING = re.compile(r"\"(?:[^\"\\]++|\\.?)*+(\"?)")
 _FUNCTION = re.compile(r"(?:^|[(,]|(?<![\w\")])[ \t])[ \t]*([A-Za-z_][A-Za-z0-9_]*|)$")
 _ENV = re.compile(r"\benv[ \t]*\([ \t]*\"([^\"]*)$")
 
@@ -47,7 +49,12 @@ def contexts(place: Place) -> Iterator[Context]:
     elif place.is_common and (found := request_files.context(place)) is not None:
         yield found
     elif not place.above.comments(place.before + place.after):
-        yield from STATES[place.above.state](place, place.before.lstrip(BLANKS))
+        text, part = place.before.lstrip(BLANKS), place.above.state.part
+        if place.is_common and part in ("head", "body"):
+            # Such a line begins a request wherever it stands.
+            begins = _METHOD.match(text) or begins_request(place.before + place.after)
+            part = "start" if begins else part
+        yield from STATES[part](place, text)
 
 
 def _begin(place: Place, text: str) -> Iterator[Context]:
@@ -64,7 +71,7 @@ def _begin(place: Place, text: str) -> Iterator[Context]:
             yield from _url(place, line[2])
     elif not text or _TOKEN.fullmatch(text):
         yield place.here("method", text, rest=TCHARS)
-    if place.above.also_head:
+    if place.above.state.head_after:
         yield from _header(place, text)
 
 
@@ -86,7 +93,7 @@ def _query(place: Place, url: str) -> Iterator[Context]:
 
 def _head(place: Place, text: str) -> Iterator[Context]:
     line = (place.before + place.after).lstrip(BLANKS)
-    if text[:1] in ("?", "&") and not place.above.headers:
+    if text[:1] in ("?", "&") and place.above.state.url:
         yield from _variable(place, text)
         yield from _query(place, text)
     elif line[:1] in ("[", "<") or re.match(r"\{(?!\{)", line):
@@ -136,10 +143,14 @@ def _body(place: Place, text: str) -> Iterator[Context]:
         yield variable
 
 
+def _quoted(place: Place, text: str) -> Iterator[Context]:
+    return iter(()) if place.is_common else _body(place, text)
+
+
 def _expression(place: Place, text: str) -> Iterator[Context]:
     if text.startswith(("(", "'", "`")):
         return  # Lisp
-    if '"' in _STRING.sub("", text):  # a string that is being typed
+    if any(not one[1] for one in _STRING.finditer(text)):  # a string that is being typed
         if name := _ENV.search(text):
             yield place.here("environment", name[1], rest=r"\w*")
         else:
@@ -169,5 +180,5 @@ STATES: Mapping[str, State] = {
     "start": _begin,
     "head": _head,
     "body": _body,
-    "here": _body,
+    "quoted": _quoted,
 }

@@ -40,7 +40,7 @@ _PARTS = {
 def context(place: Place) -> Context | None:
     """Return what is written in a directive, an import or a script; None elsewhere."""
     match = _IMPORT.fullmatch(place.before)
-    if match is not None and (match["word"] is None or place.above.state == "start"):
+    if match is not None and (match["word"] is None or place.above.state.part == "start"):
         return _of_import(place, match)
     if match := DIRECTIVE.match(place.before):
         if match.end() == len(place.before):

@@ -34,12 +34,17 @@ the lines, and `lines`, `request` and `scripts` the steps that it takes.
 from __future__ import annotations
 
 from orgrest.http.requestfile import lines, request, scripts
-from orgrest.http.requestfile.marks import begins_request, is_jetbrains, is_restclient
+from orgrest.http.requestfile.marks import (
+    SEPARATORS,
+    begins_request,
+    is_jetbrains,
+    is_restclient,
+)
 from orgrest.http.requestfile.reader import Reader
-from orgrest.http.syntax import Document
+from orgrest.http.syntax import Document, LineState
 from orgrest.model import Source
 
-__all__ = ["STEPS", "begins_request", "is_jetbrains", "is_restclient", "parse"]
+__all__ = ["STEPS", "begins_request", "is_jetbrains", "is_restclient", "parse", "read_above"]
 
 STEPS = (
     lines.separator,
@@ -57,6 +62,14 @@ STEPS = (
     request.body_line,
 )
 """What a line is asked about, in this order."""
+
+
+def read_above(text: str) -> LineState:
+    """Tell what a line below a text would belong to; only its last region is read."""
+    starts = [] if "/*" in text else [one.start() for one in SEPARATORS.finditer(text)]
+    reader = Reader(Source(text[starts[-1] :] if starts else text))
+    reader.read(STEPS)
+    return reader.state
 
 
 def parse(source: Source | str) -> Document:

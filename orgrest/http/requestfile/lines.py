@@ -62,6 +62,7 @@ def _long_comment(reader: Reader, line: Line, text: str) -> bool:
         reader.at += 1
     if not text.endswith("*/"):
         reader.problem(first.start, "this comment never ends: */ is missing", "unclosed-comment")
+        reader.quoted = True
     reader.items.append(Comment(first.text, None, Span(first.offset, line.span.end)))
     return True
 

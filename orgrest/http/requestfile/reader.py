@@ -13,6 +13,7 @@ from orgrest.http.syntax import (
     Definitions,
     Document,
     Import,
+    LineState,
     ParsedRequest,
     Script,
     version_notices,
@@ -42,8 +43,9 @@ class Reader:
         self.lines = lines_of(source.text)
         self.at = 0
         self.region = Region(0, None)
+        self.quoted = False  # what was read last never ends
 
-    def document(self, steps: Sequence[Step]) -> Document:
+    def read(self, steps: Sequence[Step]) -> None:
         """Read all lines, each by the first of the steps that takes it."""
         while self.at < len(self.lines):
             line = self.lines[self.at]
@@ -54,6 +56,10 @@ class Reader:
                     "GET https://example.org/, and a comment begins with #"
                 )
                 self.problem(line.start, reason, "unknown-line")
+
+    def document(self, steps: Sequence[Step]) -> Document:
+        """Read all lines, and put together what they say."""
+        self.read(steps)
         self.close(len(self.source.text))
         nothing = not any(isinstance(item, ParsedRequest | Import) for item in self.items)
         if nothing and not self.problems:
@@ -66,6 +72,18 @@ class Reader:
             tuple(self.notices),
             tuple(self.scripts),
         )
+
+    @property
+    def state(self) -> LineState:
+        """What a line that came next would belong to."""
+        region = self.region
+        if self.quoted:
+            return LineState("quoted")
+        if not region.begun:
+            return LineState()
+        if region.in_body or region.closed:
+            return LineState("body")
+        return LineState("head", url=not (region.headers or region.problems))
 
     def problem(self, offset: int, reason: str, code: str) -> None:
         """Note what keeps the request of this region from being sent."""

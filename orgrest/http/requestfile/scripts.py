@@ -68,6 +68,7 @@ def _code(reader: Reader, line: Line, match: re.Match[str]) -> tuple[Template, i
         if end and not behind.strip():
             return joined(pieces), line.span.end
     reader.problem(opened.start, "this script never ends: %} is missing", "unclosed-script")
+    reader.quoted = reader.at == len(reader.lines)
     return joined(pieces), line.span.end
 
 
@@ -88,6 +89,7 @@ def script_of_httpyac(reader: Reader, line: Line, text: str) -> bool:
             pieces.append((line.raw, line.offset))
     if not closed:
         reader.problem(opened.start, "this script never ends: }} is missing", "unclosed-script")
+        reader.quoted = reader.at == len(reader.lines)
     event = (match["event"] or "").lower()
     if event in ("streaming", "responselogging"):
         reason = f"scripts for {match['event']} are not run here"

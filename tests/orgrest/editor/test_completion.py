@@ -15,9 +15,10 @@ from orgrest.commands.main import main
 from orgrest.editor.completion import Candidate, Context, complete, context
 from orgrest.editor.regions import Kind
 from orgrest.files import entries
-from orgrest.http import requests
+from orgrest.http.reading import read
 from orgrest.http.syntax import Definition, HeaderLine, ParsedRequest
 from orgrest.http.values import FUNCTIONS
+from orgrest.model import Source
 from orgrest.org import document as org
 from orgrest.org.arguments import Inherited, of_block
 from orgrest.org.known import KNOWN
@@ -85,8 +86,51 @@ def block(body: str, arguments: str = "") -> str:
     ],
 )
 def test_methods_are_offered_where_a_request_can_begin(marked: str, first: list[str]) -> None:
-    assert labels(marked)[: len(first)] == first
+    assert labels(f":mark = 1\n{marked}")[: len(first)] == first
     assert labels(block(marked), "org")[: len(first)] == first
+
+
+@pytest.mark.parametrize(
+    "above",
+    [
+        "",
+        "@a = 1\n",
+        "# a comment\n",
+        "GET http://x/\n\nbody\n###\n",
+        "GET http://x/\n### next\n# @name b\n",
+        "{{\nGET\n}}\n",
+    ],
+)
+def test_methods_are_offered_where_a_request_of_a_request_file_can_begin(above: str) -> None:
+    assert labels(f"{above}PU@@")[0] == "PUT"
+    assert labels(f"{above}GET http://y/\n###\nPU@@")[0] == "PUT"
+
+
+@pytest.mark.parametrize(
+    ("above", "kind"),
+    [
+        ("POST http://x/\n\n{}\n#\n", None),
+        ("POST http://x/\n\n{}\n// c\n\n", None),
+        ("http://x/\n", "header"),
+        ("{{host}}/a\n", "header"),
+        ("http://x/\n# c\nA: b\n", "header"),
+        ("> {%\nif (a)\n", "script"),
+        ("{{\na = 1\n", None),
+        ("/* long\n", None),
+        ("POST http://x/\n\nHTTP/1.1 200 OK\nA: b\n", None),
+    ],
+)
+def test_what_a_line_of_a_request_file_belongs_to_is_what_a_run_reads(
+    above: str, kind: str | None
+) -> None:
+    found = context(f"{above}Ge", len(above) + 2, document="http")
+    assert (found and found.kind) == kind
+
+
+def test_a_line_with_a_method_is_completed_as_the_request_that_it_begins() -> None:
+    above = "POST http://x/?page=1\n\n{}\n\n"
+    assert labels(f"{above}GET http://x/?p@@") == ["page"]
+    assert "http://x" in labels(f"{above}GET h@@")
 
 
 @pytest.mark.parametrize(
@@ -107,8 +151,9 @@ def test_methods_are_offered_where_a_request_can_begin(marked: str, first: list[
     ],
 )
 def test_no_method_where_none_can_begin(marked: str) -> None:
-    found = offered(marked)
-    assert [one for one in found if one.kind == "method"] == []
+    for above in ("", ":mark = 1\n"):
+        found = offered(f"{above}{marked}")
+        assert [one for one in found if one.kind == "method"] == []
 
 
 def test_a_method_goes_in_as_one_writes_it_with_one_blank_behind() -> None:
@@ -207,7 +252,8 @@ def test_all_headers_are_offered_those_of_requests_first() -> None:
 
 def test_headers_follow_a_comment_that_may_stand_among_them() -> None:
     assert "Accept" in labels("GET http://x/\nA: b\n# Accept: old\nAcc@@")
-    assert "Accept" not in labels("GET http://x/\nA: b\n#\nAcc@@")
+    assert "Accept" not in labels(":a = 1\nGET http://x/\nA: b\n#\nAcc@@")
+    assert "Accept" in labels("GET http://x/\nA: b\n#\nAcc@@")
     assert "Accept" not in labels("GET http://x/\nA: b\n# c\n\nAcc@@")
 
 
@@ -731,7 +777,7 @@ def test_lines_are_what_the_parser_takes_them_for(text: str) -> None:
         above = text[:offset].rstrip("\n ").rpartition("\n")[2]
         return above.lstrip(" ").startswith("#")
 
-    for item in requests.parse(text).items:
+    for item in read(Source(text)).items:
         if isinstance(item, ParsedRequest):
             assert kind(item.span.start) == "method"
             for header in item.headers:
@@ -744,6 +790,33 @@ def test_lines_are_what_the_parser_takes_them_for(text: str) -> None:
                         assert kind(start) is None
         elif isinstance(item, Definition) and not below_comment(item.span.start):
             assert kind(item.name_span.end) is None
+
+
+REQUEST_FILE_LINES = st.sampled_from(
+    [
+        *("", "", "###", "### name", "# c", "// c", "# @name a", "@a = 1", "{{"),
+        *("GET http://x/", "POST /a?b", "http://x/a", "?c=1", "A: b", "Content-Type: text/plain"),
+        *("{", "text", "< file", "> {%", "%}", "}}", "?? status == 200", ">> f", "HTTP/1.1 200 OK"),
+    ]
+)
+
+
+@given(st.lists(REQUEST_FILE_LINES, max_size=20))
+def test_lines_of_a_request_file_are_what_the_parser_takes_them_for(lines: list[str]) -> None:
+    text = "\n".join(["@common = 1", *lines])
+
+    def kind(offset: int) -> str | None:
+        found = context(text, offset, document="http")
+        return found.kind if found else None
+
+    for request in read(Source(text)).requests:
+        if request.method_span.end > request.method_span.start:
+            assert kind(request.method_span.start) == "method"
+        for header in request.headers:
+            if isinstance(header, HeaderLine):
+                assert kind(header.name.offset(0)) == "header"
+        for _, offset in request.body.template.anchors if request.body is not None else ():
+            assert kind(offset) not in ("header", "method")
 
 
 @settings(max_examples=200)
@@ -860,7 +933,7 @@ def test_the_command_reads_standard_input_and_starts_light() -> None:
 def test_many_comments_among_headers_do_not_delay_completion() -> None:
     comments = "# c\n" * 100_000  # going over them once for each would take minutes
     assert "Accept-Language" in labels(f"GET http://x/\n{comments}A: b\nAccept@@")
-    ended = f"GET http://x/\n{comments}A: b\n{comments}\n# d\nGE@@"
+    ended = f":a = 1\nGET http://x/\n{comments}A: b\n{comments}\n# d\nGE@@"
     assert labels(ended) == ["GET"]
 
 
