@@ -111,6 +111,11 @@ def _size(_: object, parameter: click.Parameter, given: str | None) -> int | Non
     metavar="FILE",
     help="Certificates to trust instead of the system's.",
 )
+@click.option(
+    "--allow-private",
+    is_flag=True,
+    help="Follow redirects of public servers to private addresses.",
+)
 @click.option("--insecure", is_flag=True, help="Do not verify TLS certificates.")
 @click.option(
     "--cookies",
@@ -157,6 +162,7 @@ def evaluate(
     save: str | None,
     ca: Path | None,
     insecure: bool,
+    allow_private: bool,
     cookie_file: Path | None,
     stdin_name: Path | None,
     quiet: bool,
@@ -196,7 +202,16 @@ def evaluate(
     try:
         values = read_env_files(env_file)
         cookies = None if cookie_file is None else _cookies(cookie_file)
-        client = None if dry_run else Client(ca=ca, insecure=insecure, budget=Budget(max_requests))
+        client = (
+            None
+            if dry_run
+            else Client(
+                ca=ca,
+                insecure=insecure,
+                allow_private=allow_private,
+                budget=Budget(max_requests),
+            )
+        )
     except OrgrestError as error:
         complain(str(error))
         sys.exit(2)

@@ -67,6 +67,7 @@ class Asked:
     allow_write: tuple[Path, ...]
     ca: Path | None
     insecure: bool
+    allow_private: bool
     jsonl: Path | None
     quiet: bool
     reports: dict[str, Path] = attrs.field(factory=dict)
@@ -145,6 +146,11 @@ class Asked:
     help="Let documents write files of any name below DIR.",
 )
 @click.option("--ca", type=_FILE, metavar="FILE", help="Certificates to trust.")
+@click.option(
+    "--allow-private",
+    is_flag=True,
+    help="Follow redirects of public servers to private addresses.",
+)
 @click.option("--insecure", is_flag=True, help="Do not verify TLS certificates.")
 @with_reports
 @click.option(
@@ -180,7 +186,12 @@ def _test(asked: Asked) -> int:
     budget = Budget(asked.max_requests)
 
     def client() -> Client:
-        return Client(ca=asked.ca, insecure=asked.insecure, budget=budget)
+        return Client(
+            ca=asked.ca,
+            insecure=asked.insecure,
+            allow_private=asked.allow_private,
+            budget=budget,
+        )
 
     with client() as waiting:
         for warning in waiting.warnings:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Self, cast
 import attrs
 import urllib3
 
+from orgrest.http.transport.addresses import PrivateAddressError, is_public, literal
 from orgrest.http.transport.codings import is_cut_short, oddities
 from orgrest.http.transport.connections import CANCELLED, Exchange, Sockets
 from orgrest.http.transport.cookies import Cookies
@@ -57,7 +58,8 @@ class Client:
     `ca` is a file or folder of PEM certificates that replaces the system's (certifi's where the
     system has none); `insecure` verifies nothing. `limit` is how many bytes of a decoded body are
     kept, `budget` what all requests may come to. Raises `OrgrestError` when `ca` cannot be read.
-    `warnings` is what the user must be told.
+    With `allow_private`, redirects of public servers to private addresses are followed. `warnings`
+    is what the user must be told.
     """
 
     def __init__(
@@ -70,12 +72,15 @@ class Client:
         budget: Budget | None = None,
         ca: Path | None = None,
         insecure: bool = False,
+        allow_private: bool = False,
     ) -> None:
         self._limits = Limits(connect_timeout, read_timeout, total_timeout, limit)
         self.budget = budget or Budget()
+        self._allow_private = allow_private
         self._sockets = Sockets()
         self._tls = partial(tls_context, ca, insecure=insecure)
         self._pools = Pools(self._sockets, self._tls)
+        self._public = Pools(self._sockets, self._tls)
         self.warnings = (
             ("TLS certificates are not verified (--insecure): anyone may answer",)
             if insecure
@@ -93,6 +98,7 @@ class Client:
     def close(self) -> None:
         """Close all connections."""
         self._pools.close()
+        self._public.close()
 
     def abort(self) -> None:
         """End what is being sent, from another thread, and send nothing any more.
@@ -179,7 +185,14 @@ class Client:
             if len(redirects) == MAX_REDIRECTS:
                 reason = f"still redirected after {MAX_REDIRECTS} redirects, to {show(location)}"
                 raise TransportError(f"{reason}: given up (:follow no shows the first)")
+            if not redirects and not self._allow_private:
+                asked = literal(parse_url(request.url).host) or self._sockets.exchange.peer
+                limits = attrs.evolve(limits, public=not asked or is_public(asked))
             request, left_out = redirected(request, response, location)
+            host = parse_url(request.url).host
+            address = literal(host)
+            if limits.public and address is not None and not is_public(address):
+                raise PrivateAddressError(host, address)
             redirects.append(Redirect(response.status, response.reason, request.url))
             if left_out:
                 names = ", ".join(left_out)
@@ -228,7 +241,8 @@ class Client:
         self.budget.send()
         url = parse_url(request.url)
         lines = headers_for(request, url, cookies.header(url.text))
-        pool, forwarded = self._pools.pool(url, request.certificate)
+        pools = self._public if limits.public else self._pools  # none that is kept and private
+        pool, forwarded = pools.pool(url, request.certificate)
         target = url.text if forwarded else url.target
         length = next(find_headers(lines, "Content-Length"), None)
         coding = next(find_headers(lines, "Transfer-Encoding"), None)
@@ -239,6 +253,7 @@ class Client:
                 target,
                 deadline,
                 limits.wire,
+                public=limits.public,
                 last=not announced or (coding is not None and length is not None),
             )
             try:

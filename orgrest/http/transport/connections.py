@@ -21,6 +21,7 @@ from weakref import WeakSet
 import attrs
 import urllib3
 
+from orgrest.http.transport.addresses import PrivateAddressError, is_public
 from orgrest.model import Certificate, Headers, Timing, TransportError, to_bytes
 
 if TYPE_CHECKING:
@@ -44,7 +45,8 @@ class Exchange:
     """One request as it goes over a connection: what that has to know, and what it tells of it.
 
     `target` and `lines` are what is sent. The response ends at the `deadline`, and after `budget`
-    bytes; with `last` the connection is closed behind it.
+    bytes; with `last` the connection is closed behind it. With `public`, it goes to addresses of
+    the world only. `peer` is the address that it went to, "" through a proxy.
     """
 
     lines: Headers
@@ -52,6 +54,8 @@ class Exchange:
     deadline: float
     budget: int
     last: bool = False
+    public: bool = False
+    peer: str = attrs.field(default="", init=False)
     reused: bool = attrs.field(default=False, init=False)
     opened: Opening = attrs.field(init=False)
     sent: float = attrs.field(factory=time.monotonic, init=False)
@@ -231,12 +235,22 @@ class _Interruptible(_Exact):
     socket_options: Any
     _dns_host: str
 
+    def request(self, *given: Any, **options: Any) -> None:
+        exchange = self._sockets.exchange
+        super().request(*given, **options)
+        if self.sock is not None and not getattr(self, "proxy", None):
+            with contextlib.suppress(OSError):
+                exchange.peer = str(self.sock.getpeername()[0])
+
     def _new_conn(self) -> socket.socket:
         errors = urllib3.exceptions
         this = cast("urllib3.connection.HTTPConnection", self)
         try:
             return self._sockets.connect(
-                (self._dns_host.strip("[]"), self.port), self.timeout, self.socket_options or ()
+                (self._dns_host.strip("[]"), self.port),
+                self.timeout,
+                self.socket_options or (),
+                public=self._sockets.exchange.public and not getattr(self, "proxy", None),
             )
         except socket.gaierror as error:
             raise errors.NameResolutionError(self.host, this, error) from error
@@ -295,10 +309,16 @@ class Sockets:
             yield opening
 
     def connect(
-        self, address: tuple[str, int], timeout: float | None, options: Iterable[Any]
+        self,
+        address: tuple[str, int],
+        timeout: float | None,
+        options: Iterable[Any],
+        *,
+        public: bool = False,
     ) -> socket.socket:
         """Return a socket that is connected to the first address of a host that takes it.
 
+        With `public`, raises PrivateAddressError where one of them is not one of the world's.
         Raises what `socket.create_connection` does, and `TransportError` after `abort`.
         """
         host, port = address
@@ -308,6 +328,10 @@ class Sockets:
         found = socket.getaddrinfo(host, port, family, socket.SOCK_STREAM)
         resolved = time.monotonic()
         opening.resolve = resolved - start
+        if public:
+            for *_, place in found:
+                if not is_public(str(place[0])):
+                    raise PrivateAddressError(host, str(place[0]))
         for kind, stream, protocol, _, place in found:
             sock = socket.socket(kind, stream, protocol)
             try:

@@ -53,13 +53,15 @@ class Limits:
     """The limits of one exchange, redirects included; times in seconds.
 
     `connect` is for each connection, TLS included, `silence` for the pauses between bytes, `total`
-    for the whole. `body` is how many bytes of the decoded body are kept.
+    for the whole. `body` is how many bytes of the decoded body are kept. With `public`, only
+    addresses of the world are connected to.
     """
 
     connect: float = CONNECT_TIMEOUT
     silence: float = READ_TIMEOUT
     total: float = TOTAL_TIMEOUT
     body: int = BODY_LIMIT
+    public: bool = False
 
     def within(
         self, timeout: float | None, connect: float | None = None, left: float | None = None

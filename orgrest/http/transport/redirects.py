@@ -7,7 +7,7 @@ credential (`X-Api-Key`), whatever it is called.
 
 from __future__ import annotations
 
-from urllib.parse import urljoin
+from urllib.parse import unquote, urljoin
 
 import attrs
 
@@ -51,7 +51,8 @@ def redirected(
 ) -> tuple[Request, tuple[str, ...]]:
     """Return the request that follows a redirect, and the names of headers that it lost.
 
-    Raises `TransportError` where it leads nowhere, or to another origin with a secret in the body.
+    Raises `TransportError` where it leads nowhere, or to another origin with a secret in the body
+    or the URL.
     """
     old = parse_url(request.url)
     try:
@@ -88,6 +89,13 @@ def redirected(
             raise TransportError(
                 f"the server redirects to another origin, {show(new.text)}; "
                 "the body holds a secret and is not sent on"
+            )
+        if any(
+            secret in text for secret in request.secrets for text in (new.text, unquote(new.text))
+        ):
+            raise TransportError(
+                f"the server redirects to another origin, {new.scheme}://{new.netloc}; "
+                "the URL holds a secret and is not asked for"
             )
     userinfo = old.userinfo if new.origin == old.origin else None
     url = f"{new.scheme}://{userinfo}@{new.netloc}{new.target}" if userinfo else new.text

@@ -1,0 +1,129 @@
+"""Redirects that would carry a secret elsewhere, or lead to where their server cannot reach."""
+
+from __future__ import annotations
+
+import os
+import socket
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+import pytest
+from servers import RawServer, by_path, response
+
+from orgrest.http.transport import Client
+from orgrest.http.transport.addresses import is_public
+from orgrest.model import Request, TransportError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@pytest.fixture(autouse=True)
+def _no_proxies(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in list(os.environ):
+        if name.lower().endswith("_proxy"):
+            monkeypatch.delenv(name)
+
+
+@pytest.fixture
+def client() -> Iterator[Client]:
+    with Client() as made:
+        yield made
+
+
+def to(location: str) -> bytes:
+    return response(b"", f"Location: {location}", status="302 Found")
+
+
+@pytest.mark.parametrize("shown", ["s3/cr et", quote("s3/cr et"), quote("s3/cr et", safe="")])
+def test_a_url_with_a_secret_is_not_followed_to_another_origin(client: Client, shown: str) -> None:
+    with RawServer(response(b"")) as other, RawServer(b"") as server:
+        server._answer = to(f"{other.url}/?t={shown.replace(' ', '%20')}")
+        request = Request("GET", server.url, secrets=frozenset({"s3/cr et"}))
+        with pytest.raises(TransportError, match="the URL holds a secret") as failed:
+            client.send(request)
+    assert other.requests == []
+    assert "s3" not in failed.value.reason
+
+
+def test_a_url_with_a_secret_is_followed_within_an_origin(client: Client) -> None:
+    answers = {"/a": to("/b?t=s3cret"), "/b?t=s3cret": response(b"there")}
+    with RawServer(by_path(answers)) as server:  # type: ignore[arg-type]  # bytes and handlers
+        request = Request("GET", f"{server.url}/a", secrets=frozenset({"s3cret"}))
+        assert client.send(request).body == b"there"
+
+
+PRIVATE = [
+    *("169.254.169.254", "127.0.0.1", "127.1", "0x7f.1", "2130706433", "10.0.0.1", "192.168.1.1"),
+    *(
+        "172.16.0.1",
+        "100.64.0.1",
+        "0.0.0.0",
+        "[::1]",
+        "[::ffff:127.0.0.1]",
+        "[fe80::1]",
+        "[fd00::1]",
+    ),
+    *(
+        "[64:ff9b::7f00:1]",
+        "[2002:7f00:1::]",
+        "localhost",
+        "a.localhost",
+        "LOCALHOST.",
+        "224.0.0.1",
+    ),
+]
+
+
+@pytest.mark.parametrize("host", PRIVATE)
+def test_a_public_server_does_not_redirect_to_a_private_address(
+    monkeypatch: pytest.MonkeyPatch, host: str
+) -> None:
+    # The proxy stands for the world: it answers for 8.8.8.8.
+    with RawServer(to(f"http://{host}/secret")) as world:
+        monkeypatch.setenv("http_proxy", world.url)
+        with (
+            Client() as client,
+            pytest.raises(TransportError, match=r"private address, .*--allow-p"),
+        ):
+            client.send(Request("GET", "http://8.8.8.8/"))
+        assert len(world.requests) == 1
+        with Client(allow_private=True) as client, pytest.raises(TransportError, match="redirects"):
+            client.send(Request("GET", "http://8.8.8.8/"))  # goes on and on
+        assert len(world.requests) > 2
+
+
+def test_a_name_that_leads_to_a_private_address_is_not_followed(
+    monkeypatch: pytest.MonkeyPatch, client: Client
+) -> None:
+    with RawServer(response(b"private")) as inner, RawServer(b"") as world:
+        world._answer = to(f"http://inner.example:{inner.port}/")
+        real, connect = socket.getaddrinfo, socket.socket.connect
+
+        def resolve(host: Any, port: Any, *rest: Any, **more: Any) -> Any:
+            known = {"world.example": "8.8.8.8", "inner.example": "127.0.0.1"}
+            return real(known.get(host, host), port, *rest, **more)
+
+        def connected(self: Any, place: Any) -> None:
+            connect(self, ("127.0.0.1", world.port) if place[0] == "8.8.8.8" else place)
+
+        monkeypatch.setattr(socket, "getaddrinfo", resolve)
+        monkeypatch.setattr(socket.socket, "connect", connected)
+        monkeypatch.setattr(socket.socket, "getpeername", lambda _: ("8.8.8.8", 80))
+        with pytest.raises(TransportError, match=r"inner.example \(127.0.0.1\): not followed"):
+            client.send(Request("GET", "http://world.example/"))
+        assert inner.requests == []
+
+
+def test_a_document_that_asks_for_a_private_address_may_be_redirected_to_one(
+    client: Client,
+) -> None:
+    with RawServer(response(b"there")) as other, RawServer(to(other.url)) as server:
+        assert client.send(Request("GET", server.url)).body == b"there"
+        named = server.url.replace("127.0.0.1", "localhost")
+        assert client.send(Request("GET", named)).body == b"there"
+
+
+@pytest.mark.parametrize("address", ["8.8.8.8", "2606:4700::1111", "::ffff:8.8.8.8"])
+def test_addresses_of_the_world_are_public(address: str) -> None:
+    assert is_public(address)
