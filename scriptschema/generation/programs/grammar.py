@@ -123,10 +123,6 @@ def _callable_here(signature: Signature) -> bool:
     return str(signature) not in ("coroutine.yield", "randomseed")
 
 
-def _template(template: Template) -> Producer:
-    return template.make
-
-
 def _argument(kind: str) -> Producer:
     make = arguments.MAKERS[kind]
 
@@ -175,7 +171,7 @@ def _simplest_of(kind: str) -> Producer:
         return expressions.a_literal(literal[1])
     if kind in arguments.CONSTANTS:
         return _argument(kind)
-    return _template(expression_of(expressions.TEMPLATES[kind][0][1]))
+    return expression_of(expressions.TEMPLATES[kind][0][1]).make
 
 
 @cache
@@ -193,7 +189,7 @@ def _expressions(kind: str, calls: bool) -> Sequence[Table]:
         found.append((expressions.VARIABLES[kind], 3, make))
     for weight, text in expressions.TEMPLATES.get(kind, ()):
         template = expression_of(text)
-        found.append((weight, template.least, _template(template)))
+        found.append((weight, template.least, template.make))
     if calls:
         found.append((expressions.CALLS[kind], 10, _library_call(kind)))
     if kind in expressions.USER_CALLS:

@@ -1,4 +1,8 @@
-"""The maker: what every part of the generator asks for expressions and statements.
+"""The maker, which every part of the generator asks for expressions and statements.
+
+Before it stands what it makes them of: types (`Annotations`), templates, and the tables in which it
+looks these up. How a template is compiled is in `templates/`, how the tables are filled in
+`grammar.py`.
 
 A request says how many nodes are to be spent (`size`) and how many levels of messages there is room
 for (`room`). Nothing is made that needs more room; a size is an aim.

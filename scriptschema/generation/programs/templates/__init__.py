@@ -33,7 +33,7 @@ from scriptschema.generation.programs.templates import expressions as _expressio
 from scriptschema.generation.programs.templates import statements as _statements
 from scriptschema.generation.programs.templates.base import Compiler
 
-__all__ = ["Template", "expression", "statements"]
+__all__ = ["expression", "statements"]
 
 
 def expression(text: str) -> Template:
