@@ -67,18 +67,34 @@ def _bytes(kind: str, text: str) -> bytes:
 
 def _digest(given: str, form: str) -> str:
     job = json.loads(given)
-    data = b"".join(_bytes(kind, text) for kind, text in job["pieces"])
-    if job["key"] is None:
+    try:
+        data = b"".join(_bytes(kind, text) for kind, text in job["pieces"])
+        key = None if job["key"] is None else _bytes(*job["key"])
+    except ValueError as error:
+        return json.dumps({"error": f"crypto: {error}"})
+    if key is None:
         made = hashlib.new(job["algorithm"], data, usedforsecurity=False).digest()
     else:
-        made = hmac.new(_bytes(*job["key"]), data, job["algorithm"]).digest()
-    return made.hex() if form == "hex" else base64.b64encode(made).decode()
+        made = hmac.new(key, data, job["algorithm"]).digest()
+    return json.dumps({"value": made.hex() if form == "hex" else base64.b64encode(made).decode()})
 
 
 def _convert(what: str, text: str) -> str:
+    """Convert to or from Base64, as the HTML Standard says of `btoa` and `atob`."""
     if what == "btoa":
-        return base64.b64encode(text.encode("latin-1")).decode()
-    return base64.b64decode(text).decode("latin-1")
+        try:
+            data = text.encode("latin-1")
+        except UnicodeEncodeError:
+            return json.dumps({"error": "btoa: the text holds characters above U+00FF"})
+        return json.dumps({"value": base64.b64encode(data).decode()})
+    given = re.sub(r"[\t\n\f\r ]", "", text)
+    if len(given) % 4 == 0:
+        given = re.sub("={1,2}$", "", given)
+    if len(given) % 4 == 1 or not re.fullmatch("[A-Za-z0-9+/]*", given):
+        return json.dumps({"error": f"atob: this is not Base64: {text[:60]}"})
+    return json.dumps(
+        {"value": base64.b64decode(given + "=" * (-len(given) % 4)).decode("latin-1")}
+    )
 
 
 def _jsonpath(text: str, path: str) -> str:

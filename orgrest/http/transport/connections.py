@@ -22,6 +22,7 @@ import attrs
 import urllib3
 
 from orgrest.http.transport.addresses import PrivateAddressError, is_public
+from orgrest.http.transport.urls import show
 from orgrest.model import Certificate, Headers, Timing, TransportError, to_bytes
 
 if TYPE_CHECKING:
@@ -158,6 +159,11 @@ class _HttpResponse(http.client.HTTPResponse):
         while 100 <= self.status < 200 and self.status != 101:
             self.headers = cast("http.client.HTTPMessage", None)  # what begin() starts from
             super().begin()
+        for length in self.headers.get_all("Content-Length", []):
+            if not all(
+                part.strip().isascii() and part.strip().isdigit() for part in length.split(",")
+            ):
+                raise TransportError(f"the response's Content-Length is no length: {show(length)}")
         if self._last or self.status == 101:
             self.will_close = True
 

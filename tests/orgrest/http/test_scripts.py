@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hmac
 import json
+import re
 import sys
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
@@ -217,6 +218,27 @@ def test_without_the_engine_the_error_says_how_to_get_it(monkeypatch: pytest.Mon
         pytest.raises(ScriptError, match=r"pip install 'scriptschema\[scripts"),
     ):
         engine.run("1", "jetbrains", Context(), REQUEST)
+
+
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [
+        ('atob("!!")', "atob: this is not Base64: !!"),
+        ('atob("YTp=i")', "atob: this is not Base64"),
+        ('atob("a")', "atob: this is not Base64"),
+        ('btoa("\\u2603")', "btoa: the text holds characters above U+00FF"),
+        ('crypto.sha256().updateWithHex("xy").digest().toHex()', "crypto: non-hexadecimal"),
+        ('crypto.md5().updateWithBase64("a").digest().toHex()', "crypto: "),
+        ('jsonPath("{}", "$[")', "jsonPath: "),
+    ],
+)
+def test_a_function_that_fails_says_what_failed(code: str, said: str) -> None:
+    with Engine() as engine:
+        with pytest.raises(ScriptError, match=re.escape(said)) as failed:
+            jetbrains(engine, code)
+        assert "Python" not in failed.value.reason
+        given = "let said; try { CODE } catch (error) { said = error.message; } client.log(said)"
+        assert said in jetbrains(engine, given.replace("CODE", code)).log[0]  # it can be caught
 
 
 def test_an_engine_that_died_is_told_of_and_started_again() -> None:

@@ -282,6 +282,19 @@ def test_answers_without_a_body_leave_the_connection_usable(client: Client, meth
     assert server.connections == 1
 
 
+@pytest.mark.parametrize("length", ["-5", "5x", "+5", "0x5", "5, -5", "\u0665", ""])
+def test_a_length_that_is_none_is_a_failure(client: Client, length: str) -> None:
+    head = f"HTTP/1.1 200 OK\r\nContent-Length: {length}\r\n\r\nabcde".encode()
+    with RawServer(closing(head)) as server:
+        assert "Content-Length" in failure(client, Request(GET, server.url))
+
+
+def test_a_body_that_a_204_announces_is_told(client: Client) -> None:
+    with RawServer(b"HTTP/1.1 204 No Content\r\nContent-Length: 5\r\n\r\n") as server:
+        (warning,) = client.send(Request(GET, server.url)).warnings
+    assert warning.startswith("the response announces a body, which one with status 204")
+
+
 def test_requests_to_one_server_share_a_connection(client: Client) -> None:
     with RawServer(echo) as server:
         for _ in range(3):
