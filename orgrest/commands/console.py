@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+
+    from orgrest.http.values import Inputs
 
 _Command = TypeVar("_Command", bound="Callable[..., object]")
 
@@ -68,14 +70,29 @@ def with_values(command: _Command) -> _Command:
     return command
 
 
-def read_env_files(paths: Iterable[Path]) -> dict[str, str]:
-    """Return the values of env files, the later ones over the earlier.
+def inputs_of(
+    directory: Path,
+    *,
+    variables: dict[str, str],
+    env_file: Iterable[Path],
+    environments: tuple[str, ...],
+    seed: int | None,
+    **more: Any,
+) -> Inputs:
+    """Return where values come from for a document in a folder, by the options of `with_values`.
 
-    Raises OrgrestError for a file that cannot be read.
+    Raises OrgrestError for an env file that cannot be read.
     """
-    from orgrest.http.values import read_env_file
+    from orgrest.http.values import Inputs, read_env_file
 
     values: dict[str, str] = {}
-    for path in paths:
+    for path in env_file:  # the later ones over the earlier
         values.update(read_env_file(path))
-    return values
+    return Inputs.of_user(
+        directory,
+        overrides=variables,
+        env_file=values,
+        environments=environments,
+        seed=seed,
+        **more,
+    )

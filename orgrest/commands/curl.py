@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from orgrest.commands.completion import documents
-from orgrest.commands.console import complain, read_env_files, with_values
+from orgrest.commands.console import complain, inputs_of, with_values
 from orgrest.files import File, decode, is_request_file
 from orgrest.model import OrgrestError
 
@@ -42,9 +42,8 @@ def curl(
     The curl command holds the values of variables, secrets included: it has to work.
     """
     from orgrest.http import curl as translate
-    from orgrest.http.values import Scope
     from orgrest.run.evaluate import Evaluation
-    from orgrest.run.outcomes import Options
+    from orgrest.run.settings import Settings
 
     if (command is None) == (file is None):
         raise click.UsageError("give a FILE, or a command with --from-curl")
@@ -59,24 +58,22 @@ def curl(
             text, _ = decode(sys.stdin.buffer.read())
         else:
             text = File.read(path).text
+        inputs = inputs_of(
+            path.resolve().parent,
+            variables=variables,
+            env_file=env_file,
+            environments=environments,
+            seed=seed,
+        )
+        settings = Settings(
+            inputs,
+            names=(name,) if name else (),
+            lines=(line,) if line else (),
+            dry_run=True,
+            complete=True,
+        )
         evaluation = Evaluation(
-            text,
-            file=str(path),
-            scope=Scope.of_user(
-                path.resolve().parent,
-                env_file=read_env_files(env_file),
-                overrides=variables,
-                environments=environments,
-                seed=seed,
-            ),
-            client=None,
-            options=Options(
-                names=(name,) if name else (),
-                lines=(line,) if line else (),
-                dry_run=True,
-                complete=True,
-            ),
-            plain=is_request_file(path),
+            text, file=str(path), settings=settings, client=None, plain=is_request_file(path)
         )
         evaluation.plan()
         for outcome in evaluation.run():

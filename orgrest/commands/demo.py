@@ -55,9 +55,9 @@ def run(path: Path | None, say: Callable[[str], None]) -> bool:
     from orgrest.commands.demo_server import serve
     from orgrest.files import write
     from orgrest.http.transport import Client
-    from orgrest.http.values import Scope
+    from orgrest.http.values import Inputs
     from orgrest.run.evaluate import Evaluation
-    from orgrest.run.outcomes import Options
+    from orgrest.run.settings import Settings
 
     if path is None:
         number, name = tempfile.mkstemp(prefix="orgrest-tour-", suffix=".org")
@@ -70,9 +70,8 @@ def run(path: Path | None, say: Callable[[str], None]) -> bool:
         evaluation = Evaluation(
             tour(port),
             file=str(path),
-            scope=Scope(directory=folder, environ=os.environ),
+            settings=Settings(Inputs(directory=folder, environ=os.environ)),
             client=client,
-            options=Options(),
         )
         evaluation.plan()
         outcomes = list(evaluation.run())

@@ -72,7 +72,7 @@ def babel() -> None:
     where an old result stands that Org would not remove; or, with status 1, "error".
     """
     from orgrest.http.transport import Client
-    from orgrest.http.values import Scope
+    from orgrest.http.values import Inputs
     from orgrest.org import arguments as header
     from orgrest.org import data
     from orgrest.run import babel as evaluation
@@ -84,7 +84,7 @@ def babel() -> None:
         tuple(map(str, call["results"])),
         dict.fromkeys([*call["values"], *call["literal"]], ""),
     )
-    scope = Scope.of_user(Path(call["directory"]))
+    inputs = Inputs.of_user(Path(call["directory"]))
     try:
         with Client() as client:
             reply = evaluation.evaluate(
@@ -97,15 +97,15 @@ def babel() -> None:
                     {name: data.to_text(value) for name, value in call["literal"].items()},
                 ),
                 file=call["file"],
-                scope=scope,
+                inputs=inputs,
                 client=client,
             )
         for path, content in reply.outcome.files:
             written.write(path, content)
     except OrgrestError as error:
-        click.echo(json.dumps({"error": safe(str(error), scope.secrets)}))
+        click.echo(json.dumps({"error": safe(str(error), frozenset())}))
         sys.exit(1)
-    notes = [safe(note, scope.secrets) for note in reply.outcome.notes]
+    notes = [safe(note, reply.outcome.secrets) for note in reply.outcome.notes]
     click.echo(json.dumps({"result": reply.value, "notes": notes, "old": reply.old}))
 
 

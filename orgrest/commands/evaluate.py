@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING
 import click
 
 from orgrest.commands.completion import documents
-from orgrest.commands.console import complain, read_env_files, with_values
+from orgrest.commands.console import complain, inputs_of, with_values
 from orgrest.files import FileError, is_request_file, read_bytes, write_private
 from orgrest.model import OrgrestError
 
 if TYPE_CHECKING:
-    from orgrest.commands.run import Settings
+    from orgrest.commands.run import Shown
     from orgrest.http.transport import Client, Cookies
+    from orgrest.run.settings import Settings
 
 
 def _size(_: object, parameter: click.Parameter, given: str | None) -> int | None:
@@ -194,14 +195,24 @@ def evaluate(
             raise click.UsageError(
                 "an Org text on standard input needs --stdout, --diff or --check"
             )
-    from orgrest.commands.run import Settings
+    from orgrest.commands.run import Shown
     from orgrest.http.transport import Budget, Client
     from orgrest.rendering.results import SHOWN
-    from orgrest.run.outcomes import Options
+    from orgrest.run.settings import Settings
 
+    asking = sys.stdin.isatty() and sys.stderr.isatty()
     try:
-        values = read_env_files(env_file)
         cookies = None if cookie_file is None else _cookies(cookie_file)
+        inputs = inputs_of(
+            Path(),
+            variables=variables,
+            env_file=env_file,
+            environments=environments,
+            seed=seed,
+            allow_read=allow_read,
+            secrets=cookies.secrets if cookies is not None else (),
+            ask=_answer if asking else None,
+        )
         client = (
             None
             if dry_run
@@ -216,35 +227,30 @@ def evaluate(
         complain(str(error))
         sys.exit(2)
     settings = Settings(
+        inputs,
+        languages=frozenset(languages),
+        names=names,
+        lines=lines,
+        jobs=jobs,
+        dry_run=dry_run,
+        fail=fail,
+        timeout=timeout,
+        limit=limit or SHOWN,
+        allow_write=allow_write,
+        notify=complain,
+        on_message=None if quiet else _print_message,
+        ask=_ask if asking else None,
+    )
+    shown = Shown(
         mode="dry run" if dry_run else "".join(modes),
         save=save,
         volatile=volatile,
-        fail=fail,
         explain=explain,
         quiet=quiet,
         json=as_json,
-        variables=variables,
-        env_file=values,
-        environments=environments,
-        seed=seed,
-        cookies=cookies,
-        allow_read=allow_read,
-        options=Options(
-            languages=frozenset(languages),
-            names=names,
-            lines=lines,
-            jobs=jobs,
-            dry_run=dry_run,
-            timeout=timeout,
-            limit=limit or SHOWN,
-            allow_write=allow_write,
-            notify=complain,
-            on_message=None if quiet else _print_message,
-            ask=_ask if sys.stdin.isatty() and sys.stderr.isatty() else None,
-        ),
         stdin_name=stdin_name,
     )
-    sys.exit(_run(paths, settings, client, cookie_file))
+    sys.exit(_run(paths, settings, shown, client, cookies, cookie_file))
 
 
 def _cookies(file: Path) -> Cookies:
@@ -255,7 +261,12 @@ def _cookies(file: Path) -> Cookies:
 
 
 def _run(
-    paths: list[str], settings: Settings, client: Client | None, cookie_file: Path | None
+    paths: list[str],
+    settings: Settings,
+    shown: Shown,
+    client: Client | None,
+    cookies: Cookies | None,
+    cookie_file: Path | None,
 ) -> int:
     """Evaluate the files, and keep their cookies in `cookie_file`; return the exit status."""
     from orgrest.commands import run
@@ -265,10 +276,10 @@ def _run(
         for warning in client.warnings if client else ():
             complain(f"warning: {warning}")
         try:
-            status = max([run.evaluate(given, settings, client) for given in paths])
+            status = max([run.evaluate(given, settings, shown, client, cookies) for given in paths])
         finally:
-            if client is not None and cookie_file is not None and settings.cookies is not None:
-                write_private(cookie_file, settings.cookies.written())
+            if client is not None and cookie_file is not None and cookies is not None:
+                write_private(cookie_file, cookies.written())
     except FileError as error:
         complain(str(error))
         status = 1
@@ -284,6 +295,11 @@ def _run(
 
 def _print_message(message: str) -> None:
     click.echo(message, err=True)
+
+
+def _answer(what: str, hidden: bool) -> str:
+    """Ask on the terminal for the value of a variable."""
+    return str(click.prompt(what, hide_input=hidden, err=True, default="", show_default=False))
 
 
 def _ask(question: str) -> bool:

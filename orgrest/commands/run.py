@@ -18,29 +18,25 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from orgrest.http.transport import Client, Cookies
-    from orgrest.run.outcomes import Options, Outcome
+    from orgrest.run.outcomes import Outcome
+    from orgrest.run.settings import Settings
 
 MANY = 20  # requests from which on there is a progress bar
 
 
 @attrs.frozen
-class Settings:
-    """The options of one run; `mode` is a key of `saving.MODES`."""
+class Shown:
+    """What is shown and kept of a run; `mode` is a key of `saving.MODES`.
+
+    `stdin_name` is the name of the file for whose text standard input is taken.
+    """
 
     mode: str
     save: str | None
     volatile: tuple[str, ...]
-    fail: bool
     explain: bool
     quiet: bool
     json: bool
-    variables: dict[str, str]
-    env_file: dict[str, str]
-    environments: tuple[str, ...]
-    seed: int | None
-    cookies: Cookies | None
-    allow_read: tuple[Path, ...]
-    options: Options
     stdin_name: Path | None
 
 
@@ -59,33 +55,35 @@ class _Read:
     plain: bool
 
 
-def evaluate(given: str, settings: Settings, client: Client | None) -> int:
+def evaluate(
+    given: str, settings: Settings, shown: Shown, client: Client | None, cookies: Cookies | None
+) -> int:
     """Evaluate a file (``-``: standard input); return the exit status.
 
     KeyboardInterrupt comes out after saving.
     """
     try:
-        source = _read(given, settings)
+        source = _read(given, shown)
     except FileError as error:
         complain(str(error))
         return 2
-    if source.plain and settings.mode not in ("", "dry run"):
+    if source.plain and shown.mode not in ("", "dry run"):
         raise click.UsageError(
-            f"--{settings.mode} is for Org files; {source.name}: responses are printed"
+            f"--{shown.mode} is for Org files; {source.name}: responses are printed"
         )
-    if source.file is not None and not source.plain and not settings.mode:
+    if source.file is not None and not source.plain and not shown.mode:
         try:
             source.file.check_writable()
         except FileError as error:
             complain(f"{error}: nothing is sent (--stdout prints the results)")
             return 1
-    return _evaluate(source, settings, client)
+    return _evaluate(source, settings, shown, client, cookies)
 
 
-def _read(given: str, settings: Settings) -> _Read:
+def _read(given: str, shown: Shown) -> _Read:
     if given == "-":
         text, encoding = decode(sys.stdin.buffer.read())
-        path = settings.stdin_name
+        path = shown.stdin_name
         if path is None:
             return _Read("standard input", Path(), text, encoding, None, True)
         return _Read(str(path), path.resolve().parent, text, encoding, None, is_request_file(path))
@@ -95,8 +93,13 @@ def _read(given: str, settings: Settings) -> _Read:
     return _Read(given, folder, file.text, file.encoding, file, is_request_file(path))
 
 
-def _evaluate(source: _Read, settings: Settings, client: Client | None) -> int:
-    from orgrest.http.values import Scope
+def _evaluate(
+    source: _Read,
+    settings: Settings,
+    shown: Shown,
+    client: Client | None,
+    cookies: Cookies | None,
+) -> int:
     from orgrest.run import written
     from orgrest.run.evaluate import Evaluation
     from orgrest.run.outcomes import EvaluationError
@@ -104,44 +107,33 @@ def _evaluate(source: _Read, settings: Settings, client: Client | None) -> int:
     evaluation = Evaluation(
         source.text,
         file=source.name,
-        scope=Scope.of_user(
-            source.folder,
-            allow_read=settings.allow_read,
-            env_file=settings.env_file,
-            overrides=settings.variables,
-            environments=settings.environments,
-            ask=_answer if settings.options.ask is not None else None,
-            seed=settings.seed,
-            secrets=settings.cookies.secrets if settings.cookies is not None else (),
-            placeholders=settings.options.dry_run,
-        ),
+        settings=settings.of_document(source.folder),
         client=client,
-        options=settings.options,
         plain=source.plain,
-        cookies=settings.cookies,
-        write=None if settings.mode else written.write,
+        cookies=cookies,
+        write=None if shown.mode else written.write,
     )
     try:
         count = evaluation.plan()
     except EvaluationError as error:
         complain(str(error))
         return 2
-    if not settings.quiet:
+    if not shown.quiet:
         for notice in evaluation.notices:
             complain(f"{source.name}: {notice}")
-    results = MODES[settings.mode](
+    results = MODES[shown.mode](
         source.name,
         None if source.plain else source.file,
         source.encoding,
-        settings.save,
-        settings.volatile,
+        shown.save,
+        shown.volatile,
     )
     failed = False
     try:
-        for outcome in _with_progress(evaluation.run(), count, settings):
+        for outcome in _with_progress(evaluation.run(), count, shown):
             for needed in outcome.needed:
-                failed |= _report(needed, source, settings)
-            failed |= _report(outcome, source, settings)
+                failed |= _report(needed, source, settings, shown)
+            failed |= _report(outcome, source, settings, shown)
             results.keep(outcome, evaluation)
             if client is not None and client.budget.spent and outcome.state == "failed":
                 complain(f"{source.name}: ended: {client.budget.spent}")
@@ -155,7 +147,7 @@ def _evaluate(source: _Read, settings: Settings, client: Client | None) -> int:
     return int(failed or results.failed)
 
 
-def _report(outcome: Outcome, source: _Read, settings: Settings) -> bool:
+def _report(outcome: Outcome, source: _Read, settings: Settings, shown: Shown) -> bool:
     """Tell what became of a block or request, and whether that is a failure."""
     failed = outcome.state == "failed"
     name = outcome.file or source.name
@@ -163,9 +155,9 @@ def _report(outcome: Outcome, source: _Read, settings: Settings) -> bool:
         response = exchange.response
         failed |= settings.fail and response is not None and response.status >= 400
     failed |= settings.fail and not all(test.held for test in outcome.tests)
-    if settings.json:
+    if shown.json:
         for line in report.json_lines(
-            name, outcome, failed, with_text=source.plain, explained=settings.explain
+            name, outcome, failed, with_text=source.plain, explained=shown.explain
         ):
             click.echo(line)
     if outcome.reason is not None:
@@ -174,35 +166,28 @@ def _report(outcome: Outcome, source: _Read, settings: Settings) -> bool:
     for note in outcome.notes:
         where = "" if note.startswith(name) else f"{name}:{outcome.line}: "
         complain(safe(f"{where}{note}", outcome.secrets))
-    if not settings.json and not settings.quiet:
+    if not shown.json and not shown.quiet:
         from orgrest.rendering.results import test_line
 
         for test in outcome.tests:
             where = f"{name}:{test.line or outcome.line}"
             for line in (f"{where}: {test_line(test)}", *(f"  {one}" for one in test.difference)):
                 complain(safe(line, outcome.secrets))
-    for exchange in outcome.exchanges if not settings.json else ():
-        if settings.mode == "dry run":
-            explained = report.explain(exchange) if settings.explain else ""
+    for exchange in outcome.exchanges if not shown.json else ():
+        if shown.mode == "dry run":
+            explained = report.explain(exchange) if shown.explain else ""
             click.echo(explained + report.wire(exchange))
         elif source.plain:
             report.print_response(exchange)
-    if not settings.quiet and settings.mode != "dry run":
+    if not shown.quiet and shown.mode != "dry run":
         for exchange in outcome.exchanges:
             click.echo(report.line(exchange), err=True)
     return failed
 
 
-def _answer(what: str, hidden: bool) -> str:
-    """Ask on the terminal for the value of a variable."""
-    return str(click.prompt(what, hide_input=hidden, err=True, default="", show_default=False))
-
-
-def _with_progress(
-    outcomes: Iterator[Outcome], count: int, settings: Settings
-) -> Iterator[Outcome]:
+def _with_progress(outcomes: Iterator[Outcome], count: int, shown: Shown) -> Iterator[Outcome]:
     """Show a progress bar on a terminal when there is much to do."""
-    if settings.quiet or count < MANY or not sys.stderr.isatty() or settings.mode == "dry run":
+    if shown.quiet or count < MANY or not sys.stderr.isatty() or shown.mode == "dry run":
         yield from outcomes
         return
     from rich.console import Console

@@ -18,7 +18,7 @@ import attrs
 import click
 
 from orgrest.commands.completion import documents
-from orgrest.commands.console import complain, read_env_files, with_values
+from orgrest.commands.console import complain, inputs_of, with_values
 from orgrest.commands.reports import check, chosen, with_reports, write_all
 from orgrest.files import FileError
 from orgrest.model import OrgrestError
@@ -26,10 +26,11 @@ from orgrest.model import OrgrestError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from orgrest.run.settings import Settings
     from orgrest.runs.control import Control
     from orgrest.runs.run import Run
     from orgrest.runs.summary import Brief
-    from orgrest.runs.unit import Settings, Unit
+    from orgrest.runs.unit import Unit
 
 _COLORS = {"passed": "green", "failed": "red", "error": "red", "skipped": "yellow"}
 _WORDS = {"passed": "ok", "failed": "FAILED", "error": "ERROR", "skipped": "skipped"}
@@ -234,22 +235,23 @@ def _plan(asked: Asked) -> list[Unit]:
 
 def _settings(asked: Asked) -> Settings:
     from orgrest.run.items import Choice
-    from orgrest.run.outcomes import Options
-    from orgrest.runs.unit import Settings
+    from orgrest.run.patience import Patience
+    from orgrest.run.settings import Settings
 
-    return Settings(
-        options=Options(
-            timeout=asked.timeout,
-            choice=Choice(asked.names, frozenset(asked.tags)),
-            allow_write=asked.allow_write,
-        ),
+    inputs = inputs_of(
+        Path(),
         variables=asked.variables,
-        env_file=read_env_files(asked.env_file),
+        env_file=asked.env_file,
         environments=asked.environments,
         seed=asked.seed,
         allow_read=asked.allow_read,
-        retries=asked.retry,
-        retry_delay=asked.retry_delay,
+    )
+    return Settings(
+        inputs,
+        timeout=asked.timeout,
+        allow_write=asked.allow_write,
+        choice=Choice(asked.names, frozenset(asked.tags)),
+        patience=Patience(asked.retry, asked.retry_delay),
         fail=asked.fail,
         bail=asked.bail,
         write=asked.write,

@@ -35,6 +35,18 @@ if TYPE_CHECKING:
 _NOWEB = re.compile(r"<<[ \t]*([^\n<>]*[^ \t\n<>])[ \t]*>>")
 
 
+class _Named(values.RunContext):
+    """A run that is not begun, whose requests have names."""
+
+    def __init__(self, names: frozenset[str]) -> None:
+        self._names = names
+
+    def request_named(self, name: str, using: syntax.ParsedRequest) -> Hashable | None:
+        """Return the name, if there is a request of it."""
+        del using
+        return name if name in self._names else None
+
+
 class Analysis:
     """What there is to know about a document; see the module's text."""
 
@@ -42,7 +54,7 @@ class Analysis:
         self,
         text: str,
         kind: regions.Kind,
-        scope: Callable[[], values.Scope] = values.Scope,
+        inputs: Callable[[], values.Inputs] = values.Inputs,
         before: Analysis | None = None,
         *,
         name: str = "",
@@ -50,17 +62,15 @@ class Analysis:
     ) -> None:
         """Read `text`, with what `before`, the analysis of an earlier text, knows already.
 
-        `scope` makes the scope of the document: it says what `env` and `netrc` give, and which
-        files may be read. `name` is what the document's file is called, and `files` reads those
-        that it imports.
+        `inputs` says where the values of its variables come from, and which files may be read.
+        `name` is what the document's file is called, and `files` reads those that it imports.
         """
         self.text = text
         self.kind = kind
-        self._make_scope = scope
-        start = scope()
-        self.chosen = tuple(start.environment.chosen)
+        self._inputs = start = inputs()
+        self.chosen = start.environments
         self.overrides = dict(start.overrides)
-        self.remembered = start.captured
+        self.remembered = dict(start.remembered)
         self.secrets = start.secrets
         self._folder = start.directory
         known = before.document if before else None
@@ -78,7 +88,7 @@ class Analysis:
         if kind == "http":
             parsed = self.parts[0].parsed
             if any(isinstance(item, syntax.Import) and item.path for item in parsed.items):
-                self.imports = Imports(parsed, name, start, self._files.read)
+                self.imports = Imports(parsed, name, values.Scope(start), self._files.read)
                 self.parts[0].imported = frozenset(self.imports.named(parsed.source))
         self._stamps = self._current_stamps()
 
@@ -110,7 +120,7 @@ class Analysis:
         With it comes where it gets its name.
         """
         parsed = self.parts[0].parsed
-        imports = self.imports or Imports(parsed, "", self._make_scope())
+        imports = self.imports or Imports(parsed, "", values.Scope(self._inputs))
         using = parsed.request_at(offset)
         request = imports.of(parsed.source, name, using.span.start if using else offset)
         file = imports.file(request.source) if request is not None else None
@@ -189,15 +199,8 @@ class Analysis:
 
     def new_scope(self) -> values.Scope:
         """Return a scope of the document, in which its requests are known by name."""
-        scope = self._make_scope()
-        if self.imports is not None:
-            self.imports.declare(scope, lambda _: None)
-        else:
-            named = self.named
-            scope.exchanges.name_requests(
-                lambda _: None, lambda _, name: (name,) if name in named else ()
-            )
-        return scope
+        run = self.imports if self.imports is not None else _Named(self.named)
+        return values.Scope(self._inputs, run)
 
     @property
     def named(self) -> frozenset[str]:

@@ -10,17 +10,19 @@ from orgrest.org.blocks import REQUEST_LANGUAGES
 from orgrest.org.placing import place
 from orgrest.org.results import result_of
 from orgrest.rendering import layout
+from orgrest.rendering.masking import mask
 from orgrest.run.evaluate import Evaluation
 from orgrest.run.file_results import linked
 from orgrest.run.org_file import OrgFile
-from orgrest.run.outcomes import FAILURES, EvaluationError, Options, Outcome, located
-from orgrest.run.placing import inline_text
+from orgrest.run.outcomes import FAILURES, EvaluationError, Outcome, located
+from orgrest.run.placing import Placer, inline_text
+from orgrest.run.settings import Settings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from orgrest.http.transport import Client
-    from orgrest.http.values import Scope
+    from orgrest.http.values import Inputs, Scope
     from orgrest.org.arguments import Arguments
     from orgrest.org.blocks import Block
     from orgrest.run.outcomes import Task
@@ -53,10 +55,10 @@ class Call:
     literal: Mapping[str, str]
 
 
-def evaluate(text: str, call: Call, *, file: str, scope: Scope, client: Client) -> Reply:
+def evaluate(text: str, call: Call, *, file: str, inputs: Inputs, client: Client) -> Reply:
     """Evaluate a block of the document `text`. Raises OrgrestError where that fails."""
-    options = Options(languages=REQUEST_LANGUAGES)
-    evaluation = Evaluation(text, file=file, scope=scope, client=client, options=options)
+    settings = Settings(inputs, languages=REQUEST_LANGUAGES)
+    evaluation = Evaluation(text, file=file, settings=settings, client=client)
     document = evaluation.document
     if not isinstance(document, OrgFile):
         raise EvaluationError("Babel evaluates blocks of Org documents", file=file)
@@ -64,24 +66,30 @@ def evaluate(text: str, call: Call, *, file: str, scope: Scope, client: Client) 
     if block is None:
         raise EvaluationError("no request block here", file=file, line=call.line)
     try:
-        task = _task(document, block, call)
-        return _reply(document, block, task, evaluation.send(task.key, lambda: task))
+        task = _task(document, block, call, evaluation.scope)
+        outcome = evaluation.send(task.key, lambda: task)
+        reply = _reply(document, document.placer(evaluation), block, task, outcome)
+        return attrs.evolve(reply, outcome=evaluation.told(reply.outcome))
     except FAILURES as error:
-        raise located(error, file, call.line) from None
+        told = located(error, file, call.line)
+        told.reason = mask(told.reason, frozenset(evaluation.session.secrets))
+        raise told from None
 
 
-def _task(document: OrgFile, block: Block, call: Call) -> Task:
+def _task(document: OrgFile, block: Block, call: Call, scope: Scope) -> Task:
     found = document.draft.document
     target = (block.call and found.block_named(block.call.name)) or block
     body = found.body(target)
     places = [(block.line + 1, 0)] * (call.text.count("\n") + 1)
     if body.text.rstrip("\n") == call.text.rstrip("\n"):
         places = [*body.places, *places][: len(places)]
-    task = document.reader.task(block, call.arguments, call.text, places, call.values, call.literal)
+    task = document.reader.task(
+        block, call.arguments, call.text, places, call.values, call.literal, scope
+    )
     return attrs.evolve(task, line=call.line)
 
 
-def _reply(document: OrgFile, block: Block, task: Task, outcome: Outcome) -> Reply:
+def _reply(document: OrgFile, placer: Placer, block: Block, task: Task, outcome: Outcome) -> Reply:
     arguments, language = task.arguments, task.language
     words = arguments.results
     shown = [one.rendered for one in outcome.exchanges if one.rendered is not None]
@@ -94,7 +102,7 @@ def _reply(document: OrgFile, block: Block, task: Task, outcome: Outcome) -> Rep
         if "raw" in words and "wrap" not in arguments:
             return Reply(f"{{{{{{results({text})}}}}}}", outcome)
         return Reply("".join(one.uncut() for one in shown).rstrip("\n"), outcome)
-    written = document.placer.written(block, arguments, outcome, language)
+    written = placer.written(block, arguments, outcome, language)
     outcome = attrs.evolve(outcome, files=tuple(written.files))
     if "file" in words:  # Org makes the link, with the path of :file where there is one
         link = linked(written.values[0])

@@ -15,43 +15,32 @@ Nothing is read here but what a request asks for. The files of results are writt
 
 from __future__ import annotations
 
-from functools import partial
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from orgrest.run.answers import Answers
+from orgrest.http.values import RunContext, Scope, Session
 from orgrest.run.org_file import OrgFile
 from orgrest.run.outcomes import FAILURES, Task, located
 from orgrest.run.request_file import RequestFile
+from orgrest.run.results import RequestResults
 from orgrest.run.sending import Early, Sender, independent
-from orgrest.run.weak import weakly
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
     from concurrent.futures import ThreadPoolExecutor
     from pathlib import Path
 
+    from orgrest.http.auth.oauth2 import Grant, Token
+    from orgrest.http.syntax import ParsedRequest
     from orgrest.http.transport import Client, Cookies
-    from orgrest.http.values import Scope
+    from orgrest.model import Request, Response
+    from orgrest.run.document import Document
     from orgrest.run.identity import StepId
     from orgrest.run.items import Item
-    from orgrest.run.outcomes import Options, Outcome
-
-
-class _File(Protocol):
-    """What a kind of document says of itself; `OrgFile` documents the methods."""
-
-    @property
-    def text(self) -> str: ...
-    @property
-    def notices(self) -> tuple[str, ...]: ...
-    @property
-    def items(self) -> list[Item]: ...
-    def plan(self) -> int: ...
-    def problems(self) -> Iterator[Outcome]: ...
-    def tasks(self, item: Item) -> Iterator[Task | Outcome]: ...
-    def place(self, task: Task, outcome: Outcome, /) -> Outcome: ...
+    from orgrest.run.outcomes import Outcome
+    from orgrest.run.patience import Patience
+    from orgrest.run.settings import Settings
 
 
 @attrs.frozen
@@ -62,50 +51,81 @@ class _Step:
     what: Task | Outcome
 
 
-class Evaluation:
-    """One run over one document."""
+class Evaluation(RunContext):
+    """One run over one document: `results` is what came of it so far."""
 
     def __init__(
         self,
         text: str,
         *,
         file: str,
-        scope: Scope,
+        settings: Settings,
         client: Client | None,
-        options: Options,
         plain: bool = False,
         cookies: Cookies | None = None,
         write: Callable[[Path, bytes], None] | None = None,
     ) -> None:
         """Prepare the evaluation of `text`, of the file called `file` (for messages and links).
 
-        `scope` is the document's; `client` may be None in a dry run. `plain` says that the text is
-        no Org document but a file of requests. `cookies` are those of earlier runs, to go on with.
-        `write` writes a file that a result is kept in, and raises OrgrestError where it cannot;
-        without it, none is written.
+        `client` may be None in a dry run. `plain` says that the text is no Org document but a file
+        of requests. `cookies` are those of earlier runs, to go on with. `write` writes a file that
+        a result is kept in, and raises OrgrestError where it cannot; without it, none is written.
         """
+        self.placeholders = settings.dry_run and not settings.complete
+        self.results = RequestResults()
+        self.session = Session(settings.inputs)
         self._name = file
-        self._scope = scope
-        self._options = options
-        self._sender = Sender(client, cookies, options, file)
-        if client is not None:
-            scope.access.obtain_with(partial(self._sender.token, client))
-        scope.compute_with(weakly(self._sender.hooks.evaluate))
-        self._answers = Answers()
+        self._settings = settings
+        self._sender = Sender(client, cookies, settings, self.results, file)
         self._early: dict[StepId, Early] = {}
         self._waiting: list[_Step] = []
         self._needed: list[Outcome] = []  # for the step that is finished now
         self._planned: set[StepId] = set()  # what is still to be told of
         kind = RequestFile if plain else OrgFile
-        self.document: _File = kind(
-            text,
-            file=file,
-            scope=scope,
-            options=options,
-            answers=self._answers,
-            need=weakly(self.send),
-            write=write,
-        )
+        self.document: Document = kind(text, file=file, settings=settings, write=write)
+
+    # ------------------------------------------------------------------- for requests in the run
+
+    @property
+    def scope(self) -> Scope:
+        """What the variables of the document's requests stand for.
+
+        Nothing that the run holds may hold one: whole responses would live until Python looks for
+        circles.
+        """
+        return Scope(run=self, session=self.session)
+
+    def imported_value(self, name: str) -> str | None:
+        """Return what an imported file gives for a variable, or None."""
+        return self.document.imported_value(name)
+
+    def request_named(self, name: str, using: ParsedRequest) -> StepId | None:
+        """Return the request that a name means in another one: one that was answered first."""
+        keys = list(self.document.requests_named(name, using))
+        answered = (key for key in keys if self.results.exchange(key) is not None)
+        return next(answered, keys[-1] if keys else None)
+
+    def exchange(self, key: Any) -> tuple[Request, Response] | None:
+        """Return what the request of a key sent and got: it is sent now unless it was."""
+        if self.results.exchange(key) is None:
+            self.document.need(key, self)
+        return self.results.exchange(key)
+
+    def last_exchange(self) -> tuple[Request, Response] | None:
+        """Return what was sent and got last, None at the begin."""
+        return self.results.last
+
+    def token(self, grant: Grant) -> Token:
+        """Return a token of OAuth 2.0. Raises OrgrestError where there is none."""
+        return self._sender.token(grant)
+
+    def compute(
+        self, code: str, variables: Mapping[str, Any], responses: Mapping[str, Response]
+    ) -> tuple[str, Any]:
+        """Return the text and the value of an expression in JavaScript. Raises OrgrestError."""
+        return self._sender.hooks.evaluate(code, variables, responses)
+
+    # ------------------------------------------------------------------------ for who has it run
 
     @property
     def text(self) -> str:
@@ -126,43 +146,46 @@ class Evaluation:
         self._planned = {
             item.key
             for item in self.document.items
-            if item.key is not None and self._options.choice.takes(item)
+            if item.key is not None and self._settings.choice.takes(item)
         }
         return count
 
     def run(self) -> Iterator[Outcome]:
         """Evaluate what `plan` chose, in order; yield an outcome for each block."""
-        several = self._options.jobs > 1 and not self._options.dry_run
+        several = self._settings.jobs > 1 and not self._settings.dry_run
         try:
             for outcome in self._together() if several else self._in_turn():
-                yield self._told(outcome)
+                yield self.told(outcome)
         finally:
             self.close()
 
     def problems(self) -> Iterator[Outcome]:
         """Give the failures that concern the whole document, after `plan`."""
         for outcome in self.document.problems():
-            yield self._told(outcome)
+            yield self.told(outcome)
 
     @property
     def items(self) -> list[Item]:
         """What `plan` chose, in order, for who evaluates one after the other himself."""
         return self.document.items
 
-    def evaluate(self, item: Item, *, client: Client | None = None) -> Iterator[Outcome]:
+    def evaluate(
+        self, item: Item, *, client: Client | None = None, patience: Patience | None = None
+    ) -> Iterator[Outcome]:
         """Evaluate one of the items; several outcomes come where it is sent in a loop.
 
-        From now on `client` sends, where one is given. Call `close` in the end.
+        From now on `client` sends with this `patience`, where they are given. Call `close` in the
+        end.
         """
-        if client is not None:
-            self._sender.client = client
-        for step in self.document.tasks(item):
-            yield self._told(self._finish(_Step(item.key, step)))
+        self._sender.client = client or self._sender.client
+        self._sender.patience = patience or self._sender.patience
+        for step in self.document.tasks(item, self):
+            yield self.told(self._finish(_Step(item.key, step)))
 
-    def _told(self, outcome: Outcome) -> Outcome:
+    def told(self, outcome: Outcome) -> Outcome:
         """Give an outcome with all secrets that are known by now."""
-        needed = tuple(map(self._told, outcome.needed))
-        return attrs.evolve(outcome, needed=needed, secrets=self._scope.secrets)
+        needed = tuple(map(self.told, outcome.needed))
+        return attrs.evolve(outcome, needed=needed, secrets=frozenset(self.session.secrets))
 
     def was_sent(self, item: Item) -> bool:
         """Tell whether an item, or a turn of its loop, was sent for another one already.
@@ -171,7 +194,7 @@ class Evaluation:
         """
         if item.key is None:
             return False
-        sent = self._answers.has(item.key)
+        sent = self.results.has(item.key)
         if not sent:
             self._planned.discard(item.key)
         return sent
@@ -184,7 +207,7 @@ class Evaluation:
         for problem in self.document.problems():
             yield _Step(None, problem)
         for item in self.document.items:
-            for step in self.document.tasks(item):
+            for step in self.document.tasks(item, self):
                 yield _Step(item.key, step)
 
     def _in_turn(self) -> Iterator[Outcome]:
@@ -195,7 +218,7 @@ class Evaluation:
         """Evaluate with several requests on their way; the outcomes come in order."""
         from concurrent.futures import ThreadPoolExecutor
 
-        waiting, jobs = self._waiting, self._options.jobs
+        waiting, jobs = self._waiting, self._settings.jobs
         pool = ThreadPoolExecutor(jobs)
         try:
             for step in self._steps():
@@ -213,7 +236,7 @@ class Evaluation:
 
     def _begin(self, task: Task, pool: ThreadPoolExecutor) -> bool:
         """Send a task at once, where it can be beside those that wait for their responses."""
-        if task.key is None or self._answers.known(task.key) is not None:
+        if task.key is None or self.results.known(task.key) is not None:
             return False
         request = independent(task)
         if request is None:
@@ -245,23 +268,23 @@ class Evaluation:
         return attrs.evolve(outcome, needed=needed)
 
     def _placed(self, task: Task) -> Outcome:
-        with self._answers.needing(task.key):
+        with self.results.needing(task.key):
             outcome = self._sent(task.key, lambda: task)
-        if self._options.dry_run or outcome.state == "failed":
+        if self._settings.dry_run or outcome.state == "failed":
             return outcome
         try:
-            return self.document.place(task, outcome)
+            return self.document.place(task, outcome, self)
         except FAILURES as error:
             reason = located(error, self._name, task.line)
             return attrs.evolve(outcome, state="failed", reason=reason, files=())
 
     def _sent(self, key: StepId | None, read: Callable[[], Task | Outcome]) -> Outcome:
         """Give what came of a step, which is read and sent now unless it was."""
-        outcome = self._answers.known(key)
+        outcome = self.results.known(key)
         if outcome is None:
             early = None if key is None else self._early.pop(key, None)
             outcome = self._exchange(read(), early)
-            self._answers.keep(key, outcome)
+            self.results.keep(key, outcome)
         return outcome
 
     def _exchange(self, step: Task | Outcome, early: Early | None = None) -> Outcome:
@@ -280,9 +303,9 @@ class Evaluation:
         What was sent is sent `again` where that is asked for. What is sent `apart` is another
         request than the one that the step has. Raises what it failed with.
         """
-        sent = self._answers.known(key) is not None
+        sent = self.results.known(key) is not None
         anew = apart or (again and sent)
-        with self._answers.needing(key):
+        with self.results.needing(key):
             outcome = self._exchange(read()) if anew else self._sent(key, read)
         if anew or not (sent or (key is not None and key.request in self._planned)):
             self._needed.append(outcome)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import posixpath
 from bisect import bisect_left
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,10 +21,10 @@ import attrs
 from orgrest.files import line_end
 from orgrest.http.reading import read
 from orgrest.http.syntax import Definition, Import
+from orgrest.http.values import RunContext
 from orgrest.model import OrgrestError, Source
 from orgrest.run.identity import StepId
 from orgrest.run.outcomes import EvaluationError
-from orgrest.run.weak import weakly
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -80,7 +81,7 @@ def read_file(path: Path, name: str) -> Document:
     return read(Source(text if newline == "\n" else text.replace(newline, "\n"), file=name))
 
 
-class Imports:
+class Imports(RunContext):
     """The files that a document imports, read as the document is; `main` is itself.
 
     `broken` are the imports that fail, the others are there. `circles` are the lines of the
@@ -214,19 +215,27 @@ class Imports:
         """Return the request of a key."""
         return self._requests[key.request]
 
-    def declare(self, scope: Scope, fetch: Callable[[StepId], None]) -> None:
-        """Tell a scope of the requests and variables; `fetch` sends the request of a key."""
-        variables = {name: one.value.text for name, (_, one) in self.variables().items()}
-        scope.import_variables(variables)
-        scope.exchanges.name_requests(fetch, weakly(self._resolve))
-
-    def _resolve(self, using: ParsedRequest, name: str) -> Iterator[StepId]:
+    def requests_named(self, name: str, using: ParsedRequest) -> Iterator[StepId]:
         """Yield what a name may mean in a request: itself once it was answered, and another."""
         if name == using.name:
             yield self.key(using)
         request = self.of(using.source, name, using.span.start)
         if request is not None:
             yield self.key(request)
+
+    def request_named(self, name: str, using: ParsedRequest) -> StepId | None:
+        """Return the request that a name means in another one, where nothing was sent yet."""
+        keys = list(self.requests_named(name, using))
+        return keys[-1] if keys else None
+
+    def imported_value(self, name: str) -> str | None:
+        """Return what an imported file gives for a variable, or None."""
+        found = self._variables.get(name)
+        return None if found is None else found[1].value.text
+
+    @cached_property
+    def _variables(self) -> dict[str, tuple[File, Definition]]:
+        return self.variables()
 
     def variables(self) -> dict[str, tuple[File, Definition]]:
         """Return what the imported files define, by name; the document's own are not among it."""

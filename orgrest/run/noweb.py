@@ -29,12 +29,11 @@ _CALL = re.compile(r"([^(\[]+)\((.*)\)$")
 class Noweb:
     """Puts the blocks of one document in where others refer to them."""
 
-    def __init__(self, draft: Draft, file: str, resolve: Callable[[Value, Arguments], str]) -> None:
-        """Look up blocks in `draft`; `resolve` gives the value of a call, ``<<name(a=1)>>``."""
+    def __init__(self, draft: Draft, file: str) -> None:
+        """Look up blocks in `draft`, of the file called `file`."""
         self._document = draft.document
         self._inherited = draft.inherited
         self._file = file
-        self._resolve = resolve
         self._grown = 0
         self._texts: dict[str, str] = {}
         self._refs: dict[str, list[Block]] | None = None
@@ -44,19 +43,27 @@ class Noweb:
         return self._document is draft.document
 
     def expand(
-        self, text: str, places: Sequence[tuple[int, int]]
+        self,
+        text: str,
+        places: Sequence[tuple[int, int]],
+        resolve: Callable[[Value, Arguments], str],
     ) -> tuple[str, list[tuple[int, int]]]:
         """Put the blocks in that the references in `text` stand for.
 
-        What stands before a reference is repeated in all lines. `places` are those of
-        `blocks.Body`; a line that was put in has the place of the reference. Raises EvaluationError
-        for names that no block has, circles, and texts that grow too long.
+        `resolve` gives the value of a call, ``<<name(a=1)>>``. What stands before a reference is
+        repeated in all lines. `places` are those of `blocks.Body`; a line that was put in has the
+        place of the reference. Raises EvaluationError for names that no block has, circles, and
+        texts that grow too long.
         """
         self._grown = 0
-        return self._expand(text, places, [])
+        return self._expand(text, places, [], resolve)
 
     def _expand(
-        self, text: str, places: Sequence[tuple[int, int]], within: list[str]
+        self,
+        text: str,
+        places: Sequence[tuple[int, int]],
+        within: list[str],
+        resolve: Callable[[Value, Arguments], str],
     ) -> tuple[str, list[tuple[int, int]]]:
         lines: list[str] = []
         where: list[tuple[int, int]] = []
@@ -66,7 +73,7 @@ class Noweb:
             for match in _REFERENCE.finditer(line):
                 new[-1] += line[at : match.start()]
                 prefix = line[: match.start()]
-                inner = self._text(match[1], place[0], within)
+                inner = self._text(match[1], place[0], within, resolve)
                 self._grow(len(inner) + inner.count("\n") * len(prefix), place[0])
                 first, *more = inner.split("\n")
                 new[-1] += first
@@ -86,11 +93,17 @@ class Noweb:
                 line=line,
             )
 
-    def _text(self, name: str, line: int, within: list[str]) -> str:
+    def _text(
+        self,
+        name: str,
+        line: int,
+        within: list[str],
+        resolve: Callable[[Value, Arguments], str],
+    ) -> str:
         if name.endswith(")"):
             match = _CALL.match(name)
             if match is not None:
-                return self._resolve(Reference(match[1].strip(), "", match[2]), Arguments())
+                return resolve(Reference(match[1].strip(), "", match[2]), Arguments())
         if name in within:
             raise EvaluationError(f"<<{name}>> contains itself", file=self._file, line=line)
         if len(within) >= MAX_DEPTH:
@@ -106,7 +119,7 @@ class Noweb:
         texts: list[str] = []
         for block in blocks:
             body = self._document.body(block)
-            texts.append(self._expand(body.text, body.places, [*within, name])[0])
+            texts.append(self._expand(body.text, body.places, [*within, name], resolve)[0])
         return self._texts.setdefault(name, "\n".join(texts))
 
     def _with_ref(self, name: str) -> list[Block]:

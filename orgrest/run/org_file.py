@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import TYPE_CHECKING
 
 import attrs
@@ -19,19 +20,18 @@ from orgrest.run.reading import BlockReader
 from orgrest.run.references import References
 from orgrest.run.selection import Selection
 from orgrest.run.verb import EXPORT, is_export
-from orgrest.run.weak import weakly
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
     from orgrest.http.syntax import ParsedRequest
-    from orgrest.http.values import Scope
     from orgrest.org.arguments import Arguments
     from orgrest.org.blocks import Block
-    from orgrest.run.answers import Answers
+    from orgrest.run.document import Running
     from orgrest.run.identity import StepId
-    from orgrest.run.outcomes import Options, Task
+    from orgrest.run.outcomes import Task
+    from orgrest.run.settings import Settings
 
 _TAG = re.compile(r"^[ \t]*(?:#|//)[ \t]*@tag[ \t]+(.*)$", re.MULTILINE)
 
@@ -44,31 +44,18 @@ class OrgFile:
         text: str,
         *,
         file: str,
-        scope: Scope,
-        options: Options,
-        answers: Answers,
-        need: Callable[..., Outcome],
+        settings: Settings,
         write: Callable[[Path, bytes], None] | None = None,
     ) -> None:
         """Read the Org document `text`, of the file called `file`; the rest is the run's."""
         self.draft = Draft(text, file, write)
         self._file = file
-        self._options = options
-        self._scope = scope
-        self._answers = answers
-        self._need = need
-        self._selection = Selection(self.draft, options, file)
-        send = weakly(self._send)
-        self._references = References(self.draft, options, send)
-        self.reader = BlockReader(self.draft, scope, file, self._references.resolve)
-        files = FileResults(
-            self.draft,
-            scope.directory,
-            file,
-            self._selection.languages,
-            options.allow_write,
-        )
-        self.placer = Placer(self.draft, files, self._references, send, file)
+        self._settings = settings
+        self._selection = Selection(self.draft, settings, file)
+        self.reader = BlockReader(self.draft, file)
+        folder = settings.inputs.directory
+        languages = self._selection.languages
+        self._files = FileResults(self.draft, folder, file, languages, settings.allow_write)
         self.items: list[Item] = []
 
     @property
@@ -84,8 +71,6 @@ class OrgFile:
     def plan(self) -> int:
         """Choose what is evaluated, and tell how many blocks that are. Raises EvaluationError."""
         chosen = self._selection.blocks()
-        if self.reader.verb.stores:
-            self._scope.exchanges.name_requests(weakly(self._fetch), weakly(self._resolve))
         self.draft.follow(chosen)
         everywhere = {
             tag
@@ -109,11 +94,11 @@ class OrgFile:
         """Give the failures of the whole document: each is of one block, and told there."""
         yield from ()
 
-    def tasks(self, item: Item) -> Iterator[Task | Outcome]:
+    def tasks(self, item: Item, run: Running) -> Iterator[Task | Outcome]:
         """Read the block of an item; an outcome is of a block that is not to be sent."""
         now = self.draft.now(item.what)
         if now is not None:
-            yield self._prepare(item.what, now)
+            yield self._prepare(item.what, now, run)
 
     def _tags(self, block: Block, everywhere: set[str]) -> frozenset[str]:
         tags = block.heading.tags | everywhere
@@ -122,26 +107,38 @@ class OrgFile:
             tags |= set(split_tags(found[1]))
         return tags - {""}
 
-    def place(self, task: Task, outcome: Outcome) -> Outcome:
+    def place(self, task: Task, outcome: Outcome, run: Running) -> Outcome:
         """Put what came of a task into the document. Raises one of FAILURES."""
-        return outcome if task.block is None else self.placer.place(task.block, task, outcome)
+        return outcome if task.block is None else self.placer(run).place(task.block, task, outcome)
 
-    def _prepare(self, block: Block, now: Block) -> Task | Outcome:
+    def placer(self, run: Running) -> Placer:
+        """Give what places results of a run in this document."""
+        send = partial(self._send, run)
+        return Placer(self.draft, self._files, self._references(run), send, self._file)
+
+    def _references(self, run: Running) -> References:
+        return References(self.draft, self._settings, partial(self._send, run))
+
+    def _read(self, block: Block, run: Running, given: Mapping[str, str] | None = None) -> Task:
+        arguments = self.draft.arguments(block)
+        return self.reader.read(block, arguments, run.scope, self._references(run).resolve, given)
+
+    def _prepare(self, block: Block, now: Block, run: Running) -> Task | Outcome:
         line = now.line + 1
         try:
             arguments = self.draft.arguments(now)
             skipped = self._skipped(now, arguments)
             if skipped is not None:
-                return self._answers.known(self.draft.key(now)) or skipped
-            with self._answers.needing(self.draft.key(now)):
-                task = self.reader.read(now, arguments)
+                return run.results.known(self.draft.key(now)) or skipped
+            with run.results.needing(self.draft.key(now)):
+                task = self._read(now, run)
             if arguments.flag("cache") and task.digest is not None:
                 result = result_of(self.draft.document, now)
                 if result is not None and result.hash == task.digest:
                     return Outcome(line, now.name, "cached")
         except FAILURES as error:
             outcome = failed(line, now.name, error, self._file)
-            self._answers.keep(self.draft.key(now), outcome)
+            run.results.keep(self.draft.key(now), outcome)
             return outcome
         return attrs.evolve(task, block=block)
 
@@ -154,32 +151,36 @@ class OrgFile:
             return Outcome(line, block.name, "skipped", reason=error)
         if wanted in ("no", "never"):
             return Outcome(line, block.name, "skipped")
-        if wanted != "query" or self._options.dry_run:
+        if wanted != "query" or self._settings.dry_run:
             return None
         where = f"{self._file}:{line}"
         name = f" {block.name}" if block.name else ""
-        if self._options.ask is None:
+        if self._settings.ask is None:
             reason = ":eval query needs a terminal to ask on"
-        elif self._options.ask(f"Evaluate the block{name} at {where}?"):
+        elif self._settings.ask(f"Evaluate the block{name} at {where}?"):
             return None
         else:
             reason = "not evaluated, as you said"
         error = EvaluationError(reason, file=self._file, line=line)
         return Outcome(line, block.name, "skipped", reason=error)
 
-    def _resolve(self, _using: ParsedRequest, store: str) -> Iterator[StepId]:
+    def imported_value(self, _name: str) -> str | None:
+        """Return None: an Org document imports nothing."""
+        return None
+
+    def requests_named(self, store: str, _using: ParsedRequest) -> Iterator[StepId]:
         """Yield the key of the request whose response is stored under a name."""
         block = self.reader.verb.stores.get(store)
         if block is not None and (key := self.draft.key(block)) is not None:
             yield key
 
-    def _fetch(self, key: StepId) -> None:
+    def need(self, key: StepId, run: Running) -> None:
         """Send the stored request of a key, unless it was sent. Raises one of FAILURES."""
         for block in self.reader.verb.stores.values():
             if self.draft.key(block) == key:
-                self._send(block, {})
+                self._send(run, block, {})
 
-    def _send(self, block: Block, given: Mapping[str, str]) -> Outcome:
+    def _send(self, run: Running, block: Block, given: Mapping[str, str]) -> Outcome:
         """Send a block, unless it was sent; with `given` variables in any case.
 
         Raises one of FAILURES.
@@ -187,8 +188,8 @@ class OrgFile:
 
         def read() -> Task | Outcome:
             try:
-                return self.reader.read(block, self.draft.arguments(block), given)
+                return self._read(block, run, given)
             except FAILURES as error:
                 return failed(block.line + 1, block.name, error, self._file)
 
-        return self._need(self.draft.key(block), read, apart=bool(given))
+        return run.send(self.draft.key(block), read, apart=bool(given))

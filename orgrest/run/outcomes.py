@@ -1,4 +1,4 @@
-"""What an evaluation is asked for, the task that a block becomes, and what comes of it.
+"""The task that a block or request becomes, and what comes of it.
 
 Values that the modules of this folder, the command line and the editors hand to each other.
 """
@@ -13,9 +13,6 @@ from orgrest.model import OrgrestError, TransportError
 from orgrest.org.arguments import Arguments
 from orgrest.org.lisp import ArgumentError
 from orgrest.org.placing import closes
-from orgrest.rendering.results import SHOWN
-from orgrest.run.items import Choice
-from orgrest.run.patience import Patience
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,47 +31,6 @@ if TYPE_CHECKING:
 
 class EvaluationError(OrgrestError):
     """A block that cannot be evaluated: its header arguments, references or body."""
-
-
-@attrs.frozen
-class Options:
-    """What is evaluated, and how. `names` and `lines` choose blocks; empty, all are meant.
-
-    Of these, `choice` says which a run of tests takes.
-
-    `notify` shows the user what to do while a request is under way, None where nobody reads it, and
-    `on_message` the messages of a stream.
-
-    With `until`, only those that start at that line or above it are. In a dry run a name in angle
-    brackets stands for an answer that another block would get; with `complete` that is an error.
-    `patience` says when requests are sent again, and when the run ends.
-
-    `limit` is how many bytes of a body are shown; the rest goes into a file. Below the folders of
-    `allow_write` documents may write any file.
-
-    Without `languages`, a document that has restclient blocks is taken for one of ob-restclient's:
-    its blocks in http and rest are some other tool's. Elsewhere all three are ours.
-    """
-
-    languages: frozenset[str] = frozenset()
-    names: tuple[str, ...] = ()
-    lines: tuple[int, ...] = ()
-    choice: Choice = attrs.field(factory=Choice)
-    jobs: int = 1
-    dry_run: bool = False
-    complete: bool = False
-    timeout: float | None = None
-    limit: int = SHOWN
-    allow_write: tuple[Path, ...] = ()
-    until: int | None = None
-    patience: Patience = attrs.field(factory=Patience)
-    notify: Callable[[str], None] | None = None
-    on_message: Callable[[str], None] | None = None
-    ask: Callable[[str], bool] | None = None
-
-    def is_above(self, line: int | None) -> bool:
-        """Tell whether what starts at a line (from 1; None is the first) is not below `until`."""
-        return self.until is None or (line or 1) <= self.until
 
 
 @attrs.frozen

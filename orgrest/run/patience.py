@@ -37,7 +37,7 @@ def _sleep(seconds: float) -> bool:
     return True
 
 
-@attrs.define
+@attrs.frozen
 class Patience:
     """When a request is sent again, and when a run has to end.
 

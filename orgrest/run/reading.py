@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from orgrest.http.reading import read
 from orgrest.model import Source
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from orgrest.org.blocks import Block
     from orgrest.run.draft import Draft
 
+    Resolve: TypeAlias = Callable[[Value, Arguments], str]
+
 _DEFINITION = re.compile(r":([^\s:=]+)[ \t]*:?=")
 
 _NOT_REPLACED = frozenset({"silent", "none", "append", "prepend"})
@@ -35,14 +37,10 @@ _NOT_REPLACED = frozenset({"silent", "none", "append", "prepend"})
 class BlockReader:
     """Reads the blocks of a draft."""
 
-    def __init__(
-        self, draft: Draft, scope: Scope, file: str, resolve: Callable[[Value, Arguments], str]
-    ) -> None:
-        """Read for a run in `scope`; `resolve` gives what a ``:var`` of a block stands for."""
+    def __init__(self, draft: Draft, file: str) -> None:
+        """Read the blocks of a draft of the file called `file`."""
         self._draft = draft
-        self._scope = scope
         self._file = file
-        self._resolve = resolve
         self._noweb: Noweb | None = None
         self._verb: VerbTree | None = None
 
@@ -54,43 +52,30 @@ class BlockReader:
         return self._verb
 
     def read(
-        self, block: Block, arguments: Arguments, given: Mapping[str, str] | None = None
+        self,
+        block: Block,
+        arguments: Arguments,
+        scope: Scope,
+        resolve: Resolve,
+        given: Mapping[str, str] | None = None,
     ) -> Task:
-        """Read a block, or the one that a call names, with its variables.
+        """Read a block, or the one that a call names, with its variables, for a run in `scope`.
 
-        `given` are values that go before its ``:var``s. Raises one of FAILURES.
+        `resolve` gives what a ``:var`` stands for. `given` are values that go before its ``:var``s.
+        Raises one of FAILURES.
         """
         target = header.target_of(self._draft.document, block)
-        values, literal, shown = self._variables(arguments, given or {})
+        values, literal, shown = _variables(arguments, given or {}, scope, resolve)
         body = self._draft.document.body(target)
         text, places = body.text, list(body.places)
         if arguments.flag("noweb") and arguments.get("noweb") != "tangle":
-            text, places = self._current_noweb().expand(text, places)
+            text, places = self._current_noweb().expand(text, places, resolve)
         digest = _digest(arguments, text, shown) if arguments.flag("cache") else None
-        return self.task(block, arguments, text, places, values, literal, digest)
-
-    def _variables(
-        self, arguments: Arguments, given: Mapping[str, str]
-    ) -> tuple[dict[str, str], dict[str, str], list[tuple[str, object]]]:
-        """Give the ``:var``s that hold, as in `Scope.block`, and all of them as Org has them."""
-        values: dict[str, str] = {}
-        literal = dict(given)
-        shown: list[tuple[str, object]] = []
-        for name, assignment in arguments.variables.items():
-            if name in literal or self._scope.override(name) is not None:
-                continue
-            _, found = value(assignment)
-            if isinstance(found, str):
-                values[name] = found
-                shown.append((name, found))
-            else:
-                literal[name] = self._resolve(found, arguments)
-                shown.append((name, found if isinstance(found, lisp.Number) else literal[name]))
-        return values, literal, shown
+        return self.task(block, arguments, text, places, values, literal, scope, digest)
 
     def _current_noweb(self) -> Noweb:
         if self._noweb is None or not self._noweb.is_of(self._draft):
-            self._noweb = Noweb(self._draft, self._file, self._resolve)
+            self._noweb = Noweb(self._draft, self._file)
         return self._noweb
 
     def task(
@@ -101,6 +86,7 @@ class BlockReader:
         places: list[tuple[int, int]],
         values: Mapping[str, str],
         literal: Mapping[str, str],
+        scope: Scope,
         digest: str | None = None,
     ) -> Task:
         """Read the requests in the body of a block, with what stands around it.
@@ -117,11 +103,11 @@ class BlockReader:
         if language == VERB:
             part_asked(arguments)  # before anything is sent
             parsed = tuple(self.verb.complete(one, target) for one in parsed)
-            literal = self.verb.variables(target, self._scope) | dict(literal)
+            literal = self.verb.variables(target, scope) | dict(literal)
         expected_status(arguments, self._file, block.line + 1)  # before anything is sent
         if expects_same(arguments) and _NOT_REPLACED & set(arguments.results):
             raise EvaluationError(":expect same is for a result that replaces the old one")
-        directory = self._scope.directory
+        directory = scope.directory
         if arguments.get("dir"):
             try:
                 directory = directory / Path(arguments.get("dir")).expanduser()
@@ -131,7 +117,7 @@ class BlockReader:
             block.line + 1,
             block.name,
             parsed,
-            self._scope.block(values=values, literal=literal, directory=directory),
+            scope.block(values=values, literal=literal, directory=directory),
             arguments,
             block,
             key=self._draft.key(block),
@@ -139,6 +125,26 @@ class BlockReader:
             digest=digest,
             notes=notes,
         )
+
+
+def _variables(
+    arguments: Arguments, given: Mapping[str, str], scope: Scope, resolve: Resolve
+) -> tuple[dict[str, str], dict[str, str], list[tuple[str, object]]]:
+    """Give the ``:var``s that hold, as in `Scope.block`, and all of them as Org has them."""
+    values: dict[str, str] = {}
+    literal = dict(given)
+    shown: list[tuple[str, object]] = []
+    for name, assignment in arguments.variables.items():
+        if name in literal or scope.override(name) is not None:
+            continue
+        _, found = value(assignment)
+        if isinstance(found, str):
+            values[name] = found
+            shown.append((name, found))
+        else:
+            literal[name] = resolve(found, arguments)
+            shown.append((name, found if isinstance(found, lisp.Number) else literal[name]))
+    return values, literal, shown
 
 
 def _between(

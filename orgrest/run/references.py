@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from orgrest.org.argument_syntax import Value
     from orgrest.org.blocks import Block
     from orgrest.run.draft import Draft
-    from orgrest.run.outcomes import Options, Outcome
+    from orgrest.run.outcomes import Outcome
+    from orgrest.run.settings import Settings
 
 EMACS_LISP = ("emacs-lisp", "elisp")
 
@@ -29,12 +30,12 @@ class References:
     def __init__(
         self,
         draft: Draft,
-        options: Options,
+        settings: Settings,
         send: Callable[[Block, Mapping[str, str]], Outcome],
     ) -> None:
         """Find data in `draft`; `send` gives what comes of a block, given some variables."""
         self._draft = draft
-        self._complete = options.complete
+        self._complete = settings.complete
         self._send = send
 
     def resolve(self, given: Value, arguments: Arguments) -> str:

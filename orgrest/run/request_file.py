@@ -15,24 +15,22 @@ import attrs
 
 from orgrest.http.reading import read
 from orgrest.http.syntax import Import, ParsedRequest
-from orgrest.http.values import Values
+from orgrest.http.values import Scope, Values
 from orgrest.model import OrgrestError, Source
 from orgrest.run.imports import Imports
 from orgrest.run.items import Item, split_tags
 from orgrest.run.outcomes import FAILURES, EvaluationError, Outcome, Task, failed
 from orgrest.run.selection import check_names
-from orgrest.run.weak import weakly
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from orgrest.http.syntax import Document
-    from orgrest.http.values import Scope
-    from orgrest.run.answers import Answers
+    from orgrest.run.document import Running
     from orgrest.run.identity import StepId
     from orgrest.run.imports import File
-    from orgrest.run.outcomes import Options
+    from orgrest.run.settings import Settings
 
 MOST_TURNS = 10_000
 """How many times `@loop` may send a request."""
@@ -49,10 +47,7 @@ class RequestFile:
         text: str,
         *,
         file: str,
-        scope: Scope,
-        options: Options,
-        answers: Answers,
-        need: Callable[..., Outcome],
+        settings: Settings,
         write: Callable[[Path, bytes], None] | None = None,
     ) -> None:
         """Take the requests in `text`, of the file called `file`; the rest is the run's.
@@ -62,15 +57,12 @@ class RequestFile:
         self.text = text
         self.notices: tuple[str, ...] = ()
         self._file = file
-        self._scope = scope
-        self._options = options
-        self._answers = answers
-        self._send = need
+        self._settings = settings
         self._write = write or (lambda _path, _content: None)
         self._source = Source(text, file=file)
         self.items: list[Item] = []
         self._problems: list[OrgrestError] = []
-        self._imports = Imports(read(self._source), file, scope)
+        self._imports = Imports(read(self._source), file, Scope(settings.inputs))
 
     def plan(self) -> int:
         """Choose what is sent, and tell how many requests that are. Raises EvaluationError."""
@@ -82,14 +74,14 @@ class RequestFile:
         for problem in self._problems:
             yield Outcome(problem.line or 1, None, "failed", reason=problem)
 
-    def tasks(self, item: Item) -> Iterator[Task | Outcome]:
+    def tasks(self, item: Item, run: Running) -> Iterator[Task | Outcome]:
         """Give the requests of an item, one after the other."""
         if isinstance(item.what, ParsedRequest):
-            yield from self._of_request(item.what)
+            yield from self._of_request(item.what, run)
         else:
-            yield from self._run(item.what, self._source, {}, (self._imports.main,), ())
+            yield from self._run(item.what, run, self._source, {}, (self._imports.main,), ())
 
-    def place(self, _task: Task, outcome: Outcome) -> Outcome:
+    def place(self, _task: Task, outcome: Outcome, _run: Running) -> Outcome:
         """Save responses where that is asked for; they do not stand in such a file."""
         for path, content in outcome.files:
             self._write(path, content)
@@ -105,6 +97,7 @@ class RequestFile:
     def _of_request(
         self,
         parsed: ParsedRequest,
+        run: Running,
         given: Mapping[str, str] | None = None,
         runs: tuple[tuple[str, int], ...] = (),
         *,
@@ -120,14 +113,14 @@ class RequestFile:
         disabled = parsed.directive("disabled")
         key = attrs.evolve(self._imports.key(parsed), runs=runs)
         off = disabled is not None and disabled.value.text in ("", "true")
-        if off and not (needed or self._answers.has(key)):
+        if off and not (needed or run.results.has(key)):
             yield Outcome(line, parsed.name, "skipped", file=file)
             return
         try:
             if disabled is not None and not off:
                 raise EvaluationError("@disabled with an expression is not supported")
             loop = parsed.directive("loop")
-            task = self._task(parsed, line, key, given)
+            task = self._task(parsed, line, key, run, given)
             if loop is None:
                 yield task
                 return
@@ -147,14 +140,15 @@ class RequestFile:
         parsed: ParsedRequest,
         line: int,
         key: StepId,
+        run: Running,
         given: Mapping[str, str] | None = None,
     ) -> Task:
         needed = tuple(
-            partial(self._need, one.value.text, parsed, again=one.name == "force-ref")
+            partial(self._need, one.value.text, parsed, run, again=one.name == "force-ref")
             for one in parsed.directives
-            if one.name in ("ref", "force-ref") and not self._options.dry_run
+            if one.name in ("ref", "force-ref") and not self._settings.dry_run
         )
-        scope = self._scope
+        scope = run.scope
         file = self._imports.file(parsed.source)
         if file is not None and (given or file is not self._imports.main):
             own = file is self._imports.main
@@ -164,26 +158,35 @@ class RequestFile:
 
     # other requests
 
-    def _need(self, name: str, needing: ParsedRequest, *, again: bool) -> None:
-        """Send the request that a name means in another one, as `_fetch` does."""
+    def imported_value(self, name: str) -> str | None:
+        """Return what an imported file gives for a variable, or None."""
+        return self._imports.imported_value(name)
+
+    def requests_named(self, name: str, using: ParsedRequest) -> Iterator[StepId]:
+        """Yield what a name may mean in a request: itself once it was answered, and another."""
+        return self._imports.requests_named(name, using)
+
+    def _need(self, name: str, needing: ParsedRequest, run: Running, *, again: bool) -> None:
+        """Send the request that a name means in another one, as `need` does."""
         source = needing.source
         parsed = self._imports.of(source, name, needing.span.start)
         if parsed is None:
             known = ", ".join(sorted(self._imports.named(source))) or "none"
             raise EvaluationError(f"no request is named {name}; there are {known}")
-        self._fetch(self._imports.key(parsed), again=again)
+        self.need(self._imports.key(parsed), run, again=again)
 
-    def _fetch(self, key: StepId, *, again: bool = False) -> None:
-        """Send the request of a key, unless it was sent already. Raises one of FAILURES."""
-        for step in self._of_request(self._imports.request(key), needed=True):
+    def need(self, key: StepId, run: Running, *, again: bool = False) -> None:
+        """Send the request of a key, unless it was sent or `again`. Raises one of FAILURES."""
+        for step in self._of_request(self._imports.request(key), run, needed=True):
             if isinstance(step, Task):
-                self._send(step.key, partial(_same, step), again=again)
+                run.send(step.key, partial(_same, step), again=again)
             elif step.state == "failed" and step.reason is not None:
                 raise step.reason
 
     def _run(
         self,
         item: Import,
+        run: Running,
         source: Source,
         given: Mapping[str, str],
         above: tuple[File, ...],
@@ -205,9 +208,9 @@ class RequestFile:
         given = {**dict(item.values), **given}
         for one in found:
             if isinstance(one, Import) and file is not None:
-                yield from self._run(one, file.document.source, given, (*above, file), runs)
+                yield from self._run(one, run, file.document.source, given, (*above, file), runs)
             elif isinstance(one, ParsedRequest):
-                yield from self._of_request(one, given, runs)
+                yield from self._of_request(one, run, given, runs)
 
     def _found(
         self, item: Import, source: Source, file: File | None
@@ -230,13 +233,12 @@ class RequestFile:
     # what is chosen
 
     def _choose(self) -> list[ParsedRequest | Import]:
-        options = self._options
+        options = self._settings
         imports, document = self._imports, self._imports.main.document
         self._problems += (
             one.error for one in imports.broken if not (one.item.run and one.own.run)
         )
-        imports.declare(self._scope, weakly(self._fetch))
-        self.notices = tuple(self._scope.environment.every.notices)
+        self.notices = tuple(Scope(options.inputs).environment.every.notices)
         if not (options.lines or options.names):
             self.notices += tuple(f"line {one.line}: {one.reason}" for one in document.notices)
             self.notices += tuple(

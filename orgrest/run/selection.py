@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from orgrest.org.blocks import Block
     from orgrest.org.document import Document
     from orgrest.run.draft import Draft
-    from orgrest.run.outcomes import Options
+    from orgrest.run.settings import Settings
 
 
 class Selection:
@@ -34,21 +34,21 @@ class Selection:
     `notices` is what the user should know about the choice.
     """
 
-    def __init__(self, draft: Draft, options: Options, file: str) -> None:
+    def __init__(self, draft: Draft, settings: Settings, file: str) -> None:
         """Choose among the blocks of `draft`, of the file called `file` (for messages)."""
         self.notices: tuple[str, ...] = ()
         self._draft = draft
         self._document = draft.document
-        self._options = options
+        self._settings = settings
         self._file = file
-        self.languages = options.languages or self._usual_languages()
+        self.languages = settings.languages or self._usual_languages()
 
     def blocks(self) -> list[Block]:
         """Give the blocks that are evaluated, in the order of the text.
 
-        Raises EvaluationError where `Options.names` or `Options.lines` choose nothing.
+        Raises EvaluationError where `Settings.names` or `Settings.lines` choose nothing.
         """
-        options, document = self._options, self._document
+        options, document = self._settings, self._document
         mixed = "; the file's line ends are mixed, LF and CRLF" if "\r\n" in document.text else ""
         texts = [(one.start, document.offset(one.last)) for one in document.verb]
         found = [

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 import time
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -15,7 +15,7 @@ from orgrest.http import verb
 from orgrest.http.requestfile import is_jetbrains
 from orgrest.model import OrgrestError, TransportError
 from orgrest.org.arguments import Arguments
-from orgrest.rendering import results
+from orgrest.rendering import results as rendering
 from orgrest.rendering.masking import mask
 from orgrest.rendering.sanitize import visible
 from orgrest.run.asserting import verdicts
@@ -33,7 +33,9 @@ if TYPE_CHECKING:
     from orgrest.http.transport import Client, Cookies
     from orgrest.http.values import Scope
     from orgrest.model import Request, Response, Verdict
-    from orgrest.run.outcomes import Options, Task
+    from orgrest.run.outcomes import Task
+    from orgrest.run.results import RequestResults
+    from orgrest.run.settings import Settings
 
 
 _LAST_RESPONSE = re.compile(r"\{\{[^{}\n]*\bresponse\b")
@@ -43,7 +45,12 @@ class Sender:
     """Sends the requests of one run; in a dry run, nothing is sent."""
 
     def __init__(
-        self, client: Client | None, cookies: Cookies | None, options: Options, file: str
+        self,
+        client: Client | None,
+        cookies: Cookies | None,
+        settings: Settings,
+        results: RequestResults,
+        file: str,
     ) -> None:
         """Send with `client` what stands in a document called `file`.
 
@@ -55,18 +62,26 @@ class Sender:
             cookies = client.new_cookies()
         self.client = client
         self._cookies = cookies
-        self._options = options
+        self.patience = settings.patience
+        self._settings = settings
+        self._results = results
         self.hooks = Hooks()
         self._tokens: Tokens | None = None
 
-    def token(self, client: Client, grant: Grant) -> Token:
+    def token(self, grant: Grant) -> Token:
         """Return a token of OAuth 2.0, one for all requests of the run. Raises OrgrestError."""
         from orgrest.http.auth.tokens import Tokens
 
         if self._tokens is None:
-            notify = _shown(self._options.notify, frozenset())
-            self._tokens = Tokens(partial(client.send, follow=False), notify)
+            notify = _shown(self._settings.notify, frozenset())
+            self._tokens = Tokens(self._send_bare, notify)
         return self._tokens.get(grant)
+
+    def _send_bare(self, request: Request) -> Response:
+        """Send what is no request of the document, with the client that there is now."""
+        if self.client is None:
+            raise EvaluationError("nothing can be sent here")
+        return self.client.send(request, follow=False, left=self.patience.left())
 
     def exchange(self, task: Task, early: Early | None = None) -> Outcome:
         """Send the requests of a task in order; what fails is in the outcome, not raised.
@@ -88,21 +103,21 @@ class Sender:
             need()
         for parsed in task.parsed:
             tested = len(around.tests)
-            if not (parsed.restclient or self._options.dry_run):
+            if not (parsed.restclient or self._settings.dry_run):
                 self.hooks.before(parsed, task.scope, around)
                 if around.cancelled or not self._is_wanted(parsed):
                     continue
             values = variables.Values(parsed, task.scope)
             request = early.request if early else _expand(parsed, task.scope, values)
             made.notes += (str(warning) for warning in request.notices)
-            if self._options.dry_run:
+            if self._settings.dry_run:
                 request = self._with_cookies(parsed, request)
                 wire_headers(request)  # what could not be sent is told here, too
                 made.exchanges.append(Exchange(request, variables=tuple(values.origins())))
                 continue
             response = self._settled(task, parsed, request, made, early)
-            task.scope.exchanges.keep(task.key and task.key.request, request, response)
-            for name, value in results.captures(request, response):
+            self._results.answered(task.key, request, response)
+            for name, value in rendering.captures(request, response):
                 task.scope.capture(parsed, name, value)
             if not parsed.restclient:
                 made.files += self._answered(task.scope, parsed, request, response, around)
@@ -115,7 +130,7 @@ class Sender:
                 self.hooks.started,
             )
             tests = tuple(around.tests[tested:])
-            rendered = _render(task, request, response, tests, self._options.limit)
+            rendered = _render(task, request, response, tests, self._settings.limit)
             made.notes += rendered.notes
             made.keep(rendered, tests)
 
@@ -138,12 +153,12 @@ class Sender:
         """Ask what a directive asks, and wait as one says; tell whether the request is sent."""
         if (note := parsed.directive("note")) is not None:
             question = note.value.text or f"Send {parsed.method} {parsed.target.text}?"
-            if self._options.ask is None:
+            if self._settings.ask is None:
                 raise EvaluationError("@note asks before sending, and needs a terminal to ask on")
-            if not self._options.ask(question):
+            if not self._settings.ask(question):
                 return False
         if (sleep := parsed.directive("sleep")) is not None:
-            self._options.patience.wait(seconds(sleep.value.text, "sleep"))
+            self.patience.wait(seconds(sleep.value.text, "sleep"))
         return True
 
     def _answered(
@@ -159,7 +174,7 @@ class Sender:
         values = variables.Values(parsed, scope)
         return [
             (
-                saved(saving, values.text(saving.path), scope, self._options.allow_write),
+                saved(saving, values.text(saving.path), scope, self._settings.allow_write),
                 response.body,
             )
             for saving in parsed.savings
@@ -206,7 +221,7 @@ class Sender:
             ]
 
         shortest = min(one.within or 0.0 for one in waited)
-        return self._options.patience.until(sent, pending, shortest)
+        return self.patience.until(sent, pending, shortest)
 
     def _sent(
         self,
@@ -217,7 +232,7 @@ class Sender:
         given: Future[Exchange] | None,
     ) -> Response:
         """Give the response of a request, which is sent again where that may help."""
-        patience = self._options.patience
+        patience = self.patience
         for attempt in itertools.count(1):
             one = given.result() if given else self.send(task, parsed, request)
             given = None
@@ -236,7 +251,7 @@ class Sender:
     def send(self, task: Task, parsed: ParsedRequest, request: Request) -> Exchange:
         """Send the request that was completed for `parsed`, once. Raises EvaluationError."""
         arguments = task.arguments
-        timeout = self._options.timeout
+        timeout = self._settings.timeout
         given = arguments.get("timeout")
         if given:
             try:
@@ -255,12 +270,12 @@ class Sender:
             options["messages"] = _count(count.value.text)
         if self.client is None:
             raise EvaluationError("nothing can be sent here")
-        left = self._options.patience.left()
+        left = self.patience.left()
         number, started = next(self._numbers), time.time()
         try:
             response = self.client.send(
                 request,
-                on_message=_shown(self._options.on_message, request.secrets),
+                on_message=_shown(self._settings.on_message, request.secrets),
                 **options,
                 cookies=None if parsed.directive("no-cookie-jar") else self._cookies,
                 follow=("follow" not in arguments or arguments.flag("follow"))
@@ -292,7 +307,7 @@ class _Made:
         self.files: list[tuple[Path, bytes]] = []
         self.around = Around()
 
-    def keep(self, rendered: results.Rendered | None, tests: tuple[Verdict, ...]) -> None:
+    def keep(self, rendered: rendering.Rendered | None, tests: tuple[Verdict, ...]) -> None:
         """Take the last attempt for the exchange."""
         *earlier, last = self.attempts
         self.exchanges.append(
@@ -374,12 +389,12 @@ def _expand(parsed: ParsedRequest, scope: Scope, values: variables.Values | None
 
 def _render(
     task: Task, request: Request, response: Response, tests: tuple[Verdict, ...], limit: int
-) -> results.Rendered:
+) -> rendering.Rendered:
     """Make the result of a response; `limit` is how much is shown where the block does not say."""
     arguments = task.arguments
     if given := arguments.get("limit"):
         try:
-            limit = results.parse_size(given)
+            limit = rendering.parse_size(given)
         except ValueError as error:
             raise EvaluationError(f":limit: {error}") from None
     heads = arguments.get("headers", "yes").lower()
@@ -387,7 +402,7 @@ def _render(
         raise EvaluationError(f":headers is yes, no or only, not {heads}")
     if heads == "yes" and arguments.flag("noheaders"):
         heads = "no"
-    return results.render(
+    return rendering.render(
         request,
         response,
         headers=heads,

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from orgrest.model import OrgrestError
+from orgrest.run.settings import Settings
 from orgrest.runs.control import Control
 from orgrest.runs.summary import reasons
-from orgrest.runs.unit import Opened, Settings, Unit
+from orgrest.runs.unit import Opened, Unit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -83,6 +84,7 @@ class Document(pytest.File):
 
     def _open(self) -> Opened:
         from orgrest.http.transport import Client
+        from orgrest.http.values import Inputs
 
         option = self.config.getoption
         variables = {}
@@ -91,10 +93,11 @@ class Document(pytest.File):
             if not equals or not name:
                 raise pytest.UsageError(f"--orgrest-var: {text!r} is not NAME=VALUE")
             variables[name] = value
-        settings = Settings(variables=variables, environments=tuple(option("orgrest_env")))
+        folder = self.path.parent
+        inputs = Inputs.of_user(folder, overrides=variables, environments=option("orgrest_env"))
         self._control = Control(Client)
         try:
-            return Opened(Unit(0, str(self.path)), settings, self._control)
+            return Opened(Unit(0, str(self.path)), Settings(inputs), self._control)
         except OrgrestError as error:
             self._end()
             raise self.CollectError(str(error)) from None

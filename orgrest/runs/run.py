@@ -18,10 +18,11 @@ from orgrest.runs.summary import Brief, Summary
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from orgrest.run.settings import Settings
     from orgrest.runs.control import Control
     from orgrest.runs.record import Record
     from orgrest.runs.spool import Spool
-    from orgrest.runs.unit import Settings, Unit
+    from orgrest.runs.unit import Unit
 
 
 @attrs.frozen

@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING
 import attrs
 
 from orgrest.files import File, FileError, is_request_file
-from orgrest.http.values import Scope
 from orgrest.model import OrgrestError
 from orgrest.run import written
 from orgrest.run.evaluate import Evaluation
 from orgrest.run.items import Item
-from orgrest.run.outcomes import Options, Outcome
+from orgrest.run.outcomes import Outcome
 from orgrest.run.patience import Patience
 from orgrest.runs import record
 from orgrest.runs.control import TEARDOWN
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from orgrest.run.items import Part
+    from orgrest.run.settings import Settings
     from orgrest.runs.control import Control
     from orgrest.runs.record import Record
 
@@ -43,27 +43,6 @@ class Unit:
         return {"document": self.file, "file": self.file, "turn": self.turn, "row": self.row}
 
 
-@attrs.frozen
-class Settings:
-    """How documents are run.
-
-    `fail` counts a status of 400 and above as a failure; with `bail` the first failure ends the
-    run; with `write`, results go into the documents.
-    """
-
-    options: Options = attrs.field(factory=Options)
-    variables: Mapping[str, str] = attrs.field(factory=dict)
-    env_file: Mapping[str, str] = attrs.field(factory=dict)
-    environments: tuple[str, ...] = ()
-    seed: int | None = None
-    allow_read: tuple[Path, ...] = ()
-    retries: int = 0
-    retry_delay: float = 1.0
-    fail: bool = False
-    bail: bool = False
-    write: bool = False
-
-
 class Opened:
     """A document that was read and planned, whose items are sent one by one."""
 
@@ -73,9 +52,8 @@ class Opened:
         self._settings = settings
         self._control = control
         self._count = 0
-        self.patience = Patience(
-            settings.retries, settings.retry_delay, control.deadline, control.sleep
-        )
+        self._teardown: Patience | None = None
+        patience = attrs.evolve(settings.patience, deadline=control.deadline, sleep=control.sleep)
         path = Path(unit.file)
         self._file = File.read(path)
         self._plain = is_request_file(path)
@@ -84,16 +62,10 @@ class Opened:
         self.evaluation = Evaluation(
             self._file.text,
             file=unit.file,
-            scope=Scope.of_user(
-                path.resolve().parent,
-                allow_read=settings.allow_read,
-                env_file=settings.env_file,
-                overrides={**unit.data, **settings.variables},
-                environments=settings.environments,
-                seed=settings.seed,
+            settings=attrs.evolve(
+                settings.of_document(path.resolve().parent, unit.data), patience=patience
             ),
             client=control.client,
-            options=attrs.evolve(settings.options, patience=self.patience),
             plain=self._plain,
             write=written.write if settings.write else None,
         )
@@ -101,7 +73,7 @@ class Opened:
 
     def items(self, part: Part) -> list[Item]:
         """Return what is sent in a part of the run."""
-        return self._settings.options.choice.of(self.evaluation.items, part)
+        return self._settings.choice.of(self.evaluation.items, part)
 
     def problems(self) -> Iterator[Record]:
         """Give the failures that concern the whole document."""
@@ -111,10 +83,12 @@ class Opened:
 
     def send(self, item: Item) -> Iterator[Record]:
         """Send an item, and give the record of each request that was sent for it."""
-        client = self._control.client
+        client, patience = self._control.client, None
         if item.part == "teardown":
             client = self._control.late_client()
-        outcomes = self.evaluation.evaluate(item, client=client)
+            if self._control.over:
+                patience = self._ending()
+        outcomes = self.evaluation.evaluate(item, client=client, patience=patience)
         while True:
             began, start = time.time(), time.monotonic()
             outcome = next(outcomes, None)
@@ -128,6 +102,13 @@ class Opened:
             yield self._record(outcome, item, began, took)
             if over:  # the other requests of its loop, or of the files that it runs, are not sent
                 return
+
+    def _ending(self) -> Patience:
+        """Return how long there is for the teardown when the run is over."""
+        if self._teardown is None:
+            end = time.monotonic() + TEARDOWN
+            self._teardown = Patience(deadline=end)
+        return self._teardown
 
     def skip(self, item: Item, why: str) -> Iterator[Record]:
         """Give the record of an item that is not sent, unless it was sent for another one."""
@@ -214,9 +195,6 @@ def _send_all(
             held = [kept(found) for found in opened.send(item)]
             ready = item.part != "setup" or all(held)
     finally:
-        if control.over:
-            opened.patience.deadline = time.monotonic() + TEARDOWN
-            opened.patience.sleep = Patience().sleep
         for item in opened.items("teardown"):
             if not begun:
                 for found in opened.skip(item, control.why or "nothing was sent"):

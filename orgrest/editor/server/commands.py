@@ -25,11 +25,12 @@ from orgrest.editor.server.documents import Document
 from orgrest.editor.server.run import Run
 from orgrest.editor.server.sending import send
 from orgrest.editor.server.server import Server
+from orgrest.http.values import Scope
 from orgrest.model import OrgrestError
 from orgrest.org.blocks import ALL_LANGUAGES
 from orgrest.rendering.masking import mask
 from orgrest.rendering.sanitize import visible
-from orgrest.run.outcomes import Options
+from orgrest.run.settings import Settings
 
 _NO_ENVIRONMENT = "no environment"
 
@@ -39,7 +40,8 @@ Token: TypeAlias = int | str | None
 
 async def _send(server: Server, document: Document, line: int, token: Token) -> dict[str, Any]:
     number = document.text.line_number(document.text.offset(Place(line, 0)))
-    found = await send(server, document, Options(languages=ALL_LANGUAGES, lines=(number,)), token)
+    settings = Settings(server.inputs(document), languages=ALL_LANGUAGES, lines=(number,))
+    found = await send(server, document, settings, token)
     return {"line": line, **(found[0] if found else {"state": "skipped", "message": "nothing"})}
 
 
@@ -47,7 +49,8 @@ async def _send_all_above(
     server: Server, document: Document, line: int, token: Token
 ) -> dict[str, Any]:
     number = document.text.line_number(document.text.offset(Place(line, 0)))
-    found = await send(server, document, Options(until=number), token)
+    settings = Settings(server.inputs(document), until=number)
+    found = await send(server, document, settings, token)
     texts = [one["text"] for one in found if "text" in one]
     last = found[-1] if found else {"state": "skipped", "message": "no request above"}
     whole = {"text": "\n".join(texts)} if texts else {}
@@ -61,8 +64,13 @@ async def _copy_as_curl(server: Server, document: Document, line: int, _token: T
     run = Run(
         document.text.text,
         file=document.name,
-        scope=server.scope(document),
-        options=Options(languages=ALL_LANGUAGES, lines=(number,), dry_run=True, complete=True),
+        settings=Settings(
+            server.inputs(document),
+            languages=ALL_LANGUAGES,
+            lines=(number,),
+            dry_run=True,
+            complete=True,
+        ),
         plain=document.kind == "http",
     )
     commands: list[str] = []
@@ -82,7 +90,7 @@ async def _choose_environment(
 ) -> dict[str, Any]:
     folder = server.folder(document)
     try:
-        names = server.scope(document).environment.every.names
+        names = Scope(server.inputs(document)).environment.every.names
     except OrgrestError as error:
         raise JsonRpcException(visible(str(error)), types.LSPErrorCodes.RequestFailed) from error
     if not names:

@@ -27,6 +27,7 @@ from orgrest.editor.server.documents import Document, to_diagnostic, to_place, t
 from orgrest.editor.server.server import Server
 from orgrest.editor.signatures import signature
 from orgrest.files import entries
+from orgrest.http.values import Scope
 from orgrest.model import OrgrestError, Span
 from orgrest.org.blocks import ALL_LANGUAGES
 
@@ -97,7 +98,7 @@ def _complete(
 def _settings(server: Server, document: Document) -> dict[str, tuple[str, str]]:
     """Return the variables of the chosen environments: value, and where it comes from."""
     try:
-        found = server.scope(document).environment.settings()
+        found = Scope(server.inputs(document)).environment.settings()
     except OrgrestError:  # a problem of the requests that need it
         return {}
     return {
@@ -108,7 +109,7 @@ def _settings(server: Server, document: Document) -> dict[str, tuple[str, str]]:
 def _imported(server: Server, document: Document) -> Imported:
     """Return what other files bring: variables with value and place, requests with their place."""
     name = PurePath(document.name).name
-    imports = of_lines(document.text.text, name, server.scope(document), server.files)
+    imports = of_lines(document.text.text, name, Scope(server.inputs(document)), server.files)
     if imports is None:
         return Imported()
     variables = {

@@ -16,13 +16,13 @@ import attrs
 
 from orgrest.run import written
 from orgrest.run.evaluate import Evaluation
-from orgrest.run.outcomes import Options, Outcome
+from orgrest.run.outcomes import Outcome
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 
     from orgrest.http.transport import Client, Cookies
-    from orgrest.http.values import Scope
+    from orgrest.run.settings import Settings
 
 
 class CancelledRunError(Exception):
@@ -37,8 +37,7 @@ class Run:
         text: str,
         *,
         file: str,
-        scope: Scope,
-        options: Options,
+        settings: Settings,
         plain: bool,
         cookies: Cookies | None = None,
         ask: Callable[[str], Awaitable[bool]] | None = None,
@@ -55,21 +54,20 @@ class Run:
         self._question: Any = None
         self._cancelled = False
         self._text = text
-        self._scope = scope
         self._arguments: Mapping[str, Any] = {
             "file": file,
-            "scope": scope,
             "plain": plain,
             "cookies": cookies,
             "write": written.write,
         }
         answer = functools.partial(self._answer, ask) if ask is not None else None
-        self._options = attrs.evolve(options, ask=answer)
+        self._settings = attrs.evolve(settings, ask=answer)
+        self._evaluation: Evaluation | None = None
 
     @property
     def captured(self) -> dict[str, str]:
         """What the requests of this run captured so far."""
-        return self._scope.new_captures
+        return self._evaluation.session.new_captures if self._evaluation is not None else {}
 
     async def outcomes(self) -> AsyncIterator[Outcome]:
         """Send, and yield what comes of each request.
@@ -109,8 +107,9 @@ class Run:
                 if self._cancelled:
                     return
                 evaluation = Evaluation(
-                    self._text, client=client, options=self._options, **self._arguments
+                    self._text, client=client, settings=self._settings, **self._arguments
                 )
+                self._evaluation = evaluation
                 evaluation.plan()
                 for notice in evaluation.notices:
                     self._in_loop(self._notice, notice)

@@ -19,7 +19,7 @@ from orgrest.org import document as org
 from orgrest.org.blocks import Block
 from orgrest.rendering.masking import mask
 from orgrest.rendering.sanitize import visible
-from orgrest.run.outcomes import EvaluationError, Options, Outcome
+from orgrest.run.outcomes import EvaluationError, Outcome
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -28,19 +28,20 @@ if TYPE_CHECKING:
     from orgrest.editor.server.documents import Document
     from orgrest.editor.server.server import Server
     from orgrest.run.outcomes import Placing
+    from orgrest.run.settings import Settings
 
 TRIES = 5
 """How often a result is offered to a client whose text moves on meanwhile."""
 
 
 async def send(
-    server: Server, document: Document, options: Options, token: int | str | None
+    server: Server, document: Document, settings: Settings, token: int | str | None
 ) -> list[dict[str, Any]]:
     """Send requests of a document, keep their results, and tell what became of each, in JSON.
 
     `token` is the client's for the progress, if it has given one.
     """
-    return await _Sending(server, document).send(options, token)
+    return await _Sending(server, document).send(settings, token)
 
 
 class _Sending:
@@ -57,18 +58,17 @@ class _Sending:
         self.number = next(n for n in itertools.count(1) if n not in document.shown)
         self.responses = Responses(server, document, self.number)
 
-    async def send(self, options: Options, token: int | str | None) -> list[dict[str, Any]]:
+    async def send(self, settings: Settings, token: int | str | None) -> list[dict[str, Any]]:
         """Send, keep the results as they come, and show what belongs nowhere else."""
         server, document = self.server, self.document
         run = Run(
             self.snapshot.text,
             file=document.name,
-            scope=server.scope(document),
-            options=options,
+            settings=settings,
             plain=document.kind == "http",
             cookies=document.cookies,
             ask=server.ask,
-            notice=self._notice if options.until is not None else lambda _: None,
+            notice=self._notice if settings.until is not None else lambda _: None,
         )
         found: list[dict[str, Any]] = []
         document.shown.add(self.number)
@@ -102,7 +102,7 @@ class _Sending:
         text, document = self.snapshot.text, self.document
         known = document.analysis
         if known is None or known.text != text:
-            known = Analysis(text, document.kind, lambda: self.server.scope(document), known)
+            known = Analysis(text, document.kind, lambda: self.server.inputs(document), known)
         return Sent(known)
 
     def _notice(self, text: str) -> None:

@@ -22,7 +22,7 @@ from orgrest.editor.positions import Text
 from orgrest.editor.server.documents import Document, kind_of, to_diagnostic, to_range
 from orgrest.editor.server.environments import Choices
 from orgrest.editor.server.protocol import Protocol
-from orgrest.http.values import Scope
+from orgrest.http.values import Inputs
 from orgrest.model import Span
 from orgrest.org.text import Edit
 
@@ -108,9 +108,9 @@ class Server(LanguageServer):
                 if document.pulled:
                     self.refresh_diagnostics()
 
-    def scope(self, document: Document) -> Scope:
-        """Return the scope of a document: files only in its folder."""
-        return Scope.of_user(
+    def inputs(self, document: Document) -> Inputs:
+        """Return where the values of a document's variables come from: files in its folder."""
+        return Inputs.of_user(
             self.folder(document),
             remembered=document.captured,
             secrets=document.secrets,
@@ -140,7 +140,7 @@ class Server(LanguageServer):
                     Analysis,
                     text.text,
                     document.kind,
-                    lambda: self.scope(document),
+                    lambda: self.inputs(document),
                     before,
                     name=PurePath(document.name).name,
                     files=self.files,

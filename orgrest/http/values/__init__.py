@@ -54,11 +54,13 @@ that.
 
 from orgrest.http.values.check import Checked, check, value_of
 from orgrest.http.values.computing import UNKNOWN
+from orgrest.http.values.context import RunContext
 from orgrest.http.values.env_file import read_env_file
 from orgrest.http.values.expansion import expand
 from orgrest.http.values.functions import FUNCTIONS, Function, without_lisp
+from orgrest.http.values.inputs import Inputs
 from orgrest.http.values.references import REFERENCE, Reference, references
-from orgrest.http.values.scope import Scope
+from orgrest.http.values.scope import Scope, Session
 from orgrest.http.values.values import Origin, Values
 
 __all__ = [
@@ -67,9 +69,12 @@ __all__ = [
     "UNKNOWN",
     "Checked",
     "Function",
+    "Inputs",
     "Origin",
     "Reference",
+    "RunContext",
     "Scope",
+    "Session",
     "Values",
     "check",
     "expand",

@@ -4,26 +4,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import attrs
+
 from orgrest.model import OrgrestError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from orgrest.http.auth.oauth2 import Grant, Token
+    from orgrest.http.auth.oauth2 import Grant
+    from orgrest.http.values.context import RunContext
 
 
+@attrs.frozen
 class Access:
-    """The tokens of one run; in a dry run no server is asked for one."""
+    """The tokens of a run; `secret` notes what must not be shown."""
 
-    def __init__(self, secret: Callable[[str], str], *, dry_run: bool = False) -> None:
-        """Note with `secret` what must not be shown."""
-        self._secret = secret
-        self._dry_run = dry_run
-        self._get: Callable[[Grant], Token] | None = None
-
-    def obtain_with(self, get: Callable[[Grant], Token]) -> None:
-        """Let requests carry tokens; `get` asks a server for one."""
-        self._get = get
+    _run: RunContext
+    _secret: Callable[[str], str]
 
     def token(self, grant: Grant, kind: str = "token") -> str | None:
         """Return the access token (or `idToken`) for a grant, or None in a dry run.
@@ -32,12 +29,9 @@ class Access:
         """
         for secret in grant.secrets:
             self._secret(secret)
-        if self._dry_run:
+        if self._run.placeholders:
             return None
-        if self._get is None:
-            reason = "a token is asked for only when the request is sent"
-            raise OrgrestError(reason, code="credentials")
-        token = self._get(grant)
+        token = self._run.token(grant)
         for secret in token.secrets:
             self._secret(secret)
         if kind == "idToken" and token.identity is None:

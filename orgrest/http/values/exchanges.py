@@ -1,49 +1,30 @@
-"""What the requests of a document sent and got, for those that refer to them by name."""
+"""What the requests of a run sent and got, for those that refer to them by name."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+import attrs
 
 from orgrest.model import OrgrestError, Request, Response
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterable
+    from collections.abc import Hashable
 
     from orgrest.http.responses import Reference
     from orgrest.http.syntax import ParsedRequest
+    from orgrest.http.values.context import RunContext
 
 
+@attrs.frozen
 class Exchanges:
-    """The exchanges of one run; in a dry run nothing is sent, and nothing comes back."""
+    """The exchanges of a run; in a dry run nothing is sent, and nothing comes back."""
 
-    def __init__(self, *, dry_run: bool = False) -> None:
-        """Begin with no request that has a name."""
-        self._dry_run = dry_run
-        self._known: dict[Hashable, tuple[Request, Response]] = {}
-        self._fetch: Callable[[Any], None] | None = None
-        self._resolve: Callable[[ParsedRequest, str], Iterable[Hashable]] = lambda _, __: ()
-        self._last: tuple[Request, Response] | None = None
-
-    def name_requests(
-        self,
-        fetch: Callable[[Any], None],
-        resolve: Callable[[ParsedRequest, str], Iterable[Hashable]],
-    ) -> None:
-        """Let requests refer to others; `fetch` sends the one of a key and keeps it.
-
-        `resolve` gives the keys that a name may mean in a request: the first one of which there is
-        an exchange, else the last.
-        """
-        self._fetch, self._resolve = fetch, resolve
-
-    def keep(self, key: Hashable, request: Request, response: Response) -> None:
-        """Keep what the request of a key sent and got; it is the last one, too."""
-        self._known[key] = self._last = (request, response)
+    _run: RunContext
 
     def key(self, name: str, using: ParsedRequest) -> Hashable | None:
         """Return the key of the request that a name means in another one, or None."""
-        keys = list(self._resolve(using, name))
-        return next((key for key in keys if key in self._known), keys[-1] if keys else None)
+        return self._run.request_named(name, using)
 
     def reference(self, text: str, using: ParsedRequest) -> tuple[Reference, Hashable] | None:
         """Return what `{{text}}` in a request refers to in another one's exchange, and its key."""
@@ -65,13 +46,12 @@ class Exchanges:
         return None if exchange is None else responses.value(reference, *exchange)
 
     def _exchange(self, key: Hashable) -> tuple[Request, Response] | None:
-        if self._dry_run:
+        if self._run.placeholders:
             return None
-        if key not in self._known and self._fetch is not None:
-            self._fetch(key)
-        if key not in self._known:
+        exchange = self._run.exchange(key)
+        if exchange is None:
             raise OrgrestError(f"the request {key} got no response", code="no-response")
-        return self._known[key]
+        return exchange
 
     # as httpyac's scripts and expressions name them
 
@@ -88,7 +68,7 @@ class Exchanges:
         The request is sent now if it was not. Raises `OrgrestError` where there is no response.
         """
         key = self._named_by(name, using)
-        exchange = self._last if key is None else self._exchange(key)
-        if exchange is None and not self._dry_run:
+        exchange = self._run.last_exchange() if key is None else self._exchange(key)
+        if exchange is None and not self._run.placeholders:
             raise OrgrestError("no response came yet in this run", code="no-response")
         return None if exchange is None else exchange[1]

@@ -8,6 +8,7 @@ import tracemalloc
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import attrs
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -24,7 +25,7 @@ from orgrest.http.requestfile import is_restclient
 from orgrest.org.blocks import REQUEST_LANGUAGES
 from orgrest.org.text import apply
 from orgrest.run.evaluate import Evaluation
-from orgrest.run.outcomes import Options
+from orgrest.run.settings import Settings
 
 if TYPE_CHECKING:
     from orgrest.editor.regions import Kind
@@ -44,7 +45,7 @@ def fixes(text: str, kind: Kind = "http") -> list[tuple[str, Fix]]:
 
 
 def diagnostics(text: str, kind: Kind = "http", **scope: object) -> tuple[Diagnostic, ...]:
-    analysis = Analysis(text, kind, lambda: values.Scope(**scope))  # type: ignore[arg-type]  # as given
+    analysis = Analysis(text, kind, lambda: values.Inputs(**scope))  # type: ignore[arg-type]  # as given
     return Report(analysis).diagnostics
 
 
@@ -301,8 +302,10 @@ def test_only_blocks_that_are_evaluated_are_judged() -> None:
     ]
     calls = "* COMMENT\n#+CALL: nowhere()\n"
     for text in ("".join(blocks), "".join(b for b in blocks if "src restclient" not in b)):
-        options = Options(dry_run=True)
-        evaluation = Evaluation(text, file="x", scope=values.Scope(), client=None, options=options)
+        options = Settings(dry_run=True)
+        evaluation = Evaluation(
+            text, file="x", settings=attrs.evolve(options, inputs=values.Inputs()), client=None
+        )
         evaluation.plan()
         sent = [outcome.line for outcome in evaluation.run()]
         assert sent
@@ -372,8 +375,8 @@ def test_a_file_is_looked_up_in_the_documents_folder_only(tmp_path: Path) -> Non
 def test_a_file_that_comes_and_goes_is_looked_up_anew(tmp_path: Path) -> None:
     text = "POST http://x/\n\n< f\n"
 
-    def scope() -> values.Scope:
-        return values.Scope(directory=tmp_path)
+    def scope() -> values.Inputs:
+        return values.Inputs(directory=tmp_path)
 
     before = Report(Analysis(text, "http", scope))
     assert before.diagnostics
@@ -687,7 +690,7 @@ def test_renaming_to_the_same_name_does_nothing() -> None:
 
 
 def told(text: str, marked: str, kind: Kind = "http", **scope: object) -> str | None:
-    analysis = Analysis(text, kind, lambda: values.Scope(**scope))  # type: ignore[arg-type]  # as given
+    analysis = Analysis(text, kind, lambda: values.Inputs(**scope))  # type: ignore[arg-type]  # as given
     found = hover(analysis, Names(analysis), where(text, marked))
     return found[0] if found else None
 
@@ -884,7 +887,7 @@ def test_the_users_netrc_file_is_found(tmp_path: Path, monkeypatch: pytest.Monke
     (tmp_path / "netrc").write_text("machine h login u password hunter2\n")
     monkeypatch.setenv("NETRC", os.fspath(tmp_path / "netrc"))
     text = ':a := netrc("h")\nGET http://x/:a\n'
-    analysis = Analysis(text, "http", lambda: values.Scope.of_user(tmp_path))
+    analysis = Analysis(text, "http", lambda: values.Inputs.of_user(tmp_path))
     assert Report(analysis).diagnostics == ()
     found = hover(analysis, Names(analysis), 1)
     assert found is not None

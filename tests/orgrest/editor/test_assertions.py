@@ -18,9 +18,9 @@ from orgrest.editor.names import Names
 from orgrest.editor.outline import tokens
 from orgrest.http.assertions import OPERATORS, SUBJECTS
 from orgrest.http.transport import Client
-from orgrest.http.values import Scope
+from orgrest.http.values import Inputs
 from orgrest.run.evaluate import Evaluation
-from orgrest.run.outcomes import Options
+from orgrest.run.settings import Settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -94,7 +94,7 @@ def test_a_subject_that_is_put_in_leads_on_to_its_operator() -> None:
     ],
 )
 def test_hover_says_what_an_assertion_means(text: str, kind: Kind) -> None:
-    analysis = Analysis(text, kind, Scope)
+    analysis = Analysis(text, kind, Inputs)
     found = hover(analysis, Names(analysis), text.index("isUuid") + 2)
     assert found is not None
     assert SUBJECTS["body"].description in found[0]
@@ -104,7 +104,7 @@ def test_hover_says_what_an_assertion_means(text: str, kind: Kind) -> None:
 
 def test_what_is_no_assertion_and_no_expectation_is_marked_at_its_line() -> None:
     text = "#+begin_src restclient :expect well\nGET http://h/\n# ?? stats == 200\n#+end_src\n"
-    found = {one.code: one for one in Report(Analysis(text, "org", Scope)).diagnostics}
+    found = {one.code: one for one in Report(Analysis(text, "org", Inputs)).diagnostics}
     assert set(found) == {"bad-assertion", "bad-argument"}
     wrong = found["bad-assertion"]
     assert text[wrong.span.start : wrong.span.end] == "# ?? stats == 200"
@@ -138,9 +138,8 @@ class Sending:
             evaluation = Evaluation(
                 self.text,
                 file="a",
-                scope=Scope(directory=self.folder, secrets=["hunter2-hunter2"]),
+                settings=Settings(Inputs(directory=self.folder, secrets=["hunter2-hunter2"])),
                 client=client,
-                options=Options(),
                 plain=self.kind == "http",
             )
             evaluation.plan()
@@ -149,7 +148,7 @@ class Sending:
         self.text = evaluation.text
 
     def analysis(self, text: str) -> Analysis:
-        return Analysis(text, self.kind, partial(Scope, directory=self.folder))
+        return Analysis(text, self.kind, partial(Inputs, directory=self.folder))
 
     def marked(self, text: str | None = None) -> list[tuple[str, str]]:
         """What is marked in a text, and with what message."""
@@ -225,7 +224,7 @@ def test_two_requests_of_a_block_share_its_lens(server: RawServer, tmp_path: Pat
 
 def test_the_parts_of_an_assertion_have_their_colours() -> None:
     text = f"@n = 1\n{GET}?? status == {{{{n}}}}0\n?? $.a exists\n"
-    analysis = Analysis(text, "http", Scope)
+    analysis = Analysis(text, "http", Inputs)
     found = [(text[one.start : one.end], one.type) for one in tokens(analysis)]
     assert found[-5:] == [
         ("??", "operator"),

@@ -19,7 +19,7 @@ from components import needs
 from servers import RawServer, response
 
 from orgrest.http.transport import Client
-from orgrest.http.values import Scope
+from orgrest.http.values import Inputs, Scope
 from orgrest.org.document import Document
 from orgrest.org.placing import closes, place
 from orgrest.org.results import result_of
@@ -27,9 +27,10 @@ from orgrest.org.text import escape
 from orgrest.rendering.pretty import xml_text
 from orgrest.run.draft import Draft
 from orgrest.run.evaluate import Evaluation
-from orgrest.run.outcomes import Exchange, Options
+from orgrest.run.outcomes import Exchange
 from orgrest.run.reading import BlockReader
 from orgrest.run.sending import Sender
+from orgrest.run.settings import Settings
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -240,8 +241,8 @@ def place_all(
     monkeypatch.setattr(
         Sender, "send", lambda _self, _task, _parsed, one: Exchange(one, response_of_nothing())
     )
-    scope = Scope(directory=folder)
-    evaluation = Evaluation(text, file="x.org", scope=scope, client=None, options=Options())
+    inputs = Inputs(directory=folder)
+    evaluation = Evaluation(text, file="x.org", settings=Settings(inputs), client=None)
     evaluation.plan()
     assert [str(one.reason) for one in evaluation.run() if one.reason] == []
     return evaluation.text
@@ -386,9 +387,9 @@ def test_no_response_changes_what_org_sees_outside_its_result(tmp_path: Path) ->
                     + "".join(f"  {row}\n" for row in block.format(line).splitlines())
                     + f"- next\n* Three\n{opening}{block.format(line)}{closing}end\n"
                 )
-                scope = Scope(directory=tmp_path)
+                inputs = Inputs(directory=tmp_path)
                 evaluation = Evaluation(
-                    text, file="x.org", scope=scope, client=client, options=Options()
+                    text, file="x.org", settings=Settings(inputs), client=client
                 )
                 evaluation.plan()
                 list(evaluation.run())
@@ -464,11 +465,10 @@ def test_a_cached_block_has_the_hash_that_org_gives_it(tmp_path: Path) -> None:
     path = tmp_path / "hash.org"
     path.write_text(text)
     theirs = emacs(tmp_path, HASH, path).split()
-    scope = Scope(directory=tmp_path)
-    draft = Draft(text, "hash.org")
-    reader = BlockReader(draft, scope, "hash.org", lambda *_: "")
+    draft, scope = Draft(text, "hash.org"), Scope(Inputs(directory=tmp_path))
+    reader = BlockReader(draft, "hash.org")
     for block, theirs_now in zip(draft.document.blocks, theirs, strict=True):
-        task = reader.read(block, draft.arguments(block))
+        task = reader.read(block, draft.arguments(block), scope, lambda *_: "")
         assert task.digest == theirs_now, block.arguments
 
 

@@ -15,7 +15,7 @@ from orgrest.editor.diagnostics.report import Report
 from orgrest.editor.hover import hover
 from orgrest.editor.imported import RequestFiles
 from orgrest.editor.names import Names, Occurrence, RenameError
-from orgrest.http.values import Scope
+from orgrest.http.values import Inputs
 
 TEXT = """\
 # @import ./lib.http
@@ -56,7 +56,7 @@ def analysed(
     before: Analysis | None = None,
     files: RequestFiles | None = None,
 ) -> Analysis:
-    scope = partial(Scope, directory=folder)
+    scope = partial(Inputs, directory=folder)
     return Analysis(text, "http", scope, before, name="a.http", files=files)
 
 

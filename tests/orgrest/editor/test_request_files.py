@@ -19,7 +19,7 @@ from orgrest.editor.names import Names, RenameError
 from orgrest.editor.request_files import API
 from orgrest.editor.server import features
 from orgrest.http import scripts
-from orgrest.http.values import Scope
+from orgrest.http.values import Inputs
 from orgrest.org.text import apply
 
 TEXT = """\
@@ -56,7 +56,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def analysed(folder: Path, text: str = TEXT, *chosen: str) -> Analysis:
-    scope = partial(Scope, directory=folder, environments=chosen)
+    scope = partial(Inputs, directory=folder, environments=chosen)
     return Analysis(text, "http", scope)
 
 

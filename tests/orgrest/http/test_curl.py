@@ -18,7 +18,7 @@ from orgrest.http.auth.sigv4 import AwsCredentials, sign
 from orgrest.http.curl import CurlError, shell, to_block, to_command, to_request
 from orgrest.http.requests import parse
 from orgrest.http.transport import Client, wire_headers
-from orgrest.http.values import Scope, expand
+from orgrest.http.values import Inputs, Scope, expand
 from orgrest.model import (
     ClientCertificate,
     OrgrestError,
@@ -333,7 +333,7 @@ class TestFromCurl:
             command = f"curl {server.url} {options}"
             run_curl(command, cwd=tmp_path)
             (parsed,) = parse(Source(to_request(command))).requests
-            client.send(expand(parsed, Scope(directory=tmp_path)))
+            client.send(expand(parsed, Scope(Inputs(directory=tmp_path))))
             plain = [without_boundary(sent) for sent in server.requests]
         assert plain[0] == plain[1]
 

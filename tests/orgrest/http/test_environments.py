@@ -10,7 +10,7 @@ import pytest
 
 from orgrest.http import environments
 from orgrest.http.reading import read
-from orgrest.http.values import Scope, expand
+from orgrest.http.values import Inputs, Scope, expand
 from orgrest.http.values.environment import Environment
 from orgrest.model import OrgrestError, Source
 
@@ -193,7 +193,7 @@ def test_a_broken_file_keeps_no_variable_back_that_it_cannot_change(tmp_path: Pa
 
 def request_to(url: str, folder: Path, *chosen: str) -> Request:
     (parsed,) = read(Source(f"GET {url}\n")).requests
-    return expand(parsed, Scope(directory=folder, environments=chosen))
+    return expand(parsed, Scope(Inputs(directory=folder, environments=chosen)))
 
 
 @pytest.mark.parametrize("name", [".vscode/settings.json", ".httpyac.json"])

@@ -4,16 +4,44 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from orgrest.http.reading import read
-from orgrest.http.values import Scope, Values
+from orgrest.http.values import Inputs, RunContext, Scope, Values
 from orgrest.model import Request, Response, Source
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable
+
+    from orgrest.http.syntax import ParsedRequest
 
 DOCUMENTATION = Path(__file__).parents[3] / "docs" / "request-files.md"
 SOURCES = ("--var", "prompt", "script", "file", ":var", "exchange", "import", "environment")
 """From the first to the last; dynamic values and questions have names of their own, with a $."""
+
+
+class _Run(RunContext):
+    """A run with an import and a request, where they are given."""
+
+    def __init__(self, name: str, given: dict[str, str]) -> None:
+        self._name, self._given = name, given
+
+    def imported_value(self, name: str) -> str | None:
+        return self._given.get("import") if name == self._name else None
+
+    def request_named(self, name: str, using: ParsedRequest) -> Hashable | None:
+        del using
+        known = "exchange" in self._given and name == self._name.partition(".")[0]
+        return name if known else None
+
+    def exchange(self, key: Hashable) -> tuple[Request, Response]:
+        assert key == self._name.partition(".")[0]
+        body = json.dumps({self._name.partition(".")[2]: self._given["exchange"]}).encode()
+        kind = (("Content-Type", "application/json"),)
+        answer = Response(200, "OK", "1.1", kind, body, 0.1, "http://h/")
+        return Request("GET", "http://h/"), answer
 
 
 def origin(name: str, folder: Path, sources: tuple[str, ...]) -> tuple[str, str]:
@@ -25,23 +53,16 @@ def origin(name: str, folder: Path, sources: tuple[str, ...]) -> tuple[str, str]
     text += f"@{name} = of file\n" * ("file" in given)
     (parsed,) = read(Source(f"{text}GET http://h/{{{{{name}}}}}\n", file="a.http")).requests
     document = Scope(
-        directory=folder,
-        environments=["e"],
-        overrides={name: given["--var"]} if "--var" in given else {},
-        ask=lambda _what, _hidden: "of prompt",
+        Inputs(
+            directory=folder,
+            environments=["e"],
+            overrides={name: given["--var"]} if "--var" in given else {},
+            ask=lambda _what, _hidden: "of prompt",
+        ),
+        _Run(name, given),
     )
     if "script" in given:
         document.set_variable(name, given["script"])
-    if "import" in given:
-        document.import_variables({name: given["import"]})
-    if "exchange" in given:
-        document.exchanges.name_requests(
-            pytest.fail, lambda _, asked: [asked] if asked == name.partition(".")[0] else []
-        )
-        body = json.dumps({name.partition(".")[2]: given["exchange"]}).encode()
-        kind = (("Content-Type", "application/json"),)
-        answer = Response(200, "OK", "1.1", kind, body, 0.1, "http://h/")
-        document.exchanges.keep(name.partition(".")[0], Request("GET", "http://h/"), answer)
     literal = {name: given[":var"]} if ":var" in given else {}
     values = Values(parsed, document.block(literal=literal))
     value = values.value(name, 0)

@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orgrest.http import auth, requestfile
-from orgrest.http.values import Scope, check, expand
+from orgrest.http.values import Inputs, RunContext, Scope, check, expand
 from orgrest.http.values.shorthand import absolute_url, form, graphql
 from orgrest.model import ExpansionError, OrgrestError, Request, Response, Source
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Hashable
     from pathlib import Path
 
     from orgrest.http.syntax import ParsedRequest
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 def completed(text: str, index: int = 0, **scope: object) -> Request:
     document = requestfile.parse(Source(text, file="a.http"))
-    return expand(document.requests[index], Scope(**scope))  # type: ignore[arg-type]
+    return expand(document.requests[index], Scope(Inputs(**scope)))  # type: ignore[arg-type]
 
 
 # ------------------------------------------------------------------------------------------- URLs
@@ -298,7 +298,7 @@ def test_each_source_of_a_variable_wins_over_those_below_it(tmp_path: Path) -> N
 
     def url(text: str, prepare: Callable[[Scope], object] = id, **more: object) -> str:
         document = requestfile.parse(text)
-        scope = Scope(directory=tmp_path, environments=["dev"], **more)  # type: ignore[arg-type]
+        scope = Scope(Inputs(directory=tmp_path, environments=["dev"], **more))  # type: ignore[arg-type]
         prepare(scope)
         return expand(document.requests[0], scope).url.removeprefix("http://x/")
 
@@ -380,8 +380,20 @@ def test_answers_are_asked_for_once_a_request_and_passwords_are_hidden() -> None
     assert completed(text, overrides=given_).url == "http://x/11234"
 
 
-def named(known: str) -> Callable[[ParsedRequest, str], list[str]]:
-    return lambda _, name: [name] if name == known else []
+class _Run(RunContext):
+    """A run with one request, whose exchange is `got`, if it has one; `asked` are those wanted."""
+
+    def __init__(self, known: str, got: tuple[Request, Response] | None = None) -> None:
+        self.asked: list[Hashable] = []
+        self._known, self._got = known, got
+
+    def request_named(self, name: str, using: ParsedRequest) -> Hashable | None:
+        del using
+        return name if name == self._known else None
+
+    def exchange(self, key: Hashable) -> tuple[Request, Response] | None:
+        self.asked.append(key)
+        return self._got
 
 
 def test_a_response_is_referred_to_by_the_requests_name() -> None:
@@ -389,26 +401,22 @@ def test_a_response_is_referred_to_by_the_requests_name() -> None:
         "# @name login\nPOST http://x/\n###\nGET http://x/{{login.response.body.$.t}}/{{login.t}}\n"
     )
     document = requestfile.parse(text)
-    scope = Scope()
     second = document.requests[1]
     with pytest.raises(
         ExpansionError, match=r"the variable login\.response\.body\.\$\.t is not defined"
     ):
-        expand(second, scope)
-    fetched: list[str] = []
-    scope.exchanges.name_requests(fetched.append, named("login"))
+        expand(second, Scope())
+    run = _Run("login")
     with pytest.raises(ExpansionError, match="the request login got no response"):
-        expand(second, scope)
-    assert fetched == ["login"]
+        expand(second, Scope(run=run))
+    assert run.asked == ["login"]
     sent = Request("POST", "http://x/")
-    scope.exchanges.keep(
-        "login", sent, Response(200, "OK", "1.1", (), b'{"t": 5}', 0.1, "http://x/")
-    )
-    assert expand(second, scope).url == "http://x/5/5"
-    dry = Scope(placeholders=True)
-    dry.exchanges.name_requests(fetched.append, named("login"))
-    assert expand(second, dry).url == "http://x/<login.response.body.$.t>/<login.t>"
-    assert fetched == ["login"]
+    answered = _Run("login", (sent, Response(200, "OK", "1.1", (), b'{"t": 5}', 0.1, "http://x/")))
+    assert expand(second, Scope(run=answered)).url == "http://x/5/5"
+    dry = _Run("login")
+    dry.placeholders = True
+    assert expand(second, Scope(run=dry)).url == "http://x/<login.response.body.$.t>/<login.t>"
+    assert dry.asked == []
 
 
 @pytest.mark.parametrize(
@@ -439,9 +447,9 @@ def test_a_broken_environment_file_matters_only_to_those_who_may_need_it(tmp_pat
 def test_a_check_asks_nobody_and_knows_what_only_a_run_has() -> None:
     text = "# @name a\n# @prompt p\nGET http://x/{{p}}/{{a.response.body.$.x}}\n"
     parsed = requestfile.parse(text).requests[0]
-    scope = Scope()
-    scope.exchanges.name_requests(pytest.fail, named("a"))
-    checked = check(parsed, scope)
+    run = _Run("a")
+    checked = check(parsed, Scope(run=run))
+    assert run.asked == []
     assert checked.problems == ()
     assert len(checked.url) == len("http://x/?/?")
 

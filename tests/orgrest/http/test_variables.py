@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from orgrest.http.requests import parse
-from orgrest.http.values import Scope, expand, read_env_file
+from orgrest.http.values import Inputs, Scope, expand, read_env_file
 from orgrest.model import ExpansionError, OrgrestError, Request, RequestSyntaxError, Source
 
 
@@ -157,7 +157,7 @@ def test_a_url_that_is_not_absolute_is_an_error(target: str) -> None:
 
 @pytest.mark.parametrize("name", ["bad name", "", "a\nb"])
 def test_a_header_name_that_is_none_after_replacing_is_an_error(name: str) -> None:
-    scope = Scope(overrides={"n": name})
+    scope = Scope(Inputs(overrides={"n": name}))
     assert "not a header name" in error("GET http://h/\n{{n}}: 1", scope)
 
 
@@ -215,12 +215,14 @@ def test_header_variables_that_cannot_be_read_are_errors() -> None:
 
 
 def test_the_command_line_wins_over_the_block_and_the_block_over_var() -> None:
-    scope = Scope(overrides={"a": "cli"}).block(values={"a": "var", "b": "var", "c": "var"})
+    scope = Scope(Inputs(overrides={"a": "cli"})).block(values={"a": "var", "b": "var", "c": "var"})
     assert url(":a = own\n:b = own", ":a/:b/:c", scope) == "cli/own/var"
 
 
 def test_values_written_in_the_document_are_looked_through_and_others_are_not() -> None:
-    scope = Scope(overrides={"o": ":x"}).block(values={"v": "<:x>"}, literal={"l": "{{x}}:x"})
+    scope = Scope(Inputs(overrides={"o": ":x"})).block(
+        values={"v": "<:x>"}, literal={"l": "{{x}}:x"}
+    )
     assert body(":x = 1\nPOST http://h/\n\n:v :l :o", scope) == "<1> {{x}}:x :x"
 
 
@@ -286,8 +288,10 @@ def test_a_capture_wins_over_var_in_its_own_block() -> None:
 )
 def test_an_expression_has_its_value(expression: str, value: str) -> None:
     scope = Scope(
-        environ={"HOME_DIR": "/home", "BOTH": "environment"},
-        env_file={"FILE_ONLY": "from file", "BOTH": "file"},
+        Inputs(
+            environ={"HOME_DIR": "/home", "BOTH": "environment"},
+            env_file={"FILE_ONLY": "from file", "BOTH": "file"},
+        )
     )
     assert body(f":b = bee\n:a := {expression}\nPOST http://h/\n\n:a", scope) == value
 
@@ -355,7 +359,7 @@ def test_a_lisp_expression_over_several_lines_is_refused_where_it_stands() -> No
 
 
 def test_what_comes_from_the_environment_is_a_secret_and_so_is_what_is_made_of_it() -> None:
-    scope = Scope(environ={"PW": "p w", "EMPTY": "", "BLANK": " "}, env_file={"F": "file"})
+    scope = Scope(Inputs(environ={"PW": "p w", "EMPTY": "", "BLANK": " "}, env_file={"F": "file"}))
     text = (
         ':p := env("PW")\n:f := env("F")\n:e := env("EMPTY")\n:b := env("BLANK")\n'
         ':d := env("NONE", "default")\n:q := urlencode(:p)\n:h := base64("me:{{p}}")\n'
@@ -367,7 +371,7 @@ def test_what_comes_from_the_environment_is_a_secret_and_so_is_what_is_made_of_i
 
 
 def test_credentials_in_a_url_are_a_secret_where_they_hold_one() -> None:
-    scope = Scope(environ={"PW": "pw"})
+    scope = Scope(Inputs(environ={"PW": "pw"}))
     complete(':p := env("PW")\nGET http://me:{{p}}@h/', scope)
     assert base64.b64encode(b"me:pw").decode() in scope.secrets
     open_scope = Scope()
@@ -376,14 +380,14 @@ def test_credentials_in_a_url_are_a_secret_where_they_hold_one() -> None:
 
 
 def test_secrets_of_one_block_are_known_in_the_next_but_not_in_another_document() -> None:
-    scope = Scope(environ={"PW": "pw"})
+    scope = Scope(Inputs(environ={"PW": "pw"}))
     complete(':p := env("PW")\nGET http://h/:p', scope.block())
     assert complete("GET http://h/", scope.block()).secrets == {"pw"}
-    assert Scope(environ={"PW": "pw"}).secrets == frozenset()
+    assert Scope(Inputs(environ={"PW": "pw"})).secrets == frozenset()
 
 
 def test_secrets_do_not_stand_in_the_repr_of_a_request() -> None:
-    scope = Scope(environ={"PW": "s3cret"})
+    scope = Scope(Inputs(environ={"PW": "s3cret"}))
     scope.env("PW")
     assert "s3cret" not in repr(complete("GET http://h/", scope))
 
@@ -400,7 +404,7 @@ def netrc(tmp_path: Path) -> Path:
 
 
 def test_netrc_gives_passwords_and_logins_as_secrets(netrc: Path) -> None:
-    scope = Scope(netrc=netrc)
+    scope = Scope(Inputs(netrc=netrc))
     text = (
         ':p := netrc("api.example.org")\n:l := netrc("api.example.org", "login")\n'
         ':a := netrc("api.example.org", "account")\nPOST http://h/\n\n:l :p :a'
@@ -417,7 +421,7 @@ def test_netrc_gives_passwords_and_logins_as_secrets(netrc: Path) -> None:
     ],
 )
 def test_what_netrc_does_not_hold_is_an_error(netrc: Path, call: str, message: str) -> None:
-    assert message in error(f":p := {call}\nGET http://h/:p", Scope(netrc=netrc))
+    assert message in error(f":p := {call}\nGET http://h/:p", Scope(Inputs(netrc=netrc)))
 
 
 @pytest.mark.parametrize("content", [b"machine\n", b"nonsense here\n", b"\xff\xfe"])
@@ -425,12 +429,12 @@ def test_a_netrc_file_that_is_none_is_an_error(tmp_path: Path, content: bytes) -
     path = tmp_path / "netrc"
     path.write_bytes(content)
     path.chmod(0o600)
-    message = error(':p := netrc("h")\nGET http://h/:p', Scope(netrc=path))
+    message = error(':p := netrc("h")\nGET http://h/:p', Scope(Inputs(netrc=path)))
     assert message.startswith("f.http:1:7: ")
 
 
 def test_a_netrc_file_that_is_missing_is_an_error(tmp_path: Path) -> None:
-    message = error(':p := netrc("h")\nGET http://h/:p', Scope(netrc=tmp_path / "none"))
+    message = error(':p := netrc("h")\nGET http://h/:p', Scope(Inputs(netrc=tmp_path / "none")))
     assert message.endswith("No such file or directory")
 
 
@@ -494,11 +498,11 @@ def folder(tmp_path: Path) -> Path:
 
 def test_a_file_is_the_body_byte_for_byte_with_a_variable_in_its_path(folder: Path) -> None:
     text = ":n = data\nPOST http://h/\n\n< :n.bin"
-    assert complete(text, Scope(directory=folder)).body == b"\x00\xff:a {{a}}\r\n"
+    assert complete(text, Scope(Inputs(directory=folder))).body == b"\x00\xff:a {{a}}\r\n"
 
 
 def test_a_blocks_own_folder_is_where_its_paths_start(folder: Path) -> None:
-    scope = Scope(directory=folder).block(directory=folder / "sub")
+    scope = Scope(Inputs(directory=folder)).block(directory=folder / "sub")
     assert complete("POST http://h/\n\n< x.txt", scope).body == b"sub"
     assert complete("POST http://h/\n\n< ../data.bin", scope).body is not None
 
@@ -509,7 +513,7 @@ def test_a_blocks_own_folder_is_where_its_paths_start(folder: Path) -> None:
 def test_nothing_outside_the_documents_folder_is_read(folder: Path, path: str) -> None:
     (folder / "link.txt").symlink_to(folder.parent / "outside.txt")
     (folder / "linked").symlink_to(folder.parent)
-    message = error(f"POST http://h/\n\n< {path}", Scope(directory=folder))
+    message = error(f"POST http://h/\n\n< {path}", Scope(Inputs(directory=folder)))
     assert message.startswith("f.http:3:3: ")
     assert "is outside the document's folder: --allow-read" in message
 
@@ -518,7 +522,8 @@ def test_nothing_outside_the_documents_folder_is_read(folder: Path, path: str) -
 def test_a_file_of_the_repository_around_the_document_is_read(folder: Path, mark: str) -> None:
     (folder.parent / mark).mkdir()
     assert (
-        complete("POST http://h/\n\n< ../outside.txt", Scope(directory=folder)).body == b"private"
+        complete("POST http://h/\n\n< ../outside.txt", Scope(Inputs(directory=folder))).body
+        == b"private"
     )
 
 
@@ -532,7 +537,7 @@ def test_nothing_above_the_repository_and_nothing_hidden_in_it_is_read(
     for file in (".env", ".git/config", "a/.b/c"):
         (repository / file).parent.mkdir(parents=True, exist_ok=True)
         (repository / file).write_text("secret")
-    message = error(f"POST http://h/\n\n< {path}", Scope(directory=folder))
+    message = error(f"POST http://h/\n\n< {path}", Scope(Inputs(directory=folder)))
     assert "is outside the document's folder: --allow-read" in message
 
 
@@ -542,12 +547,12 @@ def test_a_repository_that_holds_the_users_home_opens_nothing(
 ) -> None:
     (folder.parent / ".git").mkdir()
     monkeypatch.setenv("HOME", str(folder.parent / home))
-    message = error("POST http://h/\n\n< ../outside.txt", Scope(directory=folder))
+    message = error("POST http://h/\n\n< ../outside.txt", Scope(Inputs(directory=folder)))
     assert "is outside the document's folder: --allow-read" in message
 
 
 def test_an_allowed_folder_is_read(folder: Path) -> None:
-    scope = Scope(directory=folder, allow_read=[folder.parent])
+    scope = Scope(Inputs(directory=folder, allow_read=[folder.parent]))
     assert complete("POST http://h/\n\n< ../outside.txt", scope).body == b"private"
     absolute = folder.parent / "outside.txt"
     assert complete(f"POST http://h/\n\n< {absolute}", scope).body == b"private"
@@ -569,13 +574,16 @@ def test_a_file_that_cannot_be_read_is_an_error_and_nothing_hangs(
     import os
 
     os.mkfifo(folder / "pipe")
-    assert error(f"POST http://h/\n\n< {path}", Scope(directory=folder)) == f"f.http:3:3: {reason}"
+    assert (
+        error(f"POST http://h/\n\n< {path}", Scope(Inputs(directory=folder)))
+        == f"f.http:3:3: {reason}"
+    )
 
 
 def test_the_home_of_nobody_and_a_loop_of_links_are_errors(folder: Path) -> None:
     (folder / "loop").symlink_to(folder / "loop")
     for path in ("~no-such-user/x", "loop"):
-        message = error(f"POST http://h/\n\n< {path}", Scope(directory=folder))
+        message = error(f"POST http://h/\n\n< {path}", Scope(Inputs(directory=folder)))
         assert message.startswith(f"f.http:3:3: cannot read {path}: ")
 
 
@@ -586,7 +594,7 @@ def test_a_file_without_permission_is_an_error(
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr(Path, "read_bytes", refuse)
-    message = error("POST http://h/\n\n< data.bin", Scope(directory=folder))
+    message = error("POST http://h/\n\n< data.bin", Scope(Inputs(directory=folder)))
     assert message == "f.http:3:3: cannot read data.bin: Permission denied"
 
 
@@ -596,7 +604,7 @@ def test_multipart_parts_may_be_files_and_lines_end_in_crlf(folder: Path) -> Non
         '--B b\nContent-Disposition: form-data; name="f"; filename="x"\n\n< data.bin\n'
         '--B b\nContent-Disposition: form-data; name="v"\n\n:v\n--B b--'
     )
-    request = complete(text, Scope(directory=folder))
+    request = complete(text, Scope(Inputs(directory=folder)))
     assert request.body == (
         b'--B b\r\nContent-Disposition: form-data; name="f"; filename="x"\r\n\r\n'
         b"\x00\xff:a {{a}}\r\n"
@@ -607,7 +615,7 @@ def test_multipart_parts_may_be_files_and_lines_end_in_crlf(folder: Path) -> Non
 
 def test_a_file_line_in_another_body_is_text(folder: Path) -> None:
     text = "POST http://h/\nContent-Type: text/plain\n\na\n< data.bin"
-    assert complete(text, Scope(directory=folder)).body == b"a\n< data.bin"
+    assert complete(text, Scope(Inputs(directory=folder))).body == b"a\n< data.bin"
 
 
 @pytest.mark.parametrize(

@@ -16,9 +16,10 @@ from servers import RawServer, by_path, response
 
 from orgrest.http import scripts
 from orgrest.http.transport import Client
-from orgrest.http.values import Scope
+from orgrest.http.values import Inputs
 from orgrest.run.evaluate import Evaluation
-from orgrest.run.outcomes import Options, Outcome
+from orgrest.run.outcomes import Outcome
+from orgrest.run.settings import Settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -64,9 +65,8 @@ class Run:
             evaluation = Evaluation(
                 text.replace("HOST", server.url),
                 file=name,
-                scope=Scope(directory=folder, overrides={"three": "3"}),
+                settings=Settings(Inputs(directory=folder, overrides={"three": "3"}), **options),
                 client=client,
-                options=Options(**options),
                 plain=name.endswith(".http"),
             )
             evaluation.plan()

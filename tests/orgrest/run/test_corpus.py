@@ -17,28 +17,26 @@ from typing import Any
 
 import pytest
 
-from orgrest.http.values import Scope
+from orgrest.http.values import Inputs
 from orgrest.run.evaluate import Evaluation
-from orgrest.run.outcomes import Options
+from orgrest.run.settings import Settings
 
 CORPUS = Path(__file__).parents[1] / "corpus"
 EXPECTED: dict[str, dict[str, Any]] = json.loads((CORPUS / "expected.json").read_text("utf-8"))
 
 
 def sent(file: Path, variables: dict[str, str], environments: list[str]) -> list[dict[str, Any]]:
-    scope = Scope(
+    inputs = Inputs(
         directory=file.parent,
         overrides=variables,
         environments=environments,
-        placeholders=True,
         seed=1,
     )
     evaluation = Evaluation(
         file.read_bytes().decode(),
         file=file.name,
-        scope=scope,
+        settings=Settings(inputs, dry_run=True),
         client=None,
-        options=Options(dry_run=True),
         plain=True,
     )
     evaluation.plan()

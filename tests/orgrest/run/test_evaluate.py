@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import attrs
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -16,10 +17,11 @@ from servers import RawServer, by_path, echo, response
 
 from orgrest.files import write_result
 from orgrest.http.transport import Client
-from orgrest.http.values import Scope
+from orgrest.http.values import Inputs
 from orgrest.org.document import Document
 from orgrest.run.evaluate import Evaluation
-from orgrest.run.outcomes import EvaluationError, Options, Outcome
+from orgrest.run.outcomes import EvaluationError, Outcome
+from orgrest.run.settings import Settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -76,16 +78,15 @@ class Run:
         write: Callable[[Path, bytes], None] | None = None,
         **options: object,
     ) -> None:
-        given = Options(**options)  # type: ignore[arg-type]  # options of several types
+        given = Settings(**options)  # type: ignore[arg-type]  # options of several types
         self.before = text.replace("HOST", server.url)
         with Client() as client:
-            scope = Scope(directory=folder, environ={"TOKEN": "s3cret-value"})
+            inputs = Inputs(directory=folder, environ={"TOKEN": "s3cret-value"})
             evaluation = Evaluation(
                 self.before,
                 file="notes.org",
-                scope=scope,
+                settings=attrs.evolve(given, inputs=inputs),
                 client=None if given.dry_run else client,
-                options=given,
                 plain=plain,
                 write=write,
             )
@@ -864,9 +865,8 @@ class TestSeveralAtOnce:
             evaluation = Evaluation(
                 text,
                 file="x.org",
-                scope=Scope(directory=tmp_path),
+                settings=Settings(Inputs(directory=tmp_path), jobs=1 + 1),
                 client=client,
-                options=Options(jobs=1 + 1),
             )
             evaluation.plan()
             outcomes = evaluation.run()

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from orgrest.files import File
-from orgrest.http.values import Scope
+from orgrest.http.values import Inputs
 from orgrest.run.evaluate import Evaluation
-from orgrest.run.outcomes import Options
+from orgrest.run.settings import Settings
 
 EXAMPLES = Path(__file__).parents[3] / "examples" / "orgrest"
 
@@ -22,9 +22,8 @@ def test_every_request_of_an_example_is_complete(name: str, tmp_path: Path) -> N
     evaluation = Evaluation(
         File.read(EXAMPLES / name).text,
         file=name,
-        scope=Scope(directory=tmp_path, environ=environ),
+        settings=Settings(Inputs(directory=tmp_path, environ=environ), dry_run=True),
         client=None,
-        options=Options(dry_run=True),
     )
     assert evaluation.plan() >= 5
     outcomes = list(evaluation.run())

@@ -10,6 +10,7 @@ from functools import partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
+import attrs
 import pytest
 from servers import RawServer, response
 
@@ -19,11 +20,12 @@ from orgrest.editor.hover import hover
 from orgrest.editor.names import Names
 from orgrest.http import scripts
 from orgrest.http.transport import Client
-from orgrest.http.values import Scope
+from orgrest.http.values import Inputs
 from orgrest.org.text import apply
 from orgrest.rendering.masking import mask
 from orgrest.run.evaluate import Evaluation
-from orgrest.run.outcomes import Options, Outcome
+from orgrest.run.outcomes import Outcome
+from orgrest.run.settings import Settings
 
 if TYPE_CHECKING:
     import socket
@@ -47,14 +49,18 @@ def server() -> Iterator[RawServer]:
 
 
 def outcomes(
-    folder: Path, text: str, scope: Scope | None = None, **options: Any
+    folder: Path, text: str, inputs: Inputs | None = None, **options: Any
 ) -> Iterator[Outcome]:
     """Evaluate a file's requests; without a server, in a dry run."""
-    given = Options(**{"dry_run": True, **options})
-    scope = scope or Scope(directory=folder, placeholders=given.dry_run)
+    given = Settings(**{"dry_run": True, **options})
+    inputs = inputs or Inputs(directory=folder)
     with Client() as client:
         evaluation = Evaluation(
-            text, file="a.http", scope=scope, client=client, options=given, plain=True
+            text,
+            file="a.http",
+            settings=attrs.evolve(given, inputs=inputs),
+            client=client,
+            plain=True,
         )
         evaluation.plan()
         yield from evaluation.run()
@@ -146,7 +152,7 @@ def test_what_gives_no_text_is_an_error_and_is_not_sent(
     monkeypatch.setattr(scripts, "TIMEOUT", 1.0)
     monkeypatch.setattr(scripts.Engine.__init__, "__defaults__", (1.0,))
     text = f"@a = {{{{a + 1}}}}\n@token = x\nGET http://h/{{{{{code}}}}}\n"
-    (one,) = outcomes(tmp_path, text, scope=Scope(directory=tmp_path))
+    (one,) = outcomes(tmp_path, text, complete=True)
     assert reason in str(one.reason)
     assert str(one.reason).startswith("a.http:")
 
@@ -199,8 +205,8 @@ def test_what_may_be_a_number_is_computed_both_ways(
 ) -> None:
     environments = {"dev": {"port": 8080, "user": {"name": "ann"}}}
     (tmp_path / "http-client.env.json").write_text(json.dumps(environments))
-    scope = Scope(directory=tmp_path, environments=("dev",), placeholders=True)
-    (one,) = outcomes(tmp_path, f"GET http://h/{{{{{code}}}}}\n", scope)
+    inputs = Inputs(directory=tmp_path, environments=("dev",))
+    (one,) = outcomes(tmp_path, f"GET http://h/{{{{{code}}}}}\n", inputs)
     if " " in expected:
         assert expected in str(one.reason)
     else:
@@ -210,9 +216,9 @@ def test_what_may_be_a_number_is_computed_both_ways(
 @needs_engine
 def test_what_is_computed_from_a_secret_is_one(tmp_path: Path) -> None:
     (tmp_path / "http-client.private.env.json").write_text('{"dev": {"key": "sesame-open"}}')
-    scope = Scope(directory=tmp_path, environments=("dev",), placeholders=True)
+    inputs = Inputs(directory=tmp_path, environments=("dev",))
     text = "@own = {{key.toUpperCase()}}\nGET http://h/{{own + '!'}}/{{btoa(key)}}\n"
-    (one,) = outcomes(tmp_path, text, scope)
+    (one,) = outcomes(tmp_path, text, inputs)
     assert "SESAME-OPEN" in url(one)
     shown = mask(url(one), one.secrets)
     assert "SESAME" not in shown
@@ -239,7 +245,7 @@ X: {{token.slice(1)}} {{'token' + token}} {{JSON.stringify(login)}} {{[1].map(x 
 
 
 def analysed(folder: Path, text: str = EDITED) -> Analysis:
-    return Analysis(text, "http", partial(Scope, directory=folder))
+    return Analysis(text, "http", partial(Inputs, directory=folder))
 
 
 def test_an_editor_computes_nothing_and_finds_nothing_wrong(tmp_path: Path) -> None:

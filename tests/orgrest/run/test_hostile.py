@@ -5,9 +5,10 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING
 
+import attrs
 import pytest
 
-from orgrest.http.values import Scope
+from orgrest.http.values import Inputs
 from orgrest.org.argument_syntax import parse, value
 from orgrest.org.arguments import Inherited, of_block
 from orgrest.org.document import Document
@@ -15,7 +16,7 @@ from orgrest.org.lisp import ArgumentError
 from orgrest.org.placing import closes, place
 from orgrest.rendering import layout
 from orgrest.run.evaluate import Evaluation
-from orgrest.run.outcomes import Options
+from orgrest.run.settings import Settings
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,9 +26,11 @@ N = 100_000
 
 def outcomes(text: str, folder: Path) -> list[str]:
     """The errors of a dry run."""
-    scope = Scope(directory=folder)
-    options = Options(dry_run=True)
-    evaluation = Evaluation(text, file="x.org", scope=scope, client=None, options=options)
+    inputs = Inputs(directory=folder)
+    options = Settings(dry_run=True)
+    evaluation = Evaluation(
+        text, file="x.org", settings=attrs.evolve(options, inputs=inputs), client=None
+    )
     evaluation.plan()
     return [str(outcome.reason) for outcome in evaluation.run() if outcome.reason]
 

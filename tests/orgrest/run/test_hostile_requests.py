@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from orgrest.http.values import Scope
+from orgrest.http.values import Inputs
 from orgrest.run.evaluate import Evaluation
-from orgrest.run.outcomes import Options, Outcome
+from orgrest.run.outcomes import Outcome
+from orgrest.run.settings import Settings
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -19,9 +20,8 @@ def evaluated(text: str, folder: Path, *environments: str) -> list[Outcome]:
     evaluation = Evaluation(
         text,
         file="a.http",
-        scope=Scope(directory=folder, environments=environments, placeholders=True),
+        settings=Settings(Inputs(directory=folder, environments=environments), dry_run=True),
         client=None,
-        options=Options(dry_run=True),
         plain=True,
     )
     evaluation.plan()

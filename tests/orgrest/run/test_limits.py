@@ -12,12 +12,13 @@ import pytest
 from servers import RawServer, by_path, response
 
 from orgrest.http.transport import Client
-from orgrest.http.values import Scope
+from orgrest.http.values import Inputs
 from orgrest.org.arguments import Inherited, of_block
 from orgrest.org.document import Document
 from orgrest.run import babel
 from orgrest.run.evaluate import Evaluation
-from orgrest.run.outcomes import Options, Outcome
+from orgrest.run.outcomes import Outcome
+from orgrest.run.settings import Settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -60,10 +61,9 @@ def run(server: RawServer, folder: Path, text: str, **options: object) -> tuple[
         evaluation = Evaluation(
             text.replace("HOST", server.url),
             file="notes.org",
-            scope=Scope(directory=folder),
+            settings=Settings(Inputs(directory=folder), **options),
             client=client,
-            options=Options(**options),  # type: ignore[arg-type]  # options of several types
-        )
+        )  # type: ignore[arg-type]  # options of several types
         evaluation.plan()
         outcomes = list(evaluation.run())
         for outcome in outcomes:
@@ -173,9 +173,9 @@ def test_babel_gets_the_link_and_the_file_of_a_long_body(server: RawServer, tmp_
         values={},
         literal={},
     )
-    scope = Scope(directory=tmp_path)
+    inputs = Inputs(directory=tmp_path)
     with Client() as client:
-        reply = babel.evaluate(text, call, file="notes.org", scope=scope, client=client)
+        reply = babel.evaluate(text, call, file="notes.org", inputs=inputs, client=client)
     assert "The whole body: [[file:long.txt]]" in str(reply.value)
     assert reply.outcome.files == ((tmp_path / "long.txt", LINES.encode()),)
 
@@ -219,13 +219,12 @@ def test_after_a_run_its_responses_are_not_kept_until_the_collector_runs(
 ) -> None:
     def evaluate(text: str) -> list[str]:
         with Client() as client:
-            scope = Scope(directory=tmp_path)
+            inputs = Inputs(directory=tmp_path)
             evaluation = Evaluation(
                 text.replace("HOST", server.url),
                 file="notes",
-                scope=scope,
+                settings=Settings(inputs),
                 client=client,
-                options=Options(),
                 plain=plain,
             )
             evaluation.plan()

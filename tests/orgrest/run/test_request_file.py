@@ -8,14 +8,16 @@ import time
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
+import attrs
 import pytest
 from servers import RawServer, response
 
 from orgrest.http.transport import Client
-from orgrest.http.values import Scope
+from orgrest.http.values import Inputs
 from orgrest.run import hooks
 from orgrest.run.evaluate import Evaluation
-from orgrest.run.outcomes import EvaluationError, Options, Outcome
+from orgrest.run.outcomes import EvaluationError, Outcome
+from orgrest.run.settings import Settings
 
 if TYPE_CHECKING:
     import socket
@@ -46,15 +48,14 @@ def server() -> Iterator[RawServer]:
 
 class Run:
     def __init__(self, server: RawServer, folder: Path, text: str, **options: Any) -> None:
-        given = Options(**options)
-        scope = Scope(directory=folder, placeholders=given.dry_run)
+        given = Settings(**options)
+        inputs = Inputs(directory=folder)
         with Client() as client:
             evaluation = Evaluation(
                 text.replace("HOST", server.url),
                 file="a.http",
-                scope=scope,
+                settings=attrs.evolve(given, inputs=inputs),
                 client=client,
-                options=given,
                 plain=True,
             )
             self.count = evaluation.plan()

@@ -9,7 +9,7 @@ import pytest
 
 from orgrest.http.environments import find
 from orgrest.http.reading import read
-from orgrest.http.values import Scope, expand
+from orgrest.http.values import Inputs, Scope, expand
 from orgrest.model import ExpansionError, Request, Source
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def completed(folder: Path, text: str, *chosen: str, language: str = "http") -> Request:
     (parsed,) = read(Source(text), language).requests
-    return expand(parsed, Scope(directory=folder, environments=chosen))
+    return expand(parsed, Scope(Inputs(directory=folder, environments=chosen)))
 
 
 def write(path: Path, content: Any) -> None:

@@ -11,13 +11,15 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import attrs
 import pytest
 from servers import RawServer, response
 
 from orgrest.http.transport import Client
-from orgrest.http.values import Scope
+from orgrest.http.values import Inputs
 from orgrest.run.evaluate import Evaluation
-from orgrest.run.outcomes import EvaluationError, Options, Outcome
+from orgrest.run.outcomes import EvaluationError, Outcome
+from orgrest.run.settings import Settings
 
 if TYPE_CHECKING:
     import socket
@@ -31,14 +33,15 @@ HOSTILE = "* Evil :verb:\nget https://evil.example\n#+end_src\n#+begin_src verb\
 def evaluate(
     text: str, *, client: Client | None = None, folder: Path = DOCUMENTS, **options: Any
 ) -> tuple[Evaluation, list[Outcome]]:
-    given = Options(dry_run=client is None, **options)
-    scope = Scope(
+    given = Settings(dry_run=client is None, **options)
+    inputs = Inputs(
         directory=folder,
         overrides={"token": "T"},
         environ={"USER": "annabel"},
-        placeholders=given.dry_run,
     )
-    evaluation = Evaluation(text, file="a.org", scope=scope, client=client, options=given)
+    evaluation = Evaluation(
+        text, file="a.org", settings=attrs.evolve(given, inputs=inputs), client=client
+    )
     evaluation.plan()
     return evaluation, list(evaluation.run())
 

@@ -27,11 +27,12 @@ from servers import RawServer, response
 from orgrest.editor import outline
 from orgrest.editor.analysis import Analysis
 from orgrest.http.transport import Client
-from orgrest.http.values import Scope
+from orgrest.http.values import Inputs
 from orgrest.reports import har, junit
 from orgrest.run.evaluate import Evaluation
 from orgrest.run.items import Choice
-from orgrest.run.outcomes import Options
+from orgrest.run.patience import Patience
+from orgrest.run.settings import Settings
 from orgrest.runs import unit
 from orgrest.runs.control import Control
 
@@ -297,7 +298,7 @@ def ran(path: Path) -> list[dict[str, Any]]:
     records: list[dict[str, Any]] = []
     control = Control(Client)
     try:
-        given_ = unit.Settings(retries=2, retry_delay=0.0)
+        given_ = Settings(patience=Patience(2, 0.0))
         assert unit.run(unit.Unit(0, str(path)), given_, control, records.append) is None
     finally:
         control.close()
@@ -305,14 +306,13 @@ def ran(path: Path) -> list[dict[str, Any]]:
 
 
 def evaluated(path: Path, text: str, **options: Any) -> Iterator[Any]:
-    given_ = Options(**options)
+    given_ = Settings(**options)
     with Client() as client:
         evaluation = Evaluation(
             text,
             file=str(path),
-            scope=Scope(directory=path.parent, placeholders=given_.dry_run),
+            settings=attrs.evolve(given_, inputs=Inputs(directory=path.parent)),
             client=None if given_.dry_run else client,
-            options=given_,
             plain=path.suffix == ".http",
         )
         evaluation.plan()
@@ -428,7 +428,7 @@ def _check_plans(path: Path, text: str, records: list[dict[str, Any]], document:
         own = [(one["line"], one["name"]) for one in records if one["file"] == str(path)]
         assert set(own) <= set(dry)
     kind: Any = "org" if path.suffix == ".org" else "http"
-    analysis = Analysis(text, kind, lambda: Scope(directory=path.parent))
+    analysis = Analysis(text, kind, lambda: Inputs(directory=path.parent))
     lines = [text.count("\n", 0, one.span.start) + 1 for one in outline.lenses(analysis)]
     steps = [line for line, _ in groupby(line for line, _ in dry)]
     assert lines == steps
@@ -459,7 +459,7 @@ def test_a_choice_reports_what_was_sent_for_it(tmp_path: Path) -> None:
             f"### a\nGET {server.url}/a?{{{{login.path}}}}\n### b\nGET {server.url}/b\n"
         )
         control = Control(Client)
-        given_ = unit.Settings(Options(choice=Choice(("a",))))
+        given_ = Settings(choice=Choice(("a",)))
         unit.run(unit.Unit(0, str(path)), given_, control, records.append)
         control.close()
         assert [one.split(b" ", 2)[1] for one in server.requests] == [b"/login", b"/a?/login"]
@@ -481,7 +481,7 @@ def test_what_was_sent_before_the_end_of_a_run_is_not_called_skipped(
             f"### b\nGET {server.url}/b\n### login\nGET {server.url}/login\n"
         )
         control = Control(Client)
-        unit.run(unit.Unit(0, str(path)), unit.Settings(bail=bail), control, records.append)
+        unit.run(unit.Unit(0, str(path)), Settings(bail=bail), control, records.append)
         control.close()
     found = [(one["name"], one["outcome"]) for one in sorted(records, key=lambda r: r["order"])]
     assert found == [

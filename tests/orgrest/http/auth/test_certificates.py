@@ -15,7 +15,7 @@ from servers import RawServer, response
 from orgrest.http import requestfile
 from orgrest.http.auth import certificates
 from orgrest.http.transport import Client
-from orgrest.http.values import Scope, expand
+from orgrest.http.values import Inputs, Scope, expand
 from orgrest.model import ClientCertificate, ExpansionError, OrgrestError, Request, TransportError
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def mutual(tmp_path: Path) -> Iterator[Mutual]:
 
 def sent(mutual: Mutual, folder: Path, headers: str = "", **scope: object) -> Request:
     text = f"GET {mutual.server.url}/\n{headers}"
-    given = Scope(directory=folder, **scope)  # type: ignore[arg-type]
+    given = Scope(Inputs(directory=folder, **scope))  # type: ignore[arg-type]
     request = expand(requestfile.parse(text).requests[0], given)
     with Client(ca=mutual.ca) as client:
         assert client.send(request).body == b"in"
@@ -98,7 +98,7 @@ def test_a_directive_keeps_the_certificate_of_the_settings_back(
     (tmp_path / ".httpyac.json").write_text(json.dumps({"clientCertificates": hosts}))
     sent(mutual, tmp_path)
     text = f"# @no-client-cert\nGET {mutual.server.url}\n"
-    scope = Scope(directory=tmp_path)
+    scope = Scope(Inputs(directory=tmp_path))
     assert expand(requestfile.parse(text).requests[0], scope).certificate is None
 
 

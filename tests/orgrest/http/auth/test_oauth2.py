@@ -7,6 +7,7 @@ from base64 import b64decode
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl
 
+import attrs
 import pytest
 from servers import RawServer, response
 
@@ -14,10 +15,11 @@ from orgrest.http import requestfile
 from orgrest.http.auth import oauth2
 from orgrest.http.auth.tokens import Tokens
 from orgrest.http.transport import Client
-from orgrest.http.values import Scope, check
+from orgrest.http.values import Inputs, Scope, check
 from orgrest.model import OrgrestError
 from orgrest.run.evaluate import Evaluation
-from orgrest.run.outcomes import Options, Outcome
+from orgrest.run.outcomes import Outcome
+from orgrest.run.settings import Settings
 
 if TYPE_CHECKING:
     import socket
@@ -85,18 +87,19 @@ def run(
     environments: tuple[str, ...] = (),
     **options: Any,
 ) -> list[Outcome]:
-    given = Options(**options)
+    given = Settings(**options)
     with Client() as client:
         evaluation = Evaluation(
             text.replace("HOST", provider.server.url),
             file="a.http",
-            scope=Scope(
-                directory=folder,
-                placeholders=given.dry_run,
-                environments=environments,
+            settings=attrs.evolve(
+                given,
+                inputs=Inputs(
+                    directory=folder,
+                    environments=environments,
+                ),
             ),
             client=client,
-            options=given,
             plain=True,
         )
         evaluation.plan()

@@ -18,10 +18,11 @@ from websockets.sync.server import ServerConnection, serve
 
 from orgrest.http import requestfile
 from orgrest.http.transport import Client, websocket
-from orgrest.http.values import Scope, expand
+from orgrest.http.values import Inputs, Scope, expand
 from orgrest.model import ExpansionError, Request, TransportError
 from orgrest.run.evaluate import Evaluation
-from orgrest.run.outcomes import Options, Outcome
+from orgrest.run.outcomes import Outcome
+from orgrest.run.settings import Settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -73,9 +74,8 @@ def run(text: str, folder: Path, **options: Any) -> Outcome:
         evaluation = Evaluation(
             text,
             file="a.http",
-            scope=Scope(directory=folder),
+            settings=Settings(Inputs(directory=folder), **options),
             client=client,
-            options=Options(**options),
             plain=True,
         )
         evaluation.plan()
