@@ -309,7 +309,7 @@ def test_every_argument_that_changes_something_is_known() -> None:
     evaluating = Path(run.__path__[0]).glob("*.py")
     for path in (arguments.__file__, layout.__file__, *evaluating):
         source = Path(path).read_text("utf-8")
-        heeded.update(re.findall(r'\.(?:get|flag)\(\s*"([\w-]+)"', source))
+        heeded.update(re.findall(r'\.(?:get|flag)\(\s*"([a-z][\w-]*)"', source))
         heeded.update(re.findall(r'"([\w-]+)" (?:not )?in (?:arguments|self)\b(?!\.)', source))
     assert len(heeded) > 15
     assert {name for name, known in KNOWN.items() if not known.inert} == heeded | {
