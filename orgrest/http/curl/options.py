@@ -202,10 +202,10 @@ def _urlencoded(word: str, value: str) -> str:
     return f"{name}={quote(text, safe='')}" if name else quote(text, safe="")
 
 
-_INSECURE = "orgrest run --insecure verifies no certificates"
+_INSECURE = "orgrest --insecure verifies no certificates"
 _INSTEAD = {
     "-x --proxy": "the environment variables HTTP_PROXY and HTTPS_PROXY name a proxy",
-    "--cacert --capath": "orgrest run --ca FILE has other certificates",
+    "--cacert --capath": "orgrest --ca FILE has other certificates",
     "--retry --retry-delay --retry-max-time": "orgrest test --retry N sends again",
     "--max-redirs": "at most 10 redirects are followed",
     "--resolve --connect-to --interface": "there is nothing like it in a document",

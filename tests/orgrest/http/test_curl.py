@@ -258,9 +258,9 @@ class TestFromCurl:
         [
             ("-x http://p:1", "-x http://p:1 is left out: the environment variables HTTP_PROXY"),
             ("--proxy http://p:1", "--proxy http://p:1 is left out"),
-            ("--cacert ca.pem", "--cacert ca.pem is left out: orgrest run --ca FILE"),
+            ("--cacert ca.pem", "--cacert ca.pem is left out: orgrest --ca FILE"),
             ("--retry 3", "--retry 3 is left out: orgrest test --retry N"),
-            ("-k", "--insecure is left out: orgrest run --insecure"),
+            ("-k", "--insecure is left out: orgrest --insecure"),
             ("--http2", "--http2 is left out: the request is sent as HTTP/1.1"),
             ("--resolve x:80:127.0.0.1", "--resolve x:80:127.0.0.1 is left out"),
         ],
