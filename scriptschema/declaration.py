@@ -220,4 +220,4 @@ def compile_source(source: str, scope: dict[str, Any], name: str) -> None:
     """Run source that was made from the schema in `scope`; tracebacks show its lines."""
     filename = f"<scriptschema {name}>"
     linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
-    exec(compile(source, filename, "exec"), scope)  # noqa: S102  # there is no outside text in it
+    exec(compile(source, filename, "exec"), scope)  # noqa: S102  # it holds no outside text

@@ -27,7 +27,7 @@ class EncodeError(WireError):
 
 
 class DecodeError(WireError):
-    """Bytes that are no encoding of the message: see `offset` (in bytes), `path` and `reason`."""
+    """Bytes that do not encode the message: see `offset` (in bytes), `path` and `reason`."""
 
     def __init__(self, offset: int, path: str, reason: str) -> None:
         super().__init__(offset, path, reason)
@@ -46,4 +46,4 @@ def clipped(text: str) -> str:
 
 
 class FormatError(ValueError):
-    """A text or JSON that is no message of the schema, or a message that the format cannot hold."""
+    """Text or JSON that is not a message, or a message that the format cannot hold."""

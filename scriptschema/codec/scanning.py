@@ -33,7 +33,7 @@ from scriptschema.codec.compiling import (
 from scriptschema.messages import ENUMS
 
 _CONSTANT: Final = "val"
-"""What the field of a constant is called: its value is no part of the shape."""
+"""The name of a constant's field, whose value is not part of the shape."""
 
 
 @attrs.frozen

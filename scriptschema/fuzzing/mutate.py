@@ -45,7 +45,7 @@ MessageT = TypeVar("MessageT", bound=Message)
 
 @attrs.define
 class Statistics:
-    """What became of an operator: how often it was tried, changed a tree, and was of use."""
+    """How often an operator was tried, changed a tree, and was of use."""
 
     applied: int = 0
     changed: int = 0

@@ -31,7 +31,7 @@ _BLIND = 16
 
 
 class Mutation:
-    """What is mutated, and how: `programs` says that the mutant should still run.
+    """The tree that is mutated, and how: `programs` says that the mutant should still run.
 
     `donors` are indexes of other trees, `room` the messages that may be added, `max_depth` the
     levels that the mutant may have. `result` is the mutant, None as long as nothing was changed;
@@ -141,7 +141,7 @@ class Mutation:
         )
 
     def fits(self, donor: Index[Any], number: int, context: Context) -> bool:
-        """Whether what a donor's part uses is there at a place: variables, of the same kinds."""
+        """Whether what a donor's part uses is in scope at a place: variables of the same kinds."""
         there: Kinds | None = None
         for inner in [number, *donor.inside(number)]:
             node: Any = donor.nodes[inner]
@@ -213,7 +213,7 @@ class Mutation:
 
 
 def closed(statements: list[m.Stat]) -> m.Stat | None:
-    """The statements as one that declares nothing and may be followed by others."""
+    """Return the statements as one that declares nothing and may be followed by others."""
     if len(statements) == 1 and statements[0].which in CLOSED:
         return statements[0]
     return m.Stat(block=m.StatBlock(body=statements)) if statements else None

@@ -25,7 +25,7 @@ SIZE: Final = 150
 """The number of messages that programs tend to: engines go for speed, and small runs are fast."""
 
 CACHED: Final = 2048
-"""How many trees are kept: those that were used last."""
+"""How many trees are kept, the most recently used ones."""
 
 LONGEST: Final = 1 << 16
 """Sources of more bytes are not read: a mutant of one would take a second."""

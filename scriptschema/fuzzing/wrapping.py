@@ -1,4 +1,4 @@
-"""What the operator `wrap` puts statements and expressions into; what they do stays the same."""
+"""What the operator `wrap` puts statements and expressions into without changing what they do."""
 
 from __future__ import annotations
 

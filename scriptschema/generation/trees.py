@@ -85,7 +85,7 @@ def generate(
     alternatives off for this tree (Groce et al., "Swarm Testing", ISSTA 2012).
 
     Raises WeightsError, ValueError for a size or a depth in which there is no tree, and TypeError
-    for a class that is no message.
+    for a class that is not a message.
     """
     if seed is not None and choices is not None:
         raise ValueError("give a seed or choices, not both")

@@ -126,7 +126,8 @@ SIMPLEST: Final = {"Stat": ("return", "call"), "Expr": ("table", "call")}
 A call is the second everywhere, so that a call in one place can become one in another.
 """
 
-# What is no program without an item: such a list seldom stays empty where the size is aimed at.
+# Lists without which a tree is not much of a program: where the size is aimed at, they are seldom
+# left empty.
 WANTED: Final = frozenset(
     {
         *("StatLocal.vars", "StatAssign.vars", "StatAssign.values", "StatForIn.vars"),

@@ -65,7 +65,7 @@ def from_json(cls: type[MessageT], text: str | bytes, *, unknown: Unknown = "err
     `unknown="drop"`.
 
     Raises FormatError for anything else than a complete message that nests at most 100 deep: with
-    the line for what is no JSON, with the path of fields for what is no such message.
+    the line for what is not JSON, with the path of fields for what is not such a message.
     """
     too_deep = FormatError(f"messages nest more than {wire.MAX_DEPTH} deep")
     try:

@@ -5,7 +5,7 @@ memory: the text after a `}` belongs to a string if the matching `{` stood in on
 not Luau ends the list, so an error is reported where the parser meets it and not before an earlier
 one. Time and memory are linear in the source.
 
-Comments are no tokens; they are kept aside because the schema has no place for them.
+Comments are not tokens; they are kept aside, since the schema has no place for them.
 
 Source: Luau's manual, https://luau.org/lexical-conventions, and what the real lexer accepts.
 """

@@ -125,7 +125,7 @@ class Names:
     def from_dict(cls, tables: Mapping[str, Any]) -> Names:
         """Make a `Names` of tables by name; a table that is missing is Luau's.
 
-        Raises ValueError for what is no such table.
+        Raises ValueError for what is not such a table.
         """
         if not isinstance(tables, Mapping):
             raise ValueError(f"names must be tables by name, not {type(tables).__name__}")

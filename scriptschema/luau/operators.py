@@ -51,8 +51,8 @@ COMPOUND: Final = {
 def needs_parentheses(expression: Message, limit: int, after: int) -> bool:
     """Whether an expression needs parentheses in its place.
 
-    `expression` is what an Expr holds. The place is told by the operators around: `limit` is the
-    right priority of the one before it and `after` the left priority of the one behind it, 0 if
+    `expression` is what an Expr holds. The place is given by the operators around it: `limit` is
+    the right priority of the one before it and `after` the left priority of the one behind it, 0 if
     there is none. Two operands meet an operator that takes the higher priority; an if-else
     expression takes everything behind it.
     """

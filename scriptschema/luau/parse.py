@@ -6,8 +6,8 @@ and on priorities that differ on an operator's two sides. The ready-made grammar
 has no generic functions, attributes, type functions or `typeof` types, takes an if-expression
 without `else`, and cannot say what it expected.
 
-It stands in `luau.parsing`: `reader`, where the way of reading is told, and above it what reads
-types, functions, expressions and statements.
+It stands in `luau.parsing`: `reader`, where the way of reading is described, and above it what
+reads types, functions, expressions and statements.
 
 What the schema cannot say is rewritten if something else means the same when it runs (`x //= y`,
 fractional numbers), and otherwise left out (comments, attributes, what only the type checker sees);

@@ -1,7 +1,6 @@
 """Scope analysis: which locals, types, loop, `...` and function are visible during a traversal.
 
-`Scope` is told what is declared in the order of the program, and knows what is visible at the
-moment.
+`Scope` learns of declarations in the order of the program, and knows what is visible at the moment.
 """
 
 from __future__ import annotations

@@ -45,7 +45,7 @@ def source_files(inputs: Iterable[Path]) -> list[files.Input]:
 
 
 def module_of(path: Path) -> Path | None:
-    """The module beside a source that is no module itself, if there is one."""
+    """The module beside a source that is not itself a module, if there is one."""
     module = path.with_name(MODULE)
     return module if path.name != MODULE and module.is_file() else None
 

@@ -27,7 +27,7 @@ class _Table:
     def __init__(self) -> None:
         self.names = [part.feature or "" for part in parts()]
         self.none = {number for number, name in enumerate(self.names) if not name}
-        """The numbers of parts that are no features."""
+        """The numbers of parts that are not features."""
         number = {name: number for number, name in enumerate(self.names)}
         self.builtin = number["Name.builtin"]
         self.name_of_global = number["ExprGlobal.name: Name"]

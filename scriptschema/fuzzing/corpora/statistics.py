@@ -81,7 +81,7 @@ class CorpusStats:
     def never(self) -> dict[str, list[str]]:
         """What does not occur: names under `messages`, `alternatives`, `fields` and `values`.
 
-        A message that does not occur stands for its parts.
+        Of a message that does not occur, the parts are not listed.
         """
         messages = self.messages
         return {

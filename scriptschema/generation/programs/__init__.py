@@ -100,7 +100,7 @@ def program(
 
 
 def check_options(size: int, max_depth: int, types: str) -> None:
-    """Raise ValueError for what is no size, depth or kind of annotations."""
+    """Raise ValueError for a wrong size, depth or kind of annotations."""
     if size < 1:
         raise ValueError(f"size must be at least 1, not {size}")
     if max_depth < 1:

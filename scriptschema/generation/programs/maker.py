@@ -161,7 +161,7 @@ class Idiom:
 
     @property
     def spend(self) -> int:
-        """What its holes spend together at most, if it is no wide one."""
+        """What its holes spend together at most, unless it is a wide one."""
         return 6 + 7 * min(self.template.weight, 12)
 
 

@@ -42,7 +42,7 @@ class Variable:
 
 @attrs.define(eq=False)
 class Function:
-    """What is known of the function whose body is being made.
+    """What the generator knows of the function whose body it is making.
 
     `times` is how often the current statement is executed at most for each call, `steps` how many
     statements have been so far; `results` are the kinds of its results, None if they are open.

@@ -121,7 +121,7 @@ class Reader:
         self.kind = self.kinds[self.index]
 
     def take(self) -> str:
-        """The text of the token, which is done with."""
+        """Return the text of the token and go past it."""
         text = self.texts[self.index]
         self.index += 1
         self.kind = self.kinds[self.index]
@@ -235,7 +235,7 @@ class Reader:
         return self.decode(unescape, self.texts[self.index][1:-1])
 
     def decode(self, value: Callable[[str], str], text: str) -> str:
-        """The value of the text of the token, which is done with."""
+        """The value of the text of the token, which is passed."""
         try:
             decoded = value(text)
         except ValueError as error:

@@ -276,7 +276,7 @@ def _read_type_statement(r: Reader, *, export: bool) -> Reading:
 
 
 def _read_other_statement(r: Reader) -> Reading:
-    """A call, an assignment, or one that begins with a name that is no keyword elsewhere."""
+    """A call, an assignment, or one that begins with a name that is not a keyword elsewhere."""
     start = r.index
     if r.kind == "name":
         text = r.texts[start]

@@ -116,7 +116,7 @@ def _depth(tree: Message) -> int:
 
 
 def filler() -> m.ExprConstantNumber:
-    """What stands for a missing expression: a program of numbers runs further than one of nils.
+    """What replaces a missing expression: a program of numbers runs further than one of nils.
 
     It is 0, and not 1, because `-1` would be a constant of its own.
     """

@@ -1,8 +1,8 @@
 """Idioms: pieces of programs that reach something, as templates with names and weights.
 
 They stand in the `.luau` files beside this one, by topic, each below a line with its name and
-weight: `-- counter: 3`. What a template may say is told in `templates/__init__.py`. The first idiom
-is the simplest: what programs shrink to.
+weight: `-- counter: 3`. What a template may say is described in `templates/__init__.py`. The first
+idiom is the simplest: what programs shrink to.
 """
 
 from __future__ import annotations

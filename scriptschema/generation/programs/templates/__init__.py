@@ -37,7 +37,7 @@ __all__ = ["expression", "statements"]
 
 
 def expression(text: str) -> Template:
-    """Compile an expression. Raises parse.ParseError, ValueError for what is no template."""
+    """Compile an expression. Raises parse.ParseError, and ValueError for what is not a template."""
     compiler = Compiler(text, f"return {text}")
     returned: Any = compiler.program.body[0].alternative
     [value] = returned.list
@@ -45,6 +45,6 @@ def expression(text: str) -> Template:
 
 
 def statements(text: str) -> Template:
-    """Compile statements. Raises parse.ParseError, ValueError for what is no template."""
+    """Compile statements. Raises parse.ParseError, and ValueError for what is not a template."""
     compiler = Compiler(text, text)
     return compiler.finish(_statements.stats(compiler, compiler.program.body, 0))
