@@ -14,12 +14,20 @@ if TYPE_CHECKING:
     from orgrest.editor.server.documents import Document
 
 
+_REFUSED = object()
+"""A message that was answered already."""
+
+
 class _Server(typing.Protocol):
     """What the protocol needs of its server."""
+
+    process_id: int | None
 
     def open(self, item: types.TextDocumentItem) -> None: ...
     def change(self, params: types.DidChangeTextDocumentParams) -> None: ...
     def close(self, uri: str) -> None: ...
+    def stop(self) -> None: ...
+    def watch(self, process: int | None) -> None: ...
     def target(self, arguments: Any) -> tuple[Document, int]: ...
 
 
@@ -33,8 +41,48 @@ class Protocol(LanguageServerProtocol):
         """Whether the client took its leave before it went."""
         return self._shutdown
 
+    _initialized = False
+
+    def handle_message(self, message: Any) -> None:
+        """Handle a message, unless it has no place before or behind the others."""
+        if message is _REFUSED:
+            return
+        if not hasattr(message, "jsonrpc"):
+            self.refuse(types.ErrorCodes.InvalidRequest, "this is no message of JSON-RPC 2.0")
+            return
+        method = getattr(message, "method", "")
+        if method == types.SHUTDOWN:
+            self._server.stop()
+        super().handle_message(message)
+        if method == types.INITIALIZE:
+            self._initialized = True
+            self._server.watch(self._server.process_id)
+
+    def _is_refused(self, method: str, number: Any) -> bool:
+        """Refuse a request that has no place here, and pass over such a notification."""
+        if method == types.EXIT or self._initialized != (method == types.INITIALIZE):
+            if not (self._shutdown and number is not None):
+                return False
+            code, why = types.ErrorCodes.InvalidRequest, "came after shutdown"
+        elif self._initialized:
+            code, why = types.ErrorCodes.InvalidRequest, "came a second time"
+        else:
+            code, why = types.ErrorCodes.ServerNotInitialized, "came before initialize"
+        if number is not None:
+            self.refuse(code, f"{method} {why}", number)
+        return True
+
+    def refuse(self, code: int, reason: str, number: Any = None) -> None:
+        """Answer a request with an error; without a `number`, whatever it was."""
+        error = {"code": int(code), "message": reason}
+        self._send_data({"jsonrpc": self.VERSION, "id": number, "error": error})
+
     def structure_message(self, data: dict[str, Any]) -> Any:
         """Read a message; a request that cannot be read is answered, too."""
+        method = data.get("method")
+        is_call = "jsonrpc" in data and isinstance(method, str)
+        if is_call and self._is_refused(str(method), data.get("id")):
+            return _REFUSED
         try:
             return super().structure_message(data)
         except JsonRpcException as error:

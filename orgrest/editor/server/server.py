@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
+import os
+import re
 import shutil
 import tempfile
 from pathlib import Path, PurePath
@@ -31,8 +34,36 @@ if TYPE_CHECKING:
 
     from orgrest.editor.server.run import Run
 
+_LOOK_EVERY = 1.0
+"""How many seconds there are between two looks whether the client is still there."""
 DELAY = 0.15
 """How long typing must pause before the document is looked at, in seconds."""
+
+
+def _can_look() -> bool:
+    return hasattr(os, "getuid")  # on Windows, to look is to end it
+
+
+def _is_alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except OSError:  # somebody else's
+        return True
+    return True
+
+
+def remove_leftovers() -> None:
+    """Remove the folders of servers that were killed."""
+    if not _can_look():
+        return
+    for one in Path(tempfile.gettempdir()).glob("orgrest-*-*"):
+        match = re.fullmatch(r"orgrest-([0-9]{1,9})-[^-]+", one.name)
+        with contextlib.suppress(OSError):
+            own = one.lstat().st_uid == os.getuid() and not one.is_symlink()
+            if match and own and not _is_alive(int(match[1])):
+                shutil.rmtree(one, ignore_errors=True)
 
 
 class Server(LanguageServer):
@@ -217,6 +248,9 @@ class Server(LanguageServer):
     def report_server_error(self, error: Exception, source: Any) -> None:
         """Log what went wrong: the client is not there to be bothered with it."""
         with contextlib.suppress(Exception):  # the client may be gone
+            if isinstance(error, (json.JSONDecodeError, UnicodeDecodeError, RecursionError)):
+                self.protocol.refuse(types.ErrorCodes.ParseError, "the message is not JSON")
+                return
             self.log(f"{source.__name__}: {error}", types.MessageType.Error)
 
     def can(self, *path: str) -> bool:
@@ -286,8 +320,19 @@ class Server(LanguageServer):
     def scratch(self) -> Path:
         """Return a folder of this server's own, where nothing else is."""
         if self._scratch is None:
-            self._scratch = Path(tempfile.mkdtemp(prefix="orgrest-"))
+            self._scratch = Path(tempfile.mkdtemp(prefix=f"orgrest-{os.getpid()}-"))
         return self._scratch
+
+    def watch(self, process: int | None) -> None:
+        """End when the client's process has ended, which may have had no time to say so."""
+        if process is not None and _can_look():
+            self._start(self._end_with(process))
+
+    async def _end_with(self, process: int) -> None:
+        while _is_alive(process):
+            await asyncio.sleep(_LOOK_EVERY)
+        self.stop()
+        os._exit(1)  # a thread waits for standard input
 
     def stop(self) -> None:
         """End what is under way, and leave nothing behind."""
@@ -295,6 +340,7 @@ class Server(LanguageServer):
             run.stop()
         if self._scratch is not None:
             shutil.rmtree(self._scratch, ignore_errors=True)
+            self._scratch = None
 
     def workspace_edit(
         self, uri: str, version: int | None, text: Text, edits: Iterable[Edit]

@@ -11,13 +11,18 @@ import sys
 import threading
 from typing import TYPE_CHECKING
 
-from pygls.io_ import run_async
+from lsprotocol import types
+from pygls.io_ import StdinAsyncReader, StdoutWriter, run_async
 
 from orgrest.editor.server.features import make_server
+from orgrest.editor.server.frames import Frames
+from orgrest.editor.server.server import remove_leftovers
 from orgrest.rendering.sanitize import visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from pygls.io_ import AsyncReader
 
     from orgrest.editor.server.server import Server
 
@@ -78,14 +83,18 @@ def _collect_seldom() -> None:
 def serve_stdio() -> int:
     """Serve the client at standard input and output; give the exit status."""
     server = make_server()
+    remove_leftovers()
     _favour_typing()
     _collect_seldom()
     _log_in_short()
     _clean_up_when_ended(server)
+    server.protocol.set_writer(StdoutWriter(sys.stdout.buffer))
     try:
-        server.start_io()
+        with contextlib.suppress(BrokenPipeError, KeyboardInterrupt, SystemExit):
+            asyncio.run(_serve(server, StdinAsyncReader(sys.stdin.buffer, server.thread_pool)))
     finally:
         server.stop()
+        server.shutdown()  # type: ignore[no-untyped-call]  # pygls' own
     return 0 if server.protocol.ended_well else 1
 
 
@@ -124,10 +133,17 @@ async def _serve_one(server: Server, host: str, port: int, announce: Callable[[i
     listener.close()
     server.protocol.set_writer(writer)
     with contextlib.suppress(OSError, EOFError, ValueError):  # gone, or it speaks no LSP
-        await run_async(
-            stop_event=threading.Event(),
-            reader=reader,
-            protocol=server.protocol,
-            error_handler=server.report_server_error,
-        )
+        await _serve(server, reader)
     writer.close()
+
+
+async def _serve(server: Server, reader: AsyncReader) -> None:
+    def broken() -> None:
+        server.protocol.refuse(types.ErrorCodes.ParseError, "these bytes are no message")
+
+    await run_async(
+        stop_event=threading.Event(),
+        reader=Frames(reader, broken),
+        protocol=server.protocol,
+        error_handler=server.report_server_error,
+    )

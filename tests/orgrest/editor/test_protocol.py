@@ -1,0 +1,192 @@
+"""The language server against clients that do not keep to the protocol, or that go."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any, Self
+
+import pytest
+
+TEXT = "#+begin_src http\nGET http://127.0.0.1:9/\n#+end_src\n"
+
+
+class Client:
+    """A client that sends what it likes; `folder` is the server's for temporary files."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        environ = {**os.environ, "TMPDIR": str(folder), "HOME": str(folder)}
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "orgrest", "lsp"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env=environ,
+        )
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        self._in, self._out = self.process.stdin, self.process.stdout
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.process.kill()
+        self.process.communicate()
+
+    def raw(self, data: bytes) -> None:
+        self._in.write(data)
+        self._in.flush()
+
+    def send(self, *, header: str = "Content-Length: {}\r\n\r\n", **message: Any) -> None:
+        body = json.dumps({"jsonrpc": "2.0", **message}).encode()
+        self.raw(header.format(len(body)).encode() + body)
+
+    def answer(self) -> dict[str, Any]:
+        """The next response; what the server says by itself is passed over."""
+        while True:
+            length = 0
+            while line := self._out.readline().strip():
+                if match := re.fullmatch(rb"Content-Length: (\d+)", line):
+                    length = int(match[1])
+            assert length, "the server has ended"
+            found: dict[str, Any] = json.loads(self._out.read(length))
+            if "method" not in found:
+                return found
+
+    def initialize(self, process: int | None = None) -> None:
+        params = {"processId": process, "capabilities": {}, "rootUri": None}
+        self.send(id=1, method="initialize", params=params)
+        assert "capabilities" in self.answer()["result"]
+        self.send(method="initialized", params={})
+
+    def is_there(self) -> bool:
+        """Whether the server answers as ever."""
+        self.send(id="there", method="no/such", params={})
+        found = self.answer()
+        return (found["id"], found["error"]["code"]) == ("there", -32601)
+
+
+@pytest.fixture
+def client(tmp_path: Path):  # type: ignore[no-untyped-def]  # a generator
+    with Client(tmp_path) as running:
+        yield running
+
+
+def test_a_request_before_initialize_is_refused_and_the_server_goes_on(client: Client) -> None:
+    client.send(id=5, method="textDocument/hover", params={})
+    found = client.answer()
+    assert (found["id"], found["error"]["code"]) == (5, -32002)
+    client.send(method="textDocument/didOpen", params={})  # a notification is dropped
+    client.initialize()
+    assert client.is_there()
+
+
+def test_a_request_after_shutdown_and_a_second_initialize_are_invalid(client: Client) -> None:
+    client.initialize()
+    client.send(id=2, method="initialize", params={"processId": None, "capabilities": {}})
+    assert client.answer()["error"]["code"] == -32600
+    client.send(id=3, method="shutdown")
+    assert client.answer()["result"] is None
+    client.send(id=4, method="textDocument/hover", params={})
+    found = client.answer()
+    assert (found["id"], found["error"]["code"]) == (4, -32600)
+    client.send(method="exit")
+    assert client.process.wait(30) == 0
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "content-length: {}\r\n\r\n",
+        "Content-Type: application/vscode-jsonrpc; charset=utf-8\r\nContent-Length: {}\r\n\r\n",
+        "CONTENT-LENGTH:{}\r\nX: y\r\n\r\n",
+        "Content-Length: {}\n\n",
+    ],
+)
+def test_headers_are_read_in_any_spelling(client: Client, header: str) -> None:
+    client.send(header=header, id=1, method="no/such")
+    assert client.answer()["error"]["code"] == -32002
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"Content-Length: 7\r\n\r\nno json",
+        b"Content-Length: 2\r\n\r\n\xff\xfe",
+        b"Content-Length: -5\r\n\r\n",
+        b"Content-Length: x\r\n\r\n{}\r\n",
+        b"Content-Length: 0\r\n\r\n",
+        b"this is no header\r\n\r\n",
+        b"\x00\x01\x02\r\n",
+    ],
+)
+def test_a_broken_frame_is_a_parse_error_and_the_server_goes_on(
+    client: Client, data: bytes
+) -> None:
+    client.initialize()
+    client.raw(data)
+    client.send(id="there", method="no/such", params={})
+    found = client.answer()
+    assert (found["id"], found["error"]["code"]) == (None, -32700)
+    assert client.answer()["error"]["code"] == -32601
+    assert client.is_there()
+
+
+@pytest.mark.parametrize("body", [b"[]", b"5", b"{}", b'"x"', b'{"id": 3}'])
+def test_json_that_is_no_message_is_an_invalid_request(client: Client, body: bytes) -> None:
+    client.initialize()
+    client.raw(b"Content-Length: %d\r\n\r\n%s" % (len(body), body))
+    assert client.answer()["error"]["code"] == -32600
+    assert client.is_there()
+
+
+def scratch(client: Client) -> list[Path]:
+    return sorted(client.folder.glob("orgrest-*"))
+
+
+def opened(client: Client) -> None:
+    """Have the server make a folder for temporary files: the document is in no file."""
+    item = {"uri": "untitled:a.org", "languageId": "org", "version": 1, "text": TEXT}
+    client.send(method="textDocument/didOpen", params={"textDocument": item})
+    assert client.is_there()
+    assert len(scratch(client)) == 1
+
+
+def test_shutdown_leaves_no_temporary_files(client: Client) -> None:
+    client.initialize()
+    opened(client)
+    client.send(id=3, method="shutdown")
+    client.answer()
+    assert scratch(client) == []
+
+
+def test_the_next_server_removes_what_a_killed_one_left(tmp_path: Path) -> None:
+    with Client(tmp_path) as first:
+        first.initialize()
+        opened(first)
+        with Client(tmp_path) as second:  # while the first is there, its files are kept
+            second.initialize()
+            assert len(scratch(second)) == 1
+        first.process.kill()
+        first.process.wait()
+    other = Path(tempfile.mkdtemp(prefix="orgrest-other-", dir=tmp_path))
+    with Client(tmp_path) as third:
+        third.initialize()
+        assert scratch(third) == [other]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="to look for a process there is to end it")
+def test_a_server_ends_with_the_process_of_its_client(client: Client) -> None:
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as owner:
+        client.initialize(owner.pid)
+        opened(client)
+        owner.communicate(b"\n")
+    assert client.process.wait(30) == 1
+    assert scratch(client) == []
