@@ -38,6 +38,7 @@ class Command:
     forms: list[tuple[str, bool]] = attrs.field(factory=list)
     query: bool = False
     user: str = ""
+    scheme: tuple[str, ...] = ()
     json: bool = False
     directives: list[str] = attrs.field(factory=list)
     certificate: dict[str, str] = attrs.field(factory=dict)
@@ -113,6 +114,20 @@ def _certificate(field: str, command: Command, word: str, value: str) -> None:
     if any(not text or re.search(r"\s", text) for text in given.values()):
         raise CurlError(f"{word} {value}: an X-ClientCert header holds names without blanks")
     command.certificate |= given
+
+
+def _digest(command: Command) -> None:
+    command.scheme = ("Digest",)
+
+
+def _aws(command: Command, word: str, value: str) -> None:
+    """Take `aws:amz:REGION:SERVICE`, whose last two may be missing."""
+    provider, _, rest = value.partition(":")
+    named = rest.split(":")[1:]
+    if provider != "aws" or len(named) > 2:
+        raise CurlError(f"{word} {value}: only aws:amz:REGION:SERVICE is signed here")
+    names = ("region", "service")
+    command.scheme = ("AWS", *(f"{k}:{v}" for k, v in zip(names, named, strict=False) if v))
 
 
 def _query(command: Command) -> None:
@@ -213,6 +228,7 @@ _INSTEAD = {
 _FLAGS: dict[str, Callable[[Command], None]] = {
     "-G": _query,
     "--get": _query,
+    "--digest": _digest,
     "-I": _head,
     "--head": _head,
     **dict.fromkeys(
@@ -266,6 +282,7 @@ _VALUES: dict[str, Callable[[Command, str, str], None]] = {
     "--user-agent": partial(_named_header, "User-Agent"),
     "-e": partial(_named_header, "Referer"),
     "--referer": partial(_named_header, "Referer"),
+    "--aws-sigv4": _aws,
     "-u": _user,
     "--user": _user,
     "-F": _form,

@@ -51,7 +51,7 @@ def to_block(command: str) -> str:
 
 def _is_common(found: Command) -> bool:
     """Tell whether a request needs what only the language of request files has."""
-    return bool(found.directives or found.certificate)
+    return bool(found.directives or found.certificate or found.scheme)
 
 
 def _write(found: Command) -> str:
@@ -79,6 +79,8 @@ def _write(found: Command) -> str:
         lines.append(f"# curl -d sends {name} without its line ends; here it goes as it is")
     lines += [f"# @{one}" for one in found.directives]
     lines.append(f"{method} {one_line(_url(found), 'the URL')}")
+    if found.scheme:
+        headers.append(("Authorization", _authorization(found)))
     if found.certificate:
         fields = ("cert", "key", "passphrase")
         given = [
@@ -99,6 +101,15 @@ def _write(found: Command) -> str:
     return text
 
 
+def _authorization(found: Command) -> str:
+    """Return credentials that only the sending makes a header of, as a document has them."""
+    user, colon, password = found.user.partition(":")
+    if not colon or re.search(r"\s", found.user):
+        raise CurlError("--user gives a name and a password, without blanks, behind a colon")
+    scheme, *named = found.scheme
+    return " ".join([scheme, user, password, *named])
+
+
 def _check_body(text: str, body: str | None) -> None:
     """Raise CurlError for a body that a request file cannot hold."""
     from orgrest.http import requestfile
@@ -107,8 +118,8 @@ def _check_body(text: str, body: str | None) -> None:
     kept = len(read) == 1 and not read[0].problems and requestfile.is_restclient(text) is not True
     if not kept or (read[0].body.template.text if read[0].body else None) != (body or None):
         raise CurlError(
-            "a request file cannot hold this body beside a time limit or a certificate: "
-            "leave --max-time, --connect-timeout, --cert and --key out"
+            "a request file cannot hold this body, and nothing else a time limit, a certificate or "
+            "credentials: leave --max-time, --connect-timeout, --cert, --key and --digest out"
         )
 
 
@@ -119,7 +130,7 @@ def _url(found: Command) -> str:
     if added:
         url = url.partition("#")[0]
         url += ("&" if "?" in url else "?") + "&".join(added)
-    if found.user:
+    if found.user and not found.scheme:
         scheme, _, rest = url.partition("://")
         user = ":".join(quote(part, safe="") for part in found.user.split(":", 1))
         url = f"{scheme}://{user}@{rest}"

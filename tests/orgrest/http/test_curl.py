@@ -21,6 +21,7 @@ from orgrest.http.transport import Client, wire_headers
 from orgrest.http.values import Inputs, Scope, expand
 from orgrest.model import (
     ClientCertificate,
+    Credentials,
     OrgrestError,
     Request,
     Source,
@@ -269,6 +270,28 @@ class TestFromCurl:
         first, *rest = to_request(f"curl {options} http://x/").split("\n")
         assert first.startswith(f"# curl {said}")
         assert rest == ["GET http://x/"]
+
+    @pytest.mark.parametrize(
+        "credentials",
+        [
+            DigestCredentials("me", "pa=ss:word"),
+            AwsCredentials("AKID", "se/cret", "", "eu-west-1", "execute-api"),
+        ],
+    )
+    def test_credentials_survive_the_way_to_curl_and_back(self, credentials: Credentials) -> None:
+        request = Request("GET", "http://x/a", credentials=credentials)
+        text = to_request(to_command(request))
+        (parsed,) = requestfile.parse(Source(text)).requests
+        again = expand(parsed, Scope())
+        assert (again.method, again.url, again.headers) == ("GET", "http://x/a", ())
+        assert again.credentials == credentials
+
+    @pytest.mark.parametrize(
+        "options", ["--digest", "--digest -u 'a b:c'", "--aws-sigv4 osc:amz:r:s"]
+    )
+    def test_credentials_that_cannot_be_kept_are_an_error(self, options: str) -> None:
+        with pytest.raises(CurlError):
+            to_request(f"curl {options} http://x/")
 
     @pytest.mark.parametrize("body", ["# x", "a\n?? b", "GET http://y/"])
     def test_a_body_is_not_lost_for_a_time_limit(self, body: str) -> None:

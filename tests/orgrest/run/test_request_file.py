@@ -554,3 +554,13 @@ def test_a_loop_that_is_referred_to_is_sent_once_and_its_last_turn_counts(run) -
     done = run("GET HOST/a?{{many.path}}\n### many\n# @loop for 2\nGET HOST/{{$index}}\n")
     assert done.sent == ["/0", "/1", "/a?/1"]
     assert [outcome.name for outcome in done.outcomes] == [None, "many", "many"]
+
+
+def test_what_is_odd_in_a_file_and_around_it_is_told(run: Any, tmp_path: Path) -> None:
+    (tmp_path / "http-client.env.json").write_text('{"dev": {}, // ours\n}')
+    done = run("GET HOST/a HTTP/2\n###\nPOST HOST/b\n\nquery { a }\n")
+    assert done.states == ["done", "done"]
+    assert any("comments and trailing commas" in notice for notice in done.notices)
+    version, query = ("\n".join(outcome.notes) for outcome in done.outcomes)
+    assert "HTTP/2 is not spoken here" in version
+    assert "looks like GraphQL" in query
