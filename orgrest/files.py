@@ -20,6 +20,7 @@ import os
 import re
 import stat
 import time
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,7 +29,7 @@ import attrs
 from orgrest.model import OrgrestError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
 REQUEST_SUFFIXES = frozenset({".http", ".rest"})
 """How names of request files end; other documents are Org's."""
@@ -59,6 +60,8 @@ def is_request_file(path: Path) -> bool:
 
 
 _RANDOM = 4  # bytes in the name of a temporary file
+_TEMPORARY = re.compile(rf"\.(.+)\.[0-9a-f]{{{2 * _RANDOM}}}", re.DOTALL)
+_MOST_BESIDE = 1000
 _LEFT_AFTER = 3600.0  # seconds after which a temporary file is one of a killed run
 
 
@@ -189,15 +192,16 @@ class File:
             return False
         target = self.path.resolve()
         try:
-            now = target.read_bytes()
+            with _locked(target):
+                if target.read_bytes() != self._data:
+                    raise FileChangedError(
+                        "was changed on disk in the meantime", file=str(self.path)
+                    )
+                _replace(target, data, self.path)
         except OSError as error:
             raise FileChangedError(
                 f"cannot be read any more ({error.strerror})", file=str(self.path)
             ) from None
-        if now != self._data:
-            raise FileChangedError("was changed on disk in the meantime", file=str(self.path))
-        _replace(target, data, self.path)
-        _remove_leftovers(target)
         self._data, self.text = data, text
         return True
 
@@ -209,10 +213,23 @@ class File:
             raise FileError("its folder is read-only", file=str(self.path))
 
     def save_beside(self, text: str) -> Path:
-        """Write `text` to ``FILE.orgrest-results`` and give that path. Raises FileError."""
-        path = self.path.with_name(self.path.name + ".orgrest-results")
-        _replace(path, self.encoding.encode(text), path)
-        return path
+        """Write `text` to ``FILE.orgrest-results`` and give that path. Raises FileError.
+
+        Where other runs have left theirs there, it is the first free one of ``-2``, ``-3`` ...
+        """
+        data = self.encoding.encode(text)
+        name = f"{self.path.name}.orgrest-results"
+        for number in range(1, _MOST_BESIDE):
+            path = self.path.with_name(name if number == 1 else f"{name}-{number}")
+            try:
+                _replace(path, data, path, new=True)
+            except FileExistsError:
+                with contextlib.suppress(OSError):
+                    if path.read_bytes() == data:
+                        return path
+            else:
+                return path
+        raise FileError(f"cannot be written: there are {_MOST_BESIDE} already", file=str(path))
 
 
 def write(path: Path, data: bytes) -> None:
@@ -265,9 +282,33 @@ def entries(directory: Path, folder: str) -> list[str]:
         return []
 
 
+@contextlib.contextmanager
+def _locked(target: Path) -> Iterator[None]:
+    """Keep other runs from saving a document meanwhile. Raises OSError where it is not there.
+
+    A save replaces the file that is locked: who waited for it finds other bytes there then.
+    """
+    with target.open("rb") as stream:
+        try:
+            import fcntl
+        except ImportError:  # not there on Windows
+            yield
+            return
+        with contextlib.suppress(OSError):  # not every file system has locks
+            fcntl.flock(stream, fcntl.LOCK_EX)
+        yield
+
+
 def _replace(
-    target: Path, data: bytes | Iterable[bytes], shown: Path, *, private: bool = False
+    target: Path,
+    data: bytes | Iterable[bytes],
+    shown: Path,
+    *,
+    private: bool = False,
+    new: bool = False,
 ) -> None:
+    """Write a file, whole or not at all; with `new`, raise FileExistsError where there is one."""
+    _remove_leftovers(target)
     temporary: Path | None = None
     try:
         _check_writable(target, shown)
@@ -281,20 +322,38 @@ def _replace(
                 _copy_owner(target, out.fileno())
             out.flush()
             os.fsync(out.fileno())
-        linked = not private and target.exists() and target.stat().st_nlink > 1
+        linked = not (private or new) and target.exists() and target.stat().st_nlink > 1
         if linked and isinstance(data, bytes):
             _write_into(target, data)
             temporary.unlink()
+        elif new:
+            _move_to_free(temporary, target)
         else:
             temporary.replace(target)
         temporary = None
         _sync_folder(target.parent)
     except OSError as error:
+        if new and isinstance(error, FileExistsError):
+            raise
         raise FileError(f"cannot be written: {error.strerror}", file=str(shown)) from None
     finally:
         if temporary is not None:
             with contextlib.suppress(OSError):
                 temporary.unlink()
+
+
+def _move_to_free(temporary: Path, target: Path) -> None:
+    """Rename a file unless there is one of the new name. Raises FileExistsError."""
+    try:
+        os.link(temporary, target)
+    except FileExistsError:
+        raise
+    except OSError:  # a file system without hard links
+        if target.exists():
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST)) from None
+        temporary.replace(target)
+    else:
+        temporary.unlink()
 
 
 def _write_into(target: Path, data: bytes) -> None:
@@ -314,15 +373,25 @@ def _write_into(target: Path, data: bytes) -> None:
         os.fsync(out.fileno())
 
 
-def _remove_leftovers(target: Path) -> None:
-    """Remove the temporary files of runs that were killed while they saved this document."""
-    kind = re.compile(rf"\.{re.escape(target.name)}\.[0-9a-f]{{{2 * _RANDOM}}}")
+@lru_cache(64)
+def _leftovers(folder: Path) -> dict[str, list[Path]]:
+    """Return the temporary files of killed runs in a folder, by what they were to become."""
+    found: dict[str, list[Path]] = {}
     with contextlib.suppress(OSError):
-        for one in os.scandir(target.parent):
-            if kind.fullmatch(one.name) and one.is_file(follow_symlinks=False):
+        for one in os.scandir(folder):
+            match = _TEMPORARY.fullmatch(one.name)
+            if match and one.is_file(follow_symlinks=False):
                 with contextlib.suppress(OSError):
                     if time.time() - one.stat(follow_symlinks=False).st_mtime > _LEFT_AFTER:
-                        Path(one.path).unlink()
+                        found.setdefault(match[1], []).append(Path(one.path))
+    return found
+
+
+def _remove_leftovers(target: Path) -> None:
+    """Remove the temporary files of runs that were killed while they wrote this file."""
+    for one in _leftovers(target.parent).pop(target.name, ()):
+        with contextlib.suppress(OSError):
+            one.unlink()
 
 
 def _check_writable(target: Path, shown: Path) -> None:

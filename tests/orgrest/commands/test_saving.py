@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import errno
 import os
+import re
+import socket
 import stat
 import subprocess
 import sys
 import tempfile
+import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,7 +21,7 @@ from servers import RawServer, response
 
 from orgrest import files
 from orgrest.commands.main import main
-from orgrest.files import File, FileChangedError, FileError, decode
+from orgrest.files import File, FileChangedError, FileError, decode, write
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -385,3 +388,39 @@ class TestWhileEvaluating:
                 main([str(path)])
         assert ended.value.code == 1
         assert "out" in capsys.readouterr().err
+
+
+def test_three_runs_at_once_on_one_document_each_keep_their_result(tmp_path: Path) -> None:
+    count = 3
+    answers = iter(range(count))
+    together = threading.Barrier(count)
+
+    def answer(connection: socket.socket, _: bytes) -> None:
+        number = next(answers)
+        together.wait(60)
+        connection.sendall(response(b"result %d" % number, "Content-Type: text/plain"))
+
+    with RawServer(answer) as server:
+        text = f"#+begin_src http\nGET {server.url}/\n#+end_src\n"
+        (tmp_path / "a.org").write_text(text)
+        command = [sys.executable, "-m", "orgrest", "a.org", "-q"]
+        runs = [subprocess.Popen(command, cwd=tmp_path, stderr=-3) for _ in range(count)]
+        for one in runs:
+            one.wait(60)
+    files = list(tmp_path.glob("*.org*"))
+    assert len(files) == count
+    found = sorted(re.findall(r"result \d", "".join(one.read_text() for one in files)))
+    assert found == [f"result {number}" for number in range(count)]
+    assert "result" in (tmp_path / "a.org").read_text()
+
+
+def test_what_a_killed_save_left_is_removed_by_the_next_that_finds_it_old(tmp_path: Path) -> None:
+    old, new, other = (
+        tmp_path / f".{one}" for one in ("a.json.0123abcd", "a.json.0123abce", "a.b")
+    )
+    for one in (old, new, other):
+        one.write_bytes(b"part")
+    for one in (old, other):
+        os.utime(one, (0, 0))
+    write(tmp_path / "a.json", b"{}")
+    assert {one.name for one in tmp_path.iterdir()} == {"a.json", new.name, other.name}
