@@ -11,7 +11,7 @@ METHODS = (
     "UNLOCK|CHECKOUT|CHECKIN|REPORT|MERGE|MKACTIVITY|MKWORKSPACE|VERSION-CONTROL|BASELINE-CONTROL|"
     "MKCALENDAR|ACL|SEARCH|QUERY|GRAPHQL|WEBSOCKET|WSS|WS|SSE|EVENTSOURCE"
 )
-# IANA's other methods: before a URL, in any case, and only where a request may begin anyhow.
+# IANA's other methods: before a URL, where a request may begin anyhow. `Link https://...` is prose.
 RARE_METHODS = (
     "BIND|LABEL|LINK|MKREDIRECTREF|ORDERPATCH|PRI|REBIND|UNBIND|UNCHECKOUT|UNLINK|UPDATE|"
     "UPDATEREDIRECTREF"
@@ -33,7 +33,7 @@ URL = (
 )
 REQUEST = re.compile(
     rf"(?P<method>(?i:{METHODS})|curl|{'|'.join(FOREIGN_METHODS)}|"
-    rf"(?:(?i:{RARE_METHODS})|{_CUSTOM})(?=[ \t]+{URL}))"
+    rf"(?:{RARE_METHODS.lower()}|{_CUSTOM})(?=[ \t]+{URL}))"
     r"[ \t]+(?P<target>\S.*)"
 )
 # Within a request, only these begin the next one: words of a body must not.

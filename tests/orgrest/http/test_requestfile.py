@@ -79,9 +79,13 @@ def test_a_request_line_of_any_tool_is_understood(
 
 
 @pytest.mark.parametrize("method", registry.methods())
-def test_a_method_that_is_completed_is_understood_in_any_case(method: str) -> None:
+def test_a_method_that_is_completed_is_understood_in_lower_case_too(method: str) -> None:
     for written in (method, method.lower()):
         assert only(f"{written} http://a/b\n").method == method
+
+
+def test_prose_before_a_url_is_not_sent() -> None:
+    assert parse("Link https://example.org/\n").requests == ()
 
 
 @pytest.mark.parametrize("line", ["Some words here", "TODO: write this", "{", "<html>", "GET"])
