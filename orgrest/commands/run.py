@@ -118,6 +118,10 @@ def _evaluate(
     except EvaluationError as error:
         complain(str(error))
         return 2
+    nothing = not count and not source.plain
+    ours = source.name.endswith(".org")
+    if nothing and not (shown.quiet and ours):
+        complain(f"{source.name}: no request here; it is read as Org (.http, .rest: as requests)")
     if not shown.quiet:
         for notice in evaluation.notices:
             complain(f"{source.name}: {notice}")
@@ -128,7 +132,7 @@ def _evaluate(
         shown.save,
         shown.volatile,
     )
-    failed = False
+    failed = nothing and not ours
     try:
         for outcome in _with_progress(evaluation.run(), count, shown):
             for needed in outcome.needed:

@@ -230,7 +230,8 @@ def _plan(asked: Asked) -> list[Unit]:
         for file in files
         for row, values in data
     ]
-    return [Unit(number, *one) for number, one in enumerate(every)]
+    named = frozenset(asked.files)
+    return [Unit(number, *one, found=one[0] not in named) for number, one in enumerate(every)]
 
 
 def _settings(asked: Asked) -> Settings:

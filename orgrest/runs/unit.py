@@ -29,13 +29,17 @@ if TYPE_CHECKING:
 
 @attrs.frozen
 class Unit:
-    """A document in a run: the `turn` (from 1) of those that --repeat asks for, and its data."""
+    """A document in a run: the `turn` (from 1) of those that --repeat asks for, and its data.
+
+    Where it was `found` in a folder, it need not have requests: others may import it.
+    """
 
     number: int
     file: str
     turn: int = 1
     row: int | None = None
     data: Mapping[str, str] = attrs.field(factory=dict)
+    found: bool = False
 
     @property
     def place(self) -> Record:
@@ -78,6 +82,8 @@ class Opened:
     def problems(self) -> Iterator[Record]:
         """Give the failures that concern the whole document."""
         for outcome in self.evaluation.problems():
+            if self._unit.found and outcome.reason and outcome.reason.code == "no-request":
+                continue
             item = Item(outcome.line, None, frozenset(), None)
             yield self._record(outcome, item, time.time(), 0.0)
 

@@ -641,3 +641,17 @@ class TestProcess:
         path.chmod(0o640)
         orgrest("notes.org")
         assert stat.S_IMODE(path.stat().st_mode) == 0o640
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "status"),
+    [("x.txt", "GET http://h/\n", 1), ("e.http", "###\n", 1), ("e.org", "* no block\n", 0)],
+)
+def test_a_file_without_a_request_says_so(
+    orgrest, tmp_path: Path, name: str, text: str, status: int
+) -> None:
+    (tmp_path / name).write_text(text)
+    called = orgrest(name)
+    assert called.status == status
+    assert "no request here" in called.err
+    assert name in called.err

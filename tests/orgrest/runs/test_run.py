@@ -485,3 +485,19 @@ class TestWaiting:
         assert done.status == 1
         assert "http://127.0.0.1:1/ does not answer within 0.3 s" in done.err
         assert server.requests == []
+
+
+def test_a_file_of_variables_alone_is_no_error_in_a_folder(run, folder: Path) -> None:
+    (folder / "f").mkdir()
+    (folder / "f/vars.http").write_text("@a = 1\n")
+    done = run("f", "f/r.http", **{"f/r.http": "GET HOST/json"})
+    assert done.status == 0
+    assert "vars.http" not in done.err
+
+
+def test_a_file_without_a_request_that_is_named_says_so(run, folder: Path) -> None:
+    (folder / "vars.http").write_text("@a = 1\n")
+    done = run("vars.http")
+    assert done.status == 1
+    assert "vars.http:1" in done.err
+    assert "no request here" in done.err
