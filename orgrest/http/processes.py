@@ -1,7 +1,7 @@
 """Work that is not linear in its input, in a process that can be killed: the program `sandbox`.
 
 Its jobs come out of documents and servers. The process has no environment, and limits on memory
-and time; it is started at the first job, and ends with whoever started it.
+and CPU time; it is started at the first job, and ends with whoever started it.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -20,8 +21,11 @@ from orgrest.model import OrgrestError
 MAX_OUTPUT: Final = 16 * 2**20
 """How many bytes an answer may have."""
 FIND_TIMEOUT: Final = 5.0
-"""How many seconds a search for a path may take, with the start of what does it."""
+"""How many seconds of CPU time a search for a path may take."""
 
+_COUNTS = hasattr(signal, "setitimer")  # CPU time; elsewhere that of a clock counts
+_PATIENCE = 60.0
+"""How many seconds more there are for a job on a machine that has other things to do."""
 _NEEDED = ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "SYSTEMROOT")
 
 
@@ -47,8 +51,8 @@ class Sandbox:
     def answer(self, job: bytes, what: str, timeout: float) -> dict[str, Any]:
         """Return the answer to a job, a line of JSON.
 
-        `what` names it in errors: where it takes longer than `timeout`, too much memory, or returns
-        too much. The process is ended then, and when this is interrupted.
+        `what` names it in errors: where it takes more CPU time than `timeout`, too much memory, or
+        returns too much. The process is ended then, and when this is interrupted.
         """
         with self._lock:
             try:
@@ -60,14 +64,17 @@ class Sandbox:
     def _answer(self, job: bytes, what: str, timeout: float) -> dict[str, Any]:
         process = self._started()
         out: list[bytes] = []
+        job = b"%g %b" % (timeout, job)
         talk = threading.Thread(target=_talk, args=(process, job, out), daemon=True)
         talk.start()
-        talk.join(timeout)
-        if talk.is_alive():
+        talk.join(timeout + _PATIENCE if _COUNTS else timeout)
+        late = talk.is_alive()
+        if late:
             process.kill()
             talk.join()
-            raise self._error(f"the {what} did not come to an end within {timeout:g} s")
         line = out[0] if out else b""
+        if late or (not line and _COUNTS and process.wait() == -signal.SIGPROF):
+            raise self._error(f"the {what} did not come to an end within {timeout:g} s")
         if len(line) > MAX_OUTPUT:
             raise self._error(f"the {what} returned more than {MAX_OUTPUT // 2**20} MiB")
         if not line.endswith(b"\n"):

@@ -20,9 +20,9 @@ from orgrest.http.responses import text_of
 from orgrest.model import OrgrestError, Request, Response, Verdict
 
 TIMEOUT: Final = 2.0
-"""How many seconds a script may take."""
+"""How many seconds of CPU time a script may take."""
 VALIDATION_TIMEOUT: Final = 10.0
-"""How many seconds the validation of a value may take, with the start of what does it."""
+"""How many seconds of CPU time the validation of a value may take."""
 
 
 class ScriptError(OrgrestError):

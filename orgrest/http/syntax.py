@@ -244,17 +244,16 @@ class ParsedRequest:
         """Return the last directive called `name`, or None."""
         return next((one for one in reversed(self.directives) if one.name == name), None)
 
-    def definition(self, name: str, offset: int | None = None) -> Definition | None:
+    def definition(self, name: str) -> Definition | None:
         """Return what defines `name` for this request, or None.
 
         In restclient's language that is the last definition above the request. In a request file
-        it is the last one above `offset` (the end of the request where None), else the first one
-        below: there, the place of a variable does not matter where it has only one.
+        it is the last one above the end of the request, else the first one below: there, the place
+        of a variable does not matter where it has only one.
         """
         if self.region is None:
             return self.known.before(name, self.span.start)
-        end = self.region.end if offset is None else offset
-        return self.known.before(name, end) or self.known.first(name)
+        return self.known.before(name, self.region.end) or self.known.first(name)
 
     @property
     def definitions(self) -> tuple[Definition, ...]:

@@ -103,9 +103,9 @@ class Sender:
             need()
         for parsed in task.parsed:
             tested = len(around.tests)
-            if not (parsed.restclient or self._settings.dry_run):
-                self.hooks.before(parsed, task.scope, around)
-                if around.cancelled or not self._is_wanted(parsed):
+            if not parsed.restclient:
+                self._before(parsed, task.scope, made)
+                if around.cancelled or not (self._settings.dry_run or self._is_wanted(parsed)):
                     continue
             values = variables.Values(parsed, task.scope)
             request = early.request if early else _expand(parsed, task.scope, values)
@@ -133,6 +133,15 @@ class Sender:
             rendered = _render(task, request, response, tests, self._settings.limit)
             made.notes += rendered.notes
             made.keep(rendered, tests)
+
+    def _before(self, parsed: ParsedRequest, scope: Scope, made: _Made) -> None:
+        """Run the scripts above a request: in a dry run, too, as far as they need no response."""
+        try:
+            self.hooks.before(parsed, scope, made.around)
+        except OrgrestError as error:
+            if not scope.placeholders:
+                raise
+            made.notes.append(f"a script above this request fails without responses: {error}")
 
     def _with_cookies(self, parsed: ParsedRequest, request: Request) -> Request:
         """Return a request with the cookies of earlier runs that would go along, if there are any.

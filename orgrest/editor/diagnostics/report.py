@@ -16,11 +16,11 @@ import attrs
 from orgrest.editor.diagnostics import document as document_checks
 from orgrest.editor.diagnostics import fixes, requests
 from orgrest.editor.diagnostics.model import Diagnostic, Finding, Problem, extent
+from orgrest.editor.diagnostics.names import of_names
 from orgrest.http import syntax, values
 from orgrest.model import Notice, OrgrestError, Span
 from orgrest.org import lisp
 from orgrest.rendering import masking
-from orgrest.run.request_file import namesakes, same_name
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator, Sequence
@@ -187,10 +187,7 @@ def _of_imports(analysis: Analysis) -> Iterator[Problem]:
     if imports is not None and imports.broken:
         return
     part = analysis.parts[0]
-    for again, first in namesakes(part.parsed):
-        naming = again.directive("name")
-        at = again.method_span.start if naming is None else naming.span.start
-        yield Problem(*extent(text, at), "warning", "same-name", same_name(again, first))
+    yield from of_names(part.parsed, text)
     for name in _references(part.parsed):
         if name.text.strip() not in part.named and "{{" not in name.text:
             known = ", ".join(sorted(part.named)) or "none"

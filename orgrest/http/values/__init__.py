@@ -18,8 +18,8 @@ to values, `:name` only where the file has a line `:name = value`, and the first
 1. `--var name=value` of the command line, then `run other.http (@name=value)`;
 2. the answer to `# @prompt name`;
 3. what a script of this run set;
-4. `@name = value` in the file: the last one above the end of the request, else the first below; a
-   value sees the definitions above it;
+4. `@name = value` in the file: the last one above the end of the request, else the first below,
+   also for what stands in other values; in its own value a name means what it would without it;
 5. `:var name=value` of an Org block;
 6. `{{$uuid}}` and its like (`dynamic`), `{{$input ...}}` and `{{$password ...}}`, which ask;
 7. `{{login.response.body.$.token}}`, what another request got (`responses`), which is sent first;

@@ -40,6 +40,9 @@ class Variables(Protocol):
     def find(self, name: str, view: int | None = None) -> Found | None:
         """Return what stands for a name, or None."""
 
+    def is_itself(self, name: str, view: int | None) -> bool:
+        """Tell whether a name stands in the value of its own definition, which is at `view`."""
+
     def value(self, name: str, offset: int, view: int | None = None) -> str:
         """Return the value of a variable."""
 
@@ -77,7 +80,7 @@ class Expressions:
         others: dict[str, Any] = {}
         got: dict[str, Response] = {}
         for name in dict.fromkeys(name for name, _ in javascript.names(code)):
-            if values.find(name, view) is not None:
+            if values.find(name, view) is not None or values.is_itself(name, view):
                 text = values.value(name, offset, view)
                 if values.scope.placeholders and text == f"<{name}>":  # of @loop
                     return values.blank(code)

@@ -41,8 +41,7 @@ _HIDDEN = frozenset({"password", "passwd", "pass"})
 class Use:
     """A name that a request uses.
 
-    `offset` is where the definition stands in whose value it is used, None for the request itself:
-    in a request file, of a name that is defined several times the one above counts.
+    `offset` is where the definition stands in whose value it is used, None for the request itself.
     """
 
     name: str
@@ -114,7 +113,11 @@ def _capture_in_block(use: Use) -> Found | None:
 
 
 def _definition(use: Use) -> Found | None:
-    return use.parsed.definition(use.name, use.offset)
+    """The document's own; in its own value, a name means what it would without that definition."""
+    found = use.parsed.definition(use.name)
+    if found is not None and found.span.start == use.offset:
+        return use.parsed.known.before(use.name, use.offset)
+    return found
 
 
 def _header_argument(use: Use) -> Found | None:

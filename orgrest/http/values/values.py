@@ -131,6 +131,11 @@ class Values:
         definition = self.parsed.definition(name)
         return definition is not None and definition.mark == ":"
 
+    def is_itself(self, name: str, view: int | None) -> bool:
+        """Tell whether a name stands in the value of its own definition, which is at `view`."""
+        definition = None if view is None else self.parsed.definition(name)
+        return definition is not None and definition.span.start == view
+
     def is_reference(self, text: str, at: int) -> bool:
         """Tell whether the `:` before `at` refers to a variable that is defined."""
         return defined_at(text, at, len(text), self._lengths, self.is_defined) is not None
@@ -152,6 +157,11 @@ class Values:
         except OrgrestError as error:  # of a file with environments
             reason = f"{name} is not defined here, and may be in an environment: {error}"
             raise self.error(offset, reason, "bad-environment") from error
+        if found is None and self.is_itself(name, view):
+            at = self._open.index((name, view)) if (name, view) in self._open else 0
+            loop = " -> ".join([*(opened for opened, _ in self._open[at:]), name])
+            reason = f"the variable {name} refers to itself: {loop}"
+            raise self.error(offset, reason, "self-reference")
         if found is None:
             reason = f"the variable {name} is not defined"
             if self.scope.exchanges.key(name, self.parsed) is not None:

@@ -215,3 +215,24 @@ def test_paths_and_what_files_bring_is_offered(marked: str, label: str, document
 
 def test_no_path_is_offered_in_a_body() -> None:
     assert "lib.http" not in offered("POST http://x/\n\nimport l|")
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("# @name a\nGET http://x/\n###\n# @name a\nGET http://x/{{a.response.status}}\n", ["too"]),
+        ("### a\nGET http://x/\n### a\nGET http://x/\n", ["the request at line 2 is named a, too"]),
+        ("# @name r0\nGET http://x/{{r0.response.body.$.id}}\n", ["refers to itself: r0 -> r0"]),
+        (
+            "### a\nGET http://x/{{b.id}}\n### b\n# @ref a\nGET http://x/\n",
+            ["a refers to itself: a -> b -> a"],
+        ),
+        ("### a\nGET http://x/\n\n?? body id == {{a.id}}\n### b\nGET http://x/{{a.id}}\n", []),
+    ],
+)
+def test_names_that_stand_twice_and_real_circles_are_told_while_typing(
+    folder: Path, text: str, found: list[str]
+) -> None:
+    diagnostics = Report(analysed(folder, text)).diagnostics
+    assert len(diagnostics) == len(found), diagnostics
+    assert all(part in one.message for part, one in zip(found, diagnostics, strict=True))

@@ -5,7 +5,9 @@ from __future__ import annotations
 import hmac
 import json
 import re
+import signal
 import sys
+import threading
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
@@ -251,3 +253,15 @@ def test_an_engine_that_died_is_told_of_and_started_again() -> None:
 
 def test_starting_scripts_costs_nothing_where_there_are_none() -> None:
     assert "quickjs" not in sys.modules
+
+
+def test_a_script_that_waits_for_a_busy_machine_is_no_script_that_takes_too_long() -> None:
+    with Engine(timeout=0.3) as engine:
+        code, context = "client.log('done')", Context()
+        engine.run(code, "jetbrains", context, Request("GET", "http://x/"))
+        process = engine._sandbox._process
+        assert process is not None
+        process.send_signal(signal.SIGSTOP)
+        threading.Timer(1.0, process.send_signal, [signal.SIGCONT]).start()
+        result = engine.run(code, "jetbrains", context, Request("GET", "http://x/"))
+    assert result.log == ("done",)

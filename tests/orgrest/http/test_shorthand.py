@@ -319,9 +319,26 @@ def test_a_variable_of_an_environment_that_is_not_chosen_is_found_for_the_user(
         completed("GET http://x/{{a}}\n", directory=tmp_path)
 
 
-def test_a_value_sees_the_definitions_above_it() -> None:
+def test_a_name_means_its_last_definition_above_the_end_of_the_request_in_values_too() -> None:
     text = "@a = 1\n@b = {{a}}\n@a = {{a}}2\nGET http://x/{{a}}-{{b}}-{{c}}\n@c = {{a}}\n@a = 9\n"
-    assert completed(text).url == "http://x/9-1-12"
+    assert completed(text).url == "http://x/9-9-9"
+    text = (
+        "@host = {{scheme}}://{{name}}.example\n@scheme = http\n@name = one\n@name = two\n"
+        "GET {{host}}/\n###\n@name = three\nGET {{host}}/\n"
+    )
+    assert completed(text).url == "http://two.example/"
+    assert completed(text, 1).url == "http://three.example/"
+
+
+def test_in_its_own_value_a_name_means_what_it_would_without_that_definition(
+    tmp_path: Path,
+) -> None:
+    assert completed("@a = 1\n@a = {{a}}2\n@b = {{a}}\nGET http://x/{{b}}\n").url == "http://x/12"
+    (tmp_path / "http-client.env.json").write_text('{"dev": {"token": "t"}}')
+    text = "@token = {{token}}\nGET http://x/{{token}}\n"
+    assert completed(text, directory=tmp_path, environments=["dev"]).url == "http://x/t"
+    with pytest.raises(ExpansionError, match="the variable token refers to itself: token -> token"):
+        completed(text)
 
 
 def test_variables_that_refer_to_each_other_are_an_error() -> None:

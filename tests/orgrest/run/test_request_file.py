@@ -564,3 +564,24 @@ def test_what_is_odd_in_a_file_and_around_it_is_told(run: Any, tmp_path: Path) -
     version, query = ("\n".join(outcome.notes) for outcome in done.outcomes)
     assert "HTTP/2 is not spoken here" in version
     assert "looks like GraphQL" in query
+
+
+@needs_engine
+def test_a_dry_run_shows_what_scripts_before_a_request_set(run) -> None:
+    text = (
+        "{{\nexports.coin = [1, 2].length > 1 ? 'heads' : 'tails';\n}}\nGET HOST/{{coin}}\n###\n"
+        "< {% request.variables.set('n', 7) %}\nGET HOST/{{n}}\n"
+    )
+    done = run(text, dry_run=True)
+    assert done.sent == []
+    urls = [one.exchanges[0].request.url.rpartition("/")[2] for one in done.outcomes]
+    assert urls == ["heads", "7"]
+
+
+@needs_engine
+def test_a_script_that_needs_a_response_is_told_of_in_a_dry_run_and_hides_nothing(run) -> None:
+    text = "{{\nexports.id = response.parsedBody.id;\n}}\nGET HOST/{{id}}\n"
+    done = run(text, dry_run=True)
+    assert done.states == ["done"]
+    assert done.outcomes[0].exchanges[0].request.url.endswith("/<id>")
+    assert "a script above this request fails without responses" in done.outcomes[0].notes[0]

@@ -391,6 +391,30 @@ class TestInterrupted:
         assert found["summary"]["ended"] == "interrupted"
         assert b"interrupted" in told
 
+    def test_a_teardown_after_ctrl_c_gets_the_token_that_it_needs(self, folder: Path) -> None:
+        asked: list[bytes] = []
+
+        def stall(connection, request: bytes) -> None:
+            asked.append(request.split(b" ", 2)[1])
+            if asked[-1] == b"/slow":
+                time.sleep(20)
+            token = b'{"access_token": "t0ken", "expires_in": 60}'
+            connection.sendall(response(token, "Content-Type: application/json"))
+
+        with RawServer(stall) as slow:
+            (folder / "a.http").write_text(
+                f"@oauth2_tokenEndpoint = {slow.url}/token\n@oauth2_clientId = id\n"
+                f"@oauth2_clientSecret = s\nGET {slow.url}/slow\n\n"
+                f"### teardown\nDELETE {slow.url}/clean\nAuthorization: oauth2 client_credentials\n"
+            )
+            process = _started("a.http", "--json", "r.json")
+            _until(lambda: b"/slow" in asked)
+            process.send_signal(signal.SIGINT)
+            process.communicate(timeout=60)
+        assert asked == [b"/slow", b"/token", b"/clean"]
+        outcomes = [r["outcome"] for r in json.loads((folder / "r.json").read_text())["requests"]]
+        assert outcomes == ["error", "passed"]
+
     def test_the_second_ctrl_c_ends_the_teardown_too(self, folder: Path) -> None:
         asked: list[bytes] = []
 
