@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import attrs
 
 from orgrest.http.grammar import BODY_HERE, FILE, is_request_line
-from orgrest.http.lines import Lines, one_line
-from orgrest.http.syntax import Body, Inclusion, Template
+from orgrest.http.lines import Lines, joined, one_line
+from orgrest.http.syntax import Body, Inclusion
 from orgrest.model import Notice, RequestSyntaxError, Source, Span
 
 if TYPE_CHECKING:
@@ -102,14 +102,10 @@ class BodyReader:
 
 
 def _text_body(texts: Sequence[tuple[str, int]], span: Span) -> Body:
-    anchors: list[tuple[int, int]] = []
-    files: list[Inclusion] = []
-    size = 0
-    for text, start in texts:
-        anchors.append((size, start))
-        if match := _PART_FILE.fullmatch(text):
-            path = one_line(match[1].rstrip(), start + match.start(1))
-            files.append(Inclusion(size, size + len(text), path, None))
-        size += len(text) + 1
-    template = Template("\n".join(text for text, _ in texts), tuple(anchors))
-    return Body(template, None, tuple(files), span)
+    template = joined(texts)
+    files = tuple(
+        Inclusion(at, at + len(text), one_line(match[1].rstrip(), start + match.start(1)), None)
+        for (text, start), (at, _) in zip(texts, template.anchors, strict=True)
+        if (match := _PART_FILE.fullmatch(text))
+    )
+    return Body(template, None, files, span)

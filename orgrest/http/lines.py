@@ -10,7 +10,7 @@ from orgrest.http.syntax import LineState, Template
 from orgrest.model import Span
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 BLANKS = " \t\r"
 
@@ -76,23 +76,18 @@ class Lines:
         That one is `word`, or starts with `#` where `word` is None. Returns the text and where the
         whole ends, or None when nothing ends it: then everything is taken.
         """
-        texts: list[str] = []
-        anchors: list[tuple[int, int]] = []
-        size = 0
+        pieces: list[tuple[str, int]] = []
         around, self.state = self.state, LineState("quoted")
         while self.left:
             line = self.next
             self.at += 1
             text, start = line.dedented(indent)
             if text == word or (word is None and text.startswith("#")):
-                empty = ((0, line.start),)
                 self.state = around
-                return Template("\n".join(texts), tuple(anchors) or empty), line.end
+                return joined(pieces or [("", line.start)]), line.end
             if word is not None:
                 text, start = _dedent(line.raw.rstrip("\r"), line.start, indent)
-            texts.append(text)
-            anchors.append((size, start))
-            size += len(text) + 1
+            pieces.append((text, start))
         self.unclosed = True
         return None
 
@@ -100,6 +95,16 @@ class Lines:
 def one_line(text: str, offset: int) -> Template:
     """Return the template of a text that stands on one line."""
     return Template(text, ((0, offset),))
+
+
+def joined(pieces: Sequence[tuple[str, int]], mark: str = "\n") -> Template:
+    """Return pieces, each with its offset, as one text with `mark` between them."""
+    anchors = []
+    size = 0
+    for text, offset in pieces:
+        anchors.append((size, offset))
+        size += len(text) + len(mark)
+    return Template(mark.join(text for text, _ in pieces), tuple(anchors))
 
 
 def _dedent(text: str, start: int, indent: int) -> tuple[str, int]:

@@ -55,7 +55,7 @@ from orgrest.http.grammar import (
     VERSION,
     is_request_line,
 )
-from orgrest.http.lines import Line, Lines, one_line
+from orgrest.http.lines import Line, Lines, joined, one_line
 from orgrest.http.syntax import (
     Body,
     Comment,
@@ -343,12 +343,7 @@ def _target(url: list[tuple[str, int]]) -> tuple[Template, str | None]:
     elif len(url) > 1 and (match := VERSION.search(url[0][0])):
         version = match[1]
         url[0] = (url[0][0][: match.start()], url[0][1])
-    anchors = []
-    size = 0
-    for text, offset in url:
-        anchors.append((size, offset))
-        size += len(text)
-    return Template("".join(text for text, _ in url), tuple(anchors)), version
+    return joined(url, ""), version
 
 
 def _why_no_header(text: str) -> tuple[str, str]:

@@ -10,6 +10,7 @@ import re
 from typing import TYPE_CHECKING
 
 from orgrest.http.directives import rule_of
+from orgrest.http.lines import one_line
 from orgrest.http.requestfile.marks import (
     COLON_DEFINITION,
     DEFINITION,
@@ -20,7 +21,6 @@ from orgrest.http.requestfile.marks import (
     RUN,
     SEPARATOR,
 )
-from orgrest.http.requestfile.region import at_offset
 from orgrest.http.syntax import Comment, Definition, Directive, Import
 from orgrest.model import Span
 
@@ -93,10 +93,10 @@ def import_line(reader: Reader, line: Line, text: str) -> bool:
         reason = "run gives values as in run other.http (@name=value, @other=value)"
         reader.problem(line.start, reason, "run")
     offset = line.start + match.start("what")
-    path = at_offset(what["path"], offset + what.start("path")) if what["path"] else None
+    path = one_line(what["path"], offset + what.start("path")) if what["path"] else None
     request = None
     if what["request"] is not None:
-        request = at_offset(what["request"], offset + what.start("request"))
+        request = one_line(what["request"], offset + what.start("request"))
     run = match["word"] == "run"
     reader.items.append(Import(path, request, run, line.span, values or ()))
     return True

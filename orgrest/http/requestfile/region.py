@@ -6,6 +6,7 @@ import re
 
 import attrs
 
+from orgrest.http.lines import joined, one_line
 from orgrest.http.requestfile.marks import GRAPHQL, GRAPHQL_TYPE, MULTIPART, VERSION
 from orgrest.http.syntax import (
     Assertion,
@@ -48,12 +49,7 @@ class Line:
         found = match[group] or ""
         at = match.start(group) if match[group] is not None else match.end()
         stripped = found.lstrip(" \t")
-        return at_offset(stripped.rstrip(" \t"), self.start + at + len(found) - len(stripped))
-
-
-def at_offset(text: str, offset: int) -> Template:
-    """Return a text that stands at an offset of the source."""
-    return Template(text, ((0, offset),))
+        return one_line(stripped.rstrip(" \t"), self.start + at + len(found) - len(stripped))
 
 
 @attrs.define(eq=False)
@@ -116,16 +112,6 @@ def lines_of(text: str) -> list[Line]:
         lines.append(Line(raw.removesuffix("\r"), start))
         start += len(raw) + 1
     return lines
-
-
-def joined(pieces: list[tuple[str, int]], mark: str = "\n") -> Template:
-    """Return pieces, each with its offset, as one text with `mark` between them."""
-    anchors = []
-    size = 0
-    for text, offset in pieces:
-        anchors.append((size, offset))
-        size += len(text) + len(mark)
-    return Template(mark.join(text for text, _ in pieces), tuple(anchors))
 
 
 def target_of(url: list[tuple[str, int]]) -> tuple[Template, str | None]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from orgrest.http.lines import joined, one_line
 from orgrest.http.requestfile.marks import (
     ASSERTION,
     HANDLER_FILE,
@@ -19,7 +20,6 @@ from orgrest.http.requestfile.marks import (
     SCRIPT_LINE,
     SEPARATOR,
 )
-from orgrest.http.requestfile.region import at_offset, joined
 from orgrest.http.syntax import Saving, Script, Template
 from orgrest.model import Span
 
@@ -97,7 +97,7 @@ def script_of_httpyac(reader: Reader, line: Line, text: str) -> bool:
     when = "before" if event in ("", "request") else "after"
     region = reader.region
     span = Span(opened.offset, line.span.end)
-    code = joined(pieces) if pieces else at_offset("", span.end)
+    code = joined(pieces) if pieces else one_line("", span.end)
     script = Script(when, "httpyac", code, None, match["every"] == "+", span)
     (reader.scripts if script.every else region.scripts).append(script)
     region.end = max(region.end, span.end) if region.begun else region.end

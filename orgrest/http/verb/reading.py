@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from orgrest.http.lines import Lines
+from orgrest.http.lines import Lines, joined, one_line
 from orgrest.http.syntax import (
     Body,
     Definitions,
@@ -17,7 +17,7 @@ from orgrest.http.syntax import (
 from orgrest.model import OrgrestError, RequestSyntaxError, Source, Span
 
 if TYPE_CHECKING:
-    from orgrest.http.lines import Line
+    pass
 
 _METHODS = "GET|POST|DELETE|PUT|OPTIONS|HEAD|PATCH|TRACE|CONNECT|QUERY|TEMPLATE"
 REQUEST = re.compile(rf"[ \t]*({_METHODS})(?:[ \t]+(.*))?", re.IGNORECASE)
@@ -83,20 +83,15 @@ class _Reader:
         """Take the URL, which goes on in the next line after a backslash."""
         lines = self._lines
         lines.at += 1
-        pieces: list[str] = []
-        anchors: list[tuple[int, int]] = []
-        size = 0
+        pieces: list[tuple[str, int]] = []
         while True:
             more = text.endswith("\\")
-            piece = text[:-1] if more else text
-            pieces.append(piece)
-            anchors.append((size, start))
-            size += len(piece)
+            pieces.append((text[:-1] if more else text, start))
             if not more:
-                return Template("".join(pieces), tuple(anchors))
+                return joined(pieces, "")
             if not lines.left or not lines.next.text:
                 self._problem(start, "nothing follows the backslash of this URL", "lost-text")
-                return Template("".join(pieces), tuple(anchors))
+                return joined(pieces, "")
             line = lines.next
             text, start = line.text.lstrip(" \t"), line.start + line.indent
             lines.at += 1
@@ -115,7 +110,7 @@ class _Reader:
                 reason = "this is not a header (Name: value): put an empty line before the body"
                 self._problem(line.start + line.indent, reason, "bad-header")
                 continue
-            name, value = (_one_line(match, number, line) for number in (1, 2))
+            name, value = (one_line(match[i], line.start + match.start(i)) for i in (1, 2))
             found.append(HeaderLine(name, value, line.span))
         return tuple(found)
 
@@ -127,20 +122,11 @@ class _Reader:
         taken = [line for line in left if not _FENCE.match(line.text)]
         if not any(line.text for line in taken):
             return None
-        text = "\n".join(line.raw for line in taken)
+        pieces = [(line.raw, line.start) for line in taken]
         if taken[-1] is not left[-1]:  # only the last line lacks a line end
-            text += "\n"
-        anchors: list[tuple[int, int]] = []
-        size = 0
-        for line in taken:
-            anchors.append((size, line.start))
-            size += len(line.raw) + 1
+            pieces.append(("", taken[-1].end))
         span = Span(taken[0].start, taken[-1].end)
-        return Body(Template(text, tuple(anchors)), None, (), span)
+        return Body(joined(pieces), None, (), span)
 
     def _problem(self, offset: int, reason: str, code: str) -> None:
         self._problems.append(RequestSyntaxError.at(self._source, offset, reason, code))
-
-
-def _one_line(match: re.Match[str], number: int, line: Line) -> Template:
-    return Template(match[number], ((0, line.start + match.start(number)),))
