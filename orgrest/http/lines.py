@@ -10,6 +10,7 @@ from orgrest.http.syntax import LineState, Template
 from orgrest.model import Span
 
 if TYPE_CHECKING:
+    import re
     from collections.abc import Iterator, Sequence
 
 BLANKS = " \t\r"
@@ -105,6 +106,22 @@ def joined(pieces: Sequence[tuple[str, int]], mark: str = "\n") -> Template:
         anchors.append((size, offset))
         size += len(text) + len(mark)
     return Template(mark.join(text for text, _ in pieces), tuple(anchors))
+
+
+def target_of(
+    url: Sequence[tuple[str, int]], version: re.Pattern[str]
+) -> tuple[Template, str | None]:
+    """Return the URL out of its lines, and the HTTP version that stood behind the last or first.
+
+    `version` matches a version at the end of a line, with the blanks before it.
+    """
+    url, found = list(url), None
+    for at in (-1, 0):
+        text, offset = url[at]
+        if found is None and (match := version.search(text)):
+            found = match[1]
+            url[at] = (text[: match.start()], offset)
+    return joined(url, ""), found
 
 
 def _dedent(text: str, start: int, indent: int) -> tuple[str, int]:

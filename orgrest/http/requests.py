@@ -55,7 +55,7 @@ from orgrest.http.grammar import (
     VERSION,
     is_request_line,
 )
-from orgrest.http.lines import Line, Lines, joined, one_line
+from orgrest.http.lines import Line, Lines, one_line, target_of
 from orgrest.http.syntax import (
     Body,
     Comment,
@@ -66,7 +66,6 @@ from orgrest.http.syntax import (
     HeaderVariable,
     LineState,
     ParsedRequest,
-    Template,
     Text,
     version_notices,
 )
@@ -233,7 +232,7 @@ class _RequestReader:
             self._lines.at += 1
         else:
             self._lines.state = self._in_head()
-        target, version = _target(self._url)
+        target, version = target_of(self._url, VERSION)
         return ParsedRequest(
             method=self._first[1],
             target=target,
@@ -331,19 +330,6 @@ class _RequestReader:
         else:
             reason = f"unknown hook {hook[1]}: only jq-set-var is understood"
             self._problem(start, reason, "bad-hook")
-
-
-def _target(url: list[tuple[str, int]]) -> tuple[Template, str | None]:
-    """Return the URL out of its lines, and the HTTP version that stood after it."""
-    text, offset = url[-1]
-    version = None
-    if match := VERSION.search(text):
-        version = match[1]
-        url[-1] = (text[: match.start()], offset)
-    elif len(url) > 1 and (match := VERSION.search(url[0][0])):
-        version = match[1]
-        url[0] = (url[0][0][: match.start()], url[0][1])
-    return joined(url, ""), version
 
 
 def _why_no_header(text: str) -> tuple[str, str]:

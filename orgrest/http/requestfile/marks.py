@@ -48,7 +48,7 @@ DEFINITION = re.compile(
     r"@(?:global\.)?(?P<name>[^\s=:{}\"']+)[ \t]*(?P<operator>:?=)[ \t]*(?P<value>.*)"
 )
 COLON_DEFINITION = re.compile(r":(?P<name>[^\s:={}]+)[ \t]*(?P<operator>:?=)[ \t]*(?P<value>.*)")
-VERSION = re.compile(r"[ \t]+HTTP/(\d(?:\.\d)?)$", re.IGNORECASE)
+VERSION = re.compile(r"(?<![ \t])[ \t]+HTTP/(\d(?:\.\d)?)$", re.IGNORECASE)
 HEADER = re.compile(rf"(?P<name>(?:{TCHARS}|\{{\{{[^{{}}]+\}}\}})+)[ \t]*:(?:[ \t]*)(?P<value>.*)")
 HEADER_VARIABLE = re.compile(r"\{\{[ \t]*([^\s{}]+)[ \t]*\}\}")
 CONTINUED = re.compile(r"[?&/#]|\{\{[^{}]*\}\}[^\s:]*$")

@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import attrs
 
-from orgrest.http.requestfile.region import Line, Region, body_of, lines_of, target_of
+from orgrest.http.lines import target_of
+from orgrest.http.requestfile.marks import VERSION
+from orgrest.http.requestfile.region import Line, Region, body_of, lines_of
 from orgrest.http.syntax import (
     Comment,
     Definition,
@@ -109,7 +111,7 @@ class Reader:
         self.region = Region(end, title)
 
     def _finished(self, region: Region, end: int) -> ParsedRequest:
-        target, version = target_of(region.url)
+        target, version = target_of(region.url, VERSION)
         named = next((one for one in reversed(region.directives) if one.name == "name"), None)
         name = named.value.text if named is not None else region.title
         assert region.method_span is not None  # noqa: S101  # begun

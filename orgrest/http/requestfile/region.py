@@ -7,7 +7,7 @@ import re
 import attrs
 
 from orgrest.http.lines import joined, one_line
-from orgrest.http.requestfile.marks import GRAPHQL, GRAPHQL_TYPE, MULTIPART, VERSION
+from orgrest.http.requestfile.marks import GRAPHQL, GRAPHQL_TYPE, MULTIPART
 from orgrest.http.syntax import (
     Assertion,
     Body,
@@ -112,18 +112,6 @@ def lines_of(text: str) -> list[Line]:
         lines.append(Line(raw.removesuffix("\r"), start))
         start += len(raw) + 1
     return lines
-
-
-def target_of(url: list[tuple[str, int]]) -> tuple[Template, str | None]:
-    """Return the URL out of its lines, and the HTTP version that stood behind the last or first."""
-    url = list(url)
-    version = None
-    for at in (-1, 0):
-        text, offset = url[at]
-        if version is None and (match := VERSION.search(text)):
-            version = match[1]
-            url[at] = (text[: match.start()].rstrip(" \t"), offset)
-    return joined(url, ""), version
 
 
 def body_of(region: Region) -> Body | None:
