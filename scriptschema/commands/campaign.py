@@ -39,6 +39,22 @@ def _duration(_context: object, _parameter: object, value: str | None) -> float 
     return float(found[1]) * _UNITS[found[2]]
 
 
+def _names(
+    context: click.Context, parameter: click.Parameter, value: str | None
+) -> tuple[str, ...] | None:
+    """The libraries and members in a list of names with commas."""
+    if value is None:
+        return None
+    from scriptschema.fuzzing.campaign.restriction import missing_of
+
+    found = tuple(name.strip() for name in value.split(","))
+    try:
+        missing_of(*((), found) if parameter.name == "only" else (found, ()))
+    except ValueError as error:
+        raise click.BadParameter(str(error), context, parameter) from None
+    return found
+
+
 @click.command("fuzz")
 @click.option("-t", "--target", "words", multiple=True, metavar="TARGET", help="See below.")
 @click.option(
@@ -70,6 +86,10 @@ def _duration(_context: object, _parameter: object, value: str | None) -> float 
 @click.option("--seed", type=int, metavar="N")
 @click.option("--size", type=click.IntRange(1), metavar="N", help="Nodes of a program, about.")
 @click.option("--types", type=click.Choice(["none", "random", "sound"]), help="Annotations.")
+@click.option(
+    "--without", callback=_names, metavar="NAMES", help="Libraries, members: buffer,math.tan"
+)
+@click.option("--only", callback=_names, metavar="NAMES", help="No other libraries: string,table")
 @click.option("--checker", metavar="COMMAND", help="A type checker, see below.")
 @click.option("--printer", metavar="COMMAND", help="A command that prints a program again.")
 @click.option("--judge", metavar="MODULE:FUNCTION", help="A judge of your own.")

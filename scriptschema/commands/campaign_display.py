@@ -45,6 +45,12 @@ def line_of(event: dict[str, Any]) -> str:
     )
 
 
+def tell_targets(event: dict[str, Any]) -> None:
+    """Say what the targets are, and what they lack, which programs then do not use."""
+    for target in event.get("targets", ()):
+        click.echo(f"target: {target}", err=True)
+
+
 class Lines:
     """Prints finds to standard output, and now and then how things stand to standard error."""
 
@@ -53,7 +59,9 @@ class Lines:
 
     def __call__(self, event: dict[str, Any]) -> None:
         """Take an event."""
-        if event["event"] in FINDS:
+        if event["event"] == "start":
+            tell_targets(event)
+        elif event["event"] in FINDS:
             click.echo(line_of(event))
         elif event["event"] == "end" or (
             event["event"] == "progress" and time.monotonic() - self._shown >= EVERY
@@ -75,6 +83,7 @@ class Display:
             from rich.console import Console
             from rich.live import Live
 
+            tell_targets(event)
             self._live = Live(console=Console(stderr=True), refresh_per_second=4)
             self._live.start()
         elif event["event"] in FINDS:

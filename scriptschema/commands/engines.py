@@ -28,15 +28,18 @@ def dictionary_command(output: str | None, names_path: Path | None) -> None:
 
 
 @click.command("report")
-@click.argument("folder", type=NonEmptyPath(path_type=Path), metavar="CAMPAIGN")
+@click.argument(
+    "folders", type=NonEmptyPath(path_type=Path), nargs=-1, required=True, metavar="CAMPAIGN..."
+)
 @click.option(
     "-o", "--output", required=True, metavar="FILE.html", help="The page to write; - for output."
 )
-def report_command(folder: Path, output: str) -> None:
-    """Write what a campaign found and did as one HTML page, which needs nothing beside it.
+def report_command(folders: tuple[Path, ...], output: str) -> None:
+    """Write what campaigns found and did as one HTML page, which needs nothing beside it.
 
-    CAMPAIGN is the folder of `scriptschema fuzz`, which may be running. A find that cannot be read
-    is reported, the others are shown, and the exit status is 1.
+    CAMPAIGN is the folder of `scriptschema fuzz`, which may be running. What several found is
+    shown once, the worst first. A find that cannot be read is reported, the others are shown, and
+    the exit status is 1.
 
     \b
     python -m scriptschema report campaign/ -o report.html
@@ -49,7 +52,7 @@ def report_command(folder: Path, output: str) -> None:
     from scriptschema.interop import MissingExtra
 
     try:
-        shown = content.gather(folder)
+        shown = content.gather_all(folders)
         made = b"".join(page.pieces(shown, version("scriptschema"), now()))
         files.write(Path(output), made)
     except (files.FileError, MissingExtra) as error:

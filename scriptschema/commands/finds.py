@@ -1,4 +1,4 @@
-"""The commands for what a campaign found: `reproduce`."""
+"""The commands for what a campaign found: `reproduce`, `bisect` and `export`."""
 
 from __future__ import annotations
 
@@ -100,3 +100,100 @@ def _show(run: Run) -> None:
             click.echo(f"  {line[:200]}")
         if len(lines) > LINES:
             click.echo(f"  ... {len(lines) - LINES} lines more")
+
+
+def _builds(_: object, __: object, values: tuple[str, ...]) -> list[tuple[str, str]]:
+    """The names and commands of builds."""
+    builds = [(name.strip(), command) for name, _, command in (v.partition("=") for v in values)]
+    for name, command in builds:
+        if not name or not command.strip():
+            raise click.BadParameter("write NAME=COMMAND, such as 'v1=build/v1/luau {file}'")
+    names = [name for name, _ in builds]
+    if len({*names}) < len(names) or len(names) < 2:
+        raise click.BadParameter("name two builds at least, each once, the oldest first")
+    return builds
+
+
+@click.command("bisect")
+@click.argument("folder", type=FIND, metavar="FIND")
+@click.option(
+    "--build",
+    "builds",
+    multiple=True,
+    required=True,
+    callback=_builds,
+    metavar="NAME=COMMAND",
+    help="A build, the oldest first; COMMAND as that of the campaign's target.",
+)
+def bisect_command(folder: Path, builds: list[tuple[str, str]]) -> None:
+    """Find the first build that shows a bug, by halves; it is kept in the find, for the report.
+
+    FIND is a folder in a campaign's finds/. The status is 0 if a first build was found, else 1. A
+    build shows the bug if the find's program brings a verdict of the same kind there.
+
+    \b
+    scriptschema bisect campaign/finds/NAME --build '0.600=luau-600 {file}' \\
+        --build '0.650=luau-650 {file}' --build '0.700=luau-700 {file}'
+    """
+    import attrs
+
+    from scriptschema import files
+    from scriptschema.fuzzing.campaign import finds
+    from scriptschema.fuzzing.campaign.bisection import bisect
+    from scriptschema.fuzzing.oracles.judging import JudgeError
+    from scriptschema.fuzzing.targets.description import TargetError
+
+    def tell(name: str, shows: bool) -> None:
+        click.echo(f"{name}: {'shows it' if shows else 'does not show it'}")
+
+    try:
+        find = finds.load(folder)
+        stem = finds.PROGRAM if find.reduced is None else finds.REDUCED
+        found = bisect(find, finds.tree_of(folder, stem), builds, tell)
+        click.echo(str(found))
+        if found.first is not None:
+            finds.save(folder, attrs.evolve(find, bisection=str(found)))
+    except (files.FileError, TargetError, JudgeError, ValueError) as error:
+        report(error)
+        sys.exit(1)
+    sys.exit(0 if found.first is not None else 1)
+
+
+@click.command("export")
+@click.argument("folders", type=FIND, nargs=-1, required=True, metavar="FIND...")
+@click.option(
+    "--to",
+    "form",
+    type=click.Choice(["markdown", "luau", "junit", "sarif"]),
+    required=True,
+    help="An issue, a regression test, or results for CI.",
+)
+@click.option("-o", "--output", metavar="FILE", help="Where to write; else standard output.")
+def export_command(folders: tuple[Path, ...], form: str, output: str | None) -> None:
+    """Write finds as others take them.
+
+    FIND is a folder in a campaign's finds/, or a campaign: then all its finds are written, the
+    worst first. markdown is an issue to paste: the program, what each run did, the versions, how to
+    run it again. luau is a regression test, which asserts what the first run that ended well
+    printed: see that this is right. junit and sarif are results for CI.
+
+    \b
+    scriptschema export campaign/finds/NAME --to markdown
+    scriptschema export campaign/ --to sarif -o finds.sarif
+    """
+    from scriptschema import files
+    from scriptschema.fuzzing.campaign import config, finds
+    from scriptschema.fuzzing.oracles.severity import rank_of
+    from scriptschema.fuzzing.report.exporting import export
+
+    try:
+        found = []
+        for folder in folders:
+            is_campaign = (folder / config.FILE).is_file()
+            found += [*finds.load_all(folder)] if is_campaign else [(folder, finds.load(folder))]
+        found.sort(key=lambda each: rank_of(each[1].signature))
+        target = files.STANDARD if output is None else Path(output)
+        files.write(target, export(found, form).encode("utf-8", "backslashreplace"))
+    except files.FileError as error:
+        report(error)
+        sys.exit(1)

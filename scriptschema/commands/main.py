@@ -67,5 +67,7 @@ for _command in (
     completion.completion,
     campaign.fuzz,
     finds.reproduce,
+    finds.bisect_command,
+    finds.export_command,
 ):
     main.add_command(_command)

@@ -196,23 +196,32 @@ def inline(index: AnyIndex) -> Iterator[Edit]:
     for number in index.of(m.StatLocal):
         local: Any = index.nodes[number]
         stat = index.parents[number]
-        if len(local.vars) == len(local.values) == 1 and index.step(stat)[1] is not None:
-            known = uses.get(local.vars[0].name, [])
-            start, stop = index.inside(stat).stop, index.inside(index.parents[stat]).stop
+        if len(local.vars) != len(local.values) or index.step(stat)[1] is None:
+            continue
+        start, stop = index.inside(stat).stop, index.inside(index.parents[stat]).stop
+        for position, var in enumerate(local.vars):
+            known = uses.get(var.name, [])
             found = known[bisect_left(known, start) : bisect_left(known, stop)]
-            value = len(Index(local.values[0]))
+            value = len(Index(local.values[position]))
+            gone = index.sizes[stat] if len(local.vars) == 1 else value + 1
             # An expression with a local variable in it has three messages.
-            gain = (value - 3) * len(found) - index.sizes[stat]
+            gain = (value - 3) * len(found) - gone
             if gain < 0:
-                yield gain, _inlining(index, stat, found)
+                yield gain, _inlining(index, stat, position, found)
 
 
-def _inlining(index: AnyIndex, stat: int, uses: Sequence[int]) -> Callable[[], Message]:
+def _inlining(
+    index: AnyIndex, stat: int, position: int, uses: Sequence[int]
+) -> Callable[[], Message]:
     def make() -> Message:
         edited: Message = copy(index.tree)
         nodes: list[Any] = [at(edited, index.path(use)) for use in uses]
         block: Any = at(edited, index.path(index.parents[stat]))
-        value = block.body.pop(index.step(stat)[1]).local.values[0]
+        local = block.body[index.step(stat)[1]].local
+        value = local.values.pop(position)
+        local.vars.pop(position)
+        if not local.vars:
+            block.body.pop(index.step(stat)[1])
         for node in nodes:
             content: Any = copy(value)
             if content.which not in node.FIELDS:  # parentheses, where a call or an index follows
@@ -277,6 +286,36 @@ def extract(index: AnyIndex) -> Iterator[Edit]:
             gain = _gain(index, number, inner, size)
             if gain < 0 and (node.which == "call" or (size == 3 and index.sizes[inner] > 2)):
                 yield gain, putting(index, number, content(node))
+
+
+def print_at_once(index: AnyIndex) -> Iterator[Edit]:
+    """A statement's expression is printed where it stands, and what follows there is dropped.
+
+    What a bug makes wrong is printed somewhere; where it is made is nearer to the bug.
+    """
+    for number, inner in _nearest(index, (m.Stat,), (m.Expr,)):
+        name, position = index.step(number)
+        block: Any = index.nodes[index.parents[number]]
+        if not isinstance(block, m.StatBlock) or position is None or name != "body":
+            continue
+        stop = index.parents[number] + index.size(index.parents[number])
+        gain = _PRINT + index.size(inner) - (stop - number)
+        if gain < 0:
+            change = _printing(position, index.nodes[inner])
+            yield gain, changing(index, index.parents[number], change)
+
+
+_PRINT: Final = 6
+"""The messages of `print(e)` beside those of `e`."""
+
+
+def _printing(position: int, node: Any) -> Callable[[Any], None]:
+    def change(block: Any) -> None:
+        function = m.ExprPrefix(global_=m.ExprGlobal(name=m.Name(builtin=0)))
+        call = m.ExprCall(func=function, self_=False, args=[copy(node)])
+        block.body[position:] = [m.Stat(call=m.StatCall(expr=call))]
+
+    return change
 
 
 def _call_of(node: Message) -> Callable[[], Message]:
@@ -451,6 +490,7 @@ PHASES: Final[Sequence[Sequence[Pass]]] = (
         Pass("calls", "call a call's first argument instead", call_arguments),
         Pass("inline", "put a local variable's value in place of its uses", inline),
         Pass("extract", "take an expression out into a local", extract),
+        Pass("print", "print a value where it is made, and stop", print_at_once),
         Pass("simplest", "replace by the simplest of the same kind", simplify),
         Pass("fractions", "replace a calculation by a fraction", make_fractions),
     ),

@@ -12,15 +12,20 @@ from pathlib import Path
 import pytest
 from real_luau import FOLDER, what_is_missing
 
-from scriptschema.fuzzing.campaign import finds
+from scriptschema.fuzzing.campaign import finds, statistics
 from scriptschema.fuzzing.campaign.config import Config
+from scriptschema.fuzzing.campaign.config import load as config_of
 from scriptschema.fuzzing.campaign.folder import Campaign
+from scriptschema.fuzzing.campaign.runner import Runner
 from scriptschema.fuzzing.campaign.session import Session
+from scriptschema.fuzzing.report.exporting import export
 from scriptschema.fuzzing.targets.base import Sources, Target
 from scriptschema.fuzzing.targets.description import Description, TargetError
-from scriptschema.fuzzing.targets.opening import open_target, try_target, versions_of
+from scriptschema.fuzzing.targets.opening import SERVICES, open_target, try_target, versions_of
 from scriptschema.fuzzing.targets.outcome import Outcome
+from scriptschema.fuzzing.targets.probing import probe
 from scriptschema.generation.programs import program
+from scriptschema.luau.parse import parse
 from scriptschema.luau.render import render_module_set
 
 WEB = Description("luau-web", folder=str(FOLDER))
@@ -82,6 +87,39 @@ def test_the_real_luau_works_and_tells_its_version() -> None:
     assert versions_of([WEB])["luau-web"].count(".") == 2
 
 
+def test_a_target_says_what_it_lacks(tmp_path: Path) -> None:
+    if what_is_missing():
+        pytest.skip(str(what_is_missing()))
+    assert probe(WEB).missing == ()
+    service = tmp_path / "old.mjs"
+    service.write_text(
+        f"import {{ start }} from '{SERVICES / 'luau_web.mjs'}'\n"
+        "const transform = (source) => `local buffer, gcinfo = nil, nil ${source}`\n"
+        "await start({url: import.meta.url, transform})\n"
+    )
+    old = Description("persistent", f"{shutil.which('node')} {service} {FOLDER}")
+    found = probe(old)
+    assert str(found).endswith(": lacks buffer, gcinfo")
+    assert {"buffer", "buffer.create", "buffer.len"} <= {*found.missing}
+
+
+def test_programs_use_what_all_targets_have(tmp_path: Path) -> None:
+    """pluau 0.1.2 has no `vector.lerp`: a program with it would be a difference."""
+    if what_is_missing():
+        pytest.skip(str(what_is_missing()))
+    folder = tmp_path / "campaign"
+    config = Config(targets=(WEB, PLUAU), seed=3, oracles=("broken",), without=("string.rep",))
+    with Campaign(folder, config) as campaign:
+        session = Session(campaign, programs=300)
+        session.run()
+    kept = config_of(folder)
+    lacking = {name for target in kept.probed for name in target.missing}
+    assert kept.missing() == lacking | {"string.rep"}
+    used = statistics.total(statistics.read(folder)).features
+    assert not {*used} & kept.missing()
+    assert used["string.format"]
+
+
 def test_planted_bugs_are_found_and_reduced(tmp_path: Path, long_mode: bool) -> None:
     if what_is_missing():
         pytest.skip(str(what_is_missing()))
@@ -92,23 +130,56 @@ def test_planted_bugs_are_found_and_reduced(tmp_path: Path, long_mode: bool) -> 
     folder = tmp_path / "campaign"
     wanted = 10 if long_mode else 2
     with Campaign(folder, Config(targets=(target,), seed=1)) as campaign:
-        session = Session(campaign, jobs=2, on_event=lambda event: stop_at(session, event, wanted))
+        seconds = 1200 if long_mode else 240
+        session = Session(
+            campaign,
+            jobs=2,
+            seconds=seconds,
+            on_event=lambda event: stop_at(session, event, wanted),
+        )
         with pytest.raises(_Enough):
             session.run()
     found = [find for _, find in finds.load_all(folder)]
     assert len({find.signature for find in found}) == len(found) >= wanted
     for find in found:
-        # Constants are integers: `print(math.floor(-1 / 2))` has 22.
-        most = 22 if "math.floor" in find.signature.construct else 20
-        assert find.reduced is None or find.reduced.nodes <= most
+        assert find.reduced is None or find.reduced.nodes <= most_nodes(find)
     assert sum(find.reduced is not None for find in found) >= wanted
 
 
+def test_a_regression_test_fails_where_the_bug_is_and_nowhere_else(tmp_path: Path) -> None:
+    if what_is_missing():
+        pytest.skip(str(what_is_missing()))
+    command = f"{shutil.which('node')} {FOLDER / 'planted.mjs'} {FOLDER} floordiv"
+    described = Description("persistent", command, variants=("-O0", "-O2"), seconds=20)
+    tree = parse('local a = 7 print(a // 2, "\\200\\"", nil) error("on purpose")').tree
+    runner = Runner(Config(targets=(described,)))
+    verdict, runs = runner.verdict(tree)
+    runner.close()
+    assert verdict is not None
+    find = finds.Find("one", verdict, finds.Shown(9, runs))
+    source = export([(finds.add(tmp_path, find, tree), find)], "luau")
+    planted = open_target(described)
+    planted.submit(Sources(None, source), 20)
+    right, wrong = planted.collect()
+    planted.close()
+    assert right == Outcome("ok")
+    assert (wrong.kind, "it prints: 3.5" in wrong.error) == ("error", True)
+    free = open_target(WEB)
+    assert run(free, source) == Outcome("ok")
+    free.close()
+
+
+def most_nodes(find: finds.Find) -> int:
+    """Constants are integers: `print(math.floor(-1 / 2))` has 22."""
+    return 22 if "math.floor" in find.signature.construct else 20
+
+
 class _Enough(Exception):  # it ends a campaign, and is no error
-    """So many bugs were found and reduced."""
+    """So many bugs were found and reduced, the last of them by a program that shows it smaller."""
 
 
 def stop_at(session: Session, event: dict[str, object], wanted: int) -> None:
     done = [find for find in session.state.triage.finds.values() if find.reduced is not None]
-    if event["event"] != "end" and len(done) >= wanted:
+    small = [find for find in done if find.reduced and find.reduced.nodes <= most_nodes(find)]
+    if event["event"] != "end" and len(small) == len(done) >= wanted:
         raise _Enough

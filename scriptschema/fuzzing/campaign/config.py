@@ -10,8 +10,10 @@ import attrs
 
 from scriptschema import files
 from scriptschema.files import FileError
+from scriptschema.fuzzing.campaign.restriction import missing_of
 from scriptschema.fuzzing.oracles.differential import COMPARED, OUTPUT
 from scriptschema.fuzzing.targets.description import Description, TargetError, from_table
+from scriptschema.fuzzing.targets.probing import Probed
 
 FILE: Final = "campaign.json"
 FORMAT: Final = 1
@@ -32,7 +34,9 @@ class Config:
     random trees. `size` is the number of nodes that is aimed at, `mutants` the share of programs
     that are mutants of others. `checker` and `printer` are commands, see `oracles`; `judge` is a
     function of one's own, `module:function`; `known` the path of a file with known bugs. `compare`
-    and `ulps` say what makes a difference, see `oracles.differential`.
+    and `ulps` say what makes a difference, see `oracles.differential`. Programs do `without`
+    libraries, members and globals, or with `only` some libraries; `probed` is what the targets said
+    that they are when the campaign was last started.
     """
 
     targets: tuple[Description, ...]
@@ -48,6 +52,18 @@ class Config:
     known: str = ""
     compare: str = attrs.field(default=OUTPUT, validator=attrs.validators.in_(COMPARED))
     ulps: int = 0
+    without: tuple[str, ...] = attrs.field(default=(), converter=tuple)
+    only: tuple[str, ...] = attrs.field(default=(), converter=tuple)
+    probed: tuple[Probed, ...] = attrs.field(default=(), eq=False)
+
+    def __attrs_post_init__(self) -> None:
+        """Raise ValueError for libraries that there are not."""
+        missing_of(self.without, self.only)
+
+    def missing(self) -> frozenset[str]:
+        """What programs must not use: what they are to do without, and what a target lacks."""
+        lacked = [name for target in self.probed for name in target.missing]
+        return missing_of(self.without, self.only).union(lacked)
 
     def as_json(self) -> dict[str, Any]:
         """Everything as JSON's types."""
@@ -56,6 +72,9 @@ class Config:
             **attrs.asdict(self, recurse=False),
             "targets": [target.as_json() for target in self.targets],
             "oracles": [*self.oracles],
+            "without": [*self.without],
+            "only": [*self.only],
+            "probed": [target.as_json() for target in self.probed],
         }
 
     @classmethod
@@ -66,7 +85,8 @@ class Config:
             if found.pop("format") != FORMAT:
                 raise ValueError("it was written by another version of scriptschema")
             targets = tuple(from_table(table) for table in found.pop("targets"))
-            return cls(targets=targets, **found)
+            probed = tuple(map(Probed.from_json, found.pop("probed", ())))
+            return cls(targets=targets, probed=probed, **found)
         except (KeyError, TypeError, TargetError) as error:
             raise ValueError(f"it is not a campaign's configuration: {error}") from None
 

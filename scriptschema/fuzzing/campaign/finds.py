@@ -56,7 +56,8 @@ class Find:
     `seconds` how long the campaign had run by then. `origin` says how the program came about: the
     worker's seed, the number of the program, the operator and the corpus file it was mutated by and
     from. `command` runs it again, on what `config`, the campaign's, describes; `versions` are those
-    of this package, of Python and the targets.
+    of this package, of Python and the targets; `bisection` says which build is the first that shows
+    it, where somebody has looked.
     """
 
     name: str
@@ -72,6 +73,7 @@ class Find:
     versions: dict[str, str] = attrs.field(factory=dict)
     reduction_tests: int = 0
     is_smallest: bool = False
+    bisection: str = ""
     config: dict[str, Any] = attrs.field(factory=dict)
 
     @property
@@ -147,10 +149,10 @@ def requests_of(folder: Path) -> tuple[str, ...]:
         raise FileError(f"{path}: {files.reason_of(error)}") from None
 
 
-def save(campaign: Path, find: Find) -> None:
-    """Write `find.json` anew; the folder must be there. Raises FileError."""
+def save(folder: Path, find: Find) -> None:
+    """Write `find.json` anew; the find's folder must be there. Raises FileError."""
     data = json.dumps(find.as_json(), indent=2) + "\n"
-    files.write(campaign / FOLDER / find.name / FILE, data.encode())
+    files.write(folder / FILE, data.encode())
 
 
 def add(
@@ -187,7 +189,7 @@ def add_reduced(campaign: Path, find: Find, reduced: ModuleSet) -> None:
     folder = campaign / FOLDER / find.name
     for name, data in _program_files(REDUCED, reduced).items():
         files.write(folder / name, data)
-    save(campaign, find)
+    save(folder, find)
 
 
 def remove(folder: Path | None) -> None:

@@ -11,10 +11,13 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Final, Self
 
+import attrs
+
 from scriptschema import files
 from scriptschema.files import FileError
 from scriptschema.fuzzing.campaign import config, finds, statistics
 from scriptschema.fuzzing.campaign.config import Config
+from scriptschema.fuzzing.targets import probing
 
 CORPUS: Final = "corpus"
 LOG: Final = "log.txt"
@@ -62,6 +65,12 @@ class Campaign:
     ) -> None:
         self._lock.close()  # which lets it go
 
+    def probe(self) -> None:
+        """Ask the targets what they are, and keep it. Raises TargetError and FileError."""
+        probed = tuple(map(probing.probe, self.config.targets))
+        self.config = attrs.evolve(self.config, probed=probed)
+        config.save(self.path, self.config)
+
     def log(self, text: str) -> None:
         """Write a line to the log. Raises FileError."""
         statistics.append_line(self.path / LOG, f"{now()} {' '.join(text.split())}")
@@ -93,7 +102,7 @@ class Campaign:
             return self._wanted
         there = config.load(self.path)
         if self._wanted is not None and there != self._wanted:
-            mine, theirs = there.as_json(), self._wanted.as_json()
+            mine, theirs = ({**each.as_json(), "probed": None} for each in (there, self._wanted))
             names = ", ".join(name for name in mine if mine[name] != theirs[name])
             raise FileError(
                 f"{self.path} is a campaign with other options ({names}): go on with it by naming "

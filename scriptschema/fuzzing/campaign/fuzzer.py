@@ -22,6 +22,7 @@ import attrs
 
 from scriptschema import wire
 from scriptschema.fuzzing.campaign.config import Config
+from scriptschema.fuzzing.campaign.restriction import Restriction
 from scriptschema.fuzzing.campaign.runner import Runner
 from scriptschema.fuzzing.campaign.statistics import Interval
 from scriptschema.fuzzing.corpora import features
@@ -58,6 +59,9 @@ _ROUND_TRIPS: Final = 64
 
 _SWARM: Final = 25
 """So many programs have the same half of the idioms, since choosing one takes long."""
+
+_ATTEMPTS: Final = 3
+"""After so many programs that use what a target lacks, one is stripped of it."""
 
 _UNIFORM: Final = 8
 """In one of so many programs all idioms are used; in the others, about half of them."""
@@ -132,7 +136,9 @@ class Fuzzer:
         self._enough: Enough = MappingProxyType({})
         self._number = self._made = 0
         self._left: _Made | None = None  # made, and to be run first in the next batch
-        self._grammar = grammar_of(None)
+        self._restriction = Restriction(config.missing())
+        self._weights = self._restriction.weights()
+        self._grammar = grammar_of(self._weights)
         self._rows: dict[str, list[int]] = {}
         for data in corpus:
             self.add(data)
@@ -189,6 +195,18 @@ class Fuzzer:
     # Programs
 
     def _make(self) -> _Made:
+        """Make a program that uses nothing which a target lacks."""
+        made = self._attempt()
+        if not self._restriction:
+            return made
+        for _ in range(_ATTEMPTS):
+            if self._restriction.admits(wire.encode(made.tree)):
+                return made
+            made = self._attempt()
+        tree = self._restriction.strip(made.tree)
+        return _Made(tree, render_module_set(tree), made.origin)
+
+    def _attempt(self) -> _Made:
         self._number += 1
         origin: dict[str, Any] = {"seed": self.config.seed, "fuzzer": self.seed}
         origin["number"] = self._number
@@ -215,7 +233,7 @@ class Fuzzer:
             made = trees.generate(ModuleSet, choices=self._choices, size=size, swarm=not uniform)
             made.module = None
             return repair(made)
-        grammar = grammar_of(None, 0.0 if config.types == "sound" else 0.05)
+        grammar = grammar_of(self._weights, 0.0 if config.types == "sound" else 0.05)
         if not uniform:
             if self._made % _SWARM == 0:
                 self._grammar = grammar.swarm(self._choices)

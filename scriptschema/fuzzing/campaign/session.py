@@ -78,6 +78,7 @@ class Session:
         sweep()
         for description in campaign.config.targets:
             try_target(description)
+        campaign.probe()
         self.state = State(campaign, on_event)
         self.programs_done = 0
         self.runs_done = 0
@@ -95,7 +96,9 @@ class Session:
         was found is written.
         """
         self._began = time.monotonic()
-        self.on_event({"event": "start", "folder": str(self.campaign.path), "jobs": self.jobs})
+        targets = [str(target) for target in self.campaign.config.probed]
+        start = {"event": "start", "folder": str(self.campaign.path), "jobs": self.jobs}
+        self.on_event({**start, "targets": targets})
         self.campaign.log(f"start: {self.jobs} workers")
         try:
             for _ in range(self.jobs):

@@ -228,7 +228,7 @@ class Triage:
     def save(self) -> None:
         """Write what has changed of finds that are there."""
         for name in self._changed:
-            finds.save(self.campaign.path, self.finds[name])
+            finds.save(self.campaign.path / finds.FOLDER / name, self.finds[name])
         self._changed.clear()
 
     def _take(self, suspect: Suspect, folder: Path | None = None) -> None:
@@ -286,6 +286,8 @@ class Triage:
             group.streak += 1
             if job.explained is not found:
                 self._again(found)
+            if found.reduced is not None and reduced.nodes < found.reduced.nodes:
+                self._add_reduced(group, found, reduced)
         elif pattern is not None:
             self.seen_known[pattern] += 1
         else:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import attrs
 
@@ -16,6 +17,8 @@ from scriptschema.fuzzing.campaign.finds import Find
 from scriptschema.fuzzing.campaign.statistics import Interval
 from scriptschema.fuzzing.corpora import features
 from scriptschema.fuzzing.oracles.severity import rank_of, severity_of
+from scriptschema.fuzzing.oracles.verdict import Signature
+from scriptschema.fuzzing.targets import outcome
 from scriptschema.luau.names import DEFAULT
 
 
@@ -39,12 +42,16 @@ class Members:
 
 @attrs.frozen
 class Shown:
-    """A find, with the source to show first, and that of the program as found if it is another."""
+    """A find, with the source to show first, and that of the program as found if it is another.
+
+    `like` is the name of a worse or an earlier find that is probably the same bug.
+    """
 
     find: Find
     folder: str
     source: str
     found_source: str | None
+    like: str = ""
 
 
 @attrs.frozen
@@ -108,6 +115,69 @@ def rows(counts: Mapping[str, int]) -> list[Row]:
     return [Row(name, count, round(100 * count / longest, 1)) for name, count in ordered]
 
 
+def gather_all(folders: Sequence[Path]) -> Content:
+    """Read several campaigns as one: finds of one signature once, no drawing over time.
+
+    Raises FileError where one is none.
+    """
+    contents = [gather(folder) for folder in folders]
+    if len(contents) == 1:
+        return contents[0]
+    found: dict[Signature, Shown] = {}
+    for shown in (shown for content in contents for shown in content.finds):
+        found.setdefault(shown.find.signature, shown)
+    targets = dict.fromkeys(target for content in contents for target in content.config.targets)
+    return Content(
+        ", ".join(content.folder for content in contents),
+        attrs.evolve(contents[0].config, targets=tuple(targets)),
+        [],
+        _sum(contents),
+        _ordered(found.values()),
+        [problem for content in contents for problem in content.problems],
+    )
+
+
+def _sum(contents: Sequence[Content]) -> Interval:
+    """What all campaigns did; their times, corpora and finds are added up."""
+    whole = statistics.total(content.total for content in contents)
+    for name in ("seconds", "corpus", "finds"):
+        setattr(whole, name, sum(getattr(content.total, name) for content in contents))
+    return whole
+
+
+def _ordered(found: Iterable[Shown]) -> list[Shown]:
+    """Finds, the worst first; those that are probably one say so."""
+    ordered = sorted(
+        found, key=lambda each: (rank_of(each.find.signature), each.find.seconds, each.find.name)
+    )
+    seen: dict[tuple[str, str], str] = {}
+    made = []
+    for shown in ordered:
+        keys = [*_likenesses(shown)]
+        like = next((seen[key] for key in keys if key in seen), "")
+        made.append(attrs.evolve(shown, like=like))
+        for key in keys:
+            seen.setdefault(key, like or shown.find.name)
+    return made
+
+
+def _likenesses(shown: Shown) -> Iterator[tuple[str, str]]:
+    """What finds that are probably one have in common: the place, the shape of the program."""
+    find = shown.find
+    if find.signature.kind in outcome.BROKEN:
+        runs = (find.reduced or find.program).runs
+        frames = next((run.outcome.frames for run in runs if run.outcome.frames), ())
+        if frames:  # the column, of two in one line, says nothing
+            yield "place", re.sub(r"(:\d+):\d+$", r"\1", frames[0])
+    if find.reduced is not None:
+        yield find.signature.kind, " ".join(_VALUE.sub("value", shown.source).split())
+
+
+_VALUE: Final = re.compile(
+    r"\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'|-?\b\d[\w.]*(?:[+-]\d+)?|\b(?:nil|true|false)\b|\{\}"
+)
+
+
 def gather(folder: Path) -> Content:
     """Read the campaign in `folder`, which may be running. Raises FileError where there is none.
 
@@ -126,9 +196,8 @@ def gather(folder: Path) -> Content:
             continue
         source = found if reduced is None else reduced
         shown.append(Shown(find, str(path), source, found if reduced is not None else None))
-    shown.sort(key=lambda each: (rank_of(each.find.signature), each.find.seconds, each.find.name))
     total = statistics.total(intervals)
-    return Content(str(folder), wanted, intervals, total, shown, problems)
+    return Content(str(folder), wanted, intervals, total, _ordered(shown), problems)
 
 
 def _find_folders(campaign: Path) -> list[Path]:

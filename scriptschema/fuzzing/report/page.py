@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from scriptschema.fuzzing.report import charts, content, text
+from scriptschema.fuzzing.report import charts, content, text, titles
 from scriptschema.fuzzing.report.content import Content
 from scriptschema.interop import MissingExtra
 
@@ -67,7 +67,12 @@ def _environment() -> jinja2.Environment:
         "duration": text.duration,
     }
     environment.filters |= filters
-    environment.globals |= {"runs_of": content.runs_of, "marked": text.marked}
+    environment.globals |= {
+        "runs_of": content.runs_of,
+        "severity": content.severity,
+        "title_of": titles.title_of,
+        "marked": text.marked,
+    }
     return environment
 
 

@@ -79,16 +79,20 @@ def versions_of(descriptions: Iterable[Description]) -> dict[str, str]:
         "system": platform.platform(),
     }
     for description in descriptions:
-        match description.kind:
-            case "luau-web":
-                found["luau-web"] = _luau_web(description)
-            case "pluau":
-                found["pluau"] = _version_of_package("pluau")
-            case _:
-                said = version_of(split(description.command))
-                if said:
-                    found[split(description.command)[0]] = said
+        command = description.command
+        found[split(command)[0] if command else description.kind] = version_of_target(description)
     return {name: value for name, value in found.items() if value}
+
+
+def version_of_target(description: Description) -> str:
+    """What a target says of its version; empty if it says nothing. Raises TargetError."""
+    match description.kind:
+        case "luau-web":
+            return _luau_web(description)
+        case "pluau":
+            return _version_of_package("pluau")
+        case _:
+            return version_of(split(description.command))
 
 
 def _version_of_package(name: str) -> str:

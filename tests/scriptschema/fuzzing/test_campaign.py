@@ -191,7 +191,7 @@ def test_a_find_is_on_disk_from_the_moment_it_is_believed(tmp_path: Path) -> Non
     command = fuzz("-t", a_slow_target(tmp_path, 0.3, body), "--size", 1500, "-o", folder)
     process = subprocess.Popen(command, stderr=subprocess.DEVNULL, start_new_session=True)
     for _ in range(600):
-        if note.exists() and len(note.read_text()) > 5:  # the first test of the reduction
+        if note.exists() and len(note.read_text()) > 7:  # the first test of the reduction
             break
         time.sleep(0.05)
     os.killpg(process.pid, signal.SIGKILL)

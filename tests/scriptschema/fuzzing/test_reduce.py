@@ -23,7 +23,7 @@ from scriptschema.fuzzing.reduce import (
 )
 from scriptschema.generation.trees import generate
 from scriptschema.luau.parse import parse
-from scriptschema.luau.render import render
+from scriptschema.luau.render import render, render_module_set
 from scriptschema.luau.repair import check, repair
 from scriptschema.messages import (
     Expr,
@@ -286,3 +286,23 @@ def test_no_more_tests_run_at_once_than_there_are_jobs(jobs: int) -> None:
     reduce(tree, interesting, jobs=jobs)
     assert tests > RETEST  # the best tree was tested again meanwhile
     assert most <= jobs
+
+
+def test_a_value_is_printed_where_it_is_made() -> None:
+    source = "x0 = 0 x0 += 1 // 2 for i = 1, 2 do x0 += i end print(x0)"
+
+    def shows(tree: ModuleSet) -> bool:
+        text = render_module_set(tree).program
+        return re.search(r"print\(.*//|= .* // (?s:.*)print\(", text) is not None
+
+    reduced = reduce(parse(source).tree, shows)
+    assert render_module_set(reduced).program == "print(0 // 0)\n"
+
+
+def test_one_of_several_local_variables_is_put_in_place_of_its_uses() -> None:
+    def shows(tree: ModuleSet) -> bool:
+        text = render_module_set(tree).program
+        return re.search(r"print\(.* // |(?s:2.*)print\(", text) is not None and "2" in text
+
+    reduced = reduce(parse("local a, b, c = 1, 2, 3 print(a // b)").tree, shows)
+    assert "local" not in render_module_set(reduced).program

@@ -1,0 +1,155 @@
+"""Finds for elsewhere: an issue in Markdown, a regression test in Luau, results for CI.
+
+    export([(folder, find)], "markdown")
+
+Markdown and Luau are of one find; JUnit's XML and SARIF 2.1.0 (OASIS, 2020) of any number.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+from xml.etree import ElementTree as ET
+
+from scriptschema.fuzzing.campaign import finds
+from scriptschema.fuzzing.campaign.finds import Find
+from scriptschema.fuzzing.oracles.severity import severity_of
+from scriptschema.fuzzing.report.text import visible
+from scriptschema.fuzzing.report.titles import names_of, title_of
+
+_OUTPUT: Final = 2000
+_LEVELS: Final[Mapping[str, str]] = {"undefined": "warning", "message": "note", "position": "note"}
+
+Found = Sequence[tuple[Path, Find]]
+
+
+def export(found: Found, form: str) -> str:
+    """Return finds, with their folders, in a format of `FORMATS`. Raises FileError."""
+    return FORMATS[form](found)
+
+
+def source_of(folder: Path, find: Find) -> str:
+    """Return the smallest source that shows a find. Raises FileError."""
+    stem = finds.PROGRAM if find.reduced is None else finds.REDUCED
+    return visible(finds.source_of(folder, stem)).rstrip("\n") + "\n"
+
+
+def _markdown(found: Found) -> str:
+    return "\n".join(_issue(folder, find) for folder, find in found)
+
+
+def _issue(folder: Path, find: Find) -> str:
+    runs = (find.reduced or find.program).runs
+    names = names_of(runs)
+    parts = [f"# {visible(title_of(find))}", "", *_fenced(source_of(folder, find), "lua")]
+    for run in runs:
+        end = run.outcome
+        status = "" if end.status is None else f", status {end.status}"
+        parts += [f"`{names[run.target]}`: {end.kind}{status}", ""]
+        for text in (end.output, end.error, end.report):
+            if text.strip():
+                parts += _fenced(visible(text[:_OUTPUT]), "")
+    if find.verdict.difference is not None and find.verdict.difference.ulps:
+        parts += [f"The numbers are {find.verdict.difference.ulps} doubles apart.", ""]
+    parts += [f"- {name} {value}" for name, value in find.versions.items()]
+    bisection = find.bisection and f"- {find.bisection}"
+    parts += [bisection] if bisection else []
+    parts += [f"- seen {find.count} times since {find.first_seen}; signature `{find.signature}`"]
+    return "\n".join([*parts, "", f"To run it again: `{find.command}`", ""])
+
+
+def _fenced(text: str, language: str) -> list[str]:
+    longest = max((len(ticks) for ticks in re.findall(r"`{3,}", text)), default=2)
+    fence = "`" * (longest + 1)
+    return [f"{fence}{language}", text.rstrip("\n"), fence, ""]
+
+
+def _luau(found: Found) -> str:
+    return "\n".join(_regression_test(folder, find) for folder, find in found)
+
+
+def _regression_test(folder: Path, find: Find) -> str:
+    """A test that fails where the bug is there: it prints other lines, or does not come to its end.
+
+    What is expected is what the first run printed that ended as programs do.
+    """
+    runs = (find.reduced or find.program).runs
+    good = next((run for run in runs if run.outcome.kind in ("ok", "error")), None)
+    lines = [] if good is None else good.outcome.output.splitlines()
+    expected = "".join(f"    {_quoted(line)},\n" for line in lines)
+    fails = good is not None and good.outcome.kind == "error"
+    body = "".join(f"    {line}\n" for line in source_of(folder, find).splitlines())
+    return (
+        f"-- {visible(title_of(find))}\n-- {find.signature}\n".replace("\x00", "")
+        + "local printed = {}\n"
+        "local function print(...)\n"
+        "    local texts = table.pack(...)\n"
+        "    for i = 1, texts.n do texts[i] = tostring(texts[i]) end\n"
+        '    table.insert(printed, table.concat(texts, "\\t"))\n'
+        "end\n"
+        "local ended = pcall(function(...)\n"
+        f"{body}"
+        "end)\n"
+        "local text, lines = table.concat(printed, '\\n'), {\n"
+        f"{expected}"
+        "}\n"
+        f'assert(ended == {"false" if fails else "true"}, "it ends in another way")\n'
+        "assert(text == table.concat(lines, '\\n'), \"it prints: \" .. text)\n"
+    )
+
+
+def _quoted(text: str) -> str:
+    """A line as a Luau string; bytes that targets print as escapes are so there, too."""
+    escaped = re.sub(r'["]|\\(?!x[0-9a-f]{2})', r"\\\g<0>", visible(text))
+    return f'"{escaped}"'
+
+
+def _junit(found: Found) -> str:
+    suite = ET.Element("testsuite", name="scriptschema", tests=str(len(found)))
+    suite.set("failures", str(len(found)))
+    for folder, find in found:
+        case = ET.SubElement(
+            suite, "testcase", name=find.name, classname=severity_of(find.signature)
+        )
+        failure = ET.SubElement(case, "failure", type=find.signature.kind)
+        failure.set("message", visible(title_of(find)))
+        failure.text = _issue(folder, find)
+    ET.indent(suite)
+    return ET.tostring(suite, "unicode", xml_declaration=True) + "\n"
+
+
+def _sarif(found: Found) -> str:
+    kinds = sorted({find.signature.kind for _, find in found})
+    results = [_result(folder, find) for folder, find in found]
+    driver = {"name": "scriptschema", "rules": [{"id": kind} for kind in kinds]}
+    log = {
+        "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
+        "version": "2.1.0",
+        "runs": [{"tool": {"driver": driver}, "results": results}],
+    }
+    return json.dumps(log, indent=2) + "\n"
+
+
+def _result(folder: Path, find: Find) -> dict[str, Any]:
+    stem = finds.PROGRAM if find.reduced is None else finds.REDUCED
+    location = {"artifactLocation": {"uri": (folder / f"{stem}.luau").as_posix()}}
+    return {
+        "ruleId": find.signature.kind,
+        "level": _LEVELS.get(severity_of(find.signature), "error"),
+        "message": {"text": visible(title_of(find))},
+        "locations": [{"physicalLocation": location}],
+        "partialFingerprints": {"signature/v1": str(find.signature)},
+        "occurrenceCount": find.count,
+        "properties": {"severity": severity_of(find.signature), "command": find.command},
+    }
+
+
+FORMATS: Final[Mapping[str, Callable[[Found], str]]] = {
+    "markdown": _markdown,
+    "luau": _luau,
+    "junit": _junit,
+    "sarif": _sarif,
+}

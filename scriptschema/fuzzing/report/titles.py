@@ -1,0 +1,63 @@
+"""What a find is called for people: what differs, and not where the target lies."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import PurePath
+from typing import Final
+
+from scriptschema.fuzzing.campaign.finds import Find
+from scriptschema.fuzzing.oracles.differential import short_names
+from scriptschema.fuzzing.targets import outcome
+from scriptschema.fuzzing.targets.outcome import Run
+
+_LONGEST: Final = 60
+
+
+def title_of(find: Find) -> str:
+    """Return a line such as `-O1 prints 0, -O0 prints -0: math.round`."""
+    signature, difference = find.signature, find.verdict.difference
+    runs = (find.reduced or find.program).runs
+    names = names_of(runs)
+    if difference is not None:
+        left = _printed(names.get(difference.left_target, ""), difference.left)
+        right = _printed(names.get(difference.right_target, ""), difference.right)
+        text = f"{right}, {left}"
+    elif signature.kind in outcome.LIMITS:
+        what = "hangs" if signature.kind == outcome.HANG else "uses up its memory"
+        bad = [
+            name
+            for run in runs
+            if run.outcome.kind == signature.kind
+            for name in [names[run.target]]
+        ]
+        text = f"{', '.join(bad)} {what}" if bad else signature.kind
+    elif signature.kind == "difference":
+        ends = dict.fromkeys(f"{names[run.target]} ends with {_end(run)}" for run in runs)
+        text = ", ".join(ends)
+    else:
+        text = f"{signature.kind}: {signature.detail}" if signature.detail else signature.kind
+    return f"{text}: {signature.construct}" if signature.construct else text
+
+
+def names_of(runs: Iterable[Run]) -> dict[str, str]:
+    """Return short names of runs by their whole ones: variants, or commands without folders."""
+    runs = [*runs]
+    short = short_names(runs)
+    found = {}
+    for run, name in zip(runs, short, strict=True):
+        words = [PurePath(word).name if "/" in word else word for word in name.split()]
+        found[run.target] = " ".join(word for word in words if word != "{file}") or name
+    return found
+
+
+def _printed(name: str, line: str | None) -> str:
+    if line is None:
+        return f"{name} prints no such line"
+    short = line if len(line) <= _LONGEST else f"{line[:_LONGEST]}…"
+    return f"{name} prints {short}"
+
+
+def _end(run: Run) -> str:
+    said = next(iter(run.outcome.error.splitlines()), "")[:_LONGEST]
+    return f"{run.outcome.kind} ({said})" if said else run.outcome.kind

@@ -1,0 +1,109 @@
+"""What a target is: its version, which globals and library members it has, what syntax it reads.
+
+It is asked by programs, since no version says it: of an old Luau, of one with flags, of another's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+from typing import Any, Final
+
+import attrs
+
+from scriptschema.fuzzing.targets import outcome
+from scriptschema.fuzzing.targets.base import Sources, Target
+from scriptschema.fuzzing.targets.description import Description
+from scriptschema.fuzzing.targets.opening import open_target, version_of_target
+from scriptschema.luau.names import DEFAULT
+
+SYNTAX: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "ExprBinary.Op.FloorDiv": "local a = 7 // 2",
+        "ExprIfElse": "local a = if 1 then 2 else 3",
+        "ExprInterpString": "local a = `{1}`",
+        "StatCompoundAssign": "local a = 1 a += 1",
+        "StatContinue": "for i = 1, 2 do continue end",
+        "StatTypeAlias": "type T = number",
+    }
+)
+"""What not every version reads, by what it is in a tree, and a program that has it."""
+
+_BEGIN: Final = "probe 2"
+_END: Final = "probe 3"
+
+
+@attrs.frozen
+class Probed:
+    """What a target is. `missing` are globals, `library.member`s and parts of syntax."""
+
+    target: str
+    version: str = ""
+    missing: tuple[str, ...] = ()
+
+    def as_json(self) -> dict[str, Any]:
+        """Everything as JSON's types."""
+        return {**attrs.asdict(self), "missing": [*self.missing]}
+
+    @classmethod
+    def from_json(cls, value: dict[str, Any]) -> Probed:
+        """The inverse of `as_json`. Raises KeyError and TypeError for anything else."""
+        return cls(value["target"], value["version"], tuple(value["missing"]))
+
+    def __str__(self) -> str:
+        known = f"{self.target} ({self.version})" if self.version else self.target
+        whole = [name for name in self.missing if name in DEFAULT.libraries]
+        rest = [name for name in self.missing if name.partition(".")[0] not in whole]
+        lacks = ", ".join([*whole, *rest])
+        return f"{known}: lacks {lacks}" if lacks else known
+
+
+def probe(description: Description) -> Probed:
+    """Ask a target; one that does not answer as Luau does is taken to have everything.
+
+    Raises TargetError.
+    """
+    target = open_target(description)
+    try:
+        missing = [*_missing_names(target, description), *_missing_syntax(target, description)]
+    finally:
+        target.close()
+    return Probed(description.name, version_of_target(description), tuple(dict.fromkeys(missing)))
+
+
+def names() -> Iterator[str]:
+    """All globals and members that there are: a library stands before its members."""
+    for name in DEFAULT.globals:
+        yield name
+        yield from (f"{name}.{member}" for member in DEFAULT.libraries.get(name, ()))
+
+
+def program() -> str:
+    """The program that prints the numbers of `names` that are there, for any version of Luau."""
+    lines = ["local print = print", 'print("probe " .. 1 + 1)']
+    for number, name in enumerate(names()):
+        library, dot, _ = name.partition(".")
+        guard = f"{library} ~= nil and {name}" if dot else name
+        lines.append(f'if {guard} ~= nil then print("has {number}") end')
+    return "\n".join([*lines, 'print("probe " .. 1 + 2)', ""])
+
+
+def _missing_names(target: Target, description: Description) -> Iterator[str]:
+    target.submit(Sources(None, program()), max(description.seconds, 10))
+    for found in target.collect():
+        lines = {line.strip() for line in found.output.splitlines()}
+        if {_BEGIN, _END} <= lines:
+            for number, name in enumerate(names()):
+                if f"has {number}" not in lines:
+                    yield name
+
+
+def _missing_syntax(target: Target, description: Description) -> Iterator[str]:
+    def reads(source: str) -> bool:
+        target.submit(Sources(None, source), max(description.seconds, 10))
+        # What breaks by it is no proof that it is not read: programs are to find that.
+        refused = {outcome.ERROR, outcome.REJECTED}
+        return all(found.kind not in refused for found in target.collect())
+
+    if not reads("\n".join(f"do {source} end" for source in SYNTAX.values())):
+        yield from (name for name, source in SYNTAX.items() if not reads(source))

@@ -1,0 +1,186 @@
+"""After a campaign: the build it began with, finds for others, several campaigns in one report."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import pytest
+from command import run_here
+
+from scriptschema.fuzzing.campaign import config, finds
+from scriptschema.fuzzing.campaign.config import Config
+from scriptschema.fuzzing.campaign.finds import Find
+from scriptschema.fuzzing.oracles.verdict import Difference, Signature, Verdict
+from scriptschema.fuzzing.report import content
+from scriptschema.fuzzing.report.titles import title_of
+from scriptschema.fuzzing.targets.description import Description
+from scriptschema.fuzzing.targets.outcome import Outcome, Run
+from scriptschema.luau.parse import parse
+
+SERVICE = f"{sys.executable} {Path(__file__).with_name('service.py')}"
+
+
+def a_run(target: str, kind: str = "ok", output: str = "", **more: Any) -> Run:
+    return Run(target, Outcome(kind, output, **more))
+
+
+def add(
+    campaign: Path, signature: Signature, runs: list[Run], source: str = "print(1)", **more: Any
+) -> Path:
+    tree = parse(source).tree
+    verdict = Verdict(signature, "bad", more.pop("difference", None))
+    shown = finds.Shown(4, runs)
+    find = Find(signature.name, verdict, shown, shown, is_smallest=True, **more)
+    return finds.add(campaign, find, tree, tree)
+
+
+def rounding(campaign: Path) -> Path:
+    runs = [a_run("/a/luau -O0 {file}", "ok", "-0\n"), a_run("/a/luau -O1 {file}", "ok", "0\n")]
+    difference = Difference(1, runs[0].target, runs[1].target, "-0", "0")
+    signature = Signature("difference", "-O0 / -O1", "math.round")
+    source = "print(math.round(0 * -1))"
+    return add(campaign, signature, runs, source, difference=difference, versions={"luau": "0.1"})
+
+
+# Bisection
+
+
+def build(folder: Path, name: str, breaks: bool) -> str:
+    """A build: a script that says when it was run."""
+    script = folder / f"{name}.sh"
+    crash = "grep -q print $1 && kill -SEGV $$" if breaks else "true"
+    script.write_text(f"echo {name} >> {folder / 'log'}\n{crash}\n")
+    return f"{name}=sh {script} {{file}}"
+
+
+@pytest.mark.parametrize("first", range(1, 8))
+def test_the_first_build_that_shows_a_bug_is_found_by_halves(tmp_path: Path, first: int) -> None:
+    builds = [build(tmp_path, f"v{n}", n >= first) for n in range(8)]
+    config = Config(targets=(Description("command", "sh /no/longer/there {file}"),))
+    runs = [a_run("luau", "crash", error="SIGSEGV")]
+    folder = add(tmp_path, Signature("crash", "SIGSEGV"), runs, config=config.as_json())
+    words = [word for each in builds for word in ("--build", each)]
+    done = run_here("bisect", folder, *words)
+    assert done.returncode == 0, done.stderr
+    last = done.stdout.decode().splitlines()[-1]
+    assert last == f"v{first} is the first that shows it, v{first - 1} the last that does not"
+    assert len((tmp_path / "log").read_text().split()) <= 5
+    assert finds.load(folder).bisection == last
+    assert last in run_here("export", folder, "--to", "markdown").stdout.decode()
+
+
+def test_bisection_says_where_it_came_to_no_answer(tmp_path: Path) -> None:
+    config = Config(targets=(Description("command", "cat {file}"),))
+    runs = [a_run("luau", "crash", error="SIGSEGV")]
+    folder = add(tmp_path, Signature("crash", "SIGSEGV"), runs, config=config.as_json())
+    good, bad = build(tmp_path, "good", False), build(tmp_path, "bad", True)
+    other = build(tmp_path, "other", True)
+    done = run_here("bisect", folder, "--build", bad, "--build", good)
+    assert done.returncode == 1
+    assert b"good does not show it" in done.stdout
+    assert finds.load(folder).bisection == ""
+    done = run_here("bisect", folder, "--build", bad, "--build", other)
+    assert done.returncode == 0
+    assert b"all builds show it: bad, the oldest of these, too" in done.stdout
+    for words in (["--build", good], ["--build", "x", "--build", good], ["--build", good] * 2):
+        assert run_here("bisect", folder, *words).returncode == 2
+    web = Config(targets=(Description("luau-web"),)).as_json()
+    folder = add(tmp_path, Signature("hang"), runs, config=web)
+    done = run_here("bisect", folder, "--build", good, "--build", bad)
+    assert done.returncode == 1
+    assert b"no command" in done.stderr
+
+
+# Titles
+
+
+def test_titles_say_what_differs_and_not_where_the_target_lies(tmp_path: Path) -> None:
+    found = finds.load(rounding(tmp_path))
+    assert title_of(found) == "-O1 prints 0, -O0 prints -0: math.round"
+    hang = [a_run("/a/b/luau -O0 {file}"), a_run("/a/b/luau -O2 {file}", "hang")]
+    found = finds.load(add(tmp_path, Signature("hang", "-O2"), hang))
+    assert title_of(found) == "-O2 hangs"
+    ends = [a_run("/a/luau {file}"), a_run("pluau", "error", error="no\nstack")]
+    found = finds.load(add(tmp_path, Signature("difference", "a / b"), ends))
+    assert title_of(found) == "luau ends with ok, pluau ends with error (no)"
+    found = finds.load(add(tmp_path, Signature("crash", "f < g"), ends))
+    assert title_of(found) == "crash: f < g"
+
+
+# Export
+
+
+def test_an_issue_has_all_that_one_needs(tmp_path: Path) -> None:
+    done = run_here("export", rounding(tmp_path), "--to", "markdown")
+    text = done.stdout.decode()
+    assert text.startswith("# -O1 prints 0, -O0 prints -0: math.round\n")
+    for needed in ("print(math.round(0 * -1))", "`-O0`: ok", "`-O1`: ok", "luau 0.1"):
+        assert needed in text
+
+
+def test_text_of_a_program_does_not_break_out_of_its_block(tmp_path: Path) -> None:
+    runs = [a_run("luau", "crash", "```\n# not a heading\n", error="SIGSEGV")]
+    done = run_here("export", add(tmp_path, Signature("crash"), runs), "--to", "markdown")
+    assert b"````\n```\n# not a heading\n````\n" in done.stdout
+
+
+def test_results_for_ci_have_every_find_and_its_severity(tmp_path: Path) -> None:
+    config.save(tmp_path, Config(targets=(Description("luau-web"),)))
+    rounding(tmp_path)
+    add(tmp_path, Signature("crash", "f < g"), [a_run("luau", "crash", "\x00\x1b", status=-11)])
+    add(tmp_path, Signature("message"), [a_run("luau")])
+    done = run_here("export", tmp_path, "--to", "junit")
+    suite = ET.fromstring(done.stdout)
+    assert (suite.get("tests"), suite.get("failures")) == ("3", "3")
+    assert [case.get("classname") for case in suite] == ["crash", "result", "message"]
+    done = run_here("export", tmp_path, "--to", "sarif", "-o", tmp_path / "finds.sarif")
+    assert (done.returncode, done.stdout) == (0, b"")
+    [run] = json.loads((tmp_path / "finds.sarif").read_text())["runs"]
+    assert [result["level"] for result in run["results"]] == ["error", "error", "note"]
+    rules = {rule["id"] for rule in run["tool"]["driver"]["rules"]}
+    assert rules == {result["ruleId"] for result in run["results"]}
+    for result in run["results"]:
+        assert Path(result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]).exists()
+
+
+def test_what_is_no_find_cannot_be_exported(tmp_path: Path) -> None:
+    done = run_here("export", tmp_path, "--to", "junit")
+    assert done.returncode == 1
+    assert b"is not a find" in done.stderr
+
+
+# Reports
+
+
+def test_several_campaigns_are_one_report(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        config.save(tmp_path / name, Config(targets=(Description("command", f"luau-{name}"),)))
+        rounding(tmp_path / name)
+    add(tmp_path / "two", Signature("crash", "f"), [a_run("luau", "crash")])
+    found = content.gather_all([tmp_path / "one", tmp_path / "two"])
+    assert [each.find.signature.kind for each in found.finds] == ["crash", "difference"]
+    assert [target.name for target in found.config.targets] == ["luau-one", "luau-two"]
+    page = tmp_path / "report.html"
+    done = run_here("report", tmp_path / "one", tmp_path / "two", "-o", page)
+    assert done.returncode == 0, done.stderr
+    assert "-O1 prints 0, -O0 prints -0: math.round" in page.read_text()
+
+
+def test_finds_that_are_probably_one_say_so(tmp_path: Path) -> None:
+    config.save(tmp_path, Config(targets=(Description("luau-web"),)))
+    for number, value in enumerate(("5", "'a\\'b'", "nil")):
+        signature = Signature("difference", "a / b", f"construct {number}")
+        add(tmp_path, signature, [a_run("x")], f"print({value}, 2)", seconds=float(number))
+    add(tmp_path, Signature("difference", "a / b", "z"), [a_run("x")], "print(3)", seconds=9.0)
+    for column in (3, 9):
+        frames = (f"lvm.cpp:31:{column}", "f")
+        signature = Signature("undefined behaviour", f"lvm.cpp:31:{column}: cast")
+        runs = [a_run("x", "undefined behaviour", frames=frames)]
+        add(tmp_path, signature, runs, f"f{column}()")
+    found = content.gather(tmp_path).finds
+    first = found[0].find.name
+    assert [each.like for each in found[:4]] == ["", first, first, ""]
+    assert [each.like for each in found[4:]] == ["", found[4].find.name]

@@ -1,0 +1,114 @@
+"""Programs use what the targets have: what one lacks would be a find that is none."""
+
+import re
+from pathlib import Path
+
+import pytest
+from command import run_here
+
+from scriptschema import wire
+from scriptschema.fuzzing.campaign.config import Config, load
+from scriptschema.fuzzing.campaign.fuzzer import Fuzzer
+from scriptschema.fuzzing.campaign.restriction import Restriction, missing_of
+from scriptschema.fuzzing.targets.description import Description
+from scriptschema.fuzzing.targets.probing import SYNTAX, Probed, probe
+from scriptschema.luau.parse import parse
+from scriptschema.luau.render import render_module_set
+from scriptschema.luau.repair import check
+
+CAT = Description("command", "cat")
+
+
+def sources(config: Config, count: int = 150) -> list[str]:
+    fuzzer = Fuzzer(config, seed=1)
+    for seed in range(20):  # what is in the corpus may use it
+        source = f"print({seed}, buffer.len(buffer.create(8)), 7 // 2, math.floor(1.5), `{{1}}`)"
+        fuzzer.add(wire.encode(parse(source).tree))
+    made = [fuzzer._make() for _ in range(count)]
+    fuzzer.close()
+    assert not any(check(each.tree) for each in made)
+    return [each.sources.program for each in made]
+
+
+@pytest.mark.parametrize("source", ["program", "repaired"])
+@pytest.mark.parametrize(
+    ("options", "pattern"),
+    [
+        ({"without": ("buffer", "math.floor")}, r"\bbuffer\.|\bmath\.floor\b"),
+        ({"without": ("pcall",)}, r"\bpcall\b"),
+        ({"only": ("string", "table")}, r"\b(?:math|bit32|buffer|vector|utf8|os|debug)\.\w"),
+        ({"probed": (Probed("x", "", ("ExprBinary.Op.FloorDiv",)),)}, r" // | //= "),
+        ({"probed": (Probed("x", "", ("ExprInterpString",)),)}, r"`\{1\}`"),
+    ],
+)
+def test_programs_do_without_what_is_missing(
+    options: dict[str, object], pattern: str, source: str
+) -> None:
+    config = Config(targets=(CAT,), source=source, mutants=0.5, **options)  # type: ignore[arg-type]
+    found = [text for text in sources(config) if re.search(pattern, text)]
+    assert not found, found[0]
+    free = Config(targets=(CAT,), source=source, mutants=0.5)
+    assert any(re.search(pattern, text) for text in sources(free))
+
+
+def test_what_is_stripped_is_all_that_goes() -> None:
+    tree = parse("local a = 1\nprint(buffer.create(1))\nprint(a)").tree
+    stripped = Restriction(missing_of(("buffer",), ())).strip(tree)
+    assert "buffer" not in render_module_set(stripped).program
+    assert len(stripped.program.body) == 2
+
+
+def test_a_version_of_lua_that_reads_less_is_known(tmp_path: Path) -> None:
+    """The target reads no `//` and no backticks, and knows `print` alone."""
+    script = tmp_path / "old.sh"
+    script.write_text(
+        "grep -q '//' $1 && exit 1\n"
+        "grep -q '`' $1 && exit 1\n"
+        "echo 'probe 2'; echo 'has 0'; echo 'probe 3'\n"
+    )
+    found = probe(Description("command", f"sh {script} {{file}}"))
+    assert "print" not in found.missing
+    assert {"math", "math.floor", "pcall"} <= {*found.missing}
+    assert {*found.missing} & SYNTAX.keys() == {"ExprBinary.Op.FloorDiv", "ExprInterpString"}
+
+
+def test_a_target_that_does_not_answer_is_taken_to_have_everything() -> None:
+    assert probe(CAT).missing == ()
+    assert probe(Description("command", "true")).missing == ()
+
+
+def test_what_targets_are_is_told_and_kept(tmp_path: Path) -> None:
+    script = tmp_path / "old.sh"
+    script.write_text(
+        "echo 'probe 2'\n"
+        "sed -n 's/^if \\([^bv].*\\) ~= nil then print(\"\\(.*\\)\") end$/\\2/p' $1\n"
+        "echo 'probe 3'\n"
+    )
+    arguments = ["-t", f"command:sh {script} {{file}}", "-n", 2, "--without", "os,math.tan"]
+    done = run_here("fuzz", *arguments, "-o", tmp_path / "campaign")
+    assert done.returncode == 0, done.stderr
+    assert b": lacks bit32, buffer, vector\n" in done.stderr
+    config = load(tmp_path / "campaign")
+    assert {"buffer.create", "vector.one", "os.clock", "math.tan"} <= config.missing()
+    assert "math.sin" not in config.missing()
+    again = run_here("fuzz", *arguments, "-o", tmp_path / "campaign")
+    assert again.returncode == 0, again.stderr  # what was probed is no other option
+
+
+@pytest.mark.parametrize(
+    ("option", "said"),
+    [
+        (["--without", "bufer"], "'bufer'; did you mean buffer?"),
+        (["--only", "math.floor"], "'math.floor'"),
+        (["--only", "print"], "'print'"),
+    ],
+)
+def test_names_that_there_are_not_are_told(option: list[str], said: str, tmp_path: Path) -> None:
+    done = run_here("fuzz", "-t", "command:cat", "-o", tmp_path / "campaign", *option)
+    assert done.returncode == 2
+    assert said in " ".join(done.stderr.decode().replace("│", "").split())
+    path = tmp_path / "campaign.toml"
+    path.write_text('without = ["bufer"]\n[[targets]]\nkind = "command"\ncommand = "cat"\n')
+    done = run_here("fuzz", "--config", path, "-o", tmp_path / "campaign")
+    assert done.returncode == 2
+    assert b"bufer" in done.stderr
