@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from scriptschema.commands.console import NonEmptyPath, report
+from scriptschema.commands.console import NonEmptyPath, counted, report
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -100,6 +100,43 @@ def _show(run: Run) -> None:
             click.echo(f"  {line[:200]}")
         if len(lines) > LINES:
             click.echo(f"  ... {len(lines) - LINES} lines more")
+
+
+def reduce_find(folder: Path) -> None:
+    """Reduce a find in its folder to the end, and say how small it has become."""
+    from contextlib import nullcontext
+
+    from scriptschema import files
+    from scriptschema.fuzzing.campaign import config, finds
+    from scriptschema.fuzzing.campaign.config import Config
+    from scriptschema.fuzzing.campaign.folder import Campaign
+    from scriptschema.fuzzing.campaign.reduction import reduce_find
+    from scriptschema.fuzzing.campaign.runner import Runner
+    from scriptschema.fuzzing.oracles.judging import JudgeError
+    from scriptschema.fuzzing.targets import leftovers
+    from scriptschema.fuzzing.targets.description import TargetError
+
+    campaign = folder.absolute().parent.parent
+    is_there = (campaign / config.FILE).is_file()
+    try:
+        with Campaign(campaign, None) if is_there else nullcontext():  # which may be running
+            find = finds.load(folder)
+            runner = Runner(Config.from_json(find.config))
+            try:
+                tree = reduce_find(runner, find, folder)
+            finally:
+                runner.close()
+                leftovers.sweep()
+            if tree is not None:
+                finds.add_reduced(folder, find, tree)
+    except (files.FileError, TargetError, JudgeError, ValueError) as error:
+        report(error)
+        sys.exit(1)
+    if tree is None or find.reduced is None:
+        click.echo(f"{find.signature}: not shown", err=True)
+        sys.exit(1)
+    tests = counted(find.reduction_tests, "test")
+    click.echo(f"{find.program.nodes:,} nodes -> {find.reduced.nodes:,}, {tests}", err=True)
 
 
 def _builds(_: object, __: object, values: tuple[str, ...]) -> list[tuple[str, str]]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from scriptschema.commands.console import INPUT, report, terminated_as_interrupted
+from scriptschema.commands.finds import reduce_find
 from scriptschema.commands.luau import load_names, names_option
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 @click.command("reduce")
 @click.argument("path", type=INPUT, metavar="FILE")
 @click.option(
-    "--test", "command", required=True, metavar="COMMAND", help="Status 0: still interesting."
+    "--test", "command", metavar="COMMAND", help="Status 0: still interesting. Not for a find."
 )
 @click.option("-o", "--output", metavar="FILE", help="Where to write; else standard output.")
 @click.option(
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
 @names_option
 def reduce_command(
     path: Path,
-    command: str,
+    command: str | None,
     output: str | None,
     from_format: str | None,
     jobs: int,
@@ -58,6 +59,9 @@ def reduce_command(
     input. FILE of -o is a source or a tree by its ending. It holds the smallest program so far at
     all times, also after Ctrl-C.
 
+    FILE may be a find of a campaign, a folder in its finds/: then the test is what the find is
+    known by, on the targets of its campaign, and what comes of it is kept there.
+
     \b
     python -m scriptschema reduce crash.luau --test './crashes.sh {}' -o small.luau
     """
@@ -65,6 +69,13 @@ def reduce_command(
     from scriptschema.fuzzing.command_test import CommandError, CommandTest
     from scriptschema.fuzzing.reduce import NotInterestingError, Reducer
 
+    if path.is_dir():
+        if command is not None or output is not None:
+            raise click.UsageError("a find is reduced by its own test and in its place")
+        reduce_find(path)
+        return
+    if command is None:
+        raise click.UsageError("Missing option '--test': what tells if a program is interesting?")
     target = files.STANDARD if output is None else Path(output)
     _check_target(target)
     try:

@@ -184,9 +184,8 @@ def add(
     return target
 
 
-def add_reduced(campaign: Path, find: Find, reduced: ModuleSet) -> None:
+def add_reduced(folder: Path, find: Find, reduced: ModuleSet) -> None:
     """Put the reduced program beside the one that was found, then write `find.json` anew."""
-    folder = campaign / FOLDER / find.name
     for name, data in _program_files(REDUCED, reduced).items():
         files.write(folder / name, data)
     save(folder, find)

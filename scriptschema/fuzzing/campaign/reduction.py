@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import time
+from pathlib import Path
 from typing import Final
 
 import attrs
 
 from scriptschema import wire
+from scriptschema.fuzzing.campaign import finds
 from scriptschema.fuzzing.campaign.finds import Find, Shown
 from scriptschema.fuzzing.campaign.fuzzer import Suspect
 from scriptschema.fuzzing.campaign.runner import Runner
 from scriptschema.fuzzing.index import Index
-from scriptschema.fuzzing.oracles.construct import construct_of
+from scriptschema.fuzzing.oracles.construct import construct_of, text_of
+from scriptschema.fuzzing.oracles.judging import is_clear
 from scriptschema.fuzzing.oracles.verdict import Verdict
 from scriptschema.fuzzing.reduce import NotInterestingError, Reducer
 from scriptschema.fuzzing.targets.outcome import Run
@@ -91,3 +95,21 @@ def reduce_suspect(
     data = wire.encode(best)
     nodes, construct = len(Index(best)), construct_of(best)
     return Reduced(data, nodes, verdict, runs, construct, reducer.tests, is_smallest)
+
+
+def reduce_find(runner: Runner, find: Find, folder: Path) -> ModuleSet | None:
+    """Reduce a find to the end; return the tree and tell the find, or None if it does not show.
+
+    Raises FileError, TargetError and JudgeError.
+    """
+    stem = finds.PROGRAM if find.reduced is None else finds.REDUCED
+    bare = attrs.evolve(find.signature, construct="")
+    data = wire.encode(finds.tree_of(folder, stem))
+    suspect = Suspect(data, attrs.evolve(find.verdict, signature=bare), [], find.origin)
+    reduced = reduce_suspect(runner, suspect, math.inf)
+    if reduced is None:
+        return None
+    reduced.put_into(find)
+    construct = "" if is_clear(bare) else text_of(reduced.construct)
+    find.verdict = attrs.evolve(reduced.verdict, signature=attrs.evolve(bare, construct=construct))
+    return wire.decode(ModuleSet, reduced.data)

@@ -379,7 +379,8 @@ class Triage:
             )
         reduced.put_into(find)
         find.verdict = reduced.verdict
-        finds.add_reduced(self.campaign.path, find, wire.decode(ModuleSet, reduced.data))
+        folder = self.campaign.path / finds.FOLDER / find.name
+        finds.add_reduced(folder, find, wire.decode(ModuleSet, reduced.data))
         self.on_find("reduced", find)
 
     def _drop(self, group: _Group, find: Find) -> None:

@@ -93,6 +93,31 @@ def test_bisection_says_where_it_came_to_no_answer(tmp_path: Path) -> None:
     assert b"no command" in done.stderr
 
 
+# Reduction
+
+
+def test_a_find_is_reduced_by_its_own_test_after_the_campaign(tmp_path: Path) -> None:
+    target = Description("persistent", SERVICE, variants=("-O0", "-O2"))
+    config = Config(targets=(target,)).as_json()
+    source = "local a = 1 print(a) repeat a += 1 until a > 3 print(a)"
+    find = Find(
+        "one", Verdict(Signature("assertion", "reg < N"), "bad"), finds.Shown(40, []), config=config
+    )
+    folder = finds.add(tmp_path, find, parse(source).tree)
+    done = run_here("reduce", folder)
+    assert done.returncode == 0, done.stderr
+    kept = finds.load(folder)
+    assert kept.is_smallest
+    assert kept.reduced is not None
+    assert f"40 nodes -> {kept.reduced.nodes}, ".encode() in done.stderr
+    assert finds.source_of(folder, finds.REDUCED).startswith("repeat")
+    assert run_here("reduce", folder, "--test", "true").returncode == 2
+    assert run_here("reduce", tmp_path / "x.luau").returncode == 2
+    find.name, find.verdict = "two", Verdict(Signature("hang"), "bad")
+    done = run_here("reduce", finds.add(tmp_path, find, parse(source).tree))
+    assert (done.returncode, b"hang: not shown" in done.stderr) == (1, True)
+
+
 # Titles
 
 

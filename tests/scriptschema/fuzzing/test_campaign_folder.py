@@ -32,7 +32,7 @@ def test_a_find_is_read_as_it_was_written(tmp_path: Path) -> None:
     assert finds.load(folder) == find
     assert finds.tree_of(folder) == tree
     find.reduced = finds.Shown(4, find.program.runs)
-    finds.add_reduced(tmp_path, find, reduced)
+    finds.add_reduced(folder, find, reduced)
     assert finds.load(folder) == find
     assert finds.tree_of(folder, finds.REDUCED) == reduced
     assert finds.source_of(folder, finds.REDUCED)
