@@ -254,8 +254,6 @@ def _work(key: str, config: Config, order: Order | Task, seed: int, number: int)
 
 def _fuzz(fuzzer: Fuzzer, order: Order, key: str, seed: int) -> Batch:
     """Fuzz; what is suspected is told at once, with all that was done by then."""
-    from distributed import get_worker
-
     end = time.monotonic() + order.seconds
     left = order.programs
     batch = Batch()
@@ -266,9 +264,20 @@ def _fuzz(fuzzer: Fuzzer, order: Order, key: str, seed: int) -> Batch:
         batch.add(did)
         if time.monotonic() >= end or left == 0:
             return batch
-        if batch.suspects:
-            get_worker().log_event(key, pickle.dumps((seed, batch)))
+        if batch.suspects and _tell(key, seed, batch):
             batch = Batch()
+
+
+def _tell(key: str, seed: int, batch: Batch) -> bool:
+    """Tell the session what was done so far, if this is a process of a cluster."""
+    from distributed import get_worker
+
+    try:
+        worker = get_worker()
+    except ValueError:
+        return False
+    worker.log_event(key, pickle.dumps((seed, batch)))
+    return True
 
 
 @contextlib.contextmanager
