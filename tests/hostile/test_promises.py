@@ -1,0 +1,154 @@
+"""Each promise of the page on what a document may do, and of SECURITY.md, has tests behind it."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs/orgrest/explanation/what-a-document-may-do.md"
+
+CORPUS = "test_a_hostile_document_or_server_does_no_harm"
+MUTATED = "test_mutated_documents_and_responses_do_no_harm"
+
+PROMISES: dict[str, list[str]] = {
+    # the page: how an item begins, and the tests
+    "Variables of the environment by name": [
+        "test_what_comes_from_the_environment_is_a_secret_and_so_is_what_is_made_of_it",
+        "test_netrc_gives_passwords_and_logins_as_secrets",
+        "test_a_secret_never_stands_in_a_result",
+    ],
+    "Files below the document's folder": [
+        "test_nothing_outside_the_documents_folder_is_read",
+        "test_a_file_of_the_repository_around_the_document_is_read",
+        "test_nothing_above_the_repository_and_nothing_hidden_in_it_is_read",
+        CORPUS,
+    ],
+    "The document's own results": ["test_text_outside_a_result_never_changes", MUTATED],
+    "Files of data below": [
+        "test_a_document_writes_data_below_its_folder",
+        "test_a_document_never_writes_what_a_tool_would_run_or_obey",
+        "test_a_server_does_not_choose_an_ending_that_is_run",
+    ],
+    "No file that orgrest did not write": [
+        "test_a_document_never_writes_over_a_file_that_orgrest_did_not_write",
+        "test_a_file_that_orgrest_wrote_is_written_again_until_somebody_edits_it",
+        "test_a_file_that_the_documents_own_result_names_is_written_again",
+    ],
+    "`--allow-write DIR` lets": ["test_allow_write_lets_a_document_write_any_file_below_a_folder"],
+    "A document is saved whole": [
+        "test_a_kill_between_writing_and_renaming_leaves_the_old_file",
+        "test_an_edit_meanwhile_wins_and_the_results_are_beside_it",
+    ],
+    "Of several runs at once": [
+        "test_three_runs_at_once_on_one_document_each_keep_their_result",
+    ],
+    "HTTP requests and WebSocket": ["test_what_is_not_understood_is_never_sent_in_silence"],
+    "To another origin, after": [
+        "test_of_the_documents_headers_only_a_short_list_reaches_another_origin",
+        "test_credentials_never_reach_another_origin",
+        "test_a_certificate_is_not_shown_to_another_origin",
+    ],
+    "No request at all follows": [
+        "test_a_body_with_a_secret_is_not_redirected_to_another_origin",
+        "test_a_url_with_a_secret_is_not_followed_to_another_origin",
+    ],
+    "A redirect of a public server": [
+        "test_a_public_server_does_not_redirect_to_a_private_address",
+        "test_a_name_that_leads_to_a_private_address_is_not_followed",
+        "test_a_document_that_asks_for_a_private_address_may_be_redirected_to_one",
+    ],
+    "Only to servers whose certificates": [
+        "test_a_certificate_of_an_unknown_authority_is_refused",
+        "test_insecure_takes_any_certificate_and_warns",
+    ],
+    "No shell and no Emacs Lisp": [
+        "test_other_lisp_is_not_run_and_says_so_where_it_is_needed",
+        CORPUS,
+    ],
+    "jq programs, in a process": [
+        "test_a_jq_program_reads_no_file_and_learns_of_none",
+        "test_a_jq_program_sees_no_environment_and_no_other_input",
+        "test_a_jq_program_that_does_not_end_is_stopped",
+        "test_a_jq_program_that_prints_without_end_is_stopped",
+    ],
+    "JavaScript of request files": [
+        "test_a_script_sees_nothing_of_the_machine",
+        "test_a_script_without_end_or_bounds_is_stopped",
+    ],
+    "XPaths, and JSONPaths": [
+        "test_an_xpath_without_end_is_an_error",
+        "test_a_jsonpath_without_end_is_an_error",
+    ],
+    "An answer never becomes Org": [
+        "test_org_finds_only_text_verbatim_and_code_in_a_result",
+        "test_org_reads_a_plain_text_as_paragraphs_without_markup",
+        "test_an_inline_result_is_nothing_but_text_verbatim_or_code",
+    ],
+    "In a list or table only": [
+        "test_items_and_cells_with_markup_are_verbatim",
+        "test_a_cell_or_item_that_is_protected_is_read_back_as_it_was",
+    ],
+    "`html` and `latex` give": ["test_each_word_has_its_form"],
+    "A result that would close": ["test_a_result_that_would_close_what_stands_open_above_is_told"],
+    "An answer is never evaluated": [
+        "test_no_answer_is_ever_sent_as_a_request",
+        "test_no_answer_in_an_inline_result_is_ever_sent",
+    ],
+    "Control characters, and those": [
+        "test_control_characters_are_made_visible",
+        "test_an_answer_does_not_become_file_local_variables_of_emacs",
+    ],
+    "Of a body 1 MiB is shown": ["test_one_mebibyte_is_shown_unless_told_otherwise"],
+    "Decompression ends at a limit": [
+        "test_a_decompression_bomb_stops_at_the_limit",
+        "test_a_redirect_loop_is_a_failure_after_ten",
+        "test_a_slow_drip_ends_with_the_whole_exchanges_time",
+    ],
+    "A run makes 100,000 requests": ["test_files_that_run_each_other_end_with_the_budget"],
+    "`orgrest test` ends at most": [
+        "test_a_run_ends_after_max_time_with_its_reports",
+        "test_the_second_signal_ends_a_run_at_once_with_its_reports",
+    ],
+    # SECURITY.md
+    "run code outside the sandbox": [
+        "test_a_script_sees_nothing_of_the_machine",
+        "test_a_document_never_writes_what_a_tool_would_run_or_obey",
+        "test_a_run_ends_after_max_time_with_its_reports",
+    ],
+    "have a file sent or read": ["test_nothing_outside_the_documents_folder_is_read", MUTATED],
+    "get a secret shown or written": [
+        "test_a_secret_is_masked_in_every_spelling",
+        "test_a_url_with_a_secret_is_not_followed_to_another_origin",
+        MUTATED,
+    ],
+    "turn an answer into something": [
+        "test_org_finds_only_text_verbatim_and_code_in_a_result",
+        "test_control_characters_are_made_visible",
+        "test_what_servers_send_is_shown_and_never_run",
+    ],
+}
+
+
+def promises() -> list[str]:
+    """The items of the page, and of the list in SECURITY.md, each in a line."""
+    texts = [PAGE.read_text("utf-8"), (ROOT / "SECURITY.md").read_text("utf-8")]
+    return [
+        re.sub(r"\s+", " ", item)
+        for text in texts
+        for item in re.findall(r"^- (.+(?:\n  .+)*)", text, re.MULTILINE)
+    ]
+
+
+def test_each_promise_has_tests_that_keep_it() -> None:
+    found = promises()
+    assert [one for one in found if not one.startswith(tuple(PROMISES))] == []
+    assert [key for key in PROMISES if not any(one.startswith(key) for one in found)] == []
+
+
+def test_the_tests_that_keep_promises_are_there() -> None:
+    files = (ROOT / "tests").rglob("test_*.py")
+    names = {
+        name for one in files for name in re.findall(r"def (test_\w+)\(", one.read_text("utf-8"))
+    }
+    assert {name for tests in PROMISES.values() for name in tests} <= names
