@@ -17,7 +17,7 @@ from orgrest.model import OrgrestError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from orgrest.runs.record import Record
+    from orgrest.run.suite.record import Record
 
 _Command = TypeVar("_Command", bound="Callable[..., object]")
 
@@ -94,8 +94,8 @@ def report(run: Path, **given: Any) -> None:
     reports = chosen(given)
     if not reports:
         raise click.UsageError("which report? (--html FILE ...)")
-    from orgrest.runs.spool import read
-    from orgrest.runs.summary import Brief, Summary
+    from orgrest.run.suite.spool import read
+    from orgrest.run.suite.summary import Brief, Summary
 
     try:
         check(reports)

@@ -27,10 +27,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from orgrest.run.settings import Settings
-    from orgrest.runs.control import Control
-    from orgrest.runs.run import Run
-    from orgrest.runs.summary import Brief
-    from orgrest.runs.unit import Unit
+    from orgrest.run.suite.control import Control
+    from orgrest.run.suite.jobs import Run
+    from orgrest.run.suite.summary import Brief
+    from orgrest.run.suite.unit import Unit
 
 _COLORS = {"passed": "green", "failed": "red", "error": "red", "skipped": "yellow"}
 _WORDS = {"passed": "ok", "failed": "FAILED", "error": "ERROR", "skipped": "skipped"}
@@ -177,8 +177,8 @@ def test(**given: Any) -> None:
 
 def _test(asked: Asked) -> int:
     from orgrest.http.transport import Budget, Client
-    from orgrest.runs.control import Control
-    from orgrest.runs.waiting import wait_for
+    from orgrest.run.suite.control import Control
+    from orgrest.run.suite.waiting import wait_for
 
     check(asked.reports)
     plan = _plan(asked)
@@ -217,13 +217,13 @@ def _test(asked: Asked) -> int:
 
 
 def _plan(asked: Asked) -> list[Unit]:
-    from orgrest.runs import documents
-    from orgrest.runs.unit import Unit
+    from orgrest.run.suite import finding
+    from orgrest.run.suite.unit import Unit
 
-    files = documents.find(asked.files)
+    files = finding.find(asked.files)
     data: list[tuple[int | None, dict[str, str]]] = [(None, {})]
     if asked.data is not None:
-        data = list(enumerate(documents.rows(asked.data), 1))
+        data = list(enumerate(finding.rows(asked.data), 1))
     every = [
         (file, turn, row, values)
         for turn in range(1, asked.repeat + 1)
@@ -263,8 +263,8 @@ def _run(asked: Asked, plan: Sequence[Unit], settings: Settings, control: Contro
     """Run everything, make the reports, and return the exit status."""
     from contextlib import ExitStack
 
-    from orgrest.runs.run import Run
-    from orgrest.runs.spool import Spool
+    from orgrest.run.suite.jobs import Run
+    from orgrest.run.suite.spool import Spool
 
     with ExitStack() as stack:
         head, spool = {}, None

@@ -22,15 +22,15 @@ from orgrest.editor.parts import Captured, Given, Part, given_by
 from orgrest.http import syntax, values
 from orgrest.org import arguments as header
 from orgrest.org import document as org
-from orgrest.run.imports import Imports
-from orgrest.run.selection import is_request, result_spans, within
+from orgrest.run.documents.imports import Imports
+from orgrest.run.documents.selection import is_request, result_spans, within
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
 
     from orgrest.editor.imported import Place
     from orgrest.editor.parts import Parsed
-    from orgrest.run.imports import File
+    from orgrest.run.documents.imports import File
 
 _NOWEB = re.compile(r"<<[ \t]*([^\n<>]*[^ \t\n<>])[ \t]*>>")
 
@@ -156,7 +156,7 @@ class Analysis:
 
     @cached_property
     def judged(self) -> tuple[Part, ...]:
-        """The parts that are evaluated where the user does not choose: `evaluation.selection`."""
+        """The parts that are evaluated where the user does not choose, as `selection` has them."""
         found = [part for part in self.parts if self._is_judged(part)]
         if not any(part.region.block and part.region.block.region.inside for part in found):
             return tuple(found)

@@ -1,4 +1,4 @@
-"""What an editor knows of the request files that a document imports: `evaluation.imports`, kept.
+"""What an editor knows of the request files that a document imports: `run.documents.imports`, kept.
 
 A file is read again only when it has changed; of one that is open in the editor, the text there
 counts. A definition in another file is a `Place`.
@@ -14,7 +14,7 @@ import attrs
 from orgrest.http.reading import read
 from orgrest.http.syntax import Comment, Definition
 from orgrest.model import Source, Span
-from orgrest.run.imports import Imports, read_file
+from orgrest.run.documents.imports import Imports, read_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from orgrest.http.syntax import Document, ParsedRequest
     from orgrest.http.values import Scope
-    from orgrest.run.imports import File
+    from orgrest.run.documents.imports import File
 
 _LINES = re.compile(r"^[ \t]*(?:(?:import|run)[ \t]|(?:#+|//+)[ \t]*@import\b).*$", re.MULTILINE)
 

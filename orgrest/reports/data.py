@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from orgrest.runs.spool import FORMAT, encoded
+from orgrest.run.suite.spool import FORMAT, encoded
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from orgrest.runs.record import Record
+    from orgrest.run.suite.record import Record
 
 
 def pieces(run: Record, records: Iterable[Record]) -> Iterator[bytes]:

@@ -11,12 +11,12 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, urlsplit
 
-from orgrest.runs.spool import encoded
+from orgrest.run.suite.spool import encoded
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from orgrest.runs.record import Record
+    from orgrest.run.suite.record import Record
 
 
 def pieces(run: Record, records: Iterable[Record]) -> Iterator[bytes]:

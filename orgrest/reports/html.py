@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from orgrest.model import OrgrestError
-from orgrest.runs.summary import spent, title
+from orgrest.run.suite.summary import spent, title
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from orgrest.runs.record import Record
+    from orgrest.run.suite.record import Record
 
 _FOLDER = Path(__file__).parent
 _PHASES = (

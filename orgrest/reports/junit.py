@@ -13,12 +13,12 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 from xml.sax.saxutils import escape, quoteattr
 
-from orgrest.runs.summary import OUTCOMES, reasons, title
+from orgrest.run.suite.summary import OUTCOMES, reasons, title
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from orgrest.runs.record import Record
+    from orgrest.run.suite.record import Record
 
 # What XML 1.0 does not allow anywhere.
 _FORBIDDEN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")

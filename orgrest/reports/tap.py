@@ -6,12 +6,12 @@ import json
 from typing import TYPE_CHECKING
 
 from orgrest.rendering.sanitize import visible
-from orgrest.runs.summary import place, reasons, title
+from orgrest.run.suite.summary import place, reasons, title
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from orgrest.runs.record import Record
+    from orgrest.run.suite.record import Record
 
 
 def pieces(run: Record, records: Iterable[Record]) -> Iterator[bytes]:

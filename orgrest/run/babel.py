@@ -11,11 +11,11 @@ from orgrest.org.placing import place
 from orgrest.org.results import result_of
 from orgrest.rendering import layout
 from orgrest.rendering.masking import mask
+from orgrest.run.documents.file_results import linked
+from orgrest.run.documents.org_file import OrgFile
+from orgrest.run.documents.placing import Placer, inline_text
 from orgrest.run.evaluate import Evaluation
-from orgrest.run.file_results import linked
-from orgrest.run.org_file import OrgFile
 from orgrest.run.outcomes import FAILURES, EvaluationError, Outcome, located
-from orgrest.run.placing import Placer, inline_text
 from orgrest.run.settings import Settings
 
 if TYPE_CHECKING:

@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from orgrest.http.values import RunContext, Scope, Session
-from orgrest.run.org_file import OrgFile
+from orgrest.run.documents.org_file import OrgFile
+from orgrest.run.documents.request_file import RequestFile
 from orgrest.run.outcomes import FAILURES, Task, located
-from orgrest.run.request_file import RequestFile
 from orgrest.run.results import RequestResults
 from orgrest.run.sending import Early, Sender, independent
 

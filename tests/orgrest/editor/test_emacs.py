@@ -25,10 +25,10 @@ from orgrest.org.placing import closes, place
 from orgrest.org.results import result_of
 from orgrest.org.text import escape
 from orgrest.rendering.pretty import xml_text
-from orgrest.run.draft import Draft
+from orgrest.run.documents.draft import Draft
+from orgrest.run.documents.reading import BlockReader
 from orgrest.run.evaluate import Evaluation
 from orgrest.run.outcomes import Exchange
-from orgrest.run.reading import BlockReader
 from orgrest.run.sending import Sender
 from orgrest.run.settings import Settings
 

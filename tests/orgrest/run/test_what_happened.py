@@ -33,8 +33,8 @@ from orgrest.run.evaluate import Evaluation
 from orgrest.run.items import Choice
 from orgrest.run.patience import Patience
 from orgrest.run.settings import Settings
-from orgrest.runs import unit
-from orgrest.runs.control import Control
+from orgrest.run.suite import unit
+from orgrest.run.suite.control import Control
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -112,7 +112,7 @@ class TestData:
     def test_lines_are_written_as_requests_are_done_and_hold_what_the_report_has(
         self, reported, run, folder: Path
     ) -> None:
-        from orgrest.runs.spool import read
+        from orgrest.run.suite.spool import read
 
         head, records, summary = read(reported() / "r.jsonl")
         report = run("a.http").report
@@ -124,7 +124,7 @@ class TestData:
     @pytest.mark.parametrize("text", ["", "[1]\n", '{"format": 9}\n', "{}"])
     def test_what_is_no_record_of_a_run_is_refused(self, folder: Path, text: str) -> None:
         from orgrest.model import OrgrestError
-        from orgrest.runs.spool import read
+        from orgrest.run.suite.spool import read
 
         (folder / "x.jsonl").write_text(text)
         with pytest.raises(OrgrestError, match=r"not a line|not a file of"):

@@ -188,7 +188,7 @@ class TestOutcomes:
         self, server, folder: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         from orgrest.commands.main import main
-        from orgrest.runs import unit
+        from orgrest.run.suite import unit
 
         (folder / "a.http").write_text(f"GET {server.url}/json")
         monkeypatch.setattr(unit, "run", lambda *_: 1 / 0)
@@ -438,7 +438,7 @@ class TestInterrupted:
     def test_a_run_that_is_killed_leaves_a_line_for_each_request_that_was_done(
         self, folder: Path
     ) -> None:
-        from orgrest.runs.spool import read
+        from orgrest.run.suite.spool import read
 
         asked: list[bytes] = []
 

@@ -13,9 +13,9 @@ from orgrest.org import lisp
 from orgrest.org.argument_syntax import value
 from orgrest.org.blocks import VERB
 from orgrest.run.asserting import expected_status, expects_same
-from orgrest.run.noweb import Noweb
+from orgrest.run.documents.noweb import Noweb
+from orgrest.run.documents.verb import VerbTree, part_asked
 from orgrest.run.outcomes import EvaluationError, Task
-from orgrest.run.verb import VerbTree, part_asked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from orgrest.org.argument_syntax import Value
     from orgrest.org.arguments import Arguments
     from orgrest.org.blocks import Block
-    from orgrest.run.draft import Draft
+    from orgrest.run.documents.draft import Draft
 
     Resolve: TypeAlias = Callable[[Value, Arguments], str]
 

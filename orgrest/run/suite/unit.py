@@ -15,16 +15,16 @@ from orgrest.run.evaluate import Evaluation
 from orgrest.run.items import Item
 from orgrest.run.outcomes import Outcome
 from orgrest.run.patience import Patience
-from orgrest.runs import record
-from orgrest.runs.control import TEARDOWN
+from orgrest.run.suite import record
+from orgrest.run.suite.control import TEARDOWN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from orgrest.run.items import Part
     from orgrest.run.settings import Settings
-    from orgrest.runs.control import Control
-    from orgrest.runs.record import Record
+    from orgrest.run.suite.control import Control
+    from orgrest.run.suite.record import Record
 
 
 @attrs.frozen

@@ -17,10 +17,10 @@ from orgrest.http.reading import read
 from orgrest.http.syntax import Import, ParsedRequest
 from orgrest.http.values import Scope, Values
 from orgrest.model import OrgrestError, Source
-from orgrest.run.imports import Imports
+from orgrest.run.documents.imports import Imports
+from orgrest.run.documents.selection import check_names
 from orgrest.run.items import Item, split_tags
 from orgrest.run.outcomes import FAILURES, EvaluationError, Outcome, Task, failed
-from orgrest.run.selection import check_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
     from orgrest.http.syntax import Document
     from orgrest.run.document import Running
+    from orgrest.run.documents.imports import File
     from orgrest.run.identity import StepId
-    from orgrest.run.imports import File
     from orgrest.run.settings import Settings
 
 MOST_TURNS = 10_000

@@ -11,7 +11,7 @@ import attrs
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from orgrest.runs.record import Record
+    from orgrest.run.suite.record import Record
 
 OUTCOMES = ("passed", "failed", "error", "skipped")
 PERCENTILES = (50, 90, 95, 99)

@@ -15,8 +15,8 @@ from orgrest.org.blocks import ALL_LANGUAGES, VERB
 from orgrest.org.lisp import ArgumentError
 from orgrest.org.placing import place
 from orgrest.org.results import result_of
+from orgrest.run.documents.verb import VerbTree
 from orgrest.run.outcomes import EvaluationError
-from orgrest.run.verb import VerbTree
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Sequence
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from orgrest.org.arguments import Inherited
     from orgrest.org.blocks import Block
     from orgrest.org.document import Document
-    from orgrest.run.draft import Draft
+    from orgrest.run.documents.draft import Draft
     from orgrest.run.settings import Settings
 
 

@@ -12,17 +12,17 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from orgrest.runs import unit as units
-from orgrest.runs.summary import Brief, Summary
+from orgrest.run.suite import unit as units
+from orgrest.run.suite.summary import Brief, Summary
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from orgrest.run.settings import Settings
-    from orgrest.runs.control import Control
-    from orgrest.runs.record import Record
-    from orgrest.runs.spool import Spool
-    from orgrest.runs.unit import Unit
+    from orgrest.run.suite.control import Control
+    from orgrest.run.suite.record import Record
+    from orgrest.run.suite.spool import Spool
+    from orgrest.run.suite.unit import Unit
 
 
 @attrs.frozen

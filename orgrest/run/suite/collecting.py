@@ -12,16 +12,16 @@ import pytest
 
 from orgrest.model import OrgrestError
 from orgrest.run.settings import Settings
-from orgrest.runs.control import Control
-from orgrest.runs.summary import reasons
-from orgrest.runs.unit import Opened, Unit
+from orgrest.run.suite.control import Control
+from orgrest.run.suite.summary import reasons
+from orgrest.run.suite.unit import Opened, Unit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
     from orgrest.run.items import Item
-    from orgrest.runs.record import Record
+    from orgrest.run.suite.record import Record
 
 
 class RequestFailedError(Exception):

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from orgrest.runs.record import Record
+    from orgrest.run.suite.record import Record
 
 FORMAT = 2
 

@@ -12,9 +12,9 @@ from orgrest.org.argument_syntax import Reference, call_arguments, value
 from orgrest.org.blocks import ALL_LANGUAGES, VERB
 from orgrest.rendering import layout
 from orgrest.run.asserting import expects_same
+from orgrest.run.documents.references import EMACS_LISP
+from orgrest.run.documents.verb import part_asked
 from orgrest.run.outcomes import EvaluationError
-from orgrest.run.references import EMACS_LISP
-from orgrest.run.verb import part_asked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from orgrest.org.arguments import Arguments
     from orgrest.org.blocks import Block
     from orgrest.rendering.results import Rendered
-    from orgrest.run.draft import Draft
-    from orgrest.run.file_results import FileResults
+    from orgrest.run.documents.draft import Draft
+    from orgrest.run.documents.file_results import FileResults
+    from orgrest.run.documents.references import References
     from orgrest.run.outcomes import Outcome, Task
-    from orgrest.run.references import References
 
 
 @attrs.define

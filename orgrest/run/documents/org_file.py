@@ -11,15 +11,15 @@ import attrs
 from orgrest.org.arguments import target_of
 from orgrest.org.blocks import VERB
 from orgrest.org.results import result_of
-from orgrest.run.draft import Draft
-from orgrest.run.file_results import FileResults
+from orgrest.run.documents.draft import Draft
+from orgrest.run.documents.file_results import FileResults
+from orgrest.run.documents.placing import Placer
+from orgrest.run.documents.reading import BlockReader
+from orgrest.run.documents.references import References
+from orgrest.run.documents.selection import Selection
+from orgrest.run.documents.verb import EXPORT, is_export
 from orgrest.run.items import Item, split_tags
 from orgrest.run.outcomes import FAILURES, EvaluationError, Outcome, failed
-from orgrest.run.placing import Placer
-from orgrest.run.reading import BlockReader
-from orgrest.run.references import References
-from orgrest.run.selection import Selection
-from orgrest.run.verb import EXPORT, is_export
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from orgrest.org.argument_syntax import Value
     from orgrest.org.blocks import Block
-    from orgrest.run.draft import Draft
+    from orgrest.run.documents.draft import Draft
 
 MAX_SIZE = 4 * 2**20
 """The most characters that references may add to a block."""

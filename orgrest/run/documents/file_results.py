@@ -15,8 +15,8 @@ from orgrest.model import to_bytes
 from orgrest.org.results import result_of
 from orgrest.rendering.masking import mask_bytes
 from orgrest.run import written
+from orgrest.run.documents.selection import is_request
 from orgrest.run.outcomes import EvaluationError
-from orgrest.run.selection import is_request
 
 if TYPE_CHECKING:
     from collections.abc import Container, Sequence
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from orgrest.org.arguments import Arguments
     from orgrest.org.blocks import Block
     from orgrest.org.document import Document
-    from orgrest.run.draft import Draft
+    from orgrest.run.documents.draft import Draft
     from orgrest.run.outcomes import Exchange
 
 

@@ -1,0 +1,1 @@
+"""Kinds of documents, each a `run.document.Document`: Org with verb's headings, request files."""
