@@ -44,7 +44,7 @@ def _markdown(found: Found) -> str:
 def _issue(folder: Path, find: Find) -> str:
     runs = (find.reduced or find.program).runs
     names = names_of(runs)
-    parts = [f"# {visible(title_of(find))}", "", *_fenced(source_of(folder, find), "lua")]
+    parts = [f"# {_line(title_of(find))}", "", *_fenced(source_of(folder, find), "lua")]
     for run in runs:
         end = run.outcome
         status = "" if end.status is None else f", status {end.status}"
@@ -57,8 +57,14 @@ def _issue(folder: Path, find: Find) -> str:
     parts += [f"- {name} {value}" for name, value in find.versions.items()]
     bisection = find.bisection and f"- {find.bisection}"
     parts += [bisection] if bisection else []
-    parts += [f"- seen {find.count} times since {find.first_seen}; signature `{find.signature}`"]
-    return "\n".join([*parts, "", f"To run it again: `{find.command}`", ""])
+    signature = _line(str(find.signature))
+    parts += [f"- seen {find.count} times since {find.first_seen}; signature `{signature}`"]
+    return visible("\n".join([*parts, "", f"To run it again: `{find.command}`", ""]))
+
+
+def _line(text: str) -> str:
+    """A text in one line, whatever a judge of one's own said."""
+    return " ".join(visible(text).split())
 
 
 def _fenced(text: str, language: str) -> list[str]:
@@ -83,8 +89,8 @@ def _regression_test(folder: Path, find: Find) -> str:
     fails = good is not None and good.outcome.kind == "error"
     body = "".join(f"    {line}\n" for line in source_of(folder, find).splitlines())
     return (
-        f"-- {visible(title_of(find))}\n-- {find.signature}\n".replace("\x00", "")
-        + "local printed = {}\n"
+        f"-- {_line(title_of(find))}\n-- {_line(str(find.signature))}\n"
+        "local printed = {}\n"
         "local function print(...)\n"
         "    local texts = table.pack(...)\n"
         "    for i = 1, texts.n do texts[i] = tostring(texts[i]) end\n"
@@ -114,8 +120,8 @@ def _junit(found: Found) -> str:
         case = ET.SubElement(
             suite, "testcase", name=find.name, classname=severity_of(find.signature)
         )
-        failure = ET.SubElement(case, "failure", type=find.signature.kind)
-        failure.set("message", visible(title_of(find)))
+        failure = ET.SubElement(case, "failure", type=_line(find.signature.kind))
+        failure.set("message", _line(title_of(find)))
         failure.text = _issue(folder, find)
     ET.indent(suite)
     return ET.tostring(suite, "unicode", xml_declaration=True) + "\n"
@@ -139,7 +145,7 @@ def _result(folder: Path, find: Find) -> dict[str, Any]:
     return {
         "ruleId": find.signature.kind,
         "level": _LEVELS.get(severity_of(find.signature), "error"),
-        "message": {"text": visible(title_of(find))},
+        "message": {"text": _line(title_of(find))},
         "locations": [{"physicalLocation": location}],
         "partialFingerprints": {"signature/v1": str(find.signature)},
         "occurrenceCount": find.count,

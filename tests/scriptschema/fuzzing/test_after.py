@@ -151,6 +151,24 @@ def test_text_of_a_program_does_not_break_out_of_its_block(tmp_path: Path) -> No
     assert b"````\n```\n# not a heading\n````\n" in done.stdout
 
 
+@pytest.mark.parametrize("form", ["markdown", "luau", "junit", "sarif"])
+def test_what_a_judge_says_stays_in_its_place(form: str, tmp_path: Path) -> None:
+    said = 'two\nos.exit() -- "]]>\x00\x1b'
+    folder = add(tmp_path, Signature("own", said), [a_run("luau", "ok", said)])
+    text = run_here("export", folder, "--to", form).stdout.decode()
+    assert "\x00" not in text
+    assert "\x1b" not in text
+    if form == "luau":
+        code = [line for line in text.splitlines() if not line.startswith("--")]
+        assert not any(line.startswith("os.exit") for line in code)
+    elif form == "junit":
+        ET.fromstring(text)
+    elif form == "sarif":
+        json.loads(text)
+    else:
+        assert text.startswith("# own: two os.exit()")
+
+
 def test_results_for_ci_have_every_find_and_its_severity(tmp_path: Path) -> None:
     config.save(tmp_path, Config(targets=(Description("luau-web"),)))
     rounding(tmp_path)
