@@ -1,8 +1,8 @@
-"""What orgrest's modules hand to each other: places in a file, requests, responses, errors.
+"""The data model that orgrest's modules share: file positions, requests, responses, errors.
 
-Nothing here does anything: the classes are frozen, compare by value, and import nothing of ours, so
-that every other module can name them. Text that may have held bytes outside UTF-8 carries them as
-surrogate escapes (PEP 383); `to_bytes` gives those bytes back.
+Data only: the classes are frozen, compare by value, and import nothing from orgrest, so that every
+other module can use them. Bytes that are not valid UTF-8 are kept in text as surrogate escapes (PEP
+383); `to_bytes` restores them.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Sequence
 
 Headers = tuple[tuple[str, str], ...]
-"""Header lines in order, names and values spelled as written; a name may come several times."""
+"""Header lines in order, names and values spelled as written; a name may occur several times."""
 
 
 def to_bytes(text: str) -> bytes:
-    """Return the bytes of `text`: UTF-8, and surrogate escapes as the bytes they carry."""
+    """Encode `text` as UTF-8, turning surrogate escapes back into the bytes they stand for."""
     return text.encode("utf-8", "surrogateescape")
 
 
@@ -35,7 +35,7 @@ class Span:
 
 @attrs.frozen
 class Position:
-    """A place in a file: line and column, both counted from 1, the column in characters."""
+    """A position in a file: line and column, both counted from 1, the column in characters."""
 
     line: int
     column: int
@@ -43,11 +43,11 @@ class Position:
 
 @attrs.frozen(eq=False)
 class Source:
-    """A text to parse, and where each of its lines stands in the file that it came from.
+    """A text to parse, and where each of its lines is in the file that it came from.
 
-    `places` holds, for each line of `text`, the line number in the file and how many characters
-    were taken away from the left of that line (indentation, Org's comma). Without `places` the
-    text is the file. Compared by identity: two blocks with the same text are two sources.
+    `places` holds, for each line of `text`, its line number in the file and how many leading
+    characters were removed from it (indentation, Org's comma). Without `places` the text is the
+    whole file. Compared by identity: two blocks with the same text are two sources.
     """
 
     text: str
@@ -81,11 +81,12 @@ class Source:
 
 
 class OrgrestError(Exception):
-    """Something that the user can put right: what is wrong (`reason`), and where.
+    """An error that the user can fix: what is wrong (`reason`), and where.
 
-    `file`, `line` and `column` are None where they are not known. `str(error)` reads
-    `file:line:column: reason`. Everything that orgrest raises on purpose is one of these. For an
-    editor, `code` says in a word what kind of error it is, and `offset` where in the source's text.
+    `file`, `line` and `column` are None if they are not known. `str(error)` reads
+    `file:line:column: reason`. Everything that orgrest raises on purpose is one of these. For
+    editors, `code` is a short identifier of the kind of error, and `offset` its position in the
+    source's text.
     """
 
     def __init__(
@@ -127,7 +128,7 @@ class OrgrestError(Exception):
 
 
 class RequestSyntaxError(OrgrestError):
-    """The text is not a request: a header that is none, a `<<` that never ends ..."""
+    """The text is not a valid request: a malformed header, a `<<` that never ends ..."""
 
 
 class ExpansionError(OrgrestError):
@@ -135,11 +136,11 @@ class ExpansionError(OrgrestError):
 
 
 UNREACHED = "unreached"
-"""The code of a `TransportError` before which nothing was sent: no connection came about."""
+"""The code of a `TransportError` raised before anything was sent: no connection was established."""
 
 
 class TransportError(OrgrestError):
-    """No (whole) response came: refused, timeout, TLS, bad URL, broken protocol ..."""
+    """No complete response arrived: refused, timeout, TLS, bad URL, protocol error ..."""
 
 
 class CaptureError(OrgrestError):
@@ -148,7 +149,7 @@ class CaptureError(OrgrestError):
 
 @attrs.frozen
 class Notice:
-    """Something odd that does not keep the request from being sent."""
+    """A warning about something that does not prevent the request from being sent."""
 
     reason: str
     file: str | None = None
@@ -168,7 +169,7 @@ class Notice:
 
 @attrs.frozen
 class Capture:
-    """`-> jq-set-var :name EXPR`: after the response, set `name` to what jq's EXPR gives."""
+    """`-> jq-set-var :name EXPR`: after the response, set `name` to the result of jq's EXPR."""
 
     name: str
     expression: str
@@ -177,7 +178,7 @@ class Capture:
 
 
 class Credentials(ABC):
-    """What the sending of a request makes a header of; `http.auth` has a class for each scheme."""
+    """Credentials that become a header only on sending; `http.auth` has a class for each scheme."""
 
     @property
     @abstractmethod
@@ -188,22 +189,22 @@ class Credentials(ABC):
     def flow(
         self, request: Request, host: str, target: str
     ) -> Generator[Request, Response, str | None]:
-        """Yield what is sent for a request, each time given the response; the last one counts.
+        """Yield the requests to send, receiving each one's response; the last one is the result.
 
-        `host` and `target` are those of its URL, as they are sent. Returns what the user should
-        know of it, or None. Does no input or output. Raises `TransportError`.
+        `host` and `target` are those of its URL, as they are sent. Returns a warning for the user,
+        or None. Performs no I/O. Raises `TransportError`.
         """
 
     @abstractmethod
     def curl(self, host: str) -> list[str]:
-        """Return the options with which curl sends the same to a host. Raises `TransportError`."""
+        """Return the curl options that send the same to a host. Raises `TransportError`."""
 
 
 @attrs.frozen
 class ClientCertificate:
-    """The certificate that TLS shows to a server: PEM files, the key's passphrase.
+    """A TLS client certificate: PEM files, and the key's passphrase.
 
-    `key` is None where the certificate's file holds the key.
+    `key` is None if the certificate's file also holds the key.
     """
 
     file: str
@@ -215,12 +216,12 @@ class ClientCertificate:
 class Request:
     """A request with every variable replaced, ready to be sent.
 
-    `url` is absolute (http or https) and still as the user wrote it: user info, non-ASCII
-    characters and all. `headers` are the user's own only. `body` is None where the request has
-    none. `credentials` are those that only the sending makes a header of, `certificate` what TLS
-    shows to the origin of `url`. A `streamed` one has to be answered by server-sent events.
-    `secrets` are the values that must not stand in a result (all that the document's scope knew
-    when the request was completed).
+    `url` is absolute (http or https) and as the user wrote it, including user info and non-ASCII
+    characters. `headers` are only those that the user gave. `body` is None if the request has none.
+    `credentials` are those that become a header only on sending; `certificate` is the client
+    certificate for the origin of `url`. A `streamed` request must be answered by server-sent
+    events. `secrets` are the values that must not appear in a result: all that the document's scope
+    knew when the request was completed.
     """
 
     method: str
@@ -244,11 +245,11 @@ class Request:
 
 @attrs.frozen
 class Timing:
-    """How the time of an exchange was spent, in seconds.
+    """The phases of an exchange, in seconds.
 
-    `resolve` is for the address of the host, `connect` for TCP (with a SOCKS proxy also its part),
-    `tls` for the handshake; None where there was no such phase, as on a connection that was kept.
-    `wait` is from the request's first byte to the response's first one, `download` for the rest.
+    `resolve` is the DNS lookup, `connect` the TCP connection (including a SOCKS proxy's handshake),
+    `tls` the TLS handshake; None if there was no such phase, as on a reused connection. `wait` is
+    the time from the request's first byte to the response's first byte, `download` the rest.
     """
 
     resolve: float | None = None
@@ -258,7 +259,7 @@ class Timing:
     download: float = 0.0
 
     def __add__(self, other: Timing) -> Timing:
-        """Return the times of two exchanges, one after the other, as on the way of a redirect."""
+        """Return the total of two consecutive exchanges, such as before and after a redirect."""
         return Timing(
             _sum(self.resolve, other.resolve),
             _sum(self.connect, other.connect),
@@ -274,9 +275,9 @@ def _sum(one: float | None, other: float | None) -> float | None:
 
 @attrs.frozen
 class Certificate:
-    """A server's certificate: whose it is, who signed it, and when it expires (seconds since 1970).
+    """A server's certificate: its subject, its issuer, and when it expires (Unix time).
 
-    Names are as in `CN=example.org, O=Example`.
+    Names are written like `CN=example.org, O=Example`.
     """
 
     subject: str
@@ -286,7 +287,7 @@ class Certificate:
 
 @attrs.frozen
 class Redirect:
-    """One step on the way to a response: the status that sent us on, and to which URL."""
+    """A redirect that was followed: its status, and the URL it led to."""
 
     status: int
     reason: str
@@ -295,13 +296,13 @@ class Redirect:
 
 @attrs.frozen
 class Response:
-    """What came back: the final response, its body with transfer and content coding undone.
+    """The final response, its body with transfer and content coding decoded.
 
-    `truncated` says that the body was longer than the limit and `body` is only its beginning.
-    `duration` is in seconds, all redirects included. `redirects` are the steps followed, in order.
-    `url` is the URL that answered. `timing` says how the duration was spent, None for WebSockets.
-    `warnings` are for the user to read (a body shorter than announced is an error, not a warning).
-    `certificate` is that of the server, where it was verified.
+    `truncated` means that the body exceeded the limit and `body` is only its beginning. `duration`
+    is in seconds, all redirects included. `redirects` are the steps followed, in order. `url` is
+    the URL that answered. `timing` breaks the duration down, None for WebSockets. `warnings` are
+    for the user to read (a body shorter than announced is an error, not a warning). `certificate`
+    is the server's, if it was verified.
     """
 
     status: int
@@ -324,14 +325,14 @@ class Response:
 
 @attrs.frozen
 class Verdict:
-    """What came of an assertion about a response, or of a test in a script.
+    """The outcome of an assertion about a response, or of a test in a script.
 
-    `name` is the assertion as it is written, or the test's name; `reason` says why it does not
-    hold, in a sentence. An assertion also has its parts, and a place in `file`: `subject` and
-    `operator`, what was `expected` (with variables replaced) and what is the case (`actual`), both
-    as texts that may be cut; None where there is no such value. `difference` has the lines of a
-    unified diff from the expected value to the actual one, where both are texts of several lines or
-    JSON. Nothing of this is masked: secrets are hidden by who shows it.
+    `name` is the assertion as written, or the test's name; `reason` says in a sentence why it
+    failed. An assertion also has a position in `file` and its parts: `subject`, `operator`, and the
+    `expected` (with variables replaced) and `actual` values, as texts that may be truncated, or
+    None if there is no such value. `difference` holds the lines of a unified diff from the expected
+    to the actual value, if both are multi-line texts or JSON. Nothing here is masked: whoever
+    displays it hides secrets.
     """
 
     name: str

@@ -1,1 +1,1 @@
-"""Org text: documents, their blocks and header arguments, Lisp data; text to values, no I/O."""
+"""Org parsing: documents, their blocks and header arguments, Lisp data. No I/O."""

@@ -1,7 +1,7 @@
-"""How header arguments are written: ``:name value`` pairs, and what a ``:var`` is given.
+"""The syntax of header arguments: ``:name value`` pairs, and the values of ``:var``.
 
-Nothing is evaluated: a value in Emacs Lisp is kept as `Lisp`, so that whoever needs it can say that
-it is not run. Literals that Lisp quotes (``'("a" 1)``) are data and are read.
+Nothing is evaluated: a value in Emacs Lisp is kept as `Lisp`, so that whoever needs it can report
+that it is not run. Quoted literals (``'("a" 1)``) are data and are read.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ Pairs: TypeAlias = "tuple[tuple[str, str | Lisp | None], ...]"
 def split(text: str, first: str, then: str) -> list[str]:
     """Split `text` where a character of `first` is followed by one of `then`.
 
-    With `then` empty, split at each character of `first`. Nothing is split within brackets and
-    quotes; one that is never closed is an ordinary character.
+    With `then` empty, split at each character of `first`. Text within brackets and quotes is not
+    split; an unclosed bracket or quote is an ordinary character.
     """
     parts: list[str] = []
     closing = _closing(text)
@@ -77,7 +77,7 @@ def split(text: str, first: str, then: str) -> list[str]:
 
 
 def _closing(text: str) -> dict[int, int]:
-    """Give, for each bracket that is closed, where it opens and what follows its end."""
+    """Map the offset of each closed opening bracket to the offset behind its closing one."""
     stack: list[tuple[str, int]] = []
     closing: dict[int, int] = {}
     for match in re.finditer(r"[][()]", text):
@@ -91,7 +91,7 @@ def _closing(text: str) -> dict[int, int]:
 
 @lru_cache(maxsize=4096)
 def parse(text: str) -> Pairs:
-    """Read header arguments as (name with colon, value) pairs, one for each variable of a ``:var``.
+    """Parse header arguments into (name with colon, value) pairs, one per variable of a ``:var``.
 
     Raises ArgumentError for a quote that never closes.
     """
@@ -126,7 +126,7 @@ def _variables(text: str) -> list[str]:
 
 
 def _read(text: str, name: str) -> str | Lisp:
-    """Read one value: quotes taken away, Lisp marked as such."""
+    """Parse one value: quotes are removed, Lisp is marked as such."""
     if text[0] in "(`'":
         try:
             return understand(text, {})
@@ -144,7 +144,7 @@ def _read(text: str, name: str) -> str | Lisp:
 def value(assignment: str) -> tuple[str, Value]:
     """Read ``name=value`` of a ``:var``.
 
-    Raises ArgumentError where there is no value or it cannot be read.
+    Raises ArgumentError if there is no value or it cannot be parsed.
     """
     name, equals, text = assignment.partition("=")
     name, text = name.strip(), text.strip()

@@ -2,8 +2,8 @@
 
 From weak to strong: Org's defaults, the language's, ``header-args`` of the document and of the
 headings above, ``header-args:LANGUAGE`` likewise, the block's own line, its ``#+HEADER:`` lines
-(the first of which wins). ``:results`` merges word by word, where a word displaces the others of
-its group; each ``:var`` stands for itself; everything else is replaced.
+(the first of which wins). ``:results`` merges word by word, where a word replaces the others of its
+group; variables of ``:var`` accumulate; everything else is overridden.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 
 @attrs.frozen
 class Arguments:
-    """The header arguments that hold for one block.
+    """The header arguments that apply to one block.
 
-    `values` are the texts of all but ``:results`` and ``:var`` (None where only the name was
-    given); `results` the words of ``:results``, `variables` the ``:var``s in their order.
+    `values` holds all arguments but ``:results`` and ``:var`` (None if only the name was given);
+    `results` the words of ``:results``, `variables` the ``:var``s in order.
     """
 
     values: Mapping[str, str | Lisp | None] = attrs.field(factory=dict)
@@ -42,9 +42,9 @@ class Arguments:
         return name in self.values
 
     def get(self, name: str, default: str = "") -> str:
-        """Give the text of an argument, `default` where it is missing or empty.
+        """Return the text of an argument, `default` if it is missing or empty.
 
-        Raises ArgumentError where the value is Emacs Lisp.
+        Raises ArgumentError if the value is Emacs Lisp.
         """
         value = self.values.get(name)
         if isinstance(value, Lisp):
@@ -55,14 +55,14 @@ class Arguments:
 
     @property
     def eval(self) -> str:
-        """What ``:eval`` says; without one, ``:noeval`` means no.
+        """The value of ``:eval``; without one, ``:noeval`` means no.
 
-        Raises ArgumentError where the value is Emacs Lisp.
+        Raises ArgumentError if the value is Emacs Lisp.
         """
         return self.get("eval") or ("no" if "noeval" in self else "")
 
     def flag(self, name: str) -> bool:
-        """Tell whether a yes-or-no argument says yes; a name alone does."""
+        """Tell whether a yes-or-no argument is on; the name alone means yes."""
         return name in self.values and self.get(name, "yes").lower() not in ("no", "nil")
 
 
@@ -99,9 +99,9 @@ def _displace(words: list[str], word: str) -> None:
 
 
 def digest(arguments: Arguments, body: str, variables: Iterable[tuple[str, object]]) -> str:
-    """Compute the hash of a cached block, the one that Org 9.5 writes for the same block.
+    """Compute the hash of a cached block as Org 9.5 does.
 
-    `variables` are the values of the ``:var``s, `body` the block's own text with them in front.
+    `variables` are the values of the ``:var``s, `body` the block's text, preceded by them.
     """
     words = sorted(word for word in arguments.results if word not in GROUPS[2])
     kind = "output" if "output" in words else "value"
@@ -126,7 +126,7 @@ class Inherited:
     """The header arguments that a document's keywords and property drawers give to its blocks."""
 
     def __init__(self, document: Document) -> None:
-        """Look at the ``#+PROPERTY:`` lines of `document`."""
+        """Collect the ``#+PROPERTY:`` lines of `document`."""
         found: dict[str, list[str]] = {}
         for key, text in document.keywords:
             if key == "property":
@@ -140,7 +140,7 @@ class Inherited:
         self._known: dict[tuple[int, str], Pairs] = {}
 
     def pairs(self, heading: Heading, language: str) -> tuple[Pairs, Pairs]:
-        """Give what holds below `heading` for every language, and for this one."""
+        """Return the arguments below `heading`: for every language, and for this one."""
         general = self._lookup(heading, "HEADER-ARGS")
         if not language:
             return general, ()
@@ -168,9 +168,9 @@ class Inherited:
 
 
 def arguments_of(document: Document, inherited: Inherited, block: Block) -> Arguments:
-    """Give the header arguments of a block or call of `document`.
+    """Return the header arguments of a block or call of `document`.
 
-    Raises ArgumentError where they cannot be read, or a call names no block.
+    Raises ArgumentError if they cannot be parsed, or a call names no block.
     """
     if block.call is None:
         return of_block(block, inherited)
@@ -178,7 +178,10 @@ def arguments_of(document: Document, inherited: Inherited, block: Block) -> Argu
 
 
 def target_of(document: Document, block: Block) -> Block:
-    """Give the block that a call evaluates, any other block itself. Raises ArgumentError."""
+    """Return the block that a call evaluates; any other block is returned itself.
+
+    Raises ArgumentError.
+    """
     target = document.block_named(block.call.name) if block.call else block
     if target is None:
         raise ArgumentError(f"no source block is named {block.call.name if block.call else ''}")
@@ -186,9 +189,9 @@ def target_of(document: Document, block: Block) -> Block:
 
 
 def of_block(block: Block, inherited: Inherited) -> Arguments:
-    """Give the header arguments of a source block or an inline one.
+    """Return the header arguments of a source block or an inline one.
 
-    Raises ArgumentError where they cannot be read.
+    Raises ArgumentError if they cannot be read.
     """
     return merge(tuple(_sources(block, inherited)))
 
@@ -211,9 +214,9 @@ def _sources(block: Block, inherited: Inherited) -> list[Pairs]:
 
 
 def of_call(block: Block, call: Call, target: Block, inherited: Inherited) -> Arguments:
-    """Give the header arguments with which `call`, that of `block`, evaluates `target`.
+    """Return the header arguments with which `call`, that of `block`, evaluates `target`.
 
-    Raises ArgumentError where they cannot be read.
+    Raises ArgumentError if they cannot be read.
     """
     sources = _sources(target, inherited)
     sources += inherited.pairs(block.heading, target.language)

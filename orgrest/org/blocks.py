@@ -1,6 +1,6 @@
-"""What an Org document holds: headings, and the blocks and calls that can be evaluated.
+"""The elements of an Org document: headings, and the blocks and calls that can be evaluated.
 
-Values only; `orgrest.org.reader` finds them in a text.
+Data only; `orgrest.org.reader` parses them.
 """
 
 from __future__ import annotations
@@ -20,10 +20,9 @@ ALL_LANGUAGES = REQUEST_LANGUAGES | {VERB}
 
 @attrs.frozen(eq=False)
 class Heading:
-    """A heading, or (level 0) what stands before the first one; `properties` by upper-case key.
+    """A heading, or (level 0) the text before the first; `properties` by upper-case key.
 
-    `comment` tells whether it, or one above it, is a COMMENT. `tags` are its own, and those of the
-    headings above.
+    `comment` tells whether it, or an ancestor, is a COMMENT. `tags` include inherited ones.
     """
 
     level: int
@@ -34,7 +33,7 @@ class Heading:
     tags: frozenset[str] = frozenset()
 
     def path(self) -> Iterator[Heading]:
-        """Yield this heading and the ones above it, level 0 last."""
+        """Yield this heading and its ancestors, level 0 last."""
         here: Heading | None = self
         while here is not None:
             yield here
@@ -43,11 +42,11 @@ class Heading:
 
 @attrs.frozen(eq=False)
 class Region:
-    """What encloses an element: it ends before the line `limit`, or sooner.
+    """The region that encloses an element, which ends before the line `limit`.
 
-    `item` is the column of the bullet of the list item around the element, -1 without one;
-    `footnote` tells that it belongs to a footnote. Two blank lines end both. `inside` are the
-    containers around it: what would close each (a type of block, ``:end:``, ``#+end:``), its line.
+    `item` is the column of the bullet of the enclosing list item, -1 if there is none; `footnote`
+    tells whether the element belongs to a footnote. Two blank lines end both. `inside` are the
+    enclosing containers: what closes each (a type of block, ``:end:``, ``#+end:``), and its line.
     """
 
     limit: int
@@ -56,14 +55,14 @@ class Region:
     inside: tuple[tuple[str, int], ...] = ()
 
     def moved(self, lines: int) -> Region:
-        """Give the same region so many lines further down."""
+        """Return the region shifted down by a number of lines."""
         inside = self.inside and tuple((kind, line + lines) for kind, line in self.inside)
         return Region(self.limit + lines, self.item, self.footnote, inside)
 
 
 @attrs.frozen
 class Call:
-    """The parts of ``NAME[inside](arguments) end``; inline, the end stands in brackets, too."""
+    """The parts of ``NAME[inside](arguments) end``; in an inline call, the end is in brackets."""
 
     name: str
     inside: str
@@ -73,16 +72,16 @@ class Call:
 
 @attrs.frozen(eq=False)
 class Block:
-    """What can be evaluated; `kind` is ``block``, ``call``, ``inline`` or ``inline call``.
+    """An element that can be evaluated.
 
-    It is ``heading`` for a request of verb's (`orgrest.org.verb`): its name is the title, its body
-    what stands below.
+    `kind` is ``block``, ``call``, ``inline``, ``inline call``, or ``heading`` for a request of verb
+    (`orgrest.org.verb`), whose name is the heading's title and whose body is the text below.
 
-    `start` and `end` are offsets of the element without affiliated keywords and without its last
-    line end. `line` is the index of its first line, `first` and `last` the half-open range of the
-    lines of a block's body. `arguments` are the header arguments written in the element itself,
-    `headers` those of its ``#+HEADER:`` lines in their order. `result` is the index of a results
-    keyword directly above: the block is itself a result then, or stands where one belongs.
+    `start` and `end` are offsets of the element without affiliated keywords and trailing newline.
+    `line` is the index of its first line, `first` and `last` the half-open range of the lines of a
+    block's body. `arguments` are the header arguments written in the element itself, `headers`
+    those of its ``#+HEADER:`` lines in order. `result` is the line index of a results keyword
+    directly above: the block is then itself a result, or is where one belongs.
     """
 
     kind: str
@@ -104,7 +103,7 @@ class Block:
     result: int | None = None
 
     def moved(self, lines: int, characters: int, heading: Heading) -> Block:
-        """Give the same block so much further down, below `heading`."""
+        """Return the block shifted down, below `heading`."""
         return Block(
             self.kind,
             self.start + characters,
@@ -135,8 +134,8 @@ class Block:
 class Body:
     """The text of a block as it is evaluated, without Org's escapes and the common indentation.
 
-    `places` has, for each line, its number in the document (from 1) and how many characters were
-    taken away at its left.
+    `places` has, for each line, its number in the document (from 1) and how many leading characters
+    were removed.
     """
 
     text: str

@@ -1,10 +1,10 @@
 """Values in a document that a ``:var`` can refer to: tables, lists, results, texts.
 
-What stands under a name is read as Org reads it: a table gives its rows (without rules, and
-without the header above the first rule), a list its items, fixed-width and example text its lines;
-the signs of a cell or item that is ``=verbatim=`` as a whole are left out.
-Indices (``name[1,0]``, ranges ``0:2``, ``*`` or nothing for all, negative ones from the end) pick
-from tables and lists, rules and header counted.
+Named elements are read as Org reads them: a table gives its rows (without rules, and without the
+header above the first rule), a list its items, fixed-width and example text its lines; the markers
+of a cell or item that is entirely ``=verbatim=`` are removed. Indices (``name[1,0]``, ranges
+``0:2``, ``*`` or nothing for all, negative ones from the end) select from tables and lists,
+counting rules and header.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ _HLINE: list[Data] = []
 
 
 def read(element: tuple[str, list[str]], name: str, indices: str, *, header: bool) -> Data:
-    """Give the value of an element, a table, list, result or text, that goes by `name`.
+    """Return the value of the element (table, list, result or text) called `name`.
 
-    `header` says that the header of a table is wanted, too. Raises ArgumentError for indices that
-    are none or that point outside.
+    `header` keeps the header of a table. Raises ArgumentError for indices that are malformed or out
+    of range.
     """
     kind, lines = element
     if kind == "drawer":
@@ -55,7 +55,7 @@ def _cells(line: str) -> list[Data]:
 
 
 def _unmarked(text: str) -> str:
-    """Return a cell or item without the signs that only keep Org from reading it."""
+    """Return a cell or item without the markers that only keep Org from interpreting it."""
     return text[1:-1] if _VERBATIM.fullmatch(text) else text
 
 
@@ -78,7 +78,7 @@ def _text(kind: str, lines: list[str]) -> str:
 
 
 def to_text(value: object) -> str:
-    """Give a value as it stands in a request: lists and tables as JSON, the rest as it is."""
+    """Return a value as it appears in a request: lists and tables as JSON, the rest unchanged."""
     if value is None:
         return ""
     if isinstance(value, Number):
@@ -96,7 +96,7 @@ def _json(value: object) -> str:
 
 
 def pick(data: Data, indices: str, name: str) -> Data:
-    """Follow indices into a table or list. Raises ArgumentError where they lead nowhere."""
+    """Follow indices into a table or list. Raises ArgumentError if they are out of range."""
     first, _, rest = indices.partition(",")
     first = first.strip()
     if not isinstance(data, list):

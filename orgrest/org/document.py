@@ -1,12 +1,12 @@
 r"""An Org document: its text, and where its headings, source blocks, calls and names are.
 
-A `Document` reads a text once and changes nothing; a section that an earlier text of the document
-had, too, is not read again. `orgrest.org.results` finds the results of its
-blocks, `orgrest.org.placing` gives the edits that put new ones in.
+A `Document` parses a text once and is immutable; sections unchanged since an earlier version are
+not parsed again. `orgrest.org.results` finds the results of its blocks, `orgrest.org.placing` gives
+the edits that put new ones in.
 
 Rules: what Org 9.5 does, as its manual (Working with Source Code) and its syntax description say
-and Emacs shows. Offsets are into the text, whose line ends are ``\n`` (`orgrest.files` knows what
-they were in the file); line indexes count from 0. Time grows linearly with the text.
+and Emacs shows. Offsets are into the text, whose line ends are ``\n`` (`orgrest.files` keeps track
+of those in the file); line indexes count from 0. Time grows linearly with the text.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ _HEADING = re.compile(r"^\*+ ", re.MULTILINE)
 
 
 class Placed:
-    """A section where it stands: from `line` to before `end`, from the offset `start` on.
+    """A section at its place in the text: from `line` to before `end`, starting at offset `start`.
 
-    `heading` is its own. What it holds is put there when it is asked for.
+    `heading` is the section's own. The contents are computed on first use.
     """
 
     __slots__ = ("_blocks", "end", "heading", "line", "section", "start")
@@ -53,12 +53,11 @@ class Placed:
 class Document(Elements):
     """An Org text, read once.
 
-    `sections` are its sections where they stand. What else there is to know is put together when
-    it is asked for.
+    `sections` are its sections with their positions. Everything else is computed on first use.
     """
 
     def __init__(self, text: str, before: Document | None = None) -> None:
-        r"""Read `text`, whose line ends are ``\n``; `before` is what it was read to earlier."""
+        r"""Parse `text`, whose line ends are ``\n``; `before` is its previous version."""
         starts = [0, *(one.start() for one in _HEADING.finditer(text, 1))]
         if syntax.HEADING.match(text):
             starts.insert(0, 0)  # nothing stands above the first heading
@@ -80,7 +79,7 @@ class Document(Elements):
 
     @cached_property
     def landmarks(self) -> Landmarks:
-        """The lines that end something: those of the sections put together."""
+        """The lines that close elements, from all sections."""
         found = Landmarks(todo=self._todo)
         for placed in self.sections:
             section, line = placed.section, placed.line
@@ -94,9 +93,9 @@ class Document(Elements):
     def _place(
         self, sections: list[Section], starts: list[int], before: list[Placed]
     ) -> list[Placed]:
-        """Put the sections where they stand, below their headings.
+        """Return the sections their positions and parent headings.
 
-        Those that `before` begins with stand where they stood.
+        Leading sections shared with `before` keep their positions.
         """
         words = "|".join(re.escape(word) for word in ("TODO", "DONE", *self._todo))
         comment = re.compile(rf"(?:(?:{words})[ \t]+)?(?:\[#.\][ \t]*)?COMMENT(?:[ \t]|$)")
@@ -127,12 +126,12 @@ class Document(Elements):
 
     @cached_property
     def blocks(self) -> list[Block]:
-        """All things that can be evaluated, in the order of the text, in any language."""
+        """Everything that can be evaluated, in document order, in any language."""
         return [block for placed in self.sections for block in placed.blocks]
 
     @cached_property
     def requests(self) -> list[int]:
-        """The offsets where source blocks start that are in a language of requests."""
+        """The start offsets of source blocks in a request language."""
         return [
             block.start + placed.start
             for placed in self.sections
@@ -158,7 +157,7 @@ class Document(Elements):
     def results(self) -> dict[str, list[tuple[int, int]]]:
         """The lines of results keywords, by lower-case name.
 
-        Each is given with the line where what encloses it ends.
+        Each comes with the line where its enclosing region ends.
         """
         found: dict[str, list[tuple[int, int]]] = {}
         for placed in self.sections:
@@ -168,9 +167,9 @@ class Document(Elements):
 
     @cached_property
     def unclosed(self) -> dict[str, list[int]]:
-        """The lines that open something which nothing closes.
+        """The lines that open an element that is never closed.
 
-        They are given by what would close it (``src``, ``:end:``, ``#+end:``).
+        They are keyed by what would close it (``src``, ``:end:``, ``#+end:``).
         """
         found: dict[str, list[int]] = {}
         for placed in self.sections:
@@ -180,13 +179,13 @@ class Document(Elements):
 
     @cached_property
     def verb(self) -> list[Block]:
-        """The requests of verb that stand below headings, in the order of the text."""
+        """The verb requests below headings, in document order."""
         headings = (one.heading for one in self.sections if one.heading.level)
         return verb.requests(self, headings, self.keywords)
 
     @cached_property
     def evaluated(self) -> list[Block]:
-        """The blocks, and the requests of verb below headings, in the order of the text."""
+        """The blocks, and the verb requests below headings, in document order."""
         if not self.verb:
             return self.blocks
         return sorted(self.blocks + self.verb, key=lambda block: block.start)
@@ -200,18 +199,19 @@ class Document(Elements):
         return found
 
     def block_named(self, name: str) -> Block | None:
-        """Find the first source block with this ``#+NAME:``, whatever the case."""
+        """Find the first source block with this ``#+NAME:``, ignoring case."""
         found = self.namesakes(name)
         return next((block for block in found if block.kind == "block"), None)
 
     def namesakes(self, name: str) -> list[Block]:
-        """Give all blocks and calls with this ``#+NAME:``, whatever the case, in order."""
+        """Return all blocks and calls with this ``#+NAME:``, ignoring case, in order."""
         return self._namesakes.get(name.lower(), [])
 
     def block_at(self, line: int) -> Block | None:
         """Find the block whose lines, affiliated keywords included, hold the line (from 1).
 
-        Outside of blocks that can be sent, that is verb's request of the section around the line.
+        Outside of blocks that can be sent, that is the verb request of the section that holds the
+        line.
         """
         section = next((one for one in self.verb if one.line < line <= one.region.limit), None)
         if section is not None and line <= section.last:
@@ -225,17 +225,17 @@ class Document(Elements):
         return section
 
     def request_languages(self) -> frozenset[str]:
-        """Give the languages whose blocks are requests here.
+        """Return the languages whose blocks are requests in this document.
 
-        A document that has restclient blocks is taken for one of ob-restclient's: its blocks in
-        http and rest are some other tool's.
+        A document with restclient blocks is assumed to be written for ob-restclient: its http and
+        rest blocks belong to some other tool.
         """
         every = (block for placed in self.sections for block in placed.section.blocks)
         used = {block.language for block in every if block.call is None}
         return frozenset({"restclient", VERB}) if "restclient" in used else ALL_LANGUAGES
 
     def unclosed_requests(self) -> list[int]:
-        """Give the lines (from 1) that open a block of requests that nothing closes."""
+        """Return the lines (from 1) that open a request block that is never closed."""
         found = []
         for line in self.unclosed.get("src", []):
             match = syntax.SRC.match(self.lines[line].lstrip(" \t"))
@@ -244,14 +244,14 @@ class Document(Elements):
         return found
 
     def body(self, block: Block) -> Body:
-        """Give a source block's body as it is evaluated, or the text below one of verb's headings.
+        """Return a source block's body as it is evaluated, or the text below a verb heading.
 
-        One comma of Org's escapes is taken away, and the indentation that all lines share (unless
-        the block has the switch ``-i``). A heading's text has the blank lines at its section's end.
+        One comma of Org's escapes is removed, and so is the common indentation (unless the block
+        has the switch ``-i``). A heading's text includes the blank lines at its section's end.
         """
         if block.kind == "heading":
             limit = blank = block.region.limit
-            # A result right below the text stands where the next heading did.
+            # A result right below the text is where the next heading was.
             if block.last < limit and not self.lines[block.last].strip(" \t"):
                 while not self.lines[blank - 1].strip(" \t"):
                     blank -= 1

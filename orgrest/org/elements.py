@@ -1,8 +1,8 @@
 r"""The lines of an Org text, and where its elements end.
 
-An element is a block, drawer, table, list, paragraph ... (Org's syntax description). What opens one
-counts only when something closes it before the region around it ends, so a first pass notes the
-lines that close something, and the end of a block is found by bisection: time grows linearly.
+An element is a block, drawer, table, list, paragraph ... (Org's syntax description). An opening
+line counts only if the element is closed before the enclosing region ends, so a first pass collects
+the closing lines, and the end of a block is found by bisection: time stays linear.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from orgrest.org.text import column
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_MARKS = frozenset("*#:\\ \t")  # what the lines begin with that end something
+_MARKS = frozenset("*#:\\ \t")  # how lines that close an element begin
 _FORMULA = re.compile(r"#\+tblfm:", re.IGNORECASE)
 
 
 @attrs.frozen
 class Landmarks:
-    """The lines of a text that end something: `headings`, and by what they close, `closings`.
+    """The lines that close elements: `headings`, and `closings` by what they close.
 
-    `todo` are the TODO keywords that the text adds to Org's.
+    `todo` are the TODO keywords that the text defines in addition to Org's.
     """
 
     headings: list[int] = attrs.field(factory=list)
@@ -38,7 +38,7 @@ class Landmarks:
 
 
 class Elements:
-    """The lines of a text, and the extents of the elements that start at them."""
+    """The lines of a text, and the extents of the elements that start there."""
 
     def __init__(self, text: str) -> None:
         r"""Take `text`, whose line ends are ``\n``."""
@@ -56,7 +56,7 @@ class Elements:
 
     @cached_property
     def landmarks(self) -> Landmarks:
-        """The lines that end something."""
+        """The lines that close elements."""
         return landmarks_of(self.lines)
 
     @property
@@ -65,11 +65,11 @@ class Elements:
         return self.landmarks.headings
 
     def offset(self, line: int) -> int:
-        """Give the offset where the line with this index starts; past the last, the text's end."""
+        """Return the start offset of the line with this index; past the last, the text's end."""
         return min(self._starts[min(line, len(self.lines))], len(self.text))
 
     def line_of(self, offset: int) -> int:
-        """Give the index of the line that holds this offset."""
+        """Return the index of the line that holds this offset."""
         return bisect_right(self._starts, offset) - 1
 
     def closing(self, kind: str, line: int, limit: int) -> int | None:
@@ -82,7 +82,7 @@ class Elements:
         return self.headings[at] if at < len(self.headings) else len(self.lines)
 
     def element_at(self, line: int) -> tuple[str, list[str]]:
-        """Give the type and the lines of the element at a line, ("", []) where none starts.
+        """Return the type and the lines of the element at a line, ("", []) if none starts there.
 
         Types are those of `extent`. Affiliated keywords are left out of the lines.
         """
@@ -102,7 +102,7 @@ class Elements:
         return (kind, end) if kind in syntax.REMOVABLE else ("", at)
 
     def extent(self, at: int, limit: int) -> tuple[str, int]:
-        """Give the type of the element at a line that is not blank, and the line after it.
+        """Return the type of the element at a non-blank line, and the line after it.
 
         Types are ``src``, ``example`` and the like, ``special``, ``dynamic``, ``drawer``,
         ``fixed``, ``table``, ``latex``, ``list``, ``text`` and, for the rest, ``other``.
@@ -171,7 +171,7 @@ def closing(landmarks: Landmarks, kind: str, line: int, limit: int) -> int | Non
 
 
 def landmarks_of(lines: list[str]) -> Landmarks:
-    """Find the lines that end something."""
+    """Find the lines that close elements."""
     found = Landmarks()
     for number, line in [(at, one) for at, one in enumerate(lines) if one[:1] in _MARKS]:
         text = line.lstrip(" \t")

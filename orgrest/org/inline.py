@@ -1,7 +1,7 @@
 """Inline blocks (``src_LANG{body}``) and inline calls (``call_NAME(arguments)``) of one line.
 
-Rules: none stands in ``=verbatim=`` or ``~code~`` or in a ``{{{results(...)}}}``; brackets of one
-kind do not look at those of another.
+None is recognized within ``=verbatim=``, ``~code~`` or ``{{{results(...)}}}``; each kind of bracket
+is matched independently of the others.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import attrs
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-# (Names are bounded, as a line of nothing else would take quadratic time.)
+# (The length of names is bounded: a line that is all name would take quadratic time.)
 _INLINE = re.compile(r"(?<!\w)(?:src_([^\s\[{]{1,99}+)|call_([^\s()\[\]{}]{1,999}+))(?=[\[({])")
 _VERBATIM_OPENS = re.compile(r"(?:^|(?<=[\s\-('\"{]))[=~](?=\S)")
 _VERBATIM_CLOSES = re.compile(r"(?<=\S)[=~](?=$|[\s\-.,:!?;'\")}\[\\])")
@@ -24,10 +24,10 @@ _VERBATIM_CLOSES = re.compile(r"(?<=\S)[=~](?=$|[\s\-.,:!?;'\")}\[\\])")
 
 @attrs.frozen
 class Inline:
-    """An inline block or call: its columns `start` and `end`, and what its brackets hold.
+    """An inline block or call: its columns `start` and `end`, and the contents of its brackets.
 
-    A block has a `language`, a call has not. `inside` are the first square brackets, `body` what
-    the braces of a block or the parentheses of a call hold, `final` a call's last brackets.
+    Only a block has a `language`. `inside` holds the first square brackets, `body` the braces of a
+    block or the parentheses of a call, `final` a call's last brackets.
     """
 
     start: int
@@ -90,9 +90,9 @@ def _results(line: str) -> Iterator[tuple[int, int]]:
 
 
 def closing_brackets(line: str) -> dict[int, int]:
-    """Give, for each bracket that is closed, where it opens and what follows its end.
+    """Map the column of each closed opening bracket to the column behind its closing one.
 
-    Brackets of one kind do not look at those of another.
+    Each kind of bracket is matched independently of the others.
     """
     opened: dict[str, list[int]] = {")": [], "]": [], "}": []}
     closing: dict[int, int] = {}

@@ -1,6 +1,6 @@
-"""The header arguments that mean something, with their values: Org's own and orgrest's.
+"""The known header arguments with their values: Org's and orgrest's own.
 
-One table, which completion, hover, diagnostics and the merging of arguments read (Org manual,
+One table, used by completion, hover, diagnostics and the merging of arguments (Org manual,
 "Results of Evaluation" and "Using Header Arguments"; ob-restclient; the README for orgrest's own).
 """
 
@@ -13,14 +13,14 @@ import attrs
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-# Words of :results that exclude each other; the third group says how old and new result are joined.
+# Mutually exclusive words of :results; the third group says how old and new result are joined.
 GROUPS = (
     frozenset({"file", "list", "vector", "table", "scalar", "verbatim"}),
     frozenset({"raw", "html", "latex", "org", "code", "pp", "drawer", "link", "graphics"}),
     frozenset({"replace", "silent", "none", "append", "prepend"}),
     frozenset({"output", "value"}),
 )
-# What holds without any: for every language, and for requests (ob-restclient).
+# The defaults: for every language, and for requests (ob-restclient).
 DEFAULTS = (
     (":session", "none"),
     (":results", "replace"),
@@ -31,14 +31,14 @@ DEFAULTS = (
     (":tangle", "no"),
 )
 REQUEST_DEFAULTS = ((":results", "raw"),)
-HEADING_DEFAULTS = ((":wrap", "src ob-verb-response"),)  # as verb's users write it at their blocks
+HEADING_DEFAULTS = ((":wrap", "src ob-verb-response"),)  # as verb's users write it on their blocks
 
 
 @attrs.frozen
 class Known:
-    """A header argument that means something: in a line, and the values it may have.
+    """A known header argument: a one-line description, and the values it may have.
 
-    An `inert` one is Org's, and allowed, but changes nothing here.
+    An `inert` one is Org's: it is accepted but has no effect here.
     """
 
     description: str

@@ -1,8 +1,8 @@
-"""The little of Emacs Lisp that stands in header arguments: data, and texts put together.
+"""The subset of Emacs Lisp found in header arguments: data, and concatenated strings.
 
-Numbers, strings and quoted lists are read and written. Of code only what puts constant texts
-together is understood (``concat``, ``identity``): nothing is ever run. `forms` reads code for those
-who know what a few functions mean.
+Numbers, strings and quoted lists are read and written. Of code, only the concatenation of constant
+strings is understood (``concat``, ``identity``): nothing is ever run. `forms` parses code for
+callers that interpret a few known functions.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _FUNCTIONS = frozenset({"concat", "identity"})
 
 
 class ArgumentError(ValueError):
-    """Header arguments that cannot be read; the text says which and why."""
+    """Header arguments that cannot be parsed; the message says which and why."""
 
 
 @attrs.frozen
@@ -40,7 +40,7 @@ class Number:
 
 @attrs.frozen
 class Symbol:
-    """A name in code."""
+    """A symbol in code."""
 
     text: str
 
@@ -116,7 +116,7 @@ def forms(text: str) -> list[Form]:
 
 
 def understand(lisp: str, variables: Mapping[str, str]) -> str:
-    """Compute Emacs Lisp that only puts texts together: a constant, a variable, ``concat``.
+    """Evaluate Emacs Lisp that only joins strings: a constant, a variable, ``concat``.
 
     Raises ArgumentError for anything else, which is not run.
     """
@@ -161,10 +161,10 @@ def write_string(text: str) -> str:
 
 
 def write_number(text: str) -> str:
-    """Write a number as Lisp prints it once it was read."""
+    """Write a number as Lisp prints it after reading it."""
     if not re.fullmatch(r"[-+]?[0-9]+\.?", text):
         return repr(float(text)).replace("inf", "1.0e+INF")
-    digits = text.strip("+-.").lstrip("0") or "0"  # int() refuses thousands of them
+    digits = text.strip("+-.").lstrip("0") or "0"  # int() refuses thousands of digits
     return f"-{digits}" if text[0] == "-" and digits != "0" else digits
 
 

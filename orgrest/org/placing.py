@@ -1,9 +1,9 @@
-"""Where a result goes: the edit that puts it into an Org document, in place of the old one.
+"""Placing a result: the edit that puts it into an Org document, replacing the old one.
 
-Rules of Org 9.5, where they lose nothing: ``replace`` removes the element below the keyword if it
-is of a type that results have, and else puts the new one above it. Beyond Org, what stands there
-from the last run is found by its text, so that evaluating again does not pile up paragraphs; a
-request block is nobody's answer and stays.
+The rules are Org 9.5's, except where those would lose text: ``replace`` removes the element below
+the keyword if it is of a type that results have, and otherwise puts the new one above it. Beyond
+Org, the result of the last run is recognized by its text, so that evaluating again does not pile up
+paragraphs; a request block is never a result and is kept.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ def place(
     digest: str | None = None,
     prose: bool = False,
 ) -> Edit:
-    """Give the edit that puts `text` in as the result of a block or call.
+    """Return the edit that inserts `text` as the result of a block or call.
 
-    `text` is empty or whole lines, not indented. `mode` is ``replace``, ``append`` or
-    ``prepend``. `digest` is the hash of a cached block; where it has changed, or is new, Org writes
-    the keyword anew, too, whatever the mode. `prose` tells that results of this kind
-    have no delimiters in Org, so that the lines directly below the keyword are the old one.
-    A request block under the keyword stays: it is no answer but somebody's.
+    `text` is empty or whole lines, not indented. `mode` is ``replace``, ``append`` or ``prepend``.
+    `digest` is the hash of a cached block; if it is new or has changed, Org rewrites the keyword in
+    every mode. `prose` tells that results of this kind have no delimiters in Org, so that the lines
+    directly below the keyword are the old result. A request block below the keyword is kept: it is
+    the user's, not a result.
     """
     result = result_of(document, block)
     if result is None:
@@ -54,7 +54,7 @@ def place(
     head = "" if document.lines[result.keyword + 1 :] else "\n"
     new = indent(text, result.column)
     if digest is not None and result.hash != digest:
-        if result.hash is None:  # it was no cached block then: only what Org would remove is its
+        if result.hash is None:  # not cached before: only what Org would remove is its result
             end = _old_end(document, result, new, end, prose=prose)
         elif end == result.end:
             end = _element_end(document, result)
@@ -66,12 +66,12 @@ def place(
     end = _old_end(document, result, new, end, prose=prose)
     gap = _gap(document, text, result.column, document.line_of(end))
     if not new and start < end and document.text[end : end + 1].strip():
-        gap = "\n"  # what follows is not to stand where a result does
+        gap = "\n"  # keep what follows from being taken for the result
     return Edit(start, end, head + new + gap)
 
 
 def _element_end(document: Document, result: Result) -> int:
-    """Find the end of the element below a keyword: with a hash, it is a result of any type."""
+    """Find the end of the element below a keyword; with a hash, any type counts as a result."""
     line = result.keyword + 1
     if line < result.limit and document.lines[line].strip(" \t"):
         return document.offset(document.extent(line, result.limit)[1])
@@ -79,7 +79,7 @@ def _element_end(document: Document, result: Result) -> int:
 
 
 def _old_end(document: Document, result: Result, new: str, end: int, *, prose: bool) -> int:
-    """Find the end of the old result, which reaches to `end` as far as Org knows."""
+    """Find the end of the old result, which for Org ends at `end`."""
     if new and document.text.startswith(new, result.start) and result.start + len(new) >= end:
         return result.start + len(new)
     if prose:
@@ -88,7 +88,7 @@ def _old_end(document: Document, result: Result, new: str, end: int, *, prose: b
 
 
 def _wrapped_end(document: Document, result: Result, new: str) -> int:
-    """Find the end of an old result in a wrapper that Org does not remove, but `new` has."""
+    """Find the end of an old result in a wrapper that Org would keep but `new` has, too."""
     line = result.keyword + 1
     opening = new.split("\n", 1)[0].split()[:1]
     wrapped = bool(opening) and opening[0].lower().startswith("#+begin_")
@@ -99,9 +99,9 @@ def _wrapped_end(document: Document, result: Result, new: str) -> int:
 
 
 def _gap(document: Document, text: str, width: int, line: int) -> str:
-    """Give the blank lines that keep a list, put in before a line, apart from one below it.
+    """Return the blank lines that separate a list inserted before a line from a list below it.
 
-    Two end a list; with fewer, what follows would be a part of the result.
+    Two blank lines end a list; with fewer, what follows would become part of the result.
     """
     if not syntax.ITEM.match(text):
         return ""
@@ -137,7 +137,7 @@ def _new(document: Document, block: Block, text: str, digest: str | None) -> Edi
 def _renew(
     document: Document, block: Block, result: Result, text: str, digest: str, end: int
 ) -> Edit:
-    """Write keyword and result anew in place of the old one, which reaches to the offset `end`."""
+    """Rewrite keyword and result, replacing the old one, which ends at the offset `end`."""
     keyword = f"#+RESULTS[{digest}]:" + (f" {block.name}" if block.name is not None else "")
     above = ""
     if end > result.start:
@@ -152,7 +152,7 @@ def _renew(
 
 
 def _prose_lines(document: Document, line: int, limit: int, *, mixed: bool = True) -> int:
-    """Find where the lines end that are text: at a blank line or anything with a syntax.
+    """Find where plain text ends: at a blank line or any other element.
 
     With `mixed`, lists, tables and the like may belong to it.
     """
@@ -169,8 +169,8 @@ def _prose_lines(document: Document, line: int, limit: int, *, mixed: bool = Tru
 def _prose_end(document: Document, result: Result, new: str) -> int:
     """Find the end of an old result without delimiters.
 
-    It has at least the lines below the keyword; further paragraphs belong to it as long as they
-    stand in the new one as well. Blank lines go with it, as many as the new one ends in.
+    It includes at least the lines below the keyword; further paragraphs belong to it as long as the
+    new result has them, too. So do as many trailing blank lines as the new result has.
     """
     line = document.line_of(result.end) if result.kind else result.keyword + 1
     if not result.kind:
@@ -178,7 +178,7 @@ def _prose_end(document: Document, result: Result, new: str) -> int:
         line = _prose_lines(document, line, result.limit, mixed=bool({k[0] for k in kinds} - {""}))
         if line == result.keyword + 1:
             return result.end
-    framed = _EXAMPLE.fullmatch(new)  # what stood there as prose may have become an example
+    framed = _EXAMPLE.fullmatch(new)  # the old prose may have become an example
     bare = unescape(framed[1]) if framed else new
     known = Counter(chunk.strip("\n") for chunk in bare.split("\n\n") if chunk.strip())
     known.subtract(["\n".join(document.lines[result.keyword + 1 : line])])
@@ -200,9 +200,9 @@ def _prose_end(document: Document, result: Result, new: str) -> int:
 
 
 def _holds_request(document: Document, result: Result) -> bool:
-    """Tell whether below a results keyword stands a request block that somebody wrote.
+    """Tell whether a request block that the user wrote is below a results keyword.
 
-    It may be in a list that runs on from the result's.
+    It may be in a list that continues the result's.
     """
     if result.kind == "list":
         at = bisect_left(document.requests, result.start)
@@ -220,16 +220,16 @@ def _holds_request(document: Document, result: Result) -> bool:
 
 
 def place_inline(document: Document, block: Block, text: str) -> Edit:
-    """Give the edit that puts `text` after an inline block, in place of the result there."""
+    """Return the edit that puts `text` after an inline block, replacing the result there."""
     old = _INLINE_RESULT.match(document.text, block.end)
     return Edit(block.end, old.end() if old else block.end, f" {{{{{{results({text})}}}}}}")
 
 
 def closes(document: Document, edit: Edit, block: Block) -> int | None:
-    """Find the line (from 1) of an opening that the result of `block`, put in, would close.
+    """Find the line (from 1) of an element that inserting the result of `block` would close.
 
-    It encloses the block, and would then end there; or nothing closes it, and what follows its
-    line would then be inside a block or drawer.
+    Either it encloses the block and would end too early, or it is unclosed, and the text after its
+    line would end up inside a block or drawer.
     """
     lines = edit.text.split("\n")
     kinds = {kind for line in lines if (kind := syntax.closing(line.lstrip(" \t")))}

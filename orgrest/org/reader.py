@@ -1,9 +1,9 @@
-"""The lines of a section of an Org text read: its blocks, calls, keywords and names.
+"""The parser of one section of an Org text: its blocks, calls, keywords and names.
 
-One walk over the lines, with what encloses the line at hand as its state. A block is one when
-Org's parser sees one: an example block hides what is in it, a heading ends everything, what is
-never closed is text. Because a heading ends everything, what a section holds hangs on its own text
-only: `Section`s can be kept as long as their text is the same, wherever it moves.
+A single pass over the lines, whose state is what encloses the current line. Blocks are what Org's
+parser takes for blocks: an example block hides its contents, a heading ends everything, an unclosed
+element is text. Because a heading ends everything, a section depends on its own text only:
+`Section`s can be reused as long as their text is unchanged, wherever it moves.
 """
 
 from __future__ import annotations
@@ -24,22 +24,21 @@ if TYPE_CHECKING:
 
     from orgrest.org.elements import Landmarks
 
-# Of the containers around a line, only so many are told: more would take quadratic memory.
+# The limit on recorded containers around a line: recording all would take quadratic memory.
 _MAX_INSIDE = 20
 _NOWHERE = Heading(0, 0, False, None, {})
 
 
 @attrs.frozen(eq=False)
 class Section:
-    """A heading and what stands below it before the next heading; or what stands above the first.
+    """A heading and the text up to the next heading; or the text above the first heading.
 
     `level` (0 for none), `title` and `properties` are the heading's. `height` is the number of
-    lines. Lines and offsets count from the section's start, as those of `blocks` do; these are
-    below a heading that is nowhere.
-    `keywords` are the lines ``#+KEY: value`` as (lower-case key, value). `named` has the lower-case
-    names of elements with their lines, `results` those of the results keywords with their lines
-    and their regions' ends, `unclosed` the lines that open something which nothing closes, with
-    what would (``src``, ``:end:``, ``#+end:``).
+    lines. Lines and offsets count from the section's start, as those of `blocks` do; the blocks
+    have a placeholder heading. `keywords` are the lines ``#+KEY: value`` as (lower-case key,
+    value). `named` has the lower-case names of elements with their lines, `results` those of the
+    results keywords with their lines and their regions' ends, `unclosed` the lines that open an
+    unclosed element, with what would close it (``src``, ``:end:``, ``#+end:``).
     """
 
     level: int
@@ -55,7 +54,7 @@ class Section:
 
 
 def read(text: str) -> Section:
-    """Read the text of a section: only its first line may be a heading."""
+    """Parse the text of a section: only its first line may be a heading."""
     lines = text.split("\n")
     landmarks = landmarks_of(lines)
     if landmarks.headings:
@@ -68,15 +67,15 @@ def read(text: str) -> Section:
 
 
 class _Reader:
-    """The walk over the lines of a section, which it fills."""
+    """The pass over the lines of a section, which it fills in."""
 
     def __init__(self, text: str, lines: list[str], section: Section) -> None:
         self._section = section
         self._text = text
         self._lines = lines
         self._starts: list[int] = []
-        # what encloses the line: the line that ends it, the columns of the bullets of the list
-        # items, whether it is a footnote, the containers; and the same of what is outside of it
+        # what encloses the line: the line that ends it, the bullet columns of the list items,
+        # whether it is a footnote, the containers; then a stack of the same for the outer regions
         self._limit = len(self._lines)
         self._items: list[int] = []
         self._footnote = False
@@ -144,7 +143,7 @@ class _Reader:
         return Region(self._limit, item, self._footnote, self._inside)
 
     def _enter(self, kind: str, at: int, end: int) -> None:
-        """Go into a container that opens at a line, and that the line `end` closes."""
+        """Enter a container that opens at a line and is closed by the line `end`."""
         self._outer.append((self._limit, self._items, self._footnote, self._inside))
         self._inside = (*self._inside[-_MAX_INSIDE:], (kind, at))
         self._limit, self._items, self._footnote, self._above = end, [], False, []
@@ -155,8 +154,8 @@ class _Reader:
         if is_item:
             self._items.append(width)
 
-    # lines that begin with a special character: each gives the line to go on with, None for a
-    # line that is text
+    # lines that begin with a special character: each method returns the line to continue with, None
+    # if the line is text
 
     def _footnoted(self, at: int, _text: str) -> None:
         if syntax.FOOTNOTE.match(self._lines[at]):
@@ -191,7 +190,7 @@ class _Reader:
             return self._opening(at, text)
         if kind.startswith("call:"):
             self._call(at)
-            self._above = []  # the name is that of its result
+            self._above = []  # the name belongs to its result
             return None
         match = syntax.KEYWORD.match(text)
         if match is None:
@@ -210,7 +209,7 @@ class _Reader:
         return at + 1
 
     def _name(self, at: int) -> None:
-        """Note the name of the element at a line, and that the keywords above belong to it."""
+        """Record the name of the element at a line, and that the keywords above belong to it."""
         name = _keywords(self._lines, self._above)[0]
         if name:
             self._section.named.append((name.lower(), at))

@@ -1,12 +1,12 @@
-"""Where the result of a block stands in an Org document, and what is found under a name.
+"""Finding the result of a block in an Org document, and elements by name.
 
 Rules of Org: a named block's result is the first ``#+RESULTS: name`` of the document; that of a
-nameless one is the next element, if that carries a nameless results keyword. Of what stands below
-the keyword, only some types of element are an old result (`syntax.REMOVABLE`).
+nameless one is the next element, if that has a nameless results keyword. Only some types of element
+below the keyword are an old result (`syntax.REMOVABLE`).
 
-Where several blocks have one name, Org would write the results of all to the first keyword. Here
-each has its own: the first keyword between it and the next of its namesakes. That of a heading is
-in its section.
+If several blocks share a name, Org would write all results to the first keyword. Here each has its
+own: the first keyword between it and the next block of the same name. A heading's result is in its
+section.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 class Result:
     """A results keyword at line `keyword`, and the old result from `start` to `end` below it.
 
-    `column` is the keyword's, `limit` the line where what encloses it ends, `hash` what stands in
-    its brackets, `kind` the type of the element below ("" for none).
+    `column` is the keyword's, `limit` the line where its enclosing region ends, `hash` the content
+    of its brackets, `kind` the type of the element below ("" for none).
     """
 
     keyword: int
@@ -42,7 +42,7 @@ class Result:
 
 
 def result_of(document: Document, block: Block) -> Result | None:
-    """Find the result that belongs to a block or call, or None where there is none yet."""
+    """Find the result that belongs to a block or call, or None if there is none yet."""
     if block.name:
         found = _named_keyword(document, block, block.name)
         return None if found is None else _result_at(document, *found)
@@ -63,7 +63,7 @@ def result_of(document: Document, block: Block) -> Result | None:
 
 
 def _named_keyword(document: Document, block: Block, name: str) -> tuple[int, int] | None:
-    """Find the results keyword of a named block, and the line where what encloses it ends."""
+    """Find the results keyword of a named block, and the line where its enclosing region ends."""
     keywords = document.results.get(name.lower(), [])
     namesakes = document.namesakes(name)
     number = bisect_left(namesakes, block.start, key=lambda one: one.start)
@@ -81,7 +81,7 @@ def _named_keyword(document: Document, block: Block, name: str) -> tuple[int, in
 def _following(document: Document, block: Block) -> int | None:
     """Find the line of the element after `block` in the same region.
 
-    A block may begin in a list item and end outside of it, where its result then is.
+    A block may begin in a list item and end outside of it, which is then where its result is.
     """
     region = block.region
     after = document.line_of(block.end) + 1
@@ -116,7 +116,7 @@ def _result_at(document: Document, keyword: int, limit: int) -> Result:
 
 
 def _results_keyword(line: str) -> tuple[str | bool | None, str] | None:
-    """Read a results keyword: its hash (False for brackets that hold none) and its name."""
+    """Parse a results keyword: its hash (False for brackets without one) and its name."""
     match = syntax.KEYWORD.match(line)
     if match is None or match[1].lower() != "results":
         return None
@@ -128,9 +128,9 @@ def _results_keyword(line: str) -> tuple[str | bool | None, str] | None:
 
 
 def element_named(document: Document, name: str) -> tuple[str, list[str]] | None:
-    """Find what stands under ``#+NAME: name``, or else under ``#+RESULTS: name``.
+    """Find the element below ``#+NAME: name``, or else below ``#+RESULTS: name``.
 
-    Gives the element's type (``table``, ``list``, ``fixed``, ``example``, ``text`` ...) and its
+    Returns the element's type (``table``, ``list``, ``fixed``, ``example``, ``text`` ...) and its
     lines; None when there is no such name. A source block stands for its result.
     """
     block = document.block_named(name)

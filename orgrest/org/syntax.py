@@ -1,7 +1,7 @@
 """Org's syntax as tables: what makes a line a keyword, an item, a drawer ..., and kinds of blocks.
 
-Source: Org 9.5's syntax description and `org-element.el`. Patterns for a line are matched at its
-start; unless they begin with blanks themselves, at its first character that is no blank.
+Source: Org 9.5's syntax description and `org-element.el`. Patterns are matched at the start of a
+line if they begin with blanks themselves, otherwise at its first non-blank character.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ FIXED = re.compile(r":(?: |$)")
 CALL = re.compile(r"[ \t]*#\+call:[ \t]+([^()\[\]\n]+?)(\[[^\]\[\n]*\])?(?=\()", re.IGNORECASE)
 HASH = re.compile(r"(?:\(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\)[ \t]*)?([0-9a-f]+)$", re.IGNORECASE)
 
-# Old spellings of the affiliated keywords; both columns are what may stand above an element.
+# Old spellings of the affiliated keywords; either form may precede an element.
 TODAY = {
     "data": "name",
     "label": "name",
@@ -51,10 +51,10 @@ TODAY = {
 NAME_KEYWORDS = frozenset({"name", *(key for key, today in TODAY.items() if today == "name")})
 _AFFILIATED = frozenset({"caption", "header", "name", "plot", "results", *TODAY})
 
-# Types of `#+begin_`: those whose lines are text, and those that hold elements; others are special.
+# Types of `#+begin_`: those that hold plain text, and those that hold elements; others are special.
 VERBATIM_BLOCKS = frozenset({"src", "example", "export", "comment", "verse"})
 PLAIN_CONTAINERS = frozenset({"quote", "center"})
-# What Org takes for an old result, and so removes, when it stands directly below a results keyword.
+# What Org takes for an old result, and so removes, directly below a results keyword.
 REMOVABLE = frozenset(
     {"src", "example", "export", "special", "fixed", "drawer", "table", "list", "latex"}
 )
@@ -70,7 +70,7 @@ def is_affiliated(line: str) -> bool:
 
 
 def closing(text: str) -> str | None:
-    r"""Tell what a line, without the blanks in front, closes.
+    r"""Tell what a line, without leading blanks, closes.
 
     That is a type of block, ``#+end:``, ``:end:`` or ``\name`` of a LaTeX environment.
     """
@@ -85,7 +85,7 @@ def closing(text: str) -> str | None:
 
 
 def opening(text: str) -> tuple[str, str] | None:
-    """Tell what a line, without the blanks in front, opens: what closes it, the element's type."""
+    """Tell what a line, without leading blanks, opens: what closes it, the element's type."""
     first = text[:1]
     if first == "#":
         if text[:8].lower() == "#+begin_":

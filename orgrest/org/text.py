@@ -15,32 +15,32 @@ _ESCAPED = re.compile(r"^([ \t]*,*),(?=\*|#\+)", re.MULTILINE)
 
 
 def escape(text: str) -> str:
-    """Put a comma before what Org would read as a heading or keyword at the start of a line.
+    """Put a comma before line starts that Org would read as a heading or keyword.
 
-    The rule of the manual's "Literal Examples": lines whose first characters are commas, if any,
-    and then ``*`` or ``#+`` get one comma more.
+    The rule of the manual's "Literal Examples": lines that start with any number of commas and then
+    ``*`` or ``#+`` get one more comma.
     """
     return _STRUCTURE.sub(r"\1,", text)
 
 
 def unescape(text: str) -> str:
-    """Take away the commas that `escape` puts in."""
+    """Remove the commas that `escape` adds."""
     return _ESCAPED.sub(r"\1", text)
 
 
 def column(line: str) -> int:
-    """Give the column of the first character that is no blank; a tab reaches to the next 8th."""
+    """Return the column of the first non-blank character, with tab stops every 8 columns."""
     blanks = line[: len(line) - len(line.lstrip(" \t"))]
     return len(blanks.expandtabs(8)) if "\t" in blanks else len(blanks)
 
 
 def indentation(width: int) -> str:
-    """Give blanks `width` columns wide as Emacs writes them: tabs as far as they reach."""
+    """Return indentation `width` columns wide as Emacs writes it: as many tabs as fit."""
     return "\t" * (width // 8) + " " * (width % 8)
 
 
 def blanks(line: str, width: int) -> str:
-    """Give the blanks of a line up to a column; a tab that reaches beyond it becomes blanks."""
+    """Return a line's indentation up to a column; a tab that crosses it becomes spaces."""
     at = 0
     for index, blank in enumerate(line):
         after = at + 8 - at % 8 if blank == "\t" else at + 1
@@ -51,7 +51,7 @@ def blanks(line: str, width: int) -> str:
 
 
 def indent(text: str, width: int) -> str:
-    """Move the lines of `text` to the right; blank lines become empty. Nothing happens for 0."""
+    """Indent the lines of `text`; blank lines become empty. A width of 0 changes nothing."""
     if width == 0:
         return text
     return "\n".join(
@@ -70,9 +70,9 @@ class Edit:
 
 
 def apply(text: str, edits: Iterable[Edit]) -> str:
-    """Return `text` with the `edits` made; insertions at one offset stand in the order given.
+    """Return `text` with the `edits` applied; insertions at one offset keep their order.
 
-    Raises ValueError where two edits overlap.
+    Raises ValueError if two edits overlap.
     """
     parts: list[str] = []
     at = 0

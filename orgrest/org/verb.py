@@ -1,4 +1,4 @@
-"""Requests that headings hold: those of verb (https://github.com/federicotdn/verb), found by tag.
+"""Requests in headings, as verb (https://github.com/federicotdn/verb) has them, found by tag.
 
     * Users                                :verb:
     template https://example.org/users
@@ -8,10 +8,11 @@
 
     {"name": "Jane"}
 
-A heading is verb's where it or one above it has the tag `verb`, or ``#+FILETAGS:`` gives it to
-all. Its request is the text from the first line that is no comment, property, drawer or planning
-to the next heading. Unlike verb, which would send these lines, too, it ends at its own result and
-at a block of requests; a heading whose text begins with a block has no request but the block's.
+A heading is verb's if it or an ancestor has the tag `verb`, or ``#+FILETAGS:`` sets it for all. Its
+request is the text from the first line that is not a comment, property, drawer or planning line, up
+to the next heading. Unlike in verb, which would send those lines, too, it also ends at its own
+result and at a request block; a heading whose text begins with a block has only the block's
+request.
 """
 
 from __future__ import annotations
@@ -32,10 +33,10 @@ if TYPE_CHECKING:
 def requests(
     elements: Elements, headings: Iterable[Heading], keywords: Iterable[tuple[str, str]]
 ) -> list[Block]:
-    """Give the texts below verb's headings as blocks of the kind ``heading``, in their order.
+    """Return the texts below verb's headings as blocks of the kind ``heading``, in order.
 
-    `headings` and `keywords` are those of the whole text. Whether a text is a request, is for
-    others to say (`orgrest.http.verb`).
+    `headings` and `keywords` are those of the whole text. `orgrest.http.verb` decides whether a
+    text is a request.
     """
     everywhere = is_file_tag(keywords)
     words = "|".join(re.escape(word) for word in ("TODO", "DONE", *elements.landmarks.todo))
@@ -49,12 +50,12 @@ def requests(
 
 
 def is_file_tag(keywords: Iterable[tuple[str, str]]) -> bool:
-    """Tell whether ``#+FILETAGS:`` gives all headings verb's tag."""
+    """Tell whether ``#+FILETAGS:`` gives every heading verb's tag."""
     return any(key == "filetags" and VERB in text.split(":") for key, text in keywords)
 
 
 def _request(elements: Elements, heading: Heading, title: re.Pattern[str]) -> Block | None:
-    """Give the text below a heading; `title` matches what stands before the heading's own words."""
+    """Return the text below a heading; `title` matches what precedes the heading's own words."""
     limit = elements.section_end(heading.line)
     first = _first(elements, heading.line + 1, limit)
     if first is None:
@@ -81,7 +82,7 @@ def _request(elements: Elements, heading: Heading, title: re.Pattern[str]) -> Bl
 
 
 def _first(elements: Elements, at: int, limit: int) -> int | None:
-    """Find the first line of a section's text, None where it has none, or begins with a block."""
+    """Find the first line of a section's text, None if it has none or begins with a block."""
     while at < limit:
         text = elements.lines[at].lstrip(" \t")
         opened = syntax.opening(text)
@@ -96,7 +97,7 @@ def _first(elements: Elements, at: int, limit: int) -> int | None:
 
 
 def _ends_request(text: str) -> bool:
-    """Tell whether a line, without the blanks in front, is a result's, or opens a request block."""
+    """Tell whether a line, without leading blanks, is a result's, or opens a request block."""
     if text[:2] != "#+":
         return False
     keyword = syntax.KEYWORD.match(text)
