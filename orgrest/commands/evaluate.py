@@ -196,7 +196,6 @@ def evaluate(
                 "an Org text on standard input needs --stdout, --diff or --check"
             )
     from orgrest.commands.run import Shown
-    from orgrest.http.transport import Budget, Client
     from orgrest.rendering.results import SHOWN
     from orgrest.run.settings import Settings
 
@@ -213,16 +212,12 @@ def evaluate(
             secrets=cookies.secrets if cookies is not None else (),
             ask=_answer if asking else None,
         )
-        client = (
-            None
-            if dry_run
-            else Client(
-                ca=ca,
-                insecure=insecure,
-                allow_private=allow_private,
-                budget=Budget(max_requests),
-            )
-        )
+        client = None
+        if not dry_run:
+            from orgrest.http.transport import Budget, Client
+
+            budget = Budget(max_requests)
+            client = Client(ca=ca, insecure=insecure, allow_private=allow_private, budget=budget)
     except OrgrestError as error:
         complain(str(error))
         sys.exit(2)

@@ -19,10 +19,25 @@ the lines of `headers` for the parts of `urls`, within `limits`; `redirects`, `c
 `thread_safe` is a socket for two threads; `errors` finds the words.
 """
 
-from orgrest.http.transport.client import Client
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from orgrest.http.transport.cookies import Cookies
 from orgrest.http.transport.headers import wire_headers
 from orgrest.http.transport.limits import Budget
 from orgrest.http.transport.urls import wire_url
 
+if TYPE_CHECKING:
+    from orgrest.http.transport.client import Client
+
 __all__ = ["Budget", "Client", "Cookies", "wire_headers", "wire_url"]
+
+
+def __getattr__(name: str) -> object:
+    """Load the client, and urllib3 with it, for those who send: a dry run does not."""
+    if name == "Client":
+        from orgrest.http.transport.client import Client
+
+        return Client
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
