@@ -13,7 +13,7 @@ from orgrest.rendering import layout
 from orgrest.rendering.masking import mask
 from orgrest.run.documents.file_results import linked
 from orgrest.run.documents.org_file import OrgFile
-from orgrest.run.documents.placing import Placer, inline_text
+from orgrest.run.documents.placing import ResultWriter, inline_text
 from orgrest.run.evaluate import Evaluation
 from orgrest.run.outcomes import FAILURES, EvaluationError, Outcome, located
 from orgrest.run.settings import Settings
@@ -89,7 +89,9 @@ def _task(document: OrgFile, block: Block, call: Call, scope: Scope) -> Task:
     return attrs.evolve(task, line=call.line)
 
 
-def _reply(document: OrgFile, placer: Placer, block: Block, task: Task, outcome: Outcome) -> Reply:
+def _reply(
+    document: OrgFile, placer: ResultWriter, block: Block, task: Task, outcome: Outcome
+) -> Reply:
     arguments, language = task.arguments, task.language
     words = arguments.results
     shown = [one.rendered for one in outcome.exchanges if one.rendered is not None]

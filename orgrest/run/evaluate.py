@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from orgrest.run.identity import StepId
     from orgrest.run.items import Item
     from orgrest.run.outcomes import Outcome
-    from orgrest.run.patience import Patience
+    from orgrest.run.patience import RetryPolicy
     from orgrest.run.settings import Settings
 
 
@@ -170,7 +170,7 @@ class Evaluation(RunContext):
         return self.document.items
 
     def evaluate(
-        self, item: Item, *, client: Client | None = None, patience: Patience | None = None
+        self, item: Item, *, client: Client | None = None, patience: RetryPolicy | None = None
     ) -> Iterator[Outcome]:
         """Evaluate one of the items; several outcomes come where it is sent in a loop.
 

@@ -41,7 +41,7 @@ class Around:
     cancelled: bool = False
 
 
-class Hooks:
+class ScriptRunner:
     """The scripts of one run; `globals` are the variables that they share."""
 
     def __init__(self) -> None:

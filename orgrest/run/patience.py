@@ -38,7 +38,7 @@ def _sleep(seconds: float) -> bool:
 
 
 @attrs.frozen
-class Patience:
+class RetryPolicy:
     """When a request is sent again, and when a run has to end.
 
     A request is repeated `retries` times, `delay` seconds after the failure. At `deadline`, a time

@@ -19,7 +19,7 @@ from orgrest.rendering import results as rendering
 from orgrest.rendering.masking import mask
 from orgrest.rendering.sanitize import visible
 from orgrest.run.asserting import verdicts
-from orgrest.run.hooks import Around, Hooks, saved, seconds
+from orgrest.run.hooks import Around, ScriptRunner, saved, seconds
 from orgrest.run.outcomes import FAILURES, EvaluationError, Exchange, Outcome, failed
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ class Sender:
         self.patience = settings.patience
         self._settings = settings
         self._results = results
-        self.hooks = Hooks()
+        self.hooks = ScriptRunner()
         self._tokens: Tokens | None = None
 
     def token(self, grant: Grant) -> Token:

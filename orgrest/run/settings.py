@@ -9,7 +9,7 @@ import attrs
 from orgrest.http.values import Inputs
 from orgrest.rendering.results import SHOWN
 from orgrest.run.items import Choice
-from orgrest.run.patience import Patience
+from orgrest.run.patience import RetryPolicy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -53,7 +53,7 @@ class Settings:
     limit: int = SHOWN
     allow_write: tuple[Path, ...] = ()
     until: int | None = None
-    patience: Patience = attrs.field(factory=Patience)
+    patience: RetryPolicy = attrs.field(factory=RetryPolicy)
     fail: bool = False
     bail: bool = False
     write: bool = False

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from orgrest.run.outcomes import Outcome
 
 
-class Draft:
+class DocumentEditor:
     """A document that results are put into; `document` is the text as it was read last."""
 
     def __init__(

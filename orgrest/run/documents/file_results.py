@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from orgrest.org.arguments import Arguments
     from orgrest.org.blocks import Block
     from orgrest.org.document import Document
-    from orgrest.run.documents.draft import Draft
+    from orgrest.run.documents.draft import DocumentEditor
     from orgrest.run.outcomes import Exchange
 
 
@@ -33,7 +33,7 @@ class FileResults:
 
     def __init__(
         self,
-        draft: Draft,
+        draft: DocumentEditor,
         folder: Path,
         file: str,
         languages: Container[str],

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from orgrest.org.argument_syntax import Value
     from orgrest.org.blocks import Block
-    from orgrest.run.documents.draft import Draft
+    from orgrest.run.documents.draft import DocumentEditor
 
 MAX_SIZE = 4 * 2**20
 """The most characters that references may add to a block."""
@@ -29,7 +29,7 @@ _CALL = re.compile(r"([^(\[]+)\((.*)\)$")
 class Noweb:
     """Puts the blocks of one document in where others refer to them."""
 
-    def __init__(self, draft: Draft, file: str) -> None:
+    def __init__(self, draft: DocumentEditor, file: str) -> None:
         """Look up blocks in `draft`, of the file called `file`."""
         self._document = draft.document
         self._inherited = draft.inherited
@@ -38,7 +38,7 @@ class Noweb:
         self._texts: dict[str, str] = {}
         self._refs: dict[str, list[Block]] | None = None
 
-    def is_of(self, draft: Draft) -> bool:
+    def is_of(self, draft: DocumentEditor) -> bool:
         """Tell whether the document is still the one that was looked at."""
         return self._document is draft.document
 

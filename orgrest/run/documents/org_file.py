@@ -11,9 +11,9 @@ import attrs
 from orgrest.org.arguments import target_of
 from orgrest.org.blocks import VERB
 from orgrest.org.results import result_of
-from orgrest.run.documents.draft import Draft
+from orgrest.run.documents.draft import DocumentEditor
 from orgrest.run.documents.file_results import FileResults
-from orgrest.run.documents.placing import Placer
+from orgrest.run.documents.placing import ResultWriter
 from orgrest.run.documents.reading import BlockReader
 from orgrest.run.documents.references import References
 from orgrest.run.documents.selection import Selection
@@ -48,7 +48,7 @@ class OrgFile:
         write: Callable[[Path, bytes], None] | None = None,
     ) -> None:
         """Read the Org document `text`, of the file called `file`; the rest is the run's."""
-        self.draft = Draft(text, file, write)
+        self.draft = DocumentEditor(text, file, write)
         self._file = file
         self._settings = settings
         self._selection = Selection(self.draft, settings, file)
@@ -111,10 +111,10 @@ class OrgFile:
         """Put what came of a task into the document. Raises one of FAILURES."""
         return outcome if task.block is None else self.placer(run).place(task.block, task, outcome)
 
-    def placer(self, run: Running) -> Placer:
+    def placer(self, run: Running) -> ResultWriter:
         """Give what places results of a run in this document."""
         send = partial(self._send, run)
-        return Placer(self.draft, self._files, self._references(run), send, self._file)
+        return ResultWriter(self.draft, self._files, self._references(run), send, self._file)
 
     def _references(self, run: Running) -> References:
         return References(self.draft, self._settings, partial(self._send, run))

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from orgrest.org.arguments import Arguments
     from orgrest.org.blocks import Block
     from orgrest.rendering.results import Rendered
-    from orgrest.run.documents.draft import Draft
+    from orgrest.run.documents.draft import DocumentEditor
     from orgrest.run.documents.file_results import FileResults
     from orgrest.run.documents.references import References
     from orgrest.run.outcomes import Outcome, Task
@@ -45,12 +45,12 @@ class Written:
     links: bool = False
 
 
-class Placer:
+class ResultWriter:
     """Puts results into a draft."""
 
     def __init__(
         self,
-        draft: Draft,
+        draft: DocumentEditor,
         files: FileResults,
         references: References,
         evaluate: Callable[[Block, Mapping[str, str]], Outcome],

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from orgrest.org.argument_syntax import Value
     from orgrest.org.arguments import Arguments
     from orgrest.org.blocks import Block
-    from orgrest.run.documents.draft import Draft
+    from orgrest.run.documents.draft import DocumentEditor
 
     Resolve: TypeAlias = Callable[[Value, Arguments], str]
 
@@ -37,7 +37,7 @@ _NOT_REPLACED = frozenset({"silent", "none", "append", "prepend"})
 class BlockReader:
     """Reads the blocks of a draft."""
 
-    def __init__(self, draft: Draft, file: str) -> None:
+    def __init__(self, draft: DocumentEditor, file: str) -> None:
         """Read the blocks of a draft of the file called `file`."""
         self._draft = draft
         self._file = file

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from orgrest.org.argument_syntax import Value
     from orgrest.org.blocks import Block
-    from orgrest.run.documents.draft import Draft
+    from orgrest.run.documents.draft import DocumentEditor
     from orgrest.run.outcomes import Outcome
     from orgrest.run.settings import Settings
 
@@ -29,7 +29,7 @@ class References:
 
     def __init__(
         self,
-        draft: Draft,
+        draft: DocumentEditor,
         settings: Settings,
         send: Callable[[Block, Mapping[str, str]], Outcome],
     ) -> None:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from orgrest.org.arguments import Inherited
     from orgrest.org.blocks import Block
     from orgrest.org.document import Document
-    from orgrest.run.documents.draft import Draft
+    from orgrest.run.documents.draft import DocumentEditor
     from orgrest.run.settings import Settings
 
 
@@ -34,7 +34,7 @@ class Selection:
     `notices` is what the user should know about the choice.
     """
 
-    def __init__(self, draft: Draft, settings: Settings, file: str) -> None:
+    def __init__(self, draft: DocumentEditor, settings: Settings, file: str) -> None:
         """Choose among the blocks of `draft`, of the file called `file` (for messages)."""
         self.notices: tuple[str, ...] = ()
         self._draft = draft

@@ -14,7 +14,7 @@ from orgrest.run import written
 from orgrest.run.evaluate import Evaluation
 from orgrest.run.items import Item
 from orgrest.run.outcomes import Outcome
-from orgrest.run.patience import Patience
+from orgrest.run.patience import RetryPolicy
 from orgrest.run.suite import record
 from orgrest.run.suite.control import TEARDOWN
 
@@ -56,7 +56,7 @@ class Opened:
         self._settings = settings
         self._control = control
         self._count = 0
-        self._teardown: Patience | None = None
+        self._teardown: RetryPolicy | None = None
         patience = attrs.evolve(settings.patience, deadline=control.deadline, sleep=control.sleep)
         path = Path(unit.file)
         self._file = File.read(path)
@@ -109,11 +109,11 @@ class Opened:
             if over:  # the other requests of its loop, or of the files that it runs, are not sent
                 return
 
-    def _ending(self) -> Patience:
+    def _ending(self) -> RetryPolicy:
         """Return how long there is for the teardown when the run is over."""
         if self._teardown is None:
             end = time.monotonic() + TEARDOWN
-            self._teardown = Patience(deadline=end)
+            self._teardown = RetryPolicy(deadline=end)
         return self._teardown
 
     def skip(self, item: Item, why: str) -> Iterator[Record]:

@@ -25,7 +25,7 @@ from orgrest.org.placing import closes, place
 from orgrest.org.results import result_of
 from orgrest.org.text import escape
 from orgrest.rendering.pretty import xml_text
-from orgrest.run.documents.draft import Draft
+from orgrest.run.documents.draft import DocumentEditor
 from orgrest.run.documents.reading import BlockReader
 from orgrest.run.evaluate import Evaluation
 from orgrest.run.outcomes import Exchange
@@ -465,7 +465,7 @@ def test_a_cached_block_has_the_hash_that_org_gives_it(tmp_path: Path) -> None:
     path = tmp_path / "hash.org"
     path.write_text(text)
     theirs = emacs(tmp_path, HASH, path).split()
-    draft, scope = Draft(text, "hash.org"), Scope(Inputs(directory=tmp_path))
+    draft, scope = DocumentEditor(text, "hash.org"), Scope(Inputs(directory=tmp_path))
     reader = BlockReader(draft, "hash.org")
     for block, theirs_now in zip(draft.document.blocks, theirs, strict=True):
         task = reader.read(block, draft.arguments(block), scope, lambda *_: "")

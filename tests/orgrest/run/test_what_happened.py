@@ -31,7 +31,7 @@ from orgrest.http.values import Inputs
 from orgrest.reports import har, junit
 from orgrest.run.evaluate import Evaluation
 from orgrest.run.items import Choice
-from orgrest.run.patience import Patience
+from orgrest.run.patience import RetryPolicy
 from orgrest.run.settings import Settings
 from orgrest.run.suite import unit
 from orgrest.run.suite.control import Control
@@ -298,7 +298,7 @@ def ran(path: Path) -> list[dict[str, Any]]:
     records: list[dict[str, Any]] = []
     control = Control(Client)
     try:
-        given_ = Settings(patience=Patience(2, 0.0))
+        given_ = Settings(patience=RetryPolicy(2, 0.0))
         assert unit.run(unit.Unit(0, str(path)), given_, control, records.append) is None
     finally:
         control.close()

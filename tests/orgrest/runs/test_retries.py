@@ -11,7 +11,7 @@ import pytest
 from servers import RawServer, closing, response
 
 from orgrest.model import OrgrestError, Response
-from orgrest.run.patience import MOST_DELAY, Patience, retry_after
+from orgrest.run.patience import MOST_DELAY, RetryPolicy, retry_after
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -105,14 +105,14 @@ def test_retry_after_a_date_is_the_time_until_then() -> None:
 
 
 def test_nothing_is_waited_for_when_the_run_is_over() -> None:
-    Patience().wait(0)
-    Patience(deadline=time.monotonic() + 60).wait(0)
+    RetryPolicy().wait(0)
+    RetryPolicy(deadline=time.monotonic() + 60).wait(0)
     with pytest.raises(OrgrestError, match=r"--max-time"):
-        Patience(deadline=time.monotonic() - 1).wait(0)
+        RetryPolicy(deadline=time.monotonic() - 1).wait(0)
     with pytest.raises(OrgrestError, match=r"--max-time"):
-        Patience(deadline=time.monotonic() + 60).wait(90)
+        RetryPolicy(deadline=time.monotonic() + 60).wait(90)
     with pytest.raises(OrgrestError, match="broken off"):
-        Patience(sleep=lambda _: False).wait(0)
+        RetryPolicy(sleep=lambda _: False).wait(0)
 
 
 @pytest.mark.parametrize("given", ["", "soon", "-1", "1.5", "٣", "Wed, 99 Oct 2015 07:28:00 GMT"])
