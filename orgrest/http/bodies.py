@@ -1,4 +1,4 @@
-"""The body of a request as it is written: text, `< file`, parts with files, a here-document."""
+"""Parsing a request's body: text, `< file`, multipart with files, a here-document."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _PART_FILE = re.compile(r"<[ \t]++([^<>]++)")
 
 @attrs.frozen
 class BodyReader:
-    """Takes bodies from `lines`; what is wrong goes to `problems` and `notices`."""
+    """Parses bodies from `lines`; errors go to `problems`, warnings to `notices`."""
 
     source: Source
     lines: Lines
@@ -31,7 +31,7 @@ class BodyReader:
     notices: list[Notice]
 
     def read(self) -> Body | None:
-        """Take the lines of a body, up to the `#` line that ends it, which stays."""
+        """Consume the lines of a body, up to but not including the `#` line that ends it."""
         lines = self.lines
         first = lines.at
         if lines.left:
@@ -60,7 +60,7 @@ class BodyReader:
         return _text_body(texts, span)
 
     def _file(self, match: re.Match[str], texts: Sequence[tuple[str, int]], span: Span) -> Body:
-        """Return the body of a `< file` line, the first one of `texts`."""
+        """Return the body of a `< file` line, which is the first of `texts`."""
         index = 1 if match[1] else 2
         path = one_line(match[index].rstrip(), texts[0][1] + match.start(index))
         if len(texts) > 1:
@@ -68,7 +68,7 @@ class BodyReader:
         return Body(one_line("", span.start), path, (), span)
 
     def _here(self, word: str, start: int) -> Body | None:
-        """Take a here-document and what stands below it, which is too much."""
+        """Consume a here-document, and any excess text below it."""
         lines = self.lines
         opened = lines.at
         lines.at += 1

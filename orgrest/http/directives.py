@@ -1,9 +1,9 @@
-"""The directives of request files, `# @name value`: which there are, and what each one does.
+"""The table of directives in request files, `# @name value`.
 
-A row says what a directive is for, whether it changes what is sent, and, where orgrest cannot do
-what it asks for, why: then the request is an error, because sending it would not be what its author
-meant. A directive that is in no row is told of in a notice. Names are compared without hyphens and
-case, as httpyac does (`@no-redirect` is `@noRedirect`).
+A row says what a directive is for, whether it changes what is sent, and, if orgrest does not
+support it, why: then the request is an error, because sending it would not do what its author
+meant. An unknown directive gives a notice. Names are compared without hyphens and case, as httpyac
+does (`@no-redirect` is `@noRedirect`).
 
 Sources: VS Code REST Client's README; JetBrains' HTTP Client reference; httpyac's guide.
 """
@@ -18,10 +18,10 @@ import attrs
 
 @attrs.frozen
 class Rule:
-    """What a directive means: its spelling, its value, and what it is for.
+    """A directive: its spelling, its value, and what it is for.
 
     `refused` is the reason why a request with it is not sent, or empty. A directive that `informs`
-    has no effect here: it concerns how another tool shows things. One that `names` a request has to
+    has no effect here: it concerns the display of another tool. One that `names` a request must
     have a value.
     """
 
@@ -34,7 +34,7 @@ class Rule:
 
     @property
     def about(self) -> str:
-        """What an editor says of it."""
+        """The description that editors show."""
         effect = f"A request with it is not sent: {self.refused}." if self.refused else ""
         effect = "For other tools: nothing changes here." if self.informs else effect
         return "\n\n".join(filter(None, (self.description, effect)))
@@ -132,9 +132,9 @@ def _key(name: str) -> str:
 
 
 DIRECTIVES: Final[Mapping[str, Rule]] = {_key(rule.name): rule for rule in _TABLE}
-"""The rules by their names without hyphens, in lower case."""
+"""The rules by normalized name: without hyphens, in lower case."""
 
 
 def rule_of(name: str) -> Rule | None:
-    """Return what is known of a directive, however it is spelled, or None."""
+    """Return the rule for a directive, however it is spelled, or None."""
     return DIRECTIVES.get(_key(name))

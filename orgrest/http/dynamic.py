@@ -1,11 +1,9 @@
-"""Dynamic values: what `{{$uuid}}`, `{{$timestamp -1 d}}` and the like give.
+"""Dynamic values: `{{$uuid}}`, `{{$timestamp -1 d}}` and the like.
 
-They are those of VS Code REST Client, JetBrains' HTTP Client and httpyac. A row of the table says
-how one is written, what it gives, and computes it; `value` finds the row. Each use computes anew,
-as in those tools.
-
-With a seed everything here is repeatable: random values come from a generator with that seed, and
-the clock is at the beginning of the year 2000 (UTC).
+They are those of VS Code REST Client, JetBrains' HTTP Client and httpyac. A row of the table has
+the syntax of one, its description and its function; `value` finds the row. Each use is computed
+separately, as in those tools. With a seed, all values are reproducible: random values come from a
+generator with that seed, and the clock stands at the beginning of the year 2000 (UTC).
 """
 
 from __future__ import annotations
@@ -23,7 +21,7 @@ if TYPE_CHECKING:
     from random import Random
 
 LONGEST: Final = 1_000_000
-"""How many characters a random text may be asked for."""
+"""The maximum length of a random text."""
 
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 _DIGITS = "0123456789"
@@ -38,11 +36,11 @@ _LENGTH = r"(?:\(\s*(?P<length>\d{1,9})?\s*\))?"
 
 @attrs.define
 class DynamicContext:
-    """What dynamic values are made of, besides what is written in them.
+    """The inputs of dynamic values, besides their arguments.
 
-    `environ` looks up a variable of the environment, `dotenv` one of the document's `.env` files,
-    `variable` one of the document's own; each gives None where there is none. `project` is the
-    project's folder. `seed` makes the values repeatable.
+    `environ` looks up an environment variable, `dotenv` one of the document's `.env` files,
+    `variable` one of the document's own; each returns None if there is none. `project` is the
+    project's folder. `seed` makes the values reproducible.
     """
 
     environ: Callable[[str], str | None]
@@ -54,11 +52,11 @@ class DynamicContext:
 
     @property
     def random(self) -> Random:
-        """The source of random values: the system's, or one with the seed."""
+        """The random number generator: the system's, or a seeded one."""
         from random import Random, SystemRandom
 
         if self._random is None:
-            # With a seed values are to be repeatable, which no secret may be.
+            # A seeded generator is predictable: no secret may come from it.
             self._random = SystemRandom() if self.seed is None else Random(self.seed)  # noqa: S311
         return self._random
 
@@ -71,9 +69,9 @@ class DynamicContext:
 
 @attrs.frozen
 class Dynamic:
-    """A dynamic value: how it is written, what it gives, and the pattern and way to compute it.
+    """A dynamic value: its usage, its description, and the pattern and function that compute it.
 
-    What a `secret` one gives is shown nowhere.
+    The result of a `secret` one is never shown.
     """
 
     usage: str
@@ -89,9 +87,9 @@ class Dynamic:
 
 
 def value(text: str, around: DynamicContext) -> tuple[str, bool]:
-    """Return what `{{text}}` gives, and whether that is a secret; `text` begins with `$`.
+    """Return the value of `{{text}}`, and whether it is secret; `text` begins with `$`.
 
-    Raises OrgrestError where there is no such value, or its arguments are not what it takes.
+    Raises OrgrestError if there is no such value, or its arguments are wrong.
     """
     found = find(text)
     if isinstance(found, str):
@@ -101,7 +99,7 @@ def value(text: str, around: DynamicContext) -> tuple[str, bool]:
 
 
 def find(text: str) -> tuple[Dynamic, re.Match[str]] | str:
-    """Return the row for what is written, and the match of its pattern; or why there is none."""
+    """Return the row for a text, and the match of its pattern; or the reason why there is none."""
     text = text.strip()
     for dynamic in DYNAMICS:
         if match := dynamic.pattern.fullmatch(text):
@@ -136,7 +134,7 @@ def _uuid(_match: re.Match[str], around: DynamicContext) -> str:
 
 
 def _shifted(match: re.Match[str], around: DynamicContext) -> datetime:
-    """Return the time that an offset such as `-3 h` leads to."""
+    """Return the time shifted by an offset such as `-3 h`."""
     now = around.now()
     if match["offset"] is None:
         return now
@@ -152,7 +150,7 @@ def _shifted(match: re.Match[str], around: DynamicContext) -> datetime:
 
 
 def _months_later(time: datetime, months: int) -> datetime:
-    """Add months; a day that the month does not have becomes its last one."""
+    """Add months; a day beyond the end of the month becomes its last day."""
     from calendar import monthrange
 
     index = time.year * 12 + time.month - 1 + months
@@ -254,7 +252,7 @@ _DAYJS: Final[Mapping[str, Callable[[datetime, re.Match[str]], str]]] = {
 
 
 def _integer(match: re.Match[str], around: DynamicContext) -> str:
-    """Give a whole number from the first bound up to the second, without the second."""
+    """Return a random integer from the first bound up to, but not including, the second."""
     least, most = sorted((int(match["least"] or 0), int(match["most"] or 1000)))
     return str(around.random.randrange(least, most) if most > least else least)
 
@@ -280,7 +278,7 @@ def _email(_match: re.Match[str], around: DynamicContext) -> str:
 
 
 def _environ(match: re.Match[str], around: DynamicContext) -> str:
-    """Look up the environment; `%name` names the variable that holds the name."""
+    """Look up an environment variable; `%name` takes its name from the variable `name`."""
     name = match["name"]
     if name.startswith("%"):
         inner = around.variable(name[1:])
@@ -408,4 +406,4 @@ DYNAMICS: Final = (
         lambda _, around: around.project,
     ),
 )
-"""All dynamic values. `$input` and `$password` ask, and are prompts (`environments`)."""
+"""All dynamic values. `$input` and `$password` are prompts and not listed here."""

@@ -1,8 +1,9 @@
-"""Environments: named sets of variables in files beside a document, found as their tools find them.
+"""Environments: named sets of variables in files beside a document, as other tools define them.
 
-Looked for in the document's folder and the ones above it, up to the project's (the first one with
-`.git`, `.hg`, `.idea`, `.vscode` or `.httpyac.json`); where a variable has several values, the file
-further down in this table counts, then the nearer folder, then the environment named later:
+The files are looked up in the document's folder and its parents, up to the project's root (the
+first folder with `.git`, `.hg`, `.idea`, `.vscode` or `.httpyac.json`). If a variable has several
+values, the file further down in this table wins, then the nearer folder, then the environment named
+later:
 
     .vscode/settings.json           VS Code REST Client's `rest-client.environmentVariables`
     .httpyac.json                   httpyac's `environments` (also httpyac.config.json)
@@ -11,14 +12,14 @@ further down in this table counts, then the nearer folder, then the environment 
     http-client.env.json            JetBrains' HTTP Client's and Visual Studio's
     http-client.private.env.json    the same, for what is not shared: its values are secrets
 
-`$shared` in a JSON file holds what every environment has; `$schema` is no environment. Comments and
-trailing commas are read; of JetBrains' files, which other tools may refuse then, they are told of.
-Values of `.env` files are secrets where their name says so (`..._TOKEN`, `PASSWORD` ...). No value
-is looked through for variables here; the documents' own rules do that.
+`$shared` in a JSON file holds the variables of every environment; `$schema` is not an environment.
+Comments and trailing commas are accepted, with a notice in JetBrains' files, since other tools may
+reject them. Values of `.env` files are secrets if their names suggest it (`..._TOKEN`, `PASSWORD`
+...). References to variables in values are not resolved here, but by the documents' own rules.
 
-A file that is broken matters to what might have stood in it, and to nothing else.
-Files are data: none is run, none may be larger than `LARGEST`, and folders are looked into, not
-walked. JavaScript configurations of httpyac are not read.
+A broken file only affects lookups that it might have answered. Files are data: none is executed,
+none may be larger than `LARGEST`, and folders are listed, not walked. JavaScript configurations of
+httpyac are not read.
 """
 
 from __future__ import annotations
@@ -35,12 +36,12 @@ import attrs
 from orgrest.model import OrgrestError
 
 LARGEST: Final = 2**20
-"""How many bytes an environment file may have."""
+"""The maximum size of an environment file, in bytes."""
 SHARED: Final = "$shared"
 DEFAULT: Final = "$default"
-"""The name of what httpyac takes where no environment is chosen."""
+"""The environment that httpyac uses if none is chosen."""
 _MOST_LOOKED_THROUGH = 16 * LARGEST  # bytes of a file that is too large, or no JSON
-_MOST_KNOWN = 10_000  # folders of which is remembered what was found
+_MOST_KNOWN = 10_000  # folders whose contents are cached
 _TICK = 100_000_000  # ns; the clocks of file systems are coarser than those of processes
 _HIGHEST = 40  # how many folders up a project's may be
 _PROJECT = (".git", ".hg", ".idea", ".vscode", ".httpyac.json", "httpyac.config.json")
@@ -64,7 +65,7 @@ _DOTENV = re.compile(r"(?P<before>.+)\.env|\.env(?:\.(?P<behind>.+))?")
 
 @attrs.frozen
 class Setting:
-    """The value of a variable in an environment, and the file that gives it."""
+    """The value of a variable in an environment, and the file that defines it."""
 
     value: str
     file: Path
@@ -73,7 +74,7 @@ class Setting:
 
 @attrs.frozen
 class Broken:
-    """A file that cannot be read, or is not what it should be, and what is wrong with it."""
+    """A file that cannot be read or is malformed, and what is wrong with it."""
 
     file: Path
     error: OrgrestError
@@ -81,14 +82,14 @@ class Broken:
 
 @attrs.frozen
 class Environments:
-    """What the files around a document give: for each environment its variables.
+    """The environments that the files around a document define.
 
-    `by_name` has the key `SHARED` for what every environment has. `project` is the folder up to
-    which was looked. `certificates` are the settings about client certificates, by host, the nearer
-    folder first, each with the folder where its paths start. `headers` are those of requests that
-    lack them. Files of the `broken` ones may have
-    variables, those of `unread` settings of certificates; `certain` files count more than each that
-    is broken. `notices` tell of what else is odd in a file.
+    `by_name` has the key `SHARED` for the variables of every environment. `project` is the folder
+    at which the lookup ended. `certificates` are the settings for client certificates, by host, the
+    nearer folder first, each with the folder that its paths are relative to. `headers` are default
+    headers for requests that lack them. `broken` files might have defined variables, `unread` ones
+    settings for certificates; `certain` files take precedence over every broken one. `notices` are
+    further warnings about the files.
     """
 
     by_name: Mapping[str, Mapping[str, Setting]]
@@ -128,10 +129,10 @@ class Environments:
 
 
 def find(folder: Path) -> Environments:
-    """Look for the environments of a document in `folder`.
+    """Find the environments of a document in `folder`.
 
-    What is wrong with a file is told in the result, for those who need the file. Files that are as
-    they were are not read again.
+    Errors in a file are part of the result, and are raised only when the file is needed. Unchanged
+    files are not read again.
     """
     folder = folder.resolve()
     known = _found.get(folder)
@@ -142,7 +143,7 @@ def find(folder: Path) -> Environments:
         known = _look(folders), looked_at
         if len(_found) >= _MOST_KNOWN:
             _found.clear()
-        # What was changed a moment ago may change again within one tick of the file system's clock.
+        # A file changed a moment ago may change again within one tick of the file system's clock.
         if all(stamp is None or stamp[0] < began - _TICK for _, stamp in looked_at):
             _found[folder] = known
     return known[0]
@@ -152,7 +153,7 @@ _found: dict[Path, tuple[Environments, list[tuple[Path, _Stamp | None]]]] = {}
 
 
 def _stamp(path: Path) -> _Stamp | None:
-    """Return what changes when a file or the list of a folder does; None where there is none."""
+    """Return a value that changes when a file or a folder's listing does; None if it is missing."""
     try:
         found = path.stat()
     except OSError:
@@ -161,7 +162,7 @@ def _stamp(path: Path) -> _Stamp | None:
 
 
 def _looked_at(folders: Sequence[Path]) -> Iterator[Path]:
-    """Give the folders and files on which the environments hang."""
+    """Yield the folders and files that the environments depend on."""
     for folder in folders:
         yield folder
         yield folder / "env"
@@ -175,7 +176,7 @@ def _look(folders: Sequence[Path]) -> Environments:
     certain: set[Path] = set()
     notices: list[str] = []
     for kind in _KINDS:
-        for place in reversed(folders):  # the nearer folder last: it counts
+        for place in reversed(folders):  # the nearer folder last: it wins
             for file in kind.files(place):
                 try:
                     given = list(kind.read(file, notices))
@@ -196,7 +197,7 @@ def _look(folders: Sequence[Path]) -> Environments:
 
 
 def _update(known: dict[str, Setting], new: Mapping[str, Setting]) -> None:
-    """Let new values count; JetBrains' objects keep what a private file does not have."""
+    """Merge new values over old ones; JetBrains' objects keep members that a private file lacks."""
     for name, setting in new.items():
         old = known.get(name)
         if old is not None and name in _OBJECTS:
@@ -229,7 +230,7 @@ def _of_key(
 
 
 def mentions(file: Path, word: str) -> bool:
-    """Tell whether a broken file may have something about a word: it is in its text, if any."""
+    """Tell whether a broken file might define a word: its text contains it, or is unknown."""
     try:
         with file.open("rb") as stream:
             return word.encode() in stream.read(_MOST_LOOKED_THROUGH)
@@ -238,12 +239,12 @@ def mentions(file: Path, word: str) -> bool:
 
 
 def dotenv_beside(folder: Path) -> dict[str, str]:
-    """Return the variables of the `.env` file in `folder`, or none where there is no such file."""
+    """Return the variables of the `.env` file in `folder`; an empty mapping if there is none."""
     return {name: setting.value for name, setting in _dotenv(folder / ".env").items()}
 
 
 def _folders(folder: Path) -> list[Path]:
-    """Return the folder and those above it up to the project's; itself where there is none."""
+    """Return the folder and its parents up to the project's root; only itself if there is none."""
     folders = []
     for place in (folder, *folder.parents)[:_HIGHEST]:
         folders.append(place)
@@ -257,7 +258,7 @@ _Found = Iterator[tuple[str, Mapping[str, Setting]]]
 
 @attrs.frozen
 class _Kind:
-    """Files of one kind: which ones a folder has, and how one is read, with notices of oddities."""
+    """A kind of environment file: how to find those of a folder, and how to parse one."""
 
     files: Callable[[Path], Iterable[Path]]
     read: Callable[[Path, list[str]], _Found]
@@ -282,7 +283,7 @@ def _dotenv_files(folder: Path) -> Iterator[Path]:
         try:
             yield from sorted(file for file in place.iterdir() if _DOTENV.fullmatch(file.name))
         except OSError:
-            continue  # no such folder, or not ours to look into
+            continue  # no such folder, or not readable
 
 
 def _dotenv_environment(file: Path, _: list[str]) -> _Found:
@@ -304,7 +305,7 @@ _KINDS: Final = (
 
 
 def _environments(given: Any, file: Path, *, secret: bool = False) -> _Found:
-    """Give the environments of a JSON object, each of which is an object."""
+    """Return the environments of a JSON object, each of which is an object itself."""
     if not isinstance(given, dict):
         raise OrgrestError("environments are an object of objects", file=str(file))
     shared = given.get(SHARED, {})
@@ -359,9 +360,9 @@ def _dotenv(file: Path) -> dict[str, Setting]:
 
 
 def _json(file: Path, notices: list[str] | None = None) -> dict[str, Any]:
-    """Return a file's JSON object, or an empty one where there is no such file.
+    """Return a file's JSON object, or an empty one if there is no such file.
 
-    Comments and trailing commas are passed over; where `notices` are kept, they are told of there.
+    Comments and trailing commas are accepted, with a notice if `notices` is given.
     """
     text = _read(file)
     if text is None:
@@ -387,7 +388,7 @@ def _json(file: Path, notices: list[str] | None = None) -> dict[str, Any]:
     return value
 
 
-# What is not closed goes to the end: else each beginning would be looked at up to there.
+# An unclosed one extends to the end: otherwise each opening would be scanned up to there.
 _STRING = r'"(?:[^"\\]|\\.)*+"?'
 _COMMENT = re.compile(rf"({_STRING})|//[^\n]*|/\*(?:.*?\*/|.*)", re.DOTALL)
 _TRAILING_COMMA = re.compile(rf"({_STRING})|,(?=\s*[}}\]])", re.DOTALL)

@@ -1,4 +1,4 @@
-"""What the lines of restclient's language look like, and which of them begin something."""
+"""The patterns for the lines of restclient's language."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import re
 
 from orgrest.http.syntax import TCHARS
 
-# The lines of the language, from the first character that is no blank to the last. Those that begin
-# something carry names for their groups, so that they can be looked for together.
+# Each pattern matches a line without surrounding blanks. Those for lines that begin something use
+# named groups, so that they can be combined into one pattern.
 REQUEST = re.compile(
     rf"(?={TCHARS}[ \t])(?=(?i:GET|POST|DELETE|PUT|HEAD|OPTIONS|PATCH|TRACE|CONNECT)[ \t]|"
     rf"{TCHARS}[ \t]+(?:[A-Za-z][A-Za-z0-9+.-]*://|/|:[^\s:=/]|\{{\{{))"
@@ -24,10 +24,10 @@ HEADER_VARIABLE = re.compile(r":([^\s:=]+)|\{\{[ \t]*([^\s{}]+)[ \t]*\}\}")
 FILE = re.compile(r"<(?:[ \t]++([^<>]++)|(?=[^<>\s=\"'./]*+[./])([^<>\s=\"']++))")
 # A comment that holds an assertion: Emacs never sends it.
 ASSERTION = re.compile(r"#+[ \t]*\?\?[ \t]*(?P<text>.*)")
-# What other tools' request files have: a variable, a URL without a method.
+# Lines of other tools' request files: a variable, a URL without a method.
 FOREIGN = re.compile(r"@([\w.-]+)[ \t]*=[ \t]*(.*)|(https?://\S+)")
 
 
 def is_request_line(text: str) -> bool:
-    """Whether a line begins a request: a method, blanks, and what can be a URL."""
+    """Matches a line that begins a request: a method, blanks, and what can be a URL."""
     return REQUEST.fullmatch(text.lstrip(" \t")) is not None

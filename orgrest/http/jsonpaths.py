@@ -1,4 +1,4 @@
-"""JSONPaths out of documents: RFC 9535, with regular expressions that cannot blow up."""
+"""JSONPaths of documents: RFC 9535, with regular expressions that take linear time."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _FLAGS: Final = {re.IGNORECASE: "i", re.MULTILINE: "m", re.DOTALL: "s"}
 
 
 class _Search(FilterFunction):
-    """The functions `search` and `match` of a filter, by RE2."""
+    """The functions `search` and `match` of a filter, using RE2."""
 
     arg_types: Final = [ExpressionType.VALUE, ExpressionType.VALUE]
     return_type: Final = ExpressionType.LOGICAL
@@ -49,10 +49,10 @@ _ENVIRONMENT: Final = _Environment()
 
 
 def find(path: str, value: Any) -> list[Any]:
-    """Return all that stands at a path of a value, in order.
+    """Return all matches of a path in a value, in order.
 
-    Raises OrgrestError where the path is none, leads too deep, or has a pattern that RE2 does not
-    know.
+    Raises OrgrestError if the path is malformed, descends too deep, or has a pattern that RE2 does
+    not support.
     """
     try:
         return list(_ENVIRONMENT.findall(path, value))

@@ -1,4 +1,4 @@
-"""The lines of a source, read one after the other by those who know what they mean."""
+"""A cursor over the lines of a source, shared by the parsers of its parts."""
 
 from __future__ import annotations
 
@@ -26,28 +26,28 @@ class Line:
 
     @property
     def indent(self) -> int:
-        """How many blanks it starts with."""
+        """The number of leading blanks."""
         return len(self.text) - len(self.text.lstrip(" \t"))
 
     @property
     def end(self) -> int:
-        """Where its text ends."""
+        """The offset where its text ends."""
         return self.start + len(self.text)
 
     @property
     def span(self) -> Span:
-        """Where its text stands."""
+        """The span of its text."""
         return Span(self.start, self.end)
 
     def dedented(self, indent: int) -> tuple[str, int]:
-        """Return the text without up to `indent` leading blanks, and where it then starts."""
+        """Return the text without up to `indent` leading blanks, and its new start offset."""
         return _dedent(self.text, self.start, indent)
 
 
 class Lines:
-    """All lines of a source; `at` is the index of the one that is read next.
+    """All lines of a source; `at` is the index of the next one to read.
 
-    `state` is what those who read say that it belongs to; a here-document that never ends keeps it.
+    `state` is the parser's context for the next line; an unclosed here-document keeps it.
     """
 
     def __init__(self, text: str) -> None:
@@ -58,24 +58,24 @@ class Lines:
 
     @property
     def left(self) -> bool:
-        """Whether there is a line that was not read."""
+        """Whether there are lines left to read."""
         return self.at < len(self.all)
 
     @property
     def next(self) -> Line:
-        """The line that is read next."""
+        """The next line to read."""
         return self.all[self.at]
 
     def skip_to_comment(self, indent: int = 0) -> None:
-        """Go to the next line that starts with `#` where its indentation is taken away."""
+        """Advance to the next line that starts with `#` once its indentation is removed."""
         while self.left and not self.next.dedented(indent)[0].startswith("#"):
             self.at += 1
 
     def here_document(self, word: str | None, indent: int) -> tuple[Template, int] | None:
-        """Take the lines of a here-document and the line that ends it.
+        """Consume the lines of a here-document and the line that ends it.
 
-        That one is `word`, or starts with `#` where `word` is None. Returns the text and where the
-        whole ends, or None when nothing ends it: then everything is taken.
+        That line is `word`, or starts with `#` if `word` is None. Returns the text and the end
+        offset of the whole, or None if it is unclosed: then all lines are consumed.
         """
         pieces: list[tuple[str, int]] = []
         around, self.state = self.state, LineState("quoted")
@@ -94,12 +94,12 @@ class Lines:
 
 
 def one_line(text: str, offset: int) -> Template:
-    """Return the template of a text that stands on one line."""
+    """Return the template of a text on a single line."""
     return Template(text, ((0, offset),))
 
 
 def joined(pieces: Sequence[tuple[str, int]], mark: str = "\n") -> Template:
-    """Return pieces, each with its offset, as one text with `mark` between them."""
+    """Join pieces, each with its offset, into one template with `mark` between them."""
     anchors = []
     size = 0
     for text, offset in pieces:
@@ -111,7 +111,7 @@ def joined(pieces: Sequence[tuple[str, int]], mark: str = "\n") -> Template:
 def target_of(
     url: Sequence[tuple[str, int]], version: re.Pattern[str]
 ) -> tuple[Template, str | None]:
-    """Return the URL out of its lines, and the HTTP version that stood behind the last or first.
+    """Join a URL's lines, and return it with the HTTP version behind the last or first of them.
 
     `version` matches a version at the end of a line, with the blanks before it.
     """
@@ -130,7 +130,7 @@ def _dedent(text: str, start: int, indent: int) -> tuple[str, int]:
 
 
 def _split(text: str) -> Iterator[tuple[int, str]]:
-    """Return the lines of `text` and where they start: LF ends a line, nothing else does."""
+    """Return the lines of `text` and their start offsets: only LF ends a line."""
     start = 0
     for line in text.split("\n"):
         yield start, line

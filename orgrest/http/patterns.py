@@ -1,4 +1,4 @@
-"""Regular expressions out of documents: RE2's, which take linear time, whatever text they meet."""
+"""Regular expressions of documents, matched by RE2 in linear time, whatever the text."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ _MEMORY = 8 * 2**20
 
 
 class PatternError(OrgrestError):
-    """RE2 is not installed, or does not know what a pattern holds."""
+    """RE2 is not installed, or does not support a pattern."""
 
 
 def matches(pattern: str, text: str) -> bool:
-    """Tell whether a pattern matches a part of a text. Raises PatternError."""
+    """Tell whether a pattern matches anywhere in a text. Raises PatternError."""
     return _compiled(pattern).search(text.encode("utf-8", "replace")) is not None
 
 
 def replaced(pattern: str, text: str, by: str) -> str:
-    """Return a text with all that a pattern matches replaced. Raises PatternError."""
+    """Replace all matches of a pattern in a text. Raises PatternError."""
     data = text.encode("utf-8", "surrogateescape")
     made: bytes = _compiled(pattern).sub(by.encode(), data)
     return made.decode("utf-8", "surrogateescape")

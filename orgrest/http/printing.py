@@ -1,4 +1,4 @@
-"""Requests as text: the inverse of `requests.parse`, and canonical."""
+"""Printing requests in canonical form: the inverse of `requests.parse`."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ def _quote(text: str) -> str:
 
 
 def quote_body(text: str) -> str:
-    """Return the text of a body as it is written in a request: itself, or a here-document."""
+    """Return a body as written in a request: its text, or a here-document."""
     return _quote(text) if _needs_quoting(text) else text
 
 
 def print_definition(name: str, value: str, operator: str = "=") -> str:
-    """Return the lines of `:name = value`, as a here-document where the value needs one."""
+    """Return the lines of `:name = value`, as a here-document if the value needs one."""
     plain = "\n" not in value and value == value.strip(BLANKS) and not HERE.fullmatch(value)
     return f":{name} {operator} {value}\n" if plain else f":{name} {operator} {_quote(value)}\n"
 
 
 def print_request(request: ParsedRequest) -> str:
-    """Return the canonical text of one request, without the definitions that it sees."""
+    """Return the canonical text of one request, without the definitions in scope."""
     version = f" HTTP/{request.version}" if request.version else ""
     lines = [f"{request.method} {request.target.text}{version}"]
     for header in request.headers:
@@ -59,7 +59,7 @@ def print_request(request: ParsedRequest) -> str:
 
 
 def print_document(document: Document) -> str:
-    """Return the canonical text of a document: parsed again, it means the same.
+    """Return the canonical text of a document: it parses to the same requests.
 
     Comments among headers are not kept, nor is indentation.
     """

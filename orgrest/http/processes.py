@@ -1,7 +1,7 @@
-"""Work that is not linear in its input, in a process that can be killed: the program `sandbox`.
+"""Runs untrusted work that is not linear in its input in a process that can be killed: `sandbox`.
 
-Its jobs come out of documents and servers. The process has no environment, and limits on memory
-and CPU time; it is started at the first job, and ends with whoever started it.
+Its jobs come from documents and servers. The process has an empty environment, and limits on memory
+and CPU time; it is started for the first job, and ends with its parent.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ from typing import IO, Any, Final, cast
 from orgrest.model import OrgrestError
 
 MAX_OUTPUT: Final = 16 * 2**20
-"""How many bytes an answer may have."""
+"""The maximum size of an answer, in bytes."""
 FIND_TIMEOUT: Final = 5.0
-"""How many seconds of CPU time a search for a path may take."""
+"""The CPU time that a search for a path may take, in seconds."""
 
-_COUNTS = hasattr(signal, "setitimer")  # CPU time; elsewhere that of a clock counts
+_COUNTS = hasattr(signal, "setitimer")  # CPU time; elsewhere, wall-clock time is used
 _PATIENCE = 60.0
-"""How many seconds more there are for a job on a machine that has other things to do."""
+"""Additional seconds of wall-clock time for a job, in case the machine is busy."""
 _NEEDED = ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "SYSTEMROOT")
 
 
 class Sandbox:
-    """A process that answers jobs, one at a time; errors are of the class `error`."""
+    """A process that answers jobs, one at a time; failures raise the class `error`."""
 
     def __init__(self, error: type[OrgrestError] = OrgrestError) -> None:
-        """Start nothing yet."""
+        """Prepare the process; it starts with the first job."""
         self._error = error
         self._process: subprocess.Popen[bytes] | None = None
         self._lock = threading.Lock()
@@ -44,15 +44,16 @@ class Sandbox:
         if process is not None:
             process.kill()
             for stream in (process.stdin, process.stdout):
-                with contextlib.suppress(OSError):  # a job that the process did not take
+                with contextlib.suppress(OSError):  # a job that the process did not read
                     cast("IO[bytes]", stream).close()
             process.wait()
 
     def answer(self, job: bytes, what: str, timeout: float) -> dict[str, Any]:
         """Return the answer to a job, a line of JSON.
 
-        `what` names it in errors: where it takes more CPU time than `timeout`, too much memory, or
-        returns too much. The process is ended then, and when this is interrupted.
+        `what` names the job in errors, which are raised if it takes more CPU time than `timeout`,
+        too much memory, or returns too much. In these cases, and when interrupted, the process is
+        killed.
         """
         with self._lock:
             try:
@@ -86,7 +87,7 @@ class Sandbox:
         if self._process is None:
             environment = {name: os.environ[name] for name in _NEEDED if name in os.environ}
             sandbox = Path(__file__).with_name("sandbox.py")
-            self._process = subprocess.Popen(  # noqa: S603  (our own program, no shell)
+            self._process = subprocess.Popen(  # noqa: S603  (orgrest's own program, no shell)
                 [sys.executable, "-I", str(sandbox)],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
@@ -111,9 +112,9 @@ _FINDER = Sandbox()
 
 
 def find(kind: str, path: str, text: str) -> list[Any]:
-    """Return all that a path finds in a text: `kind` is `XPath` or `JSONPath`.
+    """Return all matches of a path in a text: `kind` is `XPath` or `JSONPath`.
 
-    Raises OrgrestError where the path is none, the text not what it is for, or this takes too long.
+    Raises OrgrestError if the path or the text is malformed, or the search takes too long.
     """
     job = json.dumps({"find": kind, "path": path, "text": text}).encode() + b"\n"
     answer = _FINDER.answer(job, f"{kind} {path[:200]}", FIND_TIMEOUT)

@@ -1,8 +1,8 @@
-"""Request texts read by the rules of the language that they are in.
+"""Selects the parser for a request text by the language that it is in.
 
 A block in `restclient` is in restclient's language, one in `verb` in verb's. Request files, and
 blocks in `http` and `rest`, are in the common language of VS Code REST Client, JetBrains' HTTP
-Client and httpyac, unless their own marks say that they are restclient's.
+Client and httpyac, unless their syntax shows that they are in restclient's.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 
 
 MOST_DEFINITIONS: Final = 100_000
-"""How many variables a text may define."""
+"""The maximum number of variables that a text may define."""
 _DEFINITIONS = re.compile(r"^[ \t]*[@:][^\s=:]+[ \t]*:?=", re.MULTILINE)
-_SHORT = 2**19  # characters, in which so many definitions have no room
+_SHORT = 2**19  # characters: a shorter text has no room for so many definitions
 
 
 def _too_many(source: Source) -> OrgrestError | None:
-    """Return what is wrong with a text that defines more variables than anybody writes."""
+    """Return the error for a text that defines more variables than a person would write."""
     if len(source.text) < _SHORT:
         return None
     found = itertools.islice(_DEFINITIONS.finditer(source.text), MOST_DEFINITIONS, None)
@@ -43,18 +43,18 @@ def _too_many(source: Source) -> OrgrestError | None:
 
 @lru_cache(4)
 def is_restclient_around(document: str) -> bool:
-    """Tell whether the marks of an Org document say that blocks without marks are restclient's."""
+    """Tell whether an Org document's syntax suggests that ambiguous blocks are restclient's."""
     return bool(requestfile.is_restclient(document))
 
 
 def read(
     source: Source, language: str = "http", names: Iterable[str] = (), around: str = ""
 ) -> Document:
-    """Read a request file or a block's text; never raises, as the readers do not.
+    """Parse a request file or a block's text; like the parsers, never raises.
 
-    `language` is the block's. `names` are variables that stand outside of the text (`:var`): where
-    it uses one of them as `:name`, it is restclient's. `around` is the Org document of a block
-    without marks: its marks decide then.
+    `language` is the block's. `names` are variables defined outside of the text (`:var`): a text
+    that uses one of them as `:name` is in restclient's language. `around` is the Org document of a
+    block, which decides if the block itself is ambiguous.
     """
     if language == VERB:
         return verb.parse(source)

@@ -1,9 +1,9 @@
-"""What HTTP knows by name: methods, header fields, status codes, media types, usual values.
+"""HTTP's registries: methods, header fields, status codes, media types, common values.
 
-The data stand in `registry.json`, an entry a line, and are read when they are first asked for.
-Methods, status codes and permanent fields are those of IANA's registries of June 2026 (without the
-reserved `*`); fields that are only in use, media types and values are a choice. Where a value goes
-on after its name, the name ends in what comes next: `max-age=`, `Bearer ` with its blank.
+The data are in `registry.json`, one entry per line, and are loaded on first use. Methods, status
+codes and permanent fields are those of IANA's registries of June 2026 (without the reserved `*`);
+other fields in use, media types and values are a selection. If a value continues after its name,
+the name includes the delimiter: `max-age=`, `Bearer ` with its blank.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 @attrs.frozen
 class Entry:
-    """A name, what it stands for, and the RFC or specification that says so.
+    """A name, its description, and the RFC or specification that defines it.
 
-    `common` marks what people use often, `obsolete` what they should not use any more.
+    `common` marks frequently used names, `obsolete` those that should no longer be used.
     """
 
     name: str
@@ -47,10 +47,10 @@ class Method(Entry):
 
 @attrs.frozen
 class Header(Entry):
-    """A header field, and in which messages it stands.
+    """A header field, and the messages that it is used in.
 
-    A `single` one may stand in a message once; the others are lists, or may be repeated
-    (RFC 9110, section 5.3).
+    A `single` one may occur only once in a message; the others are lists, or may be repeated (RFC
+    9110, section 5.3).
     """
 
     used: Literal["request", "response", "both"] = attrs.field(kw_only=True)
@@ -60,16 +60,16 @@ class Header(Entry):
 
     @property
     def values(self) -> tuple[Entry, ...]:
-        """The usual values, or members of the list."""
+        """The common values, or list members."""
         return self._own(self._values)
 
     @property
     def parameters(self) -> tuple[Entry, ...]:
-        """What may follow a value after a semicolon."""
+        """The parameters that may follow a value after a semicolon."""
         return tuple(entry for name in self._parameters for entry in self._own(name))
 
     def _own(self, name: str) -> tuple[Entry, ...]:
-        """Return the values called `name`; where they name no source, it is that of the field."""
+        """Return the values called `name`; without a source of their own, they have the field's."""
         return tuple(
             entry if entry.source else attrs.evolve(entry, source=self.source)
             for entry in _table(name)
@@ -133,7 +133,7 @@ def media_type(name: str) -> Entry | None:
 
 
 def values(name: str) -> tuple[Entry, ...]:
-    """Return the usual values of the header field `name`, in any case."""
+    """Return the common values of the header field `name`, in any case."""
     found = header(name)
     return found.values if found else ()
 
@@ -145,7 +145,7 @@ def _folded_headers() -> Mapping[str, Header]:
 
 @cache
 def _table(name: str) -> tuple[Entry, ...]:
-    """Return the values that header fields call by `name`."""
+    """Return the values that header fields refer to by `name`."""
     if name == "methods":
         return tuple(methods().values())
     if name == "headers":

@@ -1,9 +1,9 @@
-r"""restclient's request language: text to requests, with the place of every part.
+r"""The parser of restclient's request language, which keeps the position of every part.
 
 The language is restclient.el's (https://github.com/pashky/restclient.el), read line by line:
 
     # comment                          ends the request above it
-    # ?? status == 200                 the same, and is what is to hold of the response
+    # ?? status == 200                 the same, and is an assertion about the response
     ### name                           the same, and names the request below it
     :name = value                      a variable; `<<` takes the lines up to the next `#` line,
     :name = <<                         `<<WORD` those up to a line that is WORD
@@ -25,12 +25,12 @@ of lines, a here-document:
     # a Markdown heading
     END
 
-Rules: `parse` never raises and looks at each line once or twice; what is wrong with a request is in
-its `problems`, so that an editor can show all of it and an evaluation refuse only that request. A
-request may be indented; its lines then lose that much indentation. Trailing blanks of lines and
-blank lines at the end of a body are dropped, as restclient's Org support does. A comment among the
-headers is skipped; it ends the request where what follows it, blank lines aside, begins another one
-(a request line, a definition, `###`) or is nothing.
+Rules: `parse` never raises and reads each line once or twice; a request's errors are in its
+`problems`, so that an editor can show all of them and an evaluation refuses only that request. A
+request may be indented; that much indentation is removed from its lines. Trailing blanks of lines
+and blank lines at the end of a body are dropped, as restclient's Org support does. A comment among
+the headers is skipped; it ends the request if the next non-blank line begins another one (a request
+line, a definition, `###`) or there is none.
 
 `printing.print_document` is the inverse: the canonical text of what was parsed.
 """
@@ -73,21 +73,21 @@ from orgrest.model import Capture, Notice, OrgrestError, RequestSyntaxError, Sou
 
 
 def parse(source: Source | str) -> Document:
-    """Read a block's text or a request file.
+    """Parse a block's text or a request file.
 
-    Never raises: what is wrong is in the document's and its requests' `problems`.
+    Never raises: errors are in the document's and its requests' `problems`.
     """
     return _DocumentReader(source if isinstance(source, Source) else Source(source)).document()
 
 
 def read_above(text: str) -> tuple[Document, LineState]:
-    """Read what stands above a line, and tell what that line would belong to."""
+    """Parse the text above a line, and return what the line would belong to."""
     reader = _DocumentReader(Source(text))
     return reader.document(), reader.state
 
 
 class _DocumentReader:
-    """One pass over the lines of a source: what stands between requests."""
+    """A single pass over the lines of a source: the parts outside of requests."""
 
     def __init__(self, source: Source) -> None:
         self.source = source
@@ -108,7 +108,7 @@ class _DocumentReader:
 
     @property
     def state(self) -> LineState:
-        """What a line that came next would belong to."""
+        """What the next line would belong to."""
         return LineState("quoted") if self._lines.unclosed else self._lines.state
 
     def _problem(self, offset: int, reason: str, code: str) -> None:
@@ -142,7 +142,7 @@ class _DocumentReader:
         self.items.append(Comment(text, name, line.span))
 
     def _assertion(self, line: Line, match: re.Match[str]) -> None:
-        """Add what is to hold of the response to the request above."""
+        """Add an assertion to the request above."""
         from orgrest.http.assertions.reading import read_assertion
 
         start = line.start + line.indent
@@ -194,7 +194,7 @@ class _DocumentReader:
 
 
 class _RequestReader:
-    """One request: its first line, the lines below it that continue the URL, headers, the body."""
+    """The parser of one request: request line, continued URL, headers, body."""
 
     def __init__(self, source: Source, lines: Lines, first: re.Match[str]) -> None:
         self.source = source
@@ -212,7 +212,7 @@ class _RequestReader:
         self._notices: list[Notice] = []
 
     def read(self, name: str | None, known: Definitions) -> ParsedRequest:
-        """Take the lines of the request; `name` and `known` are what stands above it."""
+        """Consume the lines of the request; `name` and `known` come from the text above it."""
         self._lines.at += 1
         while self._lines.left:
             self._lines.state = self._in_head()
@@ -250,7 +250,7 @@ class _RequestReader:
         )
 
     def _header(self, line: Line, text: str) -> bool:
-        """Read a line below the first one; False where it was the body already."""
+        """Parse a line below the first; False if the body has begun."""
         start = line.start + line.indent
         if text[0] in "?&" and not self._headers and not self._captures:
             self._url.append((text, start))
@@ -287,7 +287,7 @@ class _RequestReader:
         self._problems.append(RequestSyntaxError.at(self.source, offset, reason, code))
 
     def _skip_comments(self) -> bool:
-        """Skip the comments here, unless they end the request; return whether they do not."""
+        """Skip comments unless they end the request; return whether the request continues."""
         below = None
         for at in range(self._lines.at, len(self._lines.all)):
             text = self._lines.all[at].text.lstrip(" \t")
@@ -307,7 +307,7 @@ class _RequestReader:
         return False
 
     def _refuse_assertions(self, lines: list[Line]) -> None:
-        """Tell of assertions among the headers, where Emacs would end the request."""
+        """Warn of assertions among the headers, where Emacs would end the request."""
         for line in lines:
             if ASSERTION.fullmatch(line.text.lstrip(" \t")):
                 reason = "an assertion stands below the whole request: this ends it in Emacs"
@@ -333,7 +333,7 @@ class _RequestReader:
 
 
 def _why_no_header(text: str) -> tuple[str, str]:
-    """Return what to tell about a line among the headers that is none, and a word for it."""
+    """Return the error for a line among the headers that is not one, and its code."""
     if is_request_line(text):
         return "a second request: separate requests with a line that starts with #", "no-separator"
     if DEFINITION.fullmatch(text):

@@ -1,16 +1,16 @@
-"""What one request's exchange gives to others: `{{login.response.body.$.token}}` and its forms.
+"""References to another request's exchange: `{{login.response.body.$.token}}` and the like.
 
     {{login.response.body.$.data[0].id}}    JSONPath (RFC 9535); `$.` may be left out
     {{login.response.body.//reply[1]/@id}}  XPath, in XML
     {{login.response.body.*}}  {{login.response.body}}           the whole body
     {{login.response.headers.X-Id}}         a header; the first one of that name
     {{login.response.status}}               the status code
-    {{login.request.body.$.user}}           the same of what was sent
+    {{login.request.body.$.user}}           the same, of the request
     {{login.token}}                         httpyac's short form of `login.response.body.token`
 
-A string is taken as it is, everything else as JSON. Of several matches the first counts. JSON is
-what a Content-Type calls JSON or what can be read as such; `asJson.` and `asXml.` before a path say
-which it is.
+A string is used as it is, everything else as JSON. Of several matches the first is used. A body is
+JSON if its Content-Type says so or it can be parsed as such; `asJson.` and `asXml.` before a path
+force one of them.
 
 Sources: VS Code REST Client's README (request variables); httpyac's guide on variables.
 """
@@ -32,7 +32,7 @@ _REFERENCE = re.compile(
     r"(?P<name>[^\s.{}]+)\.(?P<what>response|request)\.(?P<part>body|headers|status)"
     r"(?:\.(?P<path>.+)|(?P<index>\[.+))?"
 )
-# A JSONPath that looks at no part of a value more often than it has steps.
+# A JSONPath that visits no part of a value more often than it has steps.
 _STEP = r"(?:\.[\w-]++|\.\*|\[\s*(?:-?\d++|\*|'[^'\\]*+'|\"[^\"\\]*+\")\s*\])"
 _LINEAR = re.compile(rf"\${_STEP}{{0,100}}+(?:\.\.[\w-]++{_STEP}{{0,100}}+)?+")
 _SHORT = re.compile(r"(?P<name>[^\s.{}$\[]+)(?:\.(?P<path>.+)|(?P<index>\[.+))")
@@ -40,7 +40,7 @@ _SHORT = re.compile(r"(?P<name>[^\s.{}$\[]+)(?:\.(?P<path>.+)|(?P<index>\[.+))")
 
 @attrs.frozen
 class Reference:
-    """A part of the exchange of a named request; `path` leads to a place in it, or is empty."""
+    """A part of a named request's exchange; `path` selects within it, or is empty."""
 
     name: str
     what: str
@@ -49,7 +49,7 @@ class Reference:
 
 
 def read(text: str) -> Reference | None:
-    """Return what `{{text}}` refers to, or None where it is no such reference."""
+    """Return what `{{text}}` refers to, or None if it is not such a reference."""
     match = _REFERENCE.fullmatch(text)
     if match is None:
         return None
@@ -67,10 +67,9 @@ def read_short(text: str) -> Reference | None:
 
 
 def value(reference: Reference, request: Request, response: Response) -> str:
-    """Return what a reference gives.
+    """Return the value of a reference.
 
-    Raises OrgrestError where there is nothing at that place, or the body is not what the path is
-    for.
+    Raises OrgrestError if the path matches nothing, or does not fit the body's format.
     """
     of_response = reference.what == "response"
     headers = response.headers if of_response else request.headers
@@ -102,9 +101,9 @@ def _in_body(reference: Reference, text: str, headers: Headers) -> str:
 
 
 def found(text: str, path: str) -> Any:
-    """Return what stands at a place of a body: at an XPath if `path` begins with `/`, else in JSON.
+    """Return the value at a path of a body: an XPath if it begins with `/`, else a JSONPath.
 
-    Raises OrgrestError, with the code `nothing-there` where the body has no such place.
+    Raises OrgrestError, with the code `nothing-there` if the path matches nothing.
     """
     every = all_found(text, path)
     if not every:
@@ -113,9 +112,9 @@ def found(text: str, path: str) -> Any:
 
 
 def all_found(text: str, path: str) -> list[Any]:
-    """Return all that stands at a place of a body, as `found` does; [] where there is nothing.
+    """Return all values at a path of a body, as `found` does; [] if there are none.
 
-    Raises OrgrestError where the path is none, or the body is not what it is for.
+    Raises OrgrestError if the path is malformed, or does not fit the body's format.
     """
     if path.startswith("/"):
         return list(all_in_xml(text, path))
@@ -125,7 +124,7 @@ def all_found(text: str, path: str) -> list[Any]:
         raise OrgrestError(f"the body is not JSON, in which {path} could be looked for") from None
     path = _rooted(path)
     if _LINEAR.fullmatch(path):
-        from orgrest.http import jsonpaths  # loads the package, which takes its time
+        from orgrest.http import jsonpaths  # imported late: loading the package is slow
 
         return jsonpaths.find(path, body)
     from orgrest.http import processes
@@ -134,7 +133,7 @@ def all_found(text: str, path: str) -> list[Any]:
 
 
 def json_of(text: str) -> Any:
-    """Return a body as JSON. Raises OrgrestError where it is none."""
+    """Return a body as JSON. Raises OrgrestError if it is not JSON."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
@@ -142,7 +141,7 @@ def json_of(text: str) -> Any:
 
 
 def _rooted(path: str) -> str:
-    """Return a JSONPath with its `$.`, which may be left out; an XPath as it is."""
+    """Return a JSONPath with its optional `$.`; an XPath unchanged."""
     if path.startswith(("$", "/")):
         return path
     return f"${path}" if path.startswith("[") else f"$.{path}"
@@ -161,9 +160,9 @@ def _in_xml(text: str, path: str) -> str:
 
 
 def all_in_xml(text: str, path: str) -> list[str]:
-    """Return the texts of all that an XPath finds in a body, in order.
+    """Return the texts of all matches of an XPath in a body, in order.
 
-    Raises OrgrestError where the path is none, the body is no XML, or this takes too long.
+    Raises OrgrestError if the path is malformed, the body is not XML, or the search takes too long.
     """
     from orgrest.http import processes
 
@@ -176,5 +175,5 @@ def text_of(body: bytes, headers: Headers) -> str:
     match = re.search(r"charset\s*=\s*\"?([\w.:-]+)", kind, re.IGNORECASE)
     try:
         return body.decode(match[1] if match else "utf-8", "replace")
-    except LookupError:  # no charset that is known
+    except LookupError:  # an unknown charset
         return body.decode("utf-8", "replace")

@@ -1,12 +1,12 @@
-"""The process that scripts of documents run in: QuickJS without input and output.
+"""The process that runs documents' scripts: QuickJS without I/O.
 
-`processes` starts it as a program, with an empty environment; it imports of orgrest only what finds
-paths. Each line of standard input is a job (JSON: the script, whose names it sees, what it knows),
-each line of standard output its answer: `log`, `tests`, `globals`, `variables`, `cancelled` and
-`error` (`message`, `line` of the script from 1, or null). Every job gets a fresh context. A job
-with `schemas` validates a value instead: JSON Schemas are a document's, too, and their patterns can
-take for ever. One with `find` looks for a path. In front of a job stands how many seconds of CPU
-time it may take: a signal ends the process then. Memory is limited here, too.
+`processes` starts it as a program, with an empty environment; of orgrest, it imports only the
+evaluation of paths. Each line of standard input is a job (JSON: the script, its host API, its
+data), each line of standard output the answer: `log`, `tests`, `globals`, `variables`, `cancelled`
+and `error` (`message`, `line` of the script from 1, or null). Every job gets a fresh context. A job
+with `schemas` validates a value instead: JSON Schemas come from documents, too, and matching their
+patterns may take exponential time. One with `find` evaluates a path. Each job is preceded by its
+limit of CPU time in seconds, at which a signal ends the process. Memory is limited, too.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from typing import Any
 
 MEMORY = 64 * 2**20
 STACK = 2**19
-_MOST_ERRORS = 5  # of a value that is not valid
+_MOST_ERRORS = 5  # reported for an invalid value
 
-# Evaluated by the engine's own eval, whose frames are told from the interface's.
+# Evaluated by the engine's own eval, so that its stack frames can be told from the host API's.
 _JETBRAINS = (
     "try { (0, eval)(__orgrest.code); }"
     " catch (error) { if (!__orgrest.isExit(error)) throw error; }"
@@ -45,17 +45,17 @@ _FRAME = re.compile(r"at (?:(\S+) \()?<input>:(\d+)")
 
 
 def _limit() -> None:
-    """Give up what a script could use if it got out of the engine: files, processes, memory."""
+    """Drop what a script could use if it escaped the engine: files, processes, memory."""
     try:
         import resource
-    except ImportError:  # not there on Windows
+    except ImportError:  # missing on Windows
         return
     limits = (("RLIMIT_AS", 2**30), ("RLIMIT_CORE", 0), ("RLIMIT_FSIZE", 0), ("RLIMIT_NPROC", 0))
     for name, value in limits:
         try:
             resource.setrlimit(getattr(resource, name), (value, value))
         except (OSError, ValueError):
-            continue  # a lower limit holds already
+            continue  # a lower limit is already set
 
 
 def _bytes(kind: str, text: str) -> bytes:
@@ -81,7 +81,7 @@ def _digest(given: str, form: str) -> str:
 
 
 def _convert(what: str, text: str) -> str:
-    """Convert to or from Base64, as the HTML Standard says of `btoa` and `atob`."""
+    """Convert to or from Base64, as the HTML Standard specifies `btoa` and `atob`."""
     if what == "btoa":
         try:
             data = text.encode("latin-1")
@@ -99,7 +99,7 @@ def _convert(what: str, text: str) -> str:
 
 
 def _jsonpath(text: str, path: str) -> str:
-    """Evaluate a JSONPath (RFC 9535): the value, or a list where the path may name several."""
+    """Evaluate a JSONPath (RFC 9535): the value, or a list if the path can match several."""
     import jsonpath
 
     try:
@@ -141,9 +141,9 @@ def _run(job: dict[str, Any], interface: str) -> str:
 
 
 def _validate(job: dict[str, Any]) -> str:
-    """Find what is wrong with a value by a JSON Schema: places and messages, a few of them.
+    """Validate a value by a JSON Schema: return the first few locations and messages.
 
-    The schema and those it refers to are in the job by their URIs: none is fetched.
+    The schema and those it refers to are in the job by URI: none is fetched.
     """
     import itertools
 
@@ -176,7 +176,7 @@ def _validate(job: dict[str, Any]) -> str:
 
 
 def _find(job: dict[str, Any]) -> str:
-    """Find what stands at a path of a body."""
+    """Evaluate a path in a body."""
     sys.path.insert(0, str(Path(__file__).parents[2]))
     from orgrest.model import OrgrestError
 
@@ -199,9 +199,9 @@ def _find(job: dict[str, Any]) -> str:
 
 
 def _error(text: str, *, is_async: bool) -> dict[str, Any]:
-    """Return what an exception of the engine says, and where in the script it arose."""
+    """Return an engine exception's message, and its line in the script."""
     message, _, stack = text.partition("\n")
-    if message.strip() in ("", "null"):  # what the engine says when no memory is left for more
+    if message.strip() in ("", "null"):  # the engine's message when it is out of memory
         return {"message": f"more than {MEMORY // 2**20} MiB of memory are used", "line": None}
     frames = _FRAME.findall(stack.partition("at eval (native)")[0])
     own = [line for name, line in frames if name in ("", "<anonymous>" if is_async else "<eval>")]
@@ -209,7 +209,7 @@ def _error(text: str, *, is_async: bool) -> dict[str, Any]:
 
 
 def _end_in(seconds: float) -> None:
-    """Let SIGPROF end this process after so much CPU time, where there is such a thing; 0 never."""
+    """Let SIGPROF end this process after this much CPU time, where supported; 0 disables that."""
     if hasattr(signal, "setitimer"):
         signal.setitimer(signal.ITIMER_PROF, seconds)
 

@@ -1,9 +1,9 @@
-"""JavaScript of request files: `> {% %}`, `< {% %}` and `{{ }}`, run where it can do no harm.
+"""JavaScript of request files: `> {% %}`, `< {% %}` and `{{ }}`, run in a sandbox.
 
 Documents are not trusted, so scripts run in QuickJS (the extra `scripts`) in a process of its own:
-no files, no network, no modules, nothing of the environment, 64 MiB of memory, and a limit on
-time. The engine's process (`sandbox`) is started at the first script and serves a whole run; each
-script gets a fresh context, and what it leaves behind is only what it returns.
+no files, no network, no modules, nothing of the environment, 64 MiB of memory, and a limit on time.
+The engine's process (`sandbox`) is started for the first script and serves a whole run; each script
+gets a fresh context, and has no effect but its result.
 """
 
 from __future__ import annotations
@@ -20,22 +20,22 @@ from orgrest.http.responses import text_of
 from orgrest.model import OrgrestError, Request, Response, Verdict
 
 TIMEOUT: Final = 2.0
-"""How many seconds of CPU time a script may take."""
+"""The CPU time that a script may take, in seconds."""
 VALIDATION_TIMEOUT: Final = 10.0
-"""How many seconds of CPU time the validation of a value may take."""
+"""The CPU time that the validation of a value may take, in seconds."""
 
 
 class ScriptError(OrgrestError):
-    """A script that cannot be run, fails, or does not come to an end; `line` is its own line."""
+    """A script that cannot be run, fails, or does not terminate; `line` is that of the script."""
 
 
 @attrs.frozen
 class Context:
-    """What a script knows, besides the request and its response.
+    """The data of a script, besides the request and its response.
 
-    `variables` are those of its request, `globals_` those of the run: a script changes both.
-    `environment` and `file` (the document's own variables) it may look at. `named` are the
-    responses of named requests, as httpyac has them. `iteration` counts the passes of a loop.
+    `variables` are those of its request, `globals_` those of the run: a script can change both.
+    `environment` and `file` (the document's own variables) are read-only. `named` are the responses
+    of named requests, as httpyac has them. `iteration` counts the passes of a loop.
     """
 
     variables: Mapping[str, Any] = attrs.field(factory=dict)
@@ -49,9 +49,9 @@ class Context:
 
 @attrs.frozen
 class Result:
-    """What a script did: its output, tests, and the variables as it left them.
+    """The result of a script: its output, tests, and the variables after it.
 
-    `cancelled` says that the request is not to be sent (httpyac's `exports.$cancel`).
+    `cancelled` means that the request must not be sent (httpyac's `exports.$cancel`).
     """
 
     log: tuple[str, ...]
@@ -87,10 +87,10 @@ class Engine:
         request: Request,
         response: Response | None = None,
     ) -> Result:
-        """Run a script that sees the names of `host`, `jetbrains` or `httpyac`.
+        """Run a script with the API of `host`: `jetbrains` or `httpyac`.
 
-        Raises ScriptError when the engine is not installed, and when the script does not compile,
-        throws, takes too long or too much memory, or returns too much.
+        Raises ScriptError if the engine is not installed, or the script does not compile, throws,
+        takes too long or too much memory, or returns too much.
         """
         _need_engine()
         job = _job(code, host, context, request, response)
@@ -108,9 +108,9 @@ class Engine:
     def evaluate(
         self, code: str, variables: Mapping[str, Any], responses: Mapping[str, Response]
     ) -> tuple[str, Any]:
-        """Return the text and the value of an expression, which sees these as constants.
+        """Return the text and the value of an expression, in which these names are constants.
 
-        Raises ScriptError as `run` does, and where the value is none that has a text.
+        Raises ScriptError as `run` does, and if the value has no text form.
         """
         _need_engine()
         given = {name: _response(one) for name, one in responses.items()}
@@ -124,10 +124,10 @@ class Engine:
         return answer["text"], answer["value"]
 
     def validate(self, value: Any, schemas: Mapping[str, Any], uri: str) -> list[tuple[str, str]]:
-        """Return where a value is not valid by a JSON Schema, and why, a few places at most.
+        """Return the first few errors of a value by a JSON Schema, with their locations.
 
-        `schemas` are the one at `uri` and those that it refers to. Raises ScriptError where the
-        package jsonschema is not installed, the schema is none, or this takes too long.
+        `schemas` are the one at `uri` and those that it refers to. Raises ScriptError if the
+        package jsonschema is not installed, the schema is invalid, or this takes too long.
         """
         if find_spec("jsonschema") is None:
             raise ScriptError(

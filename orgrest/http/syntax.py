@@ -1,8 +1,8 @@
-"""The syntax tree of the request language: what `requests.parse` gives and others read.
+"""The syntax tree of the request languages, which the parsers produce.
 
-Every part knows its place: a `Span` of offsets in the source's text, or, where variables are to be
-replaced, a `Template`, which leads each of its characters back to the source. Parts compare by what
-they say, not by where they stand.
+Every part has its position: a `Span` of offsets in the source's text, or, where variables are
+replaced, a `Template`, which maps each of its characters back to the source. Parts compare by
+content, not by position.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from orgrest.model import Notice
 if TYPE_CHECKING:
     from orgrest.model import Capture, OrgrestError, Source, Span
 
-# What methods and header names are made of (RFC 9110, section 5.6.2).
+# The characters of methods and header names: `tchar` of RFC 9110, section 5.6.2.
 TCHARS = r"[!#$%&'*+.^_`|~0-9A-Za-z-]++"
 _TOKEN = re.compile(TCHARS)
 
@@ -29,7 +29,7 @@ def is_token(text: str) -> bool:
 
 
 def version_notices(source: Source, version: str | None, offset: int) -> tuple[Notice, ...]:
-    """Return what the user should know of the version of HTTP that a request line names."""
+    """Return a warning about the HTTP version that a request line names."""
     if version in (None, "1.1"):
         return ()
     reason = f"HTTP/{version} is not spoken here: the request is sent as HTTP/1.1"
@@ -38,7 +38,7 @@ def version_notices(source: Source, version: str | None, offset: int) -> tuple[N
 
 @attrs.frozen
 class Template:
-    """Text in which variables are to be replaced, and where its characters stand in the source.
+    """Text in which variables are replaced, and the source positions of its characters.
 
     `anchors` are pairs (index in `text`, offset in the source's text), the first at index 0.
     """
@@ -64,7 +64,7 @@ class Comment:
 
 @attrs.frozen
 class Text:
-    """A line above a request that is none of the language's: skipped, as restclient does."""
+    """A line above a request that is not part of the language: skipped, as restclient does."""
 
     text: str
     span: Span = attrs.field(eq=False)
@@ -74,8 +74,8 @@ class Text:
 class Definition:
     """`:name = value` (restclient) or `@name = value` (request files); `mark` is `:` or `@`.
 
-    `operator` is `=` or `:=`. Behind `:name := ` stands an expression; `@name := ` is a value that
-    is looked at when it is used, as every value is here.
+    `operator` is `=` or `:=`. `:name := ` is followed by an expression; `@name := ` is a value that
+    is evaluated when it is used, as every value is here.
     """
 
     name: str
@@ -97,7 +97,7 @@ class HeaderLine:
 
 @attrs.frozen
 class HeaderVariable:
-    """`:name` alone on a line among the headers: the variable holds header lines."""
+    """`:name` alone on a line among the headers: a variable that holds header lines."""
 
     name: str
     span: Span = attrs.field(eq=False)
@@ -107,11 +107,11 @@ class HeaderVariable:
 class Inclusion:
     """A `< file` line in a body: the file's content is sent in its place.
 
-    `start` and `end` are indexes in the body's text. In `<@ file` and `<@latin1 file` variables are
-    replaced in what the file holds, which is text in `encoding` (UTF-8 where none is named); of a
-    plain `< file` the bytes are sent, and `encoding` is None. Of httpyac's `gql NAME < file` the
-    file is a document of GraphQL, and `operation` the name of what is asked for, empty where the
-    document says it; else None.
+    `start` and `end` are indexes in the body's text. With `<@ file` and `<@latin1 file`, variables
+    are replaced in the file's content, which is text in `encoding` (UTF-8 by default); with a plain
+    `< file` the bytes are sent, and `encoding` is None. With httpyac's `gql NAME < file` the file
+    is a GraphQL document, and `operation` the name of the operation, empty if the document
+    determines it; otherwise None.
     """
 
     start: int
@@ -123,11 +123,11 @@ class Inclusion:
 
 @attrs.frozen
 class Body:
-    """What follows the empty line.
+    """The body of a request.
 
     `template` is the text; `file` the path of a `< file` body (`template` is then empty). `files`
-    are the `< file` lines among the text: in restclient's language they are files in a multipart
-    body and text in another, in request files they are files wherever they stand.
+    are the `< file` lines within the text: in restclient's language they are files in a multipart
+    body and plain text in others, in request files they are always files.
     """
 
     template: Template
@@ -138,9 +138,9 @@ class Body:
 
 @attrs.frozen
 class Directive:
-    """`# @name value` or `// @name value`: how a request is to be sent, shown or found.
+    """`# @name value` or `// @name value`: how to send, show or name a request.
 
-    `name` is as in the table of `directives` where it stands there, else as it is written.
+    `name` is spelled as in the table of `directives` if it is known, else as written.
     """
 
     name: str
@@ -150,11 +150,11 @@ class Directive:
 
 @attrs.frozen
 class Script:
-    """JavaScript that runs before a request is sent or after its response came.
+    """JavaScript that runs before a request is sent or after its response has arrived.
 
-    `when` is `before` or `after`. `host` says whose names it sees: `jetbrains` (`> {% %}`,
-    `< {% %}`) or `httpyac` (`{{ }}`). `text` is None where the code stands in a `file`. With
-    `every` it runs for each request of the document.
+    `when` is `before` or `after`. `host` is the tool whose API it uses: `jetbrains` (`> {% %}`, `<
+    {% %}`) or `httpyac` (`{{ }}`). `text` is None if the code is in a `file`. With `every` it runs
+    for each request of the document.
     """
 
     when: str
@@ -167,10 +167,10 @@ class Script:
 
 @attrs.frozen
 class Assertion:
-    """`?? status == 200`: what is to hold of the response; `text` is what follows the marks.
+    """`?? status == 200`: an assertion about the response; `text` is what follows the `??`.
 
-    `subject`, `path` (or empty) and `operator` are as `assertions.Found` has them. `within` is how
-    many seconds there are for it to come true, None where it holds at once or never.
+    `subject`, `path` (or empty) and `operator` are as in `assertions.Found`. `within` is the number
+    of seconds in which it may become true, None if it is checked only once.
     """
 
     text: Template
@@ -184,7 +184,7 @@ class Assertion:
 
 @attrs.frozen
 class Saving:
-    """`>> file`: the response's body is saved; with `>>!` over a file that is there."""
+    """`>> file`: the response's body is saved; `>>!` overwrites an existing file."""
 
     path: Template
     overwrite: bool
@@ -195,8 +195,8 @@ class Saving:
 class Import:
     """`# @import file`, `import file`, or `run file` and `run #name`: another file's requests.
 
-    `request` is the one that is to run (`run #name`), else None; `run` says that it, or all of
-    the file's, are sent here, with these `values` of variables.
+    `request` is the one to run (`run #name`), else None; `run` tells whether it, or all of the
+    file's, are sent here, with these `values` of variables.
     """
 
     path: Template | None
@@ -208,10 +208,10 @@ class Import:
 
 @attrs.frozen
 class ParsedRequest:
-    """One request as it is written; `source` leads back to its surroundings.
+    """One request as it is written; `source` is the text that contains it.
 
-    Of a request of verb's, `above` are those of the headings above, from the top; it may lack a
-    method (it is empty) and parts of the URL. In the other languages, `above` is None.
+    For a verb request, `above` are those of the parent headings, from the top; its method may be
+    missing (empty) and its URL partial. In the other languages, `above` is None.
     """
 
     method: str
@@ -237,7 +237,7 @@ class ParsedRequest:
 
     @property
     def restclient(self) -> bool:
-        """Whether restclient's rules hold; in a request file, the common dialect's do."""
+        """Whether restclient's rules apply rather than those of request files."""
         return self.region is None
 
     def directive(self, name: str) -> Directive | None:
@@ -245,11 +245,11 @@ class ParsedRequest:
         return next((one for one in reversed(self.directives) if one.name == name), None)
 
     def definition(self, name: str) -> Definition | None:
-        """Return what defines `name` for this request, or None.
+        """Return the definition of `name` that applies to this request, or None.
 
-        In restclient's language that is the last definition above the request. In a request file
-        it is the last one above the end of the request, else the first one below: there, the place
-        of a variable does not matter where it has only one.
+        In restclient's language that is the last definition above the request. In a request file it
+        is the last one above the end of the request, else the first one below: there, the position
+        of a variable's only definition does not matter.
         """
         if self.region is None:
             return self.known.before(name, self.span.start)
@@ -257,7 +257,7 @@ class ParsedRequest:
 
     @property
     def definitions(self) -> tuple[Definition, ...]:
-        """All definitions that this request sees, in order."""
+        """All definitions in scope of this request, in order."""
         if self.region is not None:
             return tuple(self.known.all)
         return tuple(d for d in self.known.all if d.span.start < self.span.start)
@@ -265,12 +265,12 @@ class ParsedRequest:
 
 @attrs.frozen
 class LineState:
-    """What a line below a text would belong to: what its reader makes of it.
+    """The parser's state at the end of a text: what a line below would belong to.
 
     `part` is ``start`` where a request or a definition may begin, ``head`` below a request line,
-    ``body``, or ``quoted`` in a here-document, a script or a long comment. `url` tells that only
-    the URL stands above in a head, `indent` how many blanks a body's lines lose. With `head_after`
-    a comment ended the head above unless a header follows.
+    ``body``, or ``quoted`` in a here-document, a script or a long comment. `url` tells that the
+    head above consists of the URL only, `indent` how many leading blanks are removed from a body's
+    lines. With `head_after`, a comment ended the head above unless a header follows.
     """
 
     part: Literal["start", "head", "body", "quoted"] = "start"
@@ -280,22 +280,22 @@ class LineState:
 
 
 class Definitions:
-    """The definitions of a document, found by name and by place."""
+    """The definitions of a document, indexed by name and position."""
 
     def __init__(self) -> None:
         self.all: list[Definition] = []
-        self.scripts: list[Script] = []  # of all requests: what they set is known by name
+        self.scripts: list[Script] = []  # of all requests: captures are indexed by name
         self.lengths: set[int] = set()
         self._by_name: dict[str, list[Definition]] = {}
 
     def add(self, definition: Definition) -> None:
-        """Add one that stands below all others."""
+        """Add a definition, which must be below all others."""
         self.all.append(definition)
         self.lengths.add(len(definition.name))
         self._by_name.setdefault(definition.name, []).append(definition)
 
     def between(self, start: int, end: int) -> list[Definition]:
-        """Return those that start in this range of offsets."""
+        """Return the definitions that start in this range of offsets."""
         first = bisect_right(self.all, start - 1, key=lambda d: d.span.start)
         last = bisect_right(self.all, end - 1, key=lambda d: d.span.start)
         return self.all[first:last]
@@ -317,8 +317,8 @@ class Document:
     """A parsed block or request file.
 
     `problems` are those that belong to no request: a `<<` that never ends, no request at all.
-    `notices` tell of lines that are skipped and were meant to be more. `scripts` run for each of
-    the requests: those that stand where no request is, and `{{+`.
+    `notices` warn of skipped lines that look like more than comments. `scripts` run for each of the
+    requests: those outside of requests, and `{{+`.
     """
 
     source: Source = attrs.field(eq=False, repr=False)
@@ -333,7 +333,7 @@ class Document:
         return tuple(item for item in self.items if isinstance(item, ParsedRequest))
 
     def request_at(self, offset: int) -> ParsedRequest | None:
-        """Return the request around `offset`, else the next below it, else the last one."""
+        """Return the request at `offset`, else the next one below it, else the last one."""
         requests = self.requests
         below = (request for request in requests if offset <= request.span.end)
         return next(below, requests[-1] if requests else None)

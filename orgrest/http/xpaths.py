@@ -1,4 +1,4 @@
-"""XPaths out of documents; they run in `sandbox`, since they can take time without end."""
+"""XPaths of documents; they run in `sandbox`, since they can take exponential time."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from orgrest.model import OrgrestError
 
 
 def find(path: str, text: str) -> list[str]:
-    """Return the texts of all that an XPath finds in XML, in order.
+    """Return the texts of all matches of an XPath in XML, in order.
 
-    Raises OrgrestError where the path is none, or the text is no XML.
+    Raises OrgrestError if the path is malformed, or the text is not XML.
     """
     try:
         root = ElementTree.fromstring(text)  # noqa: S314  (Expat bounds entities, and loads none)
@@ -31,7 +31,7 @@ def find(path: str, text: str) -> list[str]:
 
 
 def _shown(item: Any) -> str:
-    """Return an item of XPath's as text: an element's is all that stands in it."""
+    """Return an item of an XPath result as text: for an element, all the text in it."""
     if hasattr(item, "itertext"):
         return "".join(item.itertext())
     return str(item).lower() if isinstance(item, bool) else str(item)
