@@ -1,19 +1,19 @@
-"""Assertions about a response, `?? status == 200`: how they are read, and whether they hold.
+"""Assertions about a response, `?? status == 200`: parsing and evaluation.
 
     ?? status == 2xx                     ?? header Content-Type contains json
     ?? body data[0].id > 5               ?? body $.token exists
     ?? jq '.items | length' == 3         ?? xpath //item count 3
     ?? body schema user.schema.json      ?? certificate days > 14
 
-A subject (perhaps with a path that leads into it), an operator, and what is expected. `subjects`
-and `operators` are tables: a row has the function, and what documentation, completion and hover say
-of it. `language` reads assertions by them, `judging` tells whether one holds.
+An assertion has a subject (perhaps with a path into it), an operator, and an expected value.
+`subjects` and `operators` are tables: a row has the function, and its description for
+documentation, completion and hover. `language` parses assertions by them, `judging` evaluates them.
 
 Source: httpyac's guide on assertions, whose `??` lines these are, and its code. As there, `exists`
-and `isTrue` ask for a value that is not empty, zero or false, and what is expected is compared as
-the subject's type. Three things differ: the first operator behind the subject counts, not the last
-one (but for `js`), `!=` is the opposite of `==` for objects, too, and what is expected in double
-quotes is a text. Names that httpyac lacks are Hurl's where that has them.
+and `isTrue` require a value that is not empty, zero or false, and the expected value is converted
+to the subject's type. Three things differ: the first operator behind the subject is used, not the
+last one (except for `js`), `!=` is the opposite of `==` for objects, too, and an expected value in
+double quotes is a string. Names that httpyac lacks are Hurl's if it has them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Values beside what is expected of them, which is a text: read as the value's type."""
+"""Comparing values with expected ones, which are texts and converted to the value's type."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _CODES = re.compile(r"[1-5][xX]{2}")
 
 
 def number(value: Any) -> float | None:
-    """Return a value as a number: what a text begins with, None where that is none."""
+    """Return a value as a number; of a text, the number it begins with, or None."""
     if isinstance(value, int | float) and not isinstance(value, bool):
         return value
     match = _NUMBER.match(value) if isinstance(value, str) else None
@@ -19,14 +19,14 @@ def number(value: Any) -> float | None:
 
 
 def text(value: Any) -> str:
-    """Return a value as text: what is no text as JSON, and nothing as the empty text."""
+    """Return a value as text: other types as JSON, None as the empty text."""
     if value is None:
         return ""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def quoted(expected: str) -> str | None:
-    """Return the text that is expected in double quotes, None where it is in none."""
+    """Return the content of an expected text in double quotes, None if it is not quoted."""
     if len(expected) < 2 or expected[0] != '"' or expected[-1] != '"':
         return None
     try:
@@ -37,7 +37,7 @@ def quoted(expected: str) -> str | None:
 
 
 def equal(value: Any, expected: str) -> bool:
-    """Tell whether a value is what is expected, which is read as the value's type."""
+    """Tell whether a value equals the expected text, converted to the value's type."""
     inside = quoted(expected)
     if inside is not None:
         return isinstance(value, str) and value in (inside, expected)
@@ -46,7 +46,7 @@ def equal(value: Any, expected: str) -> bool:
 
 
 def as_type_of(value: Any, expected: str) -> Any:
-    """Read what is expected as a value's type, as far as that can be done."""
+    """Convert an expected text to a value's type, if possible."""
     if isinstance(value, bool):
         return {"true": True, "false": False}.get(expected.lower(), expected)
     if isinstance(value, int | float):

@@ -1,4 +1,4 @@
-"""Whether an assertion holds of a response, and if not, what was expected and what came."""
+"""Evaluates assertions: whether one holds, and if not, the expected and actual values."""
 
 from __future__ import annotations
 
@@ -27,11 +27,10 @@ _MOST_LINES = 200  # of a difference
 def judge(
     assertion: Assertion, expected: str, response: Response, tools: Tools, source: Source | None
 ) -> Verdict:
-    """Tell whether an assertion holds of a response, and, where it does not, what is the case.
+    """Evaluate an assertion about a response; a failed verdict has the actual value.
 
-    `expected` is the assertion's with its variables replaced. `source` is where the assertion
-    stands; without one, the verdict has no place. Never raises: an assertion that cannot be judged
-    does not hold.
+    `expected` is the assertion's, with variables replaced. `source` contains the assertion; without
+    one, the verdict has no position. Never raises: an assertion that cannot be evaluated fails.
     """
     verdict = unjudged(assertion, source)
     negated = assertion.operator.startswith("not ")
@@ -57,7 +56,7 @@ def judge(
 
 
 def unjudged(assertion: Assertion, source: Source | None) -> Verdict:
-    """Return a verdict with an assertion's name, parts and place, which does not hold yet."""
+    """Return a failed verdict with an assertion's name, parts and position."""
     place = source.position(assertion.span.start) if source is not None else None
     return Verdict(
         assertion.text.text,
@@ -81,7 +80,7 @@ def _cut(text: str | None, most: int) -> str | None:
 
 
 def _shown(value: Any, expected: str) -> str:
-    """Return a value in a few words; of one that only has another type than expected, its type."""
+    """Return a value in short form, or its type if only the type differs from the expected one."""
     if value is None:
         return "not there"
     text = _text(value) or ""
@@ -92,7 +91,7 @@ def _shown(value: Any, expected: str) -> str:
 
 
 def _difference(expected: str, value: Any) -> tuple[str, ...]:
-    """Return the lines in which two texts of several lines, or JSON, differ: a unified diff."""
+    """Return a unified diff of two multi-line texts or JSON values, as lines."""
     if isinstance(value, dict | list):
         try:
             wanted = json.loads(expected)
@@ -107,10 +106,9 @@ def _difference(expected: str, value: Any) -> tuple[str, ...]:
 
 
 def unified(before: str, after: str) -> tuple[str, ...]:
-    """Return the lines in which two texts differ, as a unified diff without a head.
+    """Return a unified diff of two texts, as lines without the file header.
 
-    Only the beginnings of very long texts are compared, and not all lines of a long difference
-    given.
+    Only the beginnings of very long texts are compared, and long differences are truncated.
     """
     import difflib
 

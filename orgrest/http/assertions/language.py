@@ -1,4 +1,4 @@
-"""The language of assertions: how a line is read, by the tables of subjects and operators."""
+"""The parser of assertions, driven by the tables of subjects and operators."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _WORDS: Final = "|".join(
 _OPERATOR: Final = rf"(?P<operator>(?:not\s+)?(?:{_WORDS}))\s*(?P<expected>.*)"
 _SUBJECT: Final = r"(?P<subject>[a-z0-9]+)(?=[\s.\[])(?P<dot>\.(?=[^\s.]))?"
 _PATH: Final = r"(?P<path>'[^']+'|\"[^\"]+\"|\S.*{})"
-# A run of blanks counts from its start only: many of them cost no more than once.
+# A run of blanks is matched from its start only, which keeps the search linear.
 _FIRST: Final = re.compile(
     rf"{_SUBJECT}(?:\s*+{_PATH.format('?')})??(?<=\S)\s++{_OPERATOR}", re.IGNORECASE
 )
@@ -35,10 +35,10 @@ _UNITS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0}
 
 @attrs.frozen
 class Found:
-    """An assertion as it was read: names as in the tables, `operator` perhaps behind `not `.
+    """A parsed assertion: names as in the tables, `operator` perhaps prefixed with `not `.
 
-    `start` is where what is expected stands in the text. `within` is how many seconds there are for
-    it to come true, None where it holds at once or never.
+    `start` is the index of the expected value in the text. `within` is the number of seconds in
+    which it may become true, None if it is checked only once.
     """
 
     subject: str
@@ -50,12 +50,12 @@ class Found:
 
 
 def find(text: str) -> Found | str:
-    """Read what follows `??`; where that is no assertion, return why not."""
+    """Parse what follows `??`; if that is not an assertion, return the reason."""
     within, start = None, 0
     if match := _EVENTUALLY.match(text):
         within, start = float(match["number"]) * _UNITS[match["unit"].lower()], match.end()
     given = text[start:]
-    if given.startswith("$"):  # a JSONPath alone is one in the body
+    if given.startswith("$"):  # a JSONPath alone selects from the body
         given, start = f"body {given}", start - len("body ")
     pattern = _LAST if re.match(r"js\s", given, re.IGNORECASE) else _FIRST
     match = pattern.fullmatch(given)
@@ -71,7 +71,7 @@ def find(text: str) -> Found | str:
     operator, expected = _operator(match["operator"]), match["expected"]
     if name == "body" and not path and _is_field(match["operator"], expected):
         again = _FIRST.fullmatch(f"body .{given[match.start('operator') :]}")
-        if again is not None:  # `body count == 3` is about a field called count
+        if again is not None:  # `body count == 3` refers to a field called count
             path, operator = again["path"][1:], _operator(again["operator"])
             expected = again["expected"]
     if path[:1] in ("'", '"') and path[-1:] == path[:1] and len(path) > 2 and name != "js":
@@ -88,7 +88,7 @@ def _operator(written: str) -> str:
 
 
 def _is_field(word: str, behind: str) -> bool:
-    """Tell whether what looks like an operator is a field's name, behind which one follows."""
+    """Tell whether an apparent operator is a field's name, followed by the real operator."""
     operator = OPERATORS[_operator(word).removeprefix("not ")]
     is_word = operator.required and not word.lower().startswith("not")
     return is_word and _FIELD.match(behind) is not None

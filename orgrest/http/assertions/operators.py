@@ -1,6 +1,6 @@
-"""How a subject is compared with what is expected: a row for each operator, with its function.
+"""The operators of assertions: a row for each, with its function.
 
-Documentation, completion and hover are made of the rows.
+Documentation, completion and hover are generated from the rows.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _COUNT = re.compile(r"\s*(==|>=|<=|>|<)?\s*(\d{1,18})\s*")
 
 @attrs.frozen
 class Comparison:
-    """A subject of a response, and what is expected of it, with its variables replaced."""
+    """The subject of an assertion, and the expected value with its variables replaced."""
 
     subject: Subject
     path: str
@@ -41,11 +41,11 @@ class Comparison:
     tools: Tools
 
     def value(self) -> Any:
-        """Return what the subject is. Raises OrgrestError where it cannot be looked for."""
+        """Return the subject's value. Raises OrgrestError if it cannot be determined."""
         return self.subject.value(self.response, self.path, self.tools)
 
     def values(self) -> list[Any]:
-        """Return all that the subject's path finds. Raises OrgrestError as `value` does."""
+        """Return all matches of the subject's path. Raises OrgrestError as `value` does."""
         return self.subject.find(self.response, self.path, self.tools)
 
     @property
@@ -59,13 +59,13 @@ Judge: TypeAlias = "Callable[[Any, str, Comparison], bool]"
 
 @attrs.frozen
 class Operator:
-    """How a subject is compared: its name, what is expected behind it, and when it holds.
+    """An operator: its name, its operand, and its function.
 
-    Where `expected` is empty, nothing follows. With `required`, something does, which has the
-    `form` of a pattern described behind it; without it, nothing behind the operator means the empty
-    text. `judge` gets what `of` takes from the comparison (the subject's value), and what is
-    expected. `why` says what is the case where that is more than the value, or nothing. With
-    `differs`, the difference between both is shown.
+    If `expected` is empty, there is no operand. With `required`, there must be one, which matches
+    `form`: a pattern and its description; otherwise a missing operand means the empty text. `judge`
+    gets what `of` takes from the comparison (by default the subject's value), and the operand.
+    `why` describes a failure that the value alone does not explain. With `differs`, a diff of both
+    is shown.
     """
 
     name: str
@@ -126,7 +126,7 @@ def _has_count(values: list[Any], expected: str, _: Comparison) -> bool:
 
 
 def _counted(values: list[Any]) -> int:
-    """Return how many matches there are, of a single list how many elements."""
+    """Return the number of matches; if the only match is a list, the number of its elements."""
     return len(values[0] if len(values) == 1 and isinstance(values[0], list) else values)
 
 
@@ -159,7 +159,7 @@ def _of_type(*types: type) -> Judge:
 def _is_iso_date(value: Any) -> bool:
     if not isinstance(value, str) or _ISO_DATE.fullmatch(value) is None:
         return False
-    try:  # of a fraction of a second only six digits are read
+    try:  # only six digits of fractional seconds are supported
         datetime.datetime.fromisoformat(re.sub(r"\.\d+", "", value).upper())
     except ValueError:
         return False
@@ -248,4 +248,4 @@ _OPERATOR_TABLE: Final = (
 )
 
 OPERATORS: Final[Mapping[str, Operator]] = {one.name: one for one in _OPERATOR_TABLE}
-"""How a subject is compared, by name; `not` before one turns it round."""
+"""The operators by name; a preceding `not` negates one."""

@@ -1,4 +1,4 @@
-"""Assertions out of lines of a document."""
+"""Parses assertions in lines of a document."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from orgrest.model import Span
 
 
 def read_assertion(text: Template, span: Span) -> Assertion | str:
-    """Read what follows `??` in the line at `span`; where that is no assertion, return why not."""
+    """Parse what follows `??` in the line at `span`; if not an assertion, return the reason."""
     found = find(text.text)
     if isinstance(found, str):
         return found

@@ -1,6 +1,6 @@
-"""What assertions can be about: a row for each subject, with what it is in a response.
+"""The subjects of assertions: a row for each, with its function.
 
-Documentation, completion and hover are made of the rows.
+Documentation, completion and hover are generated from the rows.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ def _missing(*_: Any) -> Any:
 
 @attrs.frozen
 class Tools:
-    """What judging asks others for; each function may raise OrgrestError.
+    """The callbacks that evaluation needs; each may raise OrgrestError.
 
-    `jq` runs a program on a text and gives its output, compact; `javascript` gives the value of an
-    expression; `matches` tells whether a text matches a pattern; `wrong_by_schema` tells what of a
-    value is not valid by the schema in a file, "" where it is.
+    `jq` runs a program on a text and returns its compact output; `javascript` evaluates an
+    expression; `matches` tells whether a text matches a pattern; `wrong_by_schema` validates a
+    value by the schema in a file and returns the errors, "" if there are none.
     """
 
     jq: Callable[[str, str], str] = _missing
@@ -47,13 +47,13 @@ Find: TypeAlias = "Callable[[Response, str, Tools], list[Any]]"
 
 @attrs.frozen
 class Subject:
-    """What an assertion can be about: its name, what stands behind it, and what it is.
+    """A subject of assertions: its name, its path, and its function.
 
-    `path` is what a path behind the name is called; it is `required` or may be left out, and is one
-    of the `parts`, where there are any. `find` gives all that a path leads to, and raises
-    OrgrestError where the path is none, or the body is not what it is for; the first one counts, or
-    with `several` all of them as a list. `whole` is what the subject is without a path, where that
-    is not what is found. `read` and `same` say how what is expected is read and compared.
+    `path` is the placeholder of the path behind the name, which may be `required`, and must be one
+    of the `parts` if there are any. `find` returns all matches of a path, and raises OrgrestError
+    if the path is malformed or does not fit the body; the first match is used, or with `several`
+    all of them as a list. `whole` is the subject's value without a path, if that is not what `find`
+    returns. `read` and `same` convert and compare the expected value.
     """
 
     name: str
@@ -68,7 +68,7 @@ class Subject:
     same: Callable[[Any, str], bool] = equal
 
     def value(self, response: Response, path: str, tools: Tools) -> Any:
-        """Return what the subject is; None where the response has no such thing.
+        """Return the subject's value; None if the response has none.
 
         Raises OrgrestError as `find` does.
         """
@@ -107,7 +107,7 @@ def _simple(get: Callable[[Response], Any]) -> Find:
 
 
 def _as_json(text: str) -> list[Any]:
-    """Return what a body in JSON holds, of another body the text; nothing of an empty one."""
+    """Return the value of a JSON body, else the body's text; nothing for an empty body."""
     try:
         return [json.loads(text)]
     except (ValueError, RecursionError):
@@ -252,4 +252,4 @@ _SUBJECT_TABLE: Final = (
 )
 
 SUBJECTS: Final[Mapping[str, Subject]] = {one.name: one for one in _SUBJECT_TABLE}
-"""What assertions can be about, by name."""
+"""The subjects of assertions, by name."""

@@ -1,10 +1,10 @@
 """Credentials as HTTP carries them: a module for each authentication scheme.
 
-Each says how its credentials are written in a document (`read`, for what `Authorization` may begin
-with), which of their values are secret, what is sent with them (`Credentials.flow`: requests out,
-responses in), and with which options curl does the same. `SCHEMES` has a row for each; Basic is
-sent as a header at once, and so is OAuth 2.0's token, which `tokens` gets. `certificates` are files
-for TLS. Nothing here opens a socket.
+Each defines how its credentials are written in a document (`read`, for a prefix of
+`Authorization`), which of their values are secret, what is sent with them (`Credentials.flow`:
+requests out, responses in), and the equivalent curl options. `SCHEMES` has a row for each; Basic is
+sent directly as a header, and so is OAuth 2.0's token, which `tokens` obtains. `certificates`
+handles client certificates for TLS. Nothing here opens a socket.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ SCHEMES: Final[Mapping[str, str]] = {
     "oauth2": "oauth2",
     "openid": "oauth2",
 }
-"""The module of a scheme, by the word in lower case with which its credentials begin."""
+"""The module of each scheme, by the lower-case word with which its credentials begin."""
 
 
 @attrs.frozen
 class Document:
-    """What a scheme may ask of the document: the value of a variable, None where there is none.
+    """What a scheme may ask of the document: the value of a variable, or None.
 
-    And the access token for a grant; None in a dry run.
+    It also returns the access token for a grant; None in a dry run.
     """
 
     variable: Callable[[str], str | None]
@@ -48,11 +48,10 @@ class _Scheme(Protocol):
 
 
 def read(value: str, document: Document) -> str | Credentials:
-    """Return what a value of Authorization stands for: the value to send, or credentials.
+    """Parse a value of Authorization: return the value to send, or credentials.
 
-    What is of no scheme that is written in short, or is written as it goes over the wire, is sent
-    as it is. Raises OrgrestError for credentials that are written wrong, or would have to be
-    computed in a way that is not known here.
+    Values of other schemes, and those already in wire format, are sent unchanged. Raises
+    OrgrestError for malformed credentials, and for unsupported algorithms.
     """
     name = SCHEMES.get(value.partition(" ")[0].lower())
     if name is None:

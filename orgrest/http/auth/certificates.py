@@ -1,9 +1,9 @@
-"""Client certificates, as documents and the settings beside them name them.
+"""Client certificates, as given in documents and in the settings beside them.
 
-A header `X-ClientCert: cert: FILE key: FILE passphrase: TEXT` (httpyac) is not sent but read here;
-`rest-client.certificates` of VS Code's settings and `clientCertificates` of httpyac's name the
-files for hosts, JetBrains' `SSLConfiguration` for an environment. Files are PEM: Python's TLS reads
-no PKCS #12.
+A header `X-ClientCert: cert: FILE key: FILE passphrase: TEXT` (httpyac) is parsed here instead of
+being sent; `rest-client.certificates` of VS Code's settings and `clientCertificates` of httpyac's
+name the files for hosts, JetBrains' `SSLConfiguration` for an environment. Files must be PEM:
+Python's TLS cannot read PKCS #12.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _FIELD = re.compile(r"(cert|key|pfx|passphrase):[ \t]*([^ \t]*)[ \t]*")
 
 
 def from_header(value: str) -> ClientCertificate:
-    """Return the certificate that `X-ClientCert` names. Raises OrgrestError for anything else."""
+    """Return the certificate that `X-ClientCert` names. Raises OrgrestError if it is malformed."""
     if not re.fullmatch(f"(?:{_FIELD.pattern})+", value):
         reason = "a client certificate is written `cert: FILE key: FILE passphrase: TEXT`"
         raise OrgrestError(reason, code="certificate")
@@ -30,7 +30,7 @@ def from_header(value: str) -> ClientCertificate:
 
 
 def curl(certificate: ClientCertificate) -> list[str]:
-    """Return the options with which curl shows a certificate."""
+    """Return the curl options for a client certificate."""
     given = (
         ("--cert", certificate.file),
         ("--key", certificate.key),
@@ -40,7 +40,7 @@ def curl(certificate: ClientCertificate) -> list[str]:
 
 
 def for_host(settings: Mapping[str, object], host: str) -> ClientCertificate | None:
-    """Return the certificate that settings have for a host (`name`, or `name:port`), or None."""
+    """Return the certificate configured for a host (`name`, or `name:port`), or None."""
     given = settings.get(host)
     return _certificate(given, f"the certificate for {host}") if isinstance(given, dict) else None
 
@@ -48,7 +48,7 @@ def for_host(settings: Mapping[str, object], host: str) -> ClientCertificate | N
 def from_ssl_configuration(text: str) -> tuple[ClientCertificate | None, bool]:
     """Return the certificate of JetBrains' `SSLConfiguration`, and whether it has a passphrase.
 
-    `text` is its JSON. Raises OrgrestError for a format that is not read.
+    `text` is its JSON. Raises OrgrestError for an unsupported format.
     """
     try:
         given = json.loads(text)

@@ -1,8 +1,9 @@
-"""`Authorization: Digest USER PASSWORD` (RFC 7616): a server's challenge answered.
+"""`Authorization: Digest USER PASSWORD` (RFC 7616): answers a server's challenge.
 
 MD5 and SHA-256 with their `-sess` forms, the quality of protection `auth`, and the older form
-without one (RFC 2069). `auth-int`, which would sign the body, is refused. Own code, as urllib3 has
-none and the libraries that have (requests, httpx) are whole HTTP clients.
+without one (RFC 2069). `auth-int`, which would sign the body, is refused. This is our own code
+because urllib3 has none, and the libraries that have it (requests, httpx) are complete HTTP
+clients.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ _HASHES = {"MD5": "md5", "SHA-256": "sha256"}
 
 @attrs.frozen
 class DigestCredentials(Credentials):
-    """Who answers a server's Digest challenge."""
+    """The credentials that answer a server's Digest challenge."""
 
     user: str
     password: str = attrs.field(repr=False)
@@ -44,7 +45,7 @@ class DigestCredentials(Credentials):
     def flow(
         self, request: Request, _host: str, target: str
     ) -> Generator[Request, Response, str | None]:
-        """Send the request, and once more with the answer to the server's challenge."""
+        """Send the request, then again with the answer to the server's challenge."""
         response = yield request
         if response.status != 401:
             return None
@@ -61,7 +62,7 @@ class DigestCredentials(Credentials):
 
 
 def read(value: str, _: Document) -> str | DigestCredentials:
-    """Read `user password` or `user:password`; what goes over the wire is sent as it is."""
+    """Parse `user password` or `user:password`; a value in wire format is sent unchanged."""
     given = value.partition(" ")[2].strip()
     if _AS_SENT.search(given):
         return value
@@ -77,10 +78,11 @@ def read(value: str, _: Document) -> str | DigestCredentials:
 def answer(
     challenges: Iterable[str], credentials: DigestCredentials, method: str, target: str
 ) -> str | None:
-    """Return the value of Authorization for a request, or None where no challenge is Digest's.
+    """Return the value of Authorization for a request, or None if no challenge is for Digest.
 
-    `challenges` are the values of WWW-Authenticate; the first one that can be answered is, as the
-    server prefers it. `target` is the request target. Raises `TransportError` where none can be.
+    `challenges` are the values of WWW-Authenticate, in the server's order of preference; the first
+    supported one is answered. `target` is the request target. Raises `TransportError` if none is
+    supported.
     """
     offered = [one for value in challenges for one in _read(value)]
     for challenge in offered:
@@ -102,7 +104,7 @@ def answer(
 
 
 def _read(value: str) -> Iterator[dict[str, str]]:
-    """Yield the parameters of each Digest challenge in a header's value, names in lower case."""
+    """Yield the parameters of each Digest challenge in a header's value, with lower-case names."""
     for found in _SCHEME.finditer(value):
         parameters: dict[str, str] = {}
         at = found.end()

@@ -1,4 +1,4 @@
-"""`Authorization: NTLM ...` and `Negotiate ...` (RFC 4559): not spoken here."""
+"""`Authorization: NTLM ...` and `Negotiate ...` (RFC 4559): not supported."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def read(value: str, _: Document) -> str:
-    """Refuse credentials; the bare word is sent as it is."""
+    """Refuse credentials; the bare word is sent unchanged."""
     scheme, blank, _given = value.partition(" ")
     if blank and _given.strip():
         reason = f"{scheme} is not supported: it signs a connection, not a request"

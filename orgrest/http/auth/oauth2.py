@@ -1,10 +1,10 @@
-"""OAuth 2.0 (RFC 6749, RFC 8628): what a document says about the tokens that its requests carry.
+"""OAuth 2.0 (RFC 6749, RFC 8628): the grants that documents define, and the flows to get tokens.
 
-httpyac's spelling is `Authorization: oauth2 client_credentials PREFIX`, with variables of the names
-`PREFIX_tokenEndpoint`, `PREFIX_clientId` and so on; where one is missing, that of the prefix
-`oauth2` counts. JetBrains' is `{{$auth.token("id")}}`, with an object in the environment's
-`Security.Auth`. Both are read into a `Grant`, for which `issue` asks a server; `tokens` takes the
-steps of that and keeps the token.
+httpyac's spelling is `Authorization: oauth2 client_credentials PREFIX`, with variables named
+`PREFIX_tokenEndpoint`, `PREFIX_clientId` and so on; if one is missing, that with the prefix
+`oauth2` is used. JetBrains' is `{{$auth.token("id")}}`, with an object in the environment's
+`Security.Auth`. Both are parsed into a `Grant`, for which `issue` requests a token from a server;
+`tokens` performs its steps and caches the token.
 
 Flows that open a browser (authorization code, implicit) are errors: a run has no browser.
 """
@@ -33,7 +33,7 @@ DEVICE_CODE = "device_code"
 
 _DEVICE_GRANT = "urn:ietf:params:oauth:grant-type:device_code"
 _LONGEST_WAIT = 600.0
-"""How many seconds a user has to confirm a device."""
+"""The longest time that a user has to confirm a device, in seconds."""
 _FLOWS = {
     "client_credentials": CLIENT_CREDENTIALS,
     "client": CLIENT_CREDENTIALS,
@@ -55,9 +55,10 @@ _AUTH = re.compile(
 
 @attrs.frozen
 class Grant:
-    """What a token is asked for with. `basic`: the client's secret goes into a header, not a body.
+    """The parameters of a token request.
 
-    `secret`, `password`: of the client, of the resource's owner. `more` are further parameters.
+    `basic`: the client's secret is sent in a header, not in the body. `secret` is the client's,
+    `password` the resource owner's. `more` are further parameters.
     """
 
     flow: str
@@ -78,9 +79,9 @@ class Grant:
 
 
 def read(value: str, document: Document) -> str:
-    """Return the header with the token for `oauth2 FLOW PREFIX`; in a dry run, what is written.
+    """Return the header value with the token for `oauth2 FLOW PREFIX`; in a dry run, a placeholder.
 
-    Raises OrgrestError where there is no token.
+    Raises OrgrestError if there is no token.
     """
     token = document.token(from_variables(*reference(value), document.variable))
     return f"Bearer {token if token is not None else f'<{value}>'}"
@@ -89,7 +90,7 @@ def read(value: str, document: Document) -> str:
 def reference(value: str) -> tuple[str, str]:
     """Return the flow and the prefix of the variables for a value of Authorization.
 
-    Raises OrgrestError for what is written wrong, and for flows that are not spoken.
+    Raises OrgrestError for malformed values and unsupported flows.
     """
     match = _REFERENCE.fullmatch(value.strip())
     if match is None:
@@ -114,9 +115,9 @@ def _flow(name: str) -> str:
 
 
 def from_variables(flow: str, prefix: str, value: Callable[[str], str | None]) -> Grant:
-    """Return the grant that variables describe; `value` gives that of a name, None for none.
+    """Return the grant that variables define; `value` looks a name up, None if undefined.
 
-    Raises OrgrestError where one is missing.
+    Raises OrgrestError if one is missing.
     """
 
     def get(name: str) -> str:
@@ -150,10 +151,10 @@ def read_auth(text: str) -> tuple[str, str] | None:
 
 
 def from_security(security: str | None, name: str, expand: Callable[[str], str]) -> Grant:
-    """Return the grant that JetBrains' `Security` describes under `Auth` and a name.
+    """Return the grant that JetBrains' `Security` defines under `Auth` and a name.
 
-    `security` is its JSON, None where the environment has none; `expand` replaces the variables in
-    a text. Raises OrgrestError where there is no such grant, or something is missing in it.
+    `security` is its JSON, None if the environment has none; `expand` replaces the variables in
+    a text. Raises OrgrestError if there is no such grant, or it is incomplete.
     """
     try:
         found = json.loads(security or "{}")
@@ -190,7 +191,7 @@ def from_security(security: str | None, name: str, expand: Callable[[str], str])
 
 
 def _more(given: object, expand: Callable[[str], str]) -> tuple[tuple[str, str], ...]:
-    """Return JetBrains' further parameters, each a text, a list, or an object that says its use."""
+    """Return JetBrains' further parameters, each a text, a list, or an object with its use."""
     found = []
     for name, values in given.items() if isinstance(given, dict) else ():
         for value in values if isinstance(values, list) else [values]:
@@ -239,7 +240,7 @@ def _checked(grant: Grant, names: dict[str, str], how: str) -> Grant:
 
 @attrs.frozen
 class Token:
-    """What a server issued; `lifetime` is in seconds, None where nothing was said of it."""
+    """The token that a server issued; `lifetime` is in seconds, None if unknown."""
 
     access: str = attrs.field(repr=False)
     refresh: str | None = attrs.field(repr=False)
@@ -254,27 +255,28 @@ class Token:
 
 @attrs.frozen
 class Pause:
-    """A step of a flow: waiting so many seconds. It is answered by the time in seconds."""
+    """A step of a flow: wait this many seconds. The answer is the current time in seconds."""
 
     seconds: float
 
 
 @attrs.frozen
 class Message:
-    """A step of a flow: something the user has to read."""
+    """A step of a flow: a message for the user."""
 
     text: str
 
 
 Flow: TypeAlias = "Generator[Request | Pause | Message, Any, Token]"
-"""A token asked for: requests, which are answered by responses, pauses and messages come out.
+"""A generator that obtains a token: it yields requests, pauses and messages.
 
-Raises OrgrestError where the server issues none. Does no input or output.
+It is sent the responses to its requests. Raises OrgrestError if the server issues no token.
+Performs no I/O.
 """
 
 
 def issue(grant: Grant) -> Flow:
-    """Ask for a new token."""
+    """Request a new token."""
     if grant.flow == DEVICE_CODE:
         return _of_device(grant)
     form = {"grant_type": grant.flow, "scope": grant.scope}
@@ -284,7 +286,7 @@ def issue(grant: Grant) -> Flow:
 
 
 def refresh(grant: Grant, token: str) -> Flow:
-    """Ask for a new token with the one for refreshing that came with the last."""
+    """Request a new token with the refresh token of the last one."""
     form = {"grant_type": "refresh_token", "refresh_token": token, "scope": grant.scope}
     new = yield from _ask(grant, form)
     return new if new.refresh else attrs.evolve(new, refresh=token)
@@ -293,7 +295,7 @@ def refresh(grant: Grant, token: str) -> Flow:
 def _ask(grant: Grant, form: dict[str, str]) -> Flow:
     headers = {}
     if grant.basic and grant.secret:
-        # RFC 6749, section 2.3.1: both are form-encoded before
+        # RFC 6749, section 2.3.1: both are form-encoded first
         pair = f"{quote_plus(grant.client)}:{quote_plus(grant.secret)}"
         headers["Authorization"] = basic(pair.replace("%", "%25"))
     else:
@@ -303,7 +305,7 @@ def _ask(grant: Grant, form: dict[str, str]) -> Flow:
 
 
 def _of_device(grant: Grant) -> Flow:
-    """Let the user confirm in a browser, and ask until that is done (RFC 8628)."""
+    """Let the user confirm in a browser, and poll until that is done (RFC 8628)."""
     began = yield Pause(0)
     form = {"client_id": grant.client, "scope": grant.scope}
     response = yield _post(grant, grant.device_url, form, {})
@@ -342,7 +344,7 @@ def _post(grant: Grant, url: str, form: dict[str, str], headers: dict[str, str])
 
 
 def _read(response: Response) -> dict[str, Any]:
-    """Return the JSON object that a response holds, or an empty one."""
+    """Return the JSON object in a response's body, or an empty one."""
     try:
         found = json.loads(response.body)
     except (ValueError, RecursionError):
@@ -366,12 +368,12 @@ def _issued(grant: Grant, response: Response) -> Token:
 
 
 def _is_text(text: str) -> bool:
-    """Whether a token can stand in a header."""
+    """Tell whether a token can be sent in a header."""
     return bool(text) and text.isascii() and text.isprintable()
 
 
 def _number(value: object, default: float, *, most: float) -> float:
-    """Return a number that a server gave, perhaps as a text, within its limits."""
+    """Return a number from a server, perhaps given as text; `default` if it is not valid."""
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         return default
     try:

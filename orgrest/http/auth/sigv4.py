@@ -1,8 +1,8 @@
-"""`Authorization: AWS KEY SECRET token:T region:R service:S`: Signature Version 4 of Amazon's.
+"""`Authorization: AWS KEY SECRET token:T region:R service:S`: AWS Signature Version 4.
 
-Source: AWS's reference, "Create a signed AWS API request"; its published test suite is what this is
-tested with. Own code, as signing is a page of HMAC, and botocore, which has it, brings 14 MB of
-descriptions of services.
+Source: AWS's reference, "Create a signed AWS API request"; tested with its published test suite.
+This is our own code because signing is a page of HMAC, and botocore, which has it, brings 14 MB of
+service descriptions.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 _ALGORITHM = "AWS4-HMAC-SHA256"
 _DATE = re.compile(r"\d{8}T\d{6}Z", re.ASCII)
 _REGION = re.compile(r"[a-z]{2}(?:-[a-z]+)+-\d", re.ASCII)
-_SIGNING_NAMES = {"email": "ses"}  # of services that are called otherwise in host names
-# What proxies may change, and what the signature itself goes into.
+_SIGNING_NAMES = {"email": "ses"}  # of services whose names differ in host names
+# Headers that proxies may change, and the one that holds the signature.
 _UNSIGNED = frozenset({"authorization", "connection", "expect", "transfer-encoding", "user-agent"})
 
 
@@ -48,9 +48,9 @@ _WRITTEN = re.compile(
 
 @attrs.frozen
 class AwsCredentials(Credentials):
-    """What requests to Amazon Web Services are signed with.
+    """The credentials that sign requests to Amazon Web Services.
 
-    `token` is that of a session. An empty `region` or `service` is taken from the host's name.
+    `token` is the session's. An empty `region` or `service` is derived from the host name.
     """
 
     key: str
@@ -83,7 +83,7 @@ class AwsCredentials(Credentials):
 
 
 def read(value: str, _: Document) -> str | AwsCredentials:
-    """Read `key secret` and what is named behind them; one word is sent as it is."""
+    """Parse `key secret` and the named fields behind them; a single word is sent unchanged."""
     given = value.partition(" ")[2].strip()
     if " " not in given:
         return value
@@ -105,11 +105,11 @@ def sign(
     headers: Headers,
     body: bytes,
 ) -> Headers:
-    """Return the headers that sign a request, to be sent besides `headers`.
+    """Return the headers that sign a request, to be sent in addition to `headers`.
 
-    `host` is the value of the header Host, `target` the request target, %-encoded; of `headers`,
-    those that are to be signed, `X-Amz-Date` may give the time (`20150830T123600Z`). Raises
-    `TransportError` where the region or the service are neither given nor in the host's name.
+    `host` is the value of the header Host, `target` the request target, %-encoded; `headers` are
+    those to sign, of which `X-Amz-Date` may set the time (`20150830T123600Z`). Raises
+    `TransportError` if region or service are neither given nor in the host name.
     """
     region, service = region_and_service(credentials, host)
     added: list[tuple[str, str]] = []
@@ -158,10 +158,10 @@ def _hmac(key: bytes, text: str) -> bytes:
 
 
 def region_and_service(credentials: AwsCredentials, host: str) -> tuple[str, str]:
-    """Return the region and service that are given, else those of the host's name.
+    """Return the given region and service, else those of the host name.
 
-    That is `service.region.amazonaws.com`, or `service.amazonaws.com` for what is in us-east-1.
-    Raises `TransportError` where neither tells.
+    That is `service.region.amazonaws.com`, or `service.amazonaws.com` for services in us-east-1.
+    Raises `TransportError` if they cannot be determined.
     """
     region, service = credentials.region, credentials.service
     name = host.partition(":")[0].lower()
@@ -177,7 +177,7 @@ def region_and_service(credentials: AwsCredentials, host: str) -> tuple[str, str
 
 
 def _signed(headers: Headers) -> dict[str, str]:
-    """Return the headers to sign, in order: several of one name as one, without needless blanks."""
+    """Return the headers to sign, in order: repeated ones joined, blanks collapsed."""
     found: dict[str, list[str]] = {}
     for name, value in headers:
         if name.lower() not in _UNSIGNED:

@@ -1,4 +1,4 @@
-"""The OAuth 2.0 tokens of one run: asked for once, kept, and refreshed when they have expired."""
+"""The OAuth 2.0 tokens of one run: requested once, cached, and refreshed when they expire."""
 
 from __future__ import annotations
 
@@ -15,14 +15,15 @@ if TYPE_CHECKING:
     from orgrest.model import Response
 
 _LEEWAY = 5.0
-"""How many seconds before its end a token is taken for expired."""
+"""The number of seconds before its expiry at which a token counts as expired."""
 
 
 class Tokens:
     """The tokens of one run.
 
     `send` sends a request and does not follow redirects: a client's secret goes to the server of
-    the grant and to no other. `notify` shows a text to the user; None where nobody reads it.
+    the grant and to no other. `notify` shows a text to the user; None if there is nobody to read
+    it.
     """
 
     def __init__(
@@ -40,7 +41,7 @@ class Tokens:
         self._tokens: dict[Grant, tuple[Token, float | None]] = {}
 
     def get(self, grant: Grant) -> Token:
-        """Return a token that is valid now. Raises OrgrestError where the server issues none."""
+        """Return a valid token. Raises OrgrestError if the server issues none."""
         if grant.flow == DEVICE_CODE and self._notify is None:
             reason = "the device flow shows a code to confirm, and there is no terminal to show it"
             raise OrgrestError(reason, code="credentials")
@@ -52,7 +53,7 @@ class Tokens:
         return token
 
     def _refreshed(self, grant: Grant, token: Token) -> Token | None:
-        """Return a new token for an expired one, or None where the server does not give it."""
+        """Return a new token for an expired one, or None if the server refuses."""
         if token.refresh is None:
             return None
         try:
@@ -61,7 +62,7 @@ class Tokens:
             return None
 
     def _done(self, flow: Flow) -> Token:
-        """Go through the steps of a flow."""
+        """Perform the steps of a flow."""
         answer: Response | float | None = None
         while True:
             try:

@@ -1,14 +1,13 @@
 """Requests as curl commands, and curl commands as request blocks.
 
-A command holds everything that orgrest would send and nothing of its own, quoted for a POSIX shell;
-it may be pasted. Reading one back understands the options that say what is sent, in the quotes of a
-POSIX shell, bash's ``$'...'`` and those of Windows' cmd as browsers write them; options about what
-curl shows (``-s``, ``-v``, ``-o`` ...) are passed over, those about how it sends become directives
-or are named in a comment, and one that is not known is an error, because what it changes would be
-lost.
+A command sends exactly what orgrest would send, and is quoted for a POSIX shell, ready to be
+pasted. Parsing a command handles the options that determine what is sent, in the quoting of a POSIX
+shell, bash's ``$'...'`` and Windows' cmd as browsers write it; options about output (``-s``,
+``-v``, ``-o`` ...) are ignored, those about the transport become directives or are named in a
+comment, and an unknown one is an error, because its effect would be lost.
 
-`writing` makes commands. `shell` splits one into words, `options` is the table of what curl
-understands, `forms` reads what stands behind ``-F``, and `reading` makes a request of it all.
+`writing` produces commands. `shell` splits one into words, `options` is the table of curl's
+options, `forms` parses the values of ``-F``, and `reading` builds a request from them.
 """
 
 from orgrest.http.curl.errors import CurlError

@@ -1,4 +1,4 @@
-"""What curl commands can have wrong."""
+"""The errors of curl commands."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ class CurlError(OrgrestError):
 
 
 def one_line(text: str, what: str) -> str:
-    """Return `text`. Raises CurlError where it would be more than one line."""
+    """Return `text`. Raises CurlError if it has more than one line."""
     if any(c in text for c in "\r\n\0"):
         raise CurlError(f"{what} holds a line break: take it out")
     return text

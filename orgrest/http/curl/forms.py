@@ -1,4 +1,4 @@
-"""Forms: what stands behind ``-F``, as the parts of a multipart body."""
+"""Forms: the values of ``-F`` as the parts of a multipart body."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _FORM_TYPES = {"gif": "image/gif", "jpg": "image/jpeg", "jpeg": "image/jpeg", "p
 
 @attrs.frozen
 class _Part:
-    """A part of a form: its text or file, and what is said about it."""
+    """A part of a form: its text or file, and its metadata."""
 
     name: str
     text: str
@@ -51,7 +51,8 @@ def _escape(name: str) -> str:
 def form(fields: Iterable[tuple[str, bool]]) -> tuple[str, str]:
     """Return the boundary and the body of a form.
 
-    `fields` are the values of ``-F``, and whether each is to be taken as it is. Raises CurlError.
+    `fields` are the values of ``-F``, and whether each is literal (``--form-string``). Raises
+    CurlError.
     """
     parts = [_part(given, literal) for given, literal in fields]
     boundary = "orgrest-form-boundary"
@@ -62,7 +63,7 @@ def form(fields: Iterable[tuple[str, bool]]) -> tuple[str, str]:
 
 
 def _part(given: str, literal: bool) -> _Part:
-    """Read ``NAME=CONTENT``, ``NAME=@FILE`` or ``NAME=<FILE`` with what follows behind ``;``."""
+    """Parse ``NAME=CONTENT``, ``NAME=@FILE`` or ``NAME=<FILE``, and the attributes behind ``;``."""
     name, equals, value = given.partition("=")
     if not equals:
         raise CurlError(f"-F {given} is not a form field: write NAME=VALUE")
@@ -94,7 +95,7 @@ def _part(given: str, literal: bool) -> _Part:
 
 
 def _form_word(value: str, at: int) -> tuple[str, int]:
-    """Read up to the next ``;``, which quotes may hold; give the text and where it ends."""
+    """Read up to the next unquoted ``;``; return the text and its end."""
     match = cast("re.Match[str]", _FORM_WORD.match(value, at))  # it matches anything
     if match[1] is None:
         return match[0].strip(), match.end()

@@ -1,8 +1,8 @@
-"""curl's options: a row for each, with what it does to the request.
+"""curl's options: a row for each, with its effect on the request.
 
-What changes nothing about the request itself (where the answer goes, how it is shown) is ignored.
-What says how it is sent becomes a directive, where there is one, or is named with what to do
-instead. An option that has no row is an error, because what it changes would be lost.
+Options that do not change the request (output and display) are ignored. Options about the transport
+become a directive if there is one, else a comment that says what to do instead. An option without a
+row is an error, because its effect would be lost.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ STDIN = "cannot read the standard input: write the text, or name a file"
 
 @attrs.define
 class Command:
-    """What a command says so far."""
+    """The state of parsing a command."""
 
     method: str = ""
     url: str = ""
@@ -46,7 +46,7 @@ class Command:
 
 
 def read(words: list[str]) -> Command:
-    """Return what the words behind ``curl`` say. Raises CurlError for an unknown option."""
+    """Parse the words behind ``curl``. Raises CurlError for an unknown option."""
     command = Command()
     rest = _split_short(words)
     rest.reverse()
@@ -70,7 +70,7 @@ def read(words: list[str]) -> Command:
 
 
 def _split_short(words: list[str]) -> list[str]:
-    """Write ``-sXPOST`` as ``-s -X POST``."""
+    """Split ``-sXPOST`` into ``-s -X POST``."""
     found: list[str] = []
     value = False
     for word in words:
@@ -98,7 +98,7 @@ def _ignore(_command: Command, _word: str = "", _value: str = "") -> None:
 
 
 def _left_out(word: str, instead: str, command: Command, _word: str = "", value: str = "") -> None:
-    """Name an option for which there is nothing in a document, and say what there is instead."""
+    """Record an option that documents cannot express, and the alternative."""
     command.left_out.append(f"{word} {value}".rstrip() + f" is left out: {instead}")
 
 
@@ -121,7 +121,7 @@ def _digest(command: Command) -> None:
 
 
 def _aws(command: Command, word: str, value: str) -> None:
-    """Take `aws:amz:REGION:SERVICE`, whose last two may be missing."""
+    """Parse `aws:amz:REGION:SERVICE`, whose last two parts are optional."""
     provider, _, rest = value.partition(":")
     named = rest.split(":")[1:]
     if provider != "aws" or len(named) > 2:

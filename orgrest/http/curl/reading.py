@@ -20,8 +20,8 @@ _CARET = re.compile(r'"[^"]*"|\^(\r?\n|.)', re.DOTALL)
 def to_request(command: str) -> str:
     """Turn a curl command into a request.
 
-    It is in restclient's language, or, where it needs directives or a client certificate, in that
-    of request files. Raises CurlError for what cannot be turned into one.
+    It is in restclient's language, or, if it needs directives or a client certificate, in that of
+    request files. Raises CurlError if that is impossible.
     """
     return _write(_read(command))
 
@@ -50,12 +50,12 @@ def to_block(command: str) -> str:
 
 
 def _is_common(found: Command) -> bool:
-    """Tell whether a request needs what only the language of request files has."""
+    """Tell whether a request can only be written in the language of request files."""
     return bool(found.directives or found.certificate or found.scheme)
 
 
 def _write(found: Command) -> str:
-    """Write what a command says as a request."""
+    """Write a parsed command as a request."""
     if found.files and (found.data is not None or found.files[1:] or found.query):
         raise CurlError(f"@{found.files[0]} stands beside other data: a body is one file, or text")
     if found.forms and (found.data is not None or found.files):
@@ -102,7 +102,7 @@ def _write(found: Command) -> str:
 
 
 def _authorization(found: Command) -> str:
-    """Return credentials that only the sending makes a header of, as a document has them."""
+    """Return credentials that become a header only on sending, in a document's syntax."""
     user, colon, password = found.user.partition(":")
     if not colon or re.search(r"\s", found.user):
         raise CurlError("--user gives a name and a password, without blanks, behind a colon")
@@ -124,7 +124,7 @@ def _check_body(text: str, body: str | None) -> None:
 
 
 def _url(found: Command) -> str:
-    """Return the URL with all that other options add to it."""
+    """Return the URL including what other options add to it."""
     url = found.url if "://" in found.url else f"http://{found.url}"
     added = [*found.added, *([found.data] if found.query and found.data is not None else [])]
     if added:
@@ -143,7 +143,7 @@ def _add_default(headers: list[tuple[str, str]], name: str, value: str) -> None:
 
 
 def _with_boundary(headers: list[tuple[str, str]], boundary: str) -> list[tuple[str, str]]:
-    """Return headers whose Content-Type names the boundary of a form."""
+    """Return the headers with a Content-Type that names a form's boundary."""
     _add_default(headers, "Content-Type", "multipart/form-data")
     return [
         (name, f"{value}; boundary={boundary}")

@@ -38,7 +38,7 @@ def split(command: str) -> list[str]:
             )
         at = match.end()
         kind = match.lastgroup
-        if kind is None:  # a line that goes on
+        if kind is None:  # a line continuation
             continue
         if kind == "blank":
             open_word = False
@@ -56,7 +56,7 @@ def split(command: str) -> list[str]:
 
 
 def _read_ansi(text: str) -> str:
-    """Read what stands in ``$'...'`` (Bash manual, "ANSI-C Quoting")."""
+    """Decode the content of ``$'...'`` (Bash manual, "ANSI-C Quoting")."""
     data = bytearray()
     for match in _ANSI.finditer(text):
         byte, octal, short, long, control, letter, plain = match.groups()

@@ -10,15 +10,15 @@ from orgrest.http.auth import certificates
 from orgrest.http.curl.errors import CurlError
 from orgrest.model import Request
 
-_EMPTY = (("Content-Length", "0"),)  # what a POST without a body has, but not from curl
+_EMPTY = (("Content-Length", "0"),)  # sent for a POST without a body, but not by curl
 _DOTS = re.compile(r"/(?:\.|%2e){1,2}(?:/|$)", re.IGNORECASE)
 
 
 def to_command(request: Request) -> str:
     """Write a request as a curl command that sends the same.
 
-    Raises CurlError for a body with NUL bytes, which no command line can hold, and TransportError
-    for what cannot be sent at all.
+    Raises CurlError for a body with NUL bytes, which a command line cannot hold, and TransportError
+    for a request that cannot be sent at all.
     """
     from orgrest.http.transport import wire_headers, wire_url
 

@@ -103,7 +103,7 @@ def import_line(reader: Reader, line: Line, text: str) -> bool:
 
 
 def _values(text: str) -> tuple[tuple[str, str], ...] | None:
-    """Read `(@name=value, @other=value)`; None where it is something else."""
+    """Read `(@name=value, @other=value)`; None if it is something else."""
     inside = text[1:-1].strip()
     if not text:
         return ()

@@ -113,7 +113,7 @@ def is_jetbrains(text: str) -> bool:
 
 
 def is_restclient(text: str) -> bool | None:
-    """Tell whether a text is in restclient's language, by its own marks; None where it has none.
+    """Tell whether a text is in restclient's language, by its own marks; None if it has none.
 
     Those are `:name = value`, `:name` alone on a line, `-> jq-set-var`, a body in `<<END`, and a
     URL that begins with `:name`; a mark of the other tools, such as `@name = value`, decides.

@@ -92,7 +92,7 @@ class _Lines:
 
 @attrs.define
 class Opening:
-    """How long the parts of making a connection took, in seconds; None where it was kept."""
+    """How long the parts of making a connection took, in seconds; None if it was kept."""
 
     resolve: float | None = None
     connect: float | None = None

@@ -32,7 +32,7 @@ class Budget:
         self._lock = threading.Lock()
 
     def send(self) -> None:
-        """Take a request. Raises `TransportError` where none is left."""
+        """Take a request. Raises `TransportError` if none is left."""
         with self._lock:
             if not self._requests:
                 self.spent = f"the run has made {self._most:,} requests (--max-requests)"

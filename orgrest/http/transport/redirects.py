@@ -51,7 +51,7 @@ def redirected(
 ) -> tuple[Request, tuple[str, ...]]:
     """Return the request that follows a redirect, and the names of headers that it lost.
 
-    Raises `TransportError` where it leads nowhere, or to another origin with a secret in the body
+    Raises `TransportError` if it leads nowhere, or to another origin with a secret in the body
     or the URL.
     """
     old = parse_url(request.url)

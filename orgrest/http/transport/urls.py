@@ -48,7 +48,7 @@ class Url:
 
 
 def parse_url(url: str) -> Url:
-    """Take a URL apart. Raises `TransportError` where it is not one of http, https, ws or wss."""
+    """Take a URL apart. Raises `TransportError` if it is not one of http, https, ws or wss."""
     match = _URL.match(url)
     authority = _AUTHORITY.fullmatch(match[2]) if match else None
     if match is None or authority is None:
@@ -83,7 +83,7 @@ def _target(text: str) -> str:
 def wire_url(request: Request) -> str:
     """Return the URL with the request target as it is sent, user info included.
 
-    Raises `TransportError` where it is not an http or https one.
+    Raises `TransportError` if it is not an http or https one.
     """
     url = parse_url(request.url)
     if not url.userinfo:

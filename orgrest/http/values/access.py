@@ -25,7 +25,7 @@ class Access:
     def token(self, grant: Grant, kind: str = "token") -> str | None:
         """Return the access token (or `idToken`) for a grant, or None in a dry run.
 
-        Raises `OrgrestError` where there is none.
+        Raises `OrgrestError` if there is none.
         """
         for secret in grant.secrets:
             self._secret(secret)

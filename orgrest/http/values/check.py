@@ -52,7 +52,7 @@ def check(parsed: ParsedRequest, scope: Scope, definitions: Iterable[Definition]
 
 
 def value_of(name: str, parsed: ParsedRequest, scope: Scope) -> str | None:
-    """Return the value that a request gives a variable, None where it is not defined.
+    """Return the value that a request gives a variable, None if it is not defined.
 
     What only a run would give is `UNKNOWN`, as is what cannot be computed.
     """
@@ -67,7 +67,7 @@ class _Check(Expansion):
         super().__init__(parsed, Values(parsed, scope, most=_MOST, problems=self._problems))
 
     def value_of(self, name: str) -> str | None:
-        """Return the value of a variable as far as it is known; None where it is not defined."""
+        """Return the value of a variable as far as it is known; None if it is not defined."""
         return self._values.used(name, 0) if self._values.is_defined(name) else None
 
     def checked(self, definitions: Iterable[Definition]) -> Checked:

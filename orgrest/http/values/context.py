@@ -36,7 +36,7 @@ class RunContext:
     def exchange(self, key: Hashable) -> tuple[Request, Response] | None:
         """Return what the request of a key sent and got: it is sent now unless it was.
 
-        None stands for what got no response. Raises `OrgrestError` where it cannot be sent.
+        None stands for what got no response. Raises `OrgrestError` if it cannot be sent.
         """
         del key
         return None
@@ -46,7 +46,7 @@ class RunContext:
         return None
 
     def token(self, grant: Grant) -> Token:
-        """Return a token of OAuth 2.0. Raises `OrgrestError` where there is none."""
+        """Return a token of OAuth 2.0. Raises `OrgrestError` if there is none."""
         del grant
         reason = "a token is asked for only when the request is sent"
         raise OrgrestError(reason, code="credentials")

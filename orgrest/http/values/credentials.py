@@ -40,7 +40,7 @@ class Credentials:
         self._scope = values.scope
 
     def header(self, name: str, value: str, offset: int) -> str | None:
-        """Return what is sent for a header of `COMPUTED`, None where nothing is, or not yet.
+        """Return what is sent for a header of `COMPUTED`, None if nothing is, or not yet.
 
         `value` stands at `offset`. Raises `ExpansionError`.
         """

@@ -37,7 +37,7 @@ class Exchanges:
     def part(self, reference: Reference, key: Hashable) -> str | None:
         """Return what a reference to the request of a key gives, or None in a dry run.
 
-        The request is sent now if it was not. Raises `OrgrestError` where there is nothing at that
+        The request is sent now if it was not. Raises `OrgrestError` if there is nothing at that
         place, or no response.
         """
         from orgrest.http import responses
@@ -65,7 +65,7 @@ class Exchanges:
     def response(self, name: str, using: ParsedRequest) -> Response | None:
         """Return the response that a name means, or None in a dry run.
 
-        The request is sent now if it was not. Raises `OrgrestError` where there is no response.
+        The request is sent now if it was not. Raises `OrgrestError` if there is no response.
         """
         key = self._named_by(name, using)
         exchange = self._run.last_exchange() if key is None else self._exchange(key)

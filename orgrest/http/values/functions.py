@@ -118,7 +118,7 @@ LISP = {
 
 
 def without_lisp(function: str, argument: str | None) -> str | None:
-    """Return the expression that does what a call of Emacs Lisp would, None where none is known.
+    """Return the expression that does what a call of Emacs Lisp would, None if none is known.
 
     `argument` is the call's only one, a string in quotes, or None.
     """

@@ -25,7 +25,7 @@ class Inputs:
     next; `netrc` is the netrc file. `overrides` are variables that win over all others;
     `remembered` are captures of earlier runs, over which all others win, and `secrets` the secrets
     of those runs: a capture may hold one. `environments` are chosen from those in the files around
-    the document. `ask` asks the user (what for, whether to hide the answer), and gives None where
+    the document. `ask` asks the user (what for, whether to hide the answer), and gives None if
     nobody answers. `seed` makes dynamic values repeatable.
     """
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 def look_up(path: Path | None, host: str, field: str) -> str:
     """Return the `login`, `account` or `password` that a netrc file has for `host`.
 
-    Raises `OrgrestError` where there is none.
+    Raises `OrgrestError` if there is none.
     """
     import netrc
 

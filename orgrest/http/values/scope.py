@@ -184,7 +184,7 @@ class Scope:
         return self._run.placeholders
 
     def ask(self, name: str, what: str, *, hidden: bool) -> str:
-        """Ask the user for a value. Raises `OrgrestError` where nobody can be asked."""
+        """Ask the user for a value. Raises `OrgrestError` if nobody can be asked."""
         inputs = self._session.inputs
         given = inputs.overrides.get(name)
         if given is None and inputs.ask is not None:

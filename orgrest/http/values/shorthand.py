@@ -87,7 +87,7 @@ def graphql(text: str, operation: str = "") -> str:
 
     `operation` is the one of the document's that is asked for, its first one where empty.
 
-    Source: GraphQL over HTTP, section 5.3. Raises OrgrestError where the variables are no JSON
+    Source: GraphQL over HTTP, section 5.3. Raises OrgrestError if the variables are no JSON
     object.
     """
     query, variables = _split(text)

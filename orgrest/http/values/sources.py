@@ -1,7 +1,7 @@
 """Where values of variables come from: a function for each source, in the order of precedence.
 
 A source gets the use of a name and gives a `Literal`, a `Given`, a `Computed` or the request's own
-`Definition`, or None where it does not know the name. `RESTCLIENT` are the sources of restclient's
+`Definition`, or None if it does not know the name. `RESTCLIENT` are the sources of restclient's
 language, `COMMON` those of request files.
 """
 

@@ -217,7 +217,7 @@ class Values:
         return ExpansionError.at(self.parsed.source, offset, reason, code)
 
     def find(self, name: str, view: int | None = None) -> Found | None:
-        """Return what stands for a name, None where nothing does. Raises `OrgrestError`."""
+        """Return what stands for a name, None if nothing does. Raises `OrgrestError`."""
         found = self._found.get((name, view))
         if found is None:
             found = find(Use(name, self.parsed, self.scope, view))

@@ -27,7 +27,7 @@ _PORTS = {"http": ":80", "https": ":443"}
 
 
 def method(levels: Sequence[ParsedRequest]) -> str:
-    """Give the method of the last of `levels`, which are from the top; "" where it has none."""
+    """Return the method of the last of `levels`, which are from the top; "" where it has none."""
     for level in reversed(levels):
         if level.method or "://" in level.target.text:
             return level.method
@@ -49,7 +49,7 @@ def expand(parsed: ParsedRequest, scope: Scope) -> Request:
 
 @attrs.frozen
 class _Url:
-    """A URL in parts, or a part of one; `origin` is as it is written, None where it has none."""
+    """A URL in parts, or a part of one; `origin` is as it is written, None if it has none."""
 
     origin: str | None
     path: str
@@ -74,7 +74,7 @@ class _Url:
         return f"{self.origin}{self.path or ('/' if query else '')}{query}{fragment}"
 
     def with_below(self, other: _Url) -> _Url:
-        """Give this URL gone on with by that of a heading below, which has no other origin."""
+        """Return this URL gone on with by that of a heading below, which has no other origin."""
         path = self.path + other.path
         return _Url(
             self.origin,
@@ -118,7 +118,7 @@ class _Merging:
         )
 
     def _url(self) -> tuple[_Url | None, int]:
-        """Give the URL, and which level its origin, and so the request, begins at."""
+        """Return the URL, and which level its origin, and so the request, begins at."""
         url: _Url | None = None
         first = 0
         for number, level in enumerate(self._levels):
@@ -168,7 +168,7 @@ class _Merging:
     def _body(
         self, levels: Sequence[ParsedRequest], headers: Sequence[tuple[str, str]]
     ) -> bytes | None:
-        """Give the last body there is, in the charset that the headers name."""
+        """Return the last body there is, in the charset that the headers name."""
         for level in reversed(levels):
             if level.body is None:
                 continue
@@ -193,7 +193,7 @@ class _Merging:
 
 
 def _override(above: list[_T], below: list[_T], key: Callable[[_T], str]) -> list[_T]:
-    """Give what stands above, without what is named below, and then that."""
+    """Return what stands above, without what is named below, and then that."""
     named = set(map(key, below))
     return [one for one in above if key(one) not in named] + below
 

@@ -64,7 +64,7 @@ class Tags:
         self._size = 0
 
     def text(self, template: Template, source: Source) -> str:
-        """Give a text of `source` with its tags replaced. Raises ExpansionError."""
+        """Return a text of `source` with its tags replaced. Raises ExpansionError."""
 
         def value(match: re.Match[str]) -> str:
             try:
@@ -92,7 +92,7 @@ class Tags:
         return self._value(found[0])
 
     def _value(self, form: Form) -> str:
-        """Give the text that an expression stands for. Raises ArgumentError or OrgrestError."""
+        """Return the text that an expression stands for. Raises ArgumentError or OrgrestError."""
         if isinstance(form, str):
             return form
         if isinstance(form, Number):
@@ -147,7 +147,7 @@ class Tags:
         return self._stored(arguments[0], "headers", self._value(arguments[1]))
 
     def _stored(self, form: Form, part: str, path: str) -> str:
-        """Give a part of a stored response, whose request is sent now if it was not."""
+        """Return a part of a stored response, whose request is sent now if it was not."""
         call = Symbol("verb-stored-response")
         if not isinstance(form, list) or form[:1] != [call]:
             raise ArgumentError('a response is (verb-stored-response "KEY")')
@@ -181,7 +181,7 @@ class Tags:
         return found
 
     def _key(self, form: Form) -> str | int:
-        """Give a step of a path: a member's name, which may be a symbol, or an index."""
+        """Return a step of a path: a member's name, which may be a symbol, or an index."""
         if isinstance(form, Number) and re.fullmatch(r"[-+]?[0-9]{1,9}", form.text):
             return int(form.text)
         return form.text if isinstance(form, Symbol) else self._value(form)
