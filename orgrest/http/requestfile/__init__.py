@@ -21,14 +21,14 @@ The three tools share most of their language, and a file that keeps to it means 
 names a stored response; a response pasted below its request (`HTTP/1.1 200 OK`) is skipped with a
 notice. `import file`, `run file` and `run #name` are JetBrains', `# @import file` is httpyac's.
 
-Rules: like `restclient.parse`, this one never raises and reads each line once or twice. What some
-tool gives a meaning and orgrest does not is a problem of its request, which is then not sent; a
-line that means nothing where it stands is a problem, too, never a part of the body.
+Rules: like `restclient.parse`, this one never raises and reads each line once or twice. Syntax that
+some tool supports and orgrest does not is a problem of its request, which is then not sent; a line
+that has no meaning in its place is a problem, too, and never becomes part of the body.
 
-Sources: the tools' documentation; where that leaves a question open, httpyac's parser is followed.
+Sources: the tools' documentation; where that is unclear, this follows httpyac's parser.
 
-The modules: `marks` has the patterns, `region` what is read of one request, `reader` the pass over
-the lines, and `lines`, `request` and `scripts` the steps that it takes.
+The modules: `marks` has the patterns, `region` the state of parsing one request, `reader` the pass
+over the lines, and `lines`, `request` and `scripts` its steps.
 """
 
 from __future__ import annotations
@@ -61,11 +61,11 @@ STEPS = (
     request.header,
     request.body_line,
 )
-"""What a line is asked about, in this order."""
+"""The steps that are tried on each line, in this order."""
 
 
 def read_above(text: str) -> LineState:
-    """Tell what a line below a text would belong to; only its last region is read."""
+    """Return what a line below a text would belong to; only the last region is parsed."""
     starts = [] if "/*" in text else [one.start() for one in SEPARATORS.finditer(text)]
     reader = Reader(Source(text[starts[-1] :] if starts else text))
     reader.read(STEPS)
@@ -73,8 +73,8 @@ def read_above(text: str) -> LineState:
 
 
 def parse(source: Source | str) -> Document:
-    """Read a request file in the tools' common language.
+    """Parse a request file in the tools' common language.
 
-    Never raises: what is wrong is in the document's and its requests' `problems`.
+    Never raises: errors are in the document's and its requests' `problems`.
     """
     return Reader(source if isinstance(source, Source) else Source(source)).document(STEPS)

@@ -1,7 +1,6 @@
 """Lines that may stand anywhere: separators, comments, directives, imports, definitions.
 
-Steps of the reader: each gets a line and its text without blanks around it, and tells whether it
-took it.
+Steps of the reader: each gets a line and its stripped text, and tells whether it consumed the line.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What each kind of line of a request file looks like, and what tells the dialects apart."""
+"""The patterns for the lines of request files, and those that tell the dialects apart."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ METHODS = (
     "UNLOCK|CHECKOUT|CHECKIN|REPORT|MERGE|MKACTIVITY|MKWORKSPACE|VERSION-CONTROL|BASELINE-CONTROL|"
     "MKCALENDAR|ACL|SEARCH|QUERY|GRAPHQL|WEBSOCKET|WSS|WS|SSE|EVENTSOURCE"
 )
-# IANA's other methods: before a URL, where a request may begin anyhow. `Link https://...` is prose.
+# IANA's other methods: accepted only where a request may begin anyway. `Link https://...` is prose.
 RARE_METHODS = (
     "BIND|LABEL|LINK|MKREDIRECTREF|ORDERPATCH|PRI|REBIND|UNBIND|UNCHECKOUT|UNLINK|UPDATE|"
     "UPDATEREDIRECTREF"
 )
 CURL = "orgrest curl --from-curl '...' makes a request of a curl command, which is not read here"
 """Why a line that begins with `curl` is no request."""
-# Methods of one's own are in capitals: a word before a URL is prose.
+# Custom methods must be in capitals: any other word before a URL is prose.
 _CUSTOM = r"[A-Z][A-Z0-9_-]*"
 FOREIGN_METHODS = {
     "GRPC": "gRPC is not supported: httpyac and JetBrains' HTTP Client send such requests",
@@ -36,7 +36,7 @@ REQUEST = re.compile(
     rf"(?:{RARE_METHODS.lower()}|{_CUSTOM})(?=[ \t]+{URL}))"
     r"[ \t]+(?P<target>\S.*)"
 )
-# Within a request, only these begin the next one: words of a body must not.
+# Within a request, only these begin the next one, lest words of a body do.
 NEXT_REQUEST = re.compile(
     rf"(?P<method>{METHODS}|{'|'.join(FOREIGN_METHODS)})[ \t]+(?P<target>{URL}.*)"
 )
@@ -69,7 +69,7 @@ GRAPHQL_FILE = re.compile(
     r"gql(?:[ \t]+(?P<operation>[^\s(<]+))?[ \t]+<[ \t]+(?P<path>(?!\{%)\S.*)"
 )
 GRAPHQL_FRAGMENT = re.compile(r"fragment[ \t]+\S+[ \t]+on\b.*")
-# How a body begins that is GraphQL, and no other language that has such words.
+# The beginning of a body in GraphQL, and in no other language with such keywords.
 GRAPHQL = re.compile(
     r"\s*(?:query|mutation)(?:\s+\w+)?\s*(?:\([^(){}]*\)\s*)?(?:@\w+[^{}]*)?\{", re.ASCII
 )
@@ -83,7 +83,7 @@ GIVEN = re.compile(r"@(?P<name>[^\s=:{}\"']+)[ \t]*=[ \t]*(?P<value>.*?)[ \t]*")
 MULTIPART = re.compile(r"(?i:multipart/(?!form-data)|message/|application/http\b)")
 MARKDOWN = re.compile(r"(?i:text/(?:x-)?markdown)")
 
-# What restclient's files have and no other tool's, and what the others' have.
+# Syntax that only restclient's files have, and syntax that only the others have.
 RESTCLIENT = re.compile(
     r"^[ \t]*(?::[^\s:=/{}]+[ \t]*:?=|:[A-Za-z_][\w-]*[ \t]*$|->[ \t]|<<[A-Za-z_]\w*[ \t]*$|"
     r"[A-Z]{3,}[ \t]+:[^\s:=/\d])",
@@ -94,7 +94,7 @@ COMMON = re.compile(
     r"<>[ \t]|<@|\{\{(?:@\w+|\+\w*)?[ \t]*$)|\{\{[ \t]*\$",
     re.MULTILINE,
 )
-# What JetBrains' HTTP Client alone has, and what httpyac alone has.
+# Syntax that only JetBrains' HTTP Client has, and syntax that only httpyac has.
 _JETBRAINS = re.compile(
     r"^[ \t]*(?:[<>][ \t]*\{%|(?:import|run)[ \t]+\S|"
     r"(?:#|//)+[ \t]*@(?:connection-timeout|no-auto-encoding)\b)",
@@ -108,15 +108,16 @@ _HTTPYAC = re.compile(
 
 
 def is_jetbrains(text: str) -> bool:
-    """Tell whether a request file is JetBrains' by its own marks, and has none of httpyac's."""
+    """Tell whether a request file has syntax of JetBrains' only, and none of httpyac's."""
     return _JETBRAINS.search(text) is not None and _HTTPYAC.search(text) is None
 
 
 def is_restclient(text: str) -> bool | None:
-    """Tell whether a text is in restclient's language, by its own marks; None if it has none.
+    """Tell whether a text's syntax is restclient's; None if it is ambiguous.
 
-    Those are `:name = value`, `:name` alone on a line, `-> jq-set-var`, a body in `<<END`, and a
-    URL that begins with `:name`; a mark of the other tools, such as `@name = value`, decides.
+    Its marks are `:name = value`, `:name` alone on a line, `-> jq-set-var`, a body in `<<END`, and
+    a URL that begins with `:name`; a mark of the other tools, such as `@name = value`, takes
+    precedence.
     """
     if COMMON.search(text) is not None:
         return False
@@ -124,5 +125,5 @@ def is_restclient(text: str) -> bool | None:
 
 
 def begins_request(text: str) -> bool:
-    """Whether a line begins a request wherever it stands."""
+    """Matches a line that begins a request anywhere."""
     return NEXT_REQUEST.fullmatch(text.strip()) is not None

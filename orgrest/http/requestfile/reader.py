@@ -1,4 +1,4 @@
-"""One pass over the lines of a request file: where the reader is, and what it has read so far."""
+"""The single pass over the lines of a request file, and its state."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 
 
 class Reader:
-    """The state of a pass over a source; `at` is the line that is read next.
+    """The state of a pass over a source; `at` is the index of the next line.
 
-    A line is asked about in the order of the steps: the first one that knows it takes it, and the
+    The steps are tried on a line in order: the first one that recognizes it consumes it, and the
     lines that belong to it.
     """
 
@@ -45,10 +45,10 @@ class Reader:
         self.lines = lines_of(source.text)
         self.at = 0
         self.region = Region(0, None)
-        self.quoted = False  # what was read last never ends
+        self.quoted = False  # the last construct is unclosed
 
     def read(self, steps: Sequence[Step]) -> None:
-        """Read all lines, each by the first of the steps that takes it."""
+        """Read all lines, each by the first step that consumes it."""
         while self.at < len(self.lines):
             line = self.lines[self.at]
             self.at += 1
@@ -60,7 +60,7 @@ class Reader:
                 self.problem(line.start, reason, "unknown-line")
 
     def document(self, steps: Sequence[Step]) -> Document:
-        """Read all lines, and put together what they say."""
+        """Read all lines, and build the document."""
         self.read(steps)
         self.close(len(self.source.text))
         nothing = not any(isinstance(item, ParsedRequest | Import) for item in self.items)
@@ -77,7 +77,7 @@ class Reader:
 
     @property
     def state(self) -> LineState:
-        """What a line that came next would belong to."""
+        """What the next line would belong to."""
         region = self.region
         if self.quoted:
             return LineState("quoted")
@@ -88,11 +88,11 @@ class Reader:
         return LineState("head", url=not (region.headers or region.problems))
 
     def problem(self, offset: int, reason: str, code: str) -> None:
-        """Note what keeps the request of this region from being sent."""
+        """Record an error that prevents this region's request from being sent."""
         self.region.problems.append(RequestSyntaxError.at(self.source, offset, reason, code))
 
     def notice(self, offset: int, reason: str, code: str) -> None:
-        """Note what the user should know of this region."""
+        """Record a warning about this region."""
         self.region.notices.append(Notice.at(self.source, offset, reason, code))
 
     def close(self, end: int, title: str | None = None) -> None:

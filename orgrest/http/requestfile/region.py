@@ -1,4 +1,4 @@
-"""What stands between two separators of a request file, as far as it was read, and its lines."""
+"""The text between two separators of a request file, as parsed so far, and its lines."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from orgrest.model import Notice, OrgrestError, Span
 
 @attrs.frozen
 class Line:
-    """A line without its end; `text` is what stands between its blanks, at `start`."""
+    """A line without its end; `text` is the stripped text, at offset `start`."""
 
     raw: str
     offset: int
 
     @property
     def text(self) -> str:
-        """What stands between the blanks."""
+        """The line without surrounding blanks."""
         return self.raw.strip(" \t")
 
     @property
@@ -45,7 +45,7 @@ class Line:
         return Span(self.offset, self.offset + len(self.raw))
 
     def template(self, match: re.Match[str], group: str) -> Template:
-        """Return what a group of a match of `text` holds, without blanks around it."""
+        """Return the template of a group of a match of `text`, stripped."""
         found = match[group] or ""
         at = match.start(group) if match[group] is not None else match.end()
         stripped = found.lstrip(" \t")
@@ -54,7 +54,7 @@ class Line:
 
 @attrs.define(eq=False)
 class Region:
-    """What stands between two separators, as far as it was read."""
+    """The text between two separators, as parsed so far."""
 
     start: int
     title: str | None
@@ -89,7 +89,7 @@ class Region:
         )
 
     def is_unmarked_graphql(self, body: str) -> bool:
-        """Tell whether the body is GraphQL, and nothing says that it is, or is to be sent so."""
+        """Tell whether the body looks like GraphQL, but is marked neither as such nor as text."""
         if self.method == "GRAPHQL" or self.is_of_type(GRAPHQL_TYPE) or not GRAPHQL.match(body):
             return False
         marked = any(
@@ -99,7 +99,7 @@ class Region:
         return not (marked or any(one.name == "no-gql-parsing" for one in self.directives))
 
     def is_delimited(self) -> bool:
-        """Tell whether only a separator ends it: parts of its body may look like requests."""
+        """Tell whether only a separator ends it, as parts of its body may look like requests."""
         forced = any(one.name == "force-region-delimiter" for one in self.directives)
         return forced or self.is_of_type(MULTIPART)
 
@@ -115,7 +115,7 @@ def lines_of(text: str) -> list[Line]:
 
 
 def body_of(region: Region) -> Body | None:
-    """Return the body out of its lines, without the empty ones at its end."""
+    """Build the body from its lines, without trailing empty ones."""
     lines = region.body
     files = {index for index, *_ in region.files}
     while lines and not lines[-1][0].strip(" \t") and len(lines) - 1 not in files:

@@ -1,7 +1,6 @@
 """Lines that a request is made of: its request line, headers and body.
 
-Steps of the reader: each gets a line and its text without blanks around it, and tells whether it
-took it.
+Steps of the reader: each gets a line and its stripped text, and tells whether it consumed the line.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ if TYPE_CHECKING:
 
 
 def skipped(reader: Reader, line: Line, text: str) -> bool:
-    """Take an empty line, and what stands below a pasted response."""
+    """Take an empty line, or a line below a pasted response."""
     region = reader.region
     if region.closed:
         return begins_request(text) is False
@@ -129,7 +128,7 @@ def body_line(reader: Reader, line: Line, text: str) -> bool:
 
 
 def fragment(reader: Reader, line: Line, text: str) -> bool:
-    """Take what httpyac lets stand outside of requests: a part of their GraphQL, or its file."""
+    """Take what httpyac allows outside of requests: GraphQL fragments, or a GraphQL file."""
     outside = not reader.region.begun
     if not outside or not (GRAPHQL_FRAGMENT.fullmatch(text) or GRAPHQL_FILE.fullmatch(text)):
         return False

@@ -1,7 +1,6 @@
-"""Lines about what happens around sending: scripts, assertions, files for the response.
+"""Lines about actions before and after sending: scripts, assertions, files for the response.
 
-Steps of the reader: each gets a line and its text without blanks around it, and tells whether it
-took it.
+Steps of the reader: each gets a line and its stripped text, and tells whether it consumed the line.
 """
 
 from __future__ import annotations
@@ -53,7 +52,7 @@ def handler(reader: Reader, line: Line, text: str) -> bool:
 
 
 def _code(reader: Reader, line: Line, match: re.Match[str]) -> tuple[Template, int]:
-    """Return the code from `{%` to `%}`, and where its last line ends."""
+    """Return the code from `{%` to `%}`, and the end offset of its last line."""
     if match["end"]:
         return line.template(match, "text"), line.span.end
     pieces = [(match["text"], line.start + match.start("text"))]
@@ -105,7 +104,7 @@ def script_of_httpyac(reader: Reader, line: Line, text: str) -> bool:
 
 
 def after_response(reader: Reader, line: Line, text: str) -> bool:
-    """Take what says what is done with the response."""
+    """Take an assertion, or the file that the response is saved to."""
     region = reader.region
     if match := ASSERTION.fullmatch(text):
         _assertion(reader, line, line.template(match, "text"))

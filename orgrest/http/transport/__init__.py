@@ -1,22 +1,22 @@
 """Sending requests over the network: the only folder that opens a socket.
 
-Strategy: urllib3 does connections, pools, TLS, proxies and content codings; what this folder adds
-is exactness and limits. Exactness: the header lines, in the user's order, spelling and bytes, and
-the request target, reach the wire as `wire_headers` and `wire_url` give them, and the response's
-header lines are those of the server. Limits: time (connecting, silence, the whole exchange), bytes
-received, bytes decoded; a hostile server can make a request fail but not hang or fill the memory.
+urllib3 handles connections, pools, TLS, proxies and content codings; this package adds exactness
+and limits. Exactness: the header lines, in the user's order, spelling and bytes, and the request
+target are sent exactly as `wire_headers` and `wire_url` return them, and the response's header
+lines are the server's. Limits: time (connecting, silence, the whole exchange), bytes received,
+bytes decoded; a hostile server can make a request fail but not hang or fill the memory.
 
 Redirects are followed here and not by urllib3: 307 and 308 repeat the request, 302 and 303 turn it
-into a GET, 301 does so with a POST; of the request's headers only a short list (`Accept` and the
-like) goes to another origin, cookies and what holds a secret never, and a body that holds one is
-not sent on at all. A redirect loop is an error.
+into a GET, 301 does so with a POST; only a short list of the request's headers (`Accept` and the
+like) goes to another origin, never cookies or headers with a secret; a body with a secret is not
+sent on at all. A redirect loop is an error.
 
-Everything that goes wrong is a `TransportError` in plain words, with the request's place.
+Every failure is a `TransportError` in plain words, with the request's position.
 
 `client` sends, over the connections of `pools` (proxies, TLS) and `connections` (one, exact), with
-the lines of `headers` for the parts of `urls`, within `limits`; `redirects`, `cookies` and
-`codings` are what HTTP has them for; `streams` and `websocket` listen to what comes bit by bit;
-`thread_safe` is a socket for two threads; `errors` finds the words.
+`headers` and `urls`, within `limits`; `redirects`, `cookies` and `codings` implement these parts of
+HTTP; `streams` and `websocket` receive messages; `thread_safe` is a socket for two threads;
+`errors` words the messages.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Which addresses are the world's, and which are only this machine's or network's.
+"""Distinguishes public IP addresses from those of this machine or network.
 
-A server of the world that redirects to one of the latter (`http://169.254.169.254/`, a router, a
-service on loopback) would have its reader ask where it cannot reach itself. Source: IANA's
-registries of special-purpose addresses, as `ipaddress` has them.
+A public server that redirects to a private address (`http://169.254.169.254/`, a router, a service
+on loopback) would make the client send requests that the server cannot send itself (SSRF). Source:
+IANA's registries of special-purpose addresses, as `ipaddress` has them.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ class PrivateAddressError(TransportError):
     """A redirect to a private address."""
 
     def __init__(self, host: str, address: str) -> None:
-        """Say that `host` is at `address`."""
+        """Create the error for `host` at `address`."""
         where = host if host == address else f"{host} ({address})"
         super().__init__(
             f"a public server redirects to a private address, {where}: not followed "
@@ -28,7 +28,7 @@ class PrivateAddressError(TransportError):
 
 
 def is_public(address: str) -> bool:
-    """Tell whether an IP address is one of the world's; an IPv6 address may hold another one."""
+    """Tell whether an IP address is public, including an IPv4 address embedded in an IPv6 one."""
     try:
         found = ipaddress.ip_address(address.partition("%")[0])
     except ValueError:
@@ -43,7 +43,7 @@ def is_public(address: str) -> bool:
 
 
 def literal(host: str) -> str | None:
-    """Return the address that a URL's host is without asking anybody, None for other names."""
+    """Return the address of a URL's host if no DNS lookup is needed, None for other names."""
     name = host.strip("[]").rstrip(".").lower()
     if name == "localhost" or name.endswith(".localhost"):  # RFC 6761
         return "127.0.0.1"

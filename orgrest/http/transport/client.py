@@ -1,4 +1,4 @@
-"""The client: a request goes out, its redirects are followed, the response comes back."""
+"""The client: sends a request, follows its redirects, and returns the response."""
 
 from __future__ import annotations
 
@@ -55,11 +55,11 @@ _SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 class Client:
     """A pooled HTTP client for one run; use it as a context manager. Safe to share by threads.
 
-    `ca` is a file or folder of PEM certificates that replaces the system's (certifi's where the
-    system has none); `insecure` verifies nothing. `limit` is how many bytes of a decoded body are
-    kept, `budget` what all requests may come to. Raises `OrgrestError` when `ca` cannot be read.
-    With `allow_private`, redirects of public servers to private addresses are followed. `warnings`
-    is what the user must be told.
+    `ca` is a file or folder of PEM certificates that replaces the system's (certifi's if the system
+    has none); `insecure` disables verification. `limit` is the number of bytes of a decoded body
+    that are kept, `budget` limits all requests together. Raises `OrgrestError` if `ca` cannot be
+    read. With `allow_private`, redirects of public servers to private addresses are followed.
+    `warnings` must be shown to the user.
     """
 
     def __init__(
@@ -101,10 +101,10 @@ class Client:
         self._public.close()
 
     def abort(self) -> None:
-        """End what is being sent, from another thread, and send nothing any more.
+        """Abort all requests from another thread, and refuse further ones.
 
-        Who waits for an answer or a connection gets a `TransportError` at once; who waits for the
-        name of a host or a SOCKS proxy, when that attempt has ended.
+        Callers that wait for a response or a connection get a `TransportError` at once; those that
+        wait for a DNS lookup or a SOCKS proxy get it when that attempt has ended.
         """
         self._sockets.abort()
 
@@ -126,11 +126,10 @@ class Client:
     ) -> Response:
         """Send a request, follow its redirects, and read the response.
 
-        `timeout` in seconds limits the whole exchange, `connect_timeout` connecting; no time is
-        longer than what is `left` of a run. A stream (a
-        WebSocket, server-sent events) is listened to for that time or for a number of `messages`,
-        which `on_message` gets as they come.
-        Raises `TransportError`.
+        `timeout` in seconds limits the whole exchange, `connect_timeout` connecting; neither
+        exceeds the time `left` for the run. A stream (a WebSocket, server-sent events) is read for
+        that time or for a number of `messages`, each of which is passed to `on_message` as it
+        arrives. Raises `TransportError`.
         """
         try:
             limits = self._limits.within(timeout, connect_timeout, left)
@@ -215,7 +214,7 @@ class Client:
         listener: Listener,
         deadline: float,
     ) -> Response:
-        """Send a request as often as its credentials need; give the last response."""
+        """Send a request as often as its credentials require; return the last response."""
         flow = flow_of(request, parse_url(request.url))
         sent, timing = next(flow), Timing()
         while True:
@@ -241,7 +240,7 @@ class Client:
         self.budget.send()
         url = parse_url(request.url)
         lines = headers_for(request, url, cookies.header(url.text))
-        pools = self._public if limits.public else self._pools  # none that is kept and private
+        pools = self._public if limits.public else self._pools  # no pooled private one
         pool, forwarded = pools.pool(url, request.certificate)
         target = url.text if forwarded else url.target
         length = next(find_headers(lines, "Content-Length"), None)
@@ -288,7 +287,7 @@ def _read(
     listener: Listener | None,
     limits: Limits,
 ) -> Response:
-    """Read a response, up to so many bytes of its decoded body; a `listener` hears its events."""
+    """Read a response, with a limit on its decoded body; a `listener` gets its events."""
     original = cast("http.client.HTTPResponse", cast("Any", raw)._original_response)
     cookies.store(url.text, original)
     limit, why = limits.body, None

@@ -1,4 +1,4 @@
-"""Content codings: which ones are understood, and whether a body's data came to their end."""
+"""Content codings: which ones are supported, and whether a body's data are complete."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 PACKAGES = {"br": "brotli", "zstd": "backports.zstd", "gzip": "", "x-gzip": "", "deflate": ""}
-"""The codings that urllib3 knows, each with the package that it needs, "" for none."""
+"""The codings that urllib3 supports, each with the package that it needs, "" for none."""
 
 
 def is_cut_short(decoder: Any) -> bool:
-    """Tell whether one of urllib3's decoders, which do not say so, waits for more data."""
+    """Tell whether one of urllib3's decoders expects more data, which they do not report."""
     if decoder is None:
         return False
     if hasattr(decoder, "_decoders"):  # for several codings
         return any(is_cut_short(one) for one in decoder._decoders)
     inner = getattr(decoder, "_obj", None)
-    if inner is None:  # another urllib3 than the ones known: take its word
+    if inner is None:  # an unknown version of urllib3: assume completeness
         return False
     if hasattr(inner, "is_finished"):  # brotli's
         return not inner.is_finished()
@@ -33,7 +33,7 @@ def is_cut_short(decoder: Any) -> bool:
         return False
     state = getattr(decoder, "_state", GzipDecoderState.FIRST_MEMBER)
     if state == GzipDecoderState.OTHER_MEMBERS:
-        # Rubbish behind the first member is fine; zlib knows it from the second byte on.
+        # Garbage behind the first member is accepted; zlib detects it from its second byte on.
         try:
             inner.copy().decompress(b"\0")
         except zlib.error as error:
@@ -42,7 +42,7 @@ def is_cut_short(decoder: Any) -> bool:
 
 
 def oddities(response: http.client.HTTPResponse) -> Iterator[str]:
-    """Return what the user should know about a response's header."""
+    """Return warnings about a response's header."""
     if response.headers.defects:
         yield "the response's header holds a line that is none; the lines below it are lost"
     if response.status == 204 and response.headers.get("Content-Length", "0").strip("0"):

@@ -43,11 +43,11 @@ _SHORT = {
 
 @attrs.define(eq=False)
 class Exchange:
-    """One request as it goes over a connection: what that has to know, and what it tells of it.
+    """One request on a connection: its inputs, and what the connection records about it.
 
-    `target` and `lines` are what is sent. The response ends at the `deadline`, and after `budget`
-    bytes; with `last` the connection is closed behind it. With `public`, it goes to addresses of
-    the world only. `peer` is the address that it went to, "" through a proxy.
+    `target` and `lines` are sent. Reading the response fails at the `deadline`, and after `budget`
+    bytes; with `last` the connection is closed after it. With `public`, only public addresses are
+    connected to. `peer` is the address connected to, "" through a proxy.
     """
 
     lines: Headers
@@ -64,20 +64,20 @@ class Exchange:
     certificate: Certificate | None = attrs.field(default=None, init=False)
 
     def timing(self) -> Timing:
-        """Return how the time was spent, when the response has been read until now."""
+        """Return the timing of an exchange whose response has just been read."""
         opened, end = self.opened, time.monotonic()
         wait = max(0.0, self.answered - self.sent)
         return Timing(opened.resolve, opened.connect, opened.tls, wait, end - self.answered)
 
 
 class _Lines:
-    """Header lines as urllib3 goes over a mapping: each on its own, spelled as it is.
+    """Header lines as a mapping for urllib3, which keeps each line and its spelling.
 
-    Values become Latin-1 texts of the bytes to be sent: that is what http.client makes of a `str`.
+    Values are the bytes to send, decoded as Latin-1: http.client encodes a `str` that way.
     """
 
     def __init__(self, lines: Headers, more: Mapping[str, str]) -> None:
-        """Take the lines of a request, and those of a proxy where it has none of that name."""
+        """Take the lines of a request, and those for a proxy that the request lacks."""
         given = {name.lower() for name, _ in lines}
         self._lines = [(name, to_bytes(value).decode("latin-1")) for name, value in lines]
         self._lines += [line for line in more.items() if line[0].lower() not in given]
@@ -92,7 +92,7 @@ class _Lines:
 
 @attrs.define
 class Opening:
-    """How long the parts of making a connection took, in seconds; None if it was kept."""
+    """The seconds that the phases of connecting took; None for a reused connection."""
 
     resolve: float | None = None
     connect: float | None = None
@@ -142,7 +142,7 @@ class OverdueError(TimeoutError):
 
 
 class FloodError(OSError):
-    """The server sends bytes without end that never make a body."""
+    """The server keeps sending bytes that never form a body."""
 
 
 class _HttpResponse(http.client.HTTPResponse):
@@ -169,10 +169,10 @@ class _HttpResponse(http.client.HTTPResponse):
 
 
 class _Exact:
-    """What our connections do differently: target and lines of the exchange, our response class.
+    """Overrides of connections: the exchange's target and lines, and our response class.
 
-    urllib3 hands a request on to a connection of its choice; which exchange it is for, the sockets
-    of the client know.
+    urllib3 passes a request to a connection of its choice; the client's sockets know which exchange
+    it belongs to.
     """
 
     _used = False
@@ -209,12 +209,12 @@ class _Exact:
         exchange.opened, self._opened = self._opened, Opening()
         opened = exchange.opened
         if self.sock is not None and not isinstance(self.sock, ssl.SSLSocket):
-            # It was connected meanwhile; TLS is by urllib3's pool beforehand.
+            # It has been connected just now; for TLS, urllib3's pool has done so before.
             exchange.sent += (opened.resolve or 0.0) + (opened.connect or 0.0)
 
 
 def _certificate_of(sock: Any) -> Certificate | None:
-    """Return the certificate of the other side of a TLS connection, where it was verified."""
+    """Return the peer's certificate of a TLS connection, if it was verified."""
     given = sock.getpeercert() if hasattr(sock, "getpeercert") else None
     if not given:
         return None
@@ -223,16 +223,16 @@ def _certificate_of(sock: Any) -> Certificate | None:
 
 
 def _name(parts: tuple[tuple[tuple[str, str], ...], ...]) -> str:
-    """Return a distinguished name in a line, the most telling part first."""
+    """Return a distinguished name on one line, the most specific part first."""
     pairs = [pair for part in reversed(parts) for pair in part]
     return ", ".join(f"{_SHORT.get(key, key)}={value}" for key, value in pairs)
 
 
 class _Interruptible(_Exact):
-    """A connection whose socket another thread can end while it is being connected.
+    """A connection whose socket another thread can shut down while it is connecting.
 
-    urllib3 makes the socket and connects it in one step. PySocks does, too, where nothing can be
-    done about that.
+    urllib3 creates and connects the socket in one step, which this replaces. PySocks does so, too,
+    but offers no way to change that.
     """
 
     host: str
@@ -267,7 +267,7 @@ class _Interruptible(_Exact):
 
 
 def exact(pool: Any, sockets: Sockets) -> type[urllib3.HTTPConnectionPool]:
-    """Return a class of pools like `pool` with exact connections, which `sockets` knows."""
+    """Return a subclass of `pool` whose connections are exact and registered with `sockets`."""
     given = pool.ConnectionCls
     direct = given._new_conn is urllib3.connection.HTTPConnection._new_conn
     ours = _Interruptible if direct else _Exact
@@ -276,7 +276,7 @@ def exact(pool: Any, sockets: Sockets) -> type[urllib3.HTTPConnectionPool]:
 
 
 class Sockets:
-    """The open sockets of a client, which another thread may want to end."""
+    """The open sockets of a client, so that another thread can shut them down."""
 
     def __init__(self) -> None:
         self._open: WeakSet[Any] = WeakSet()
@@ -285,7 +285,7 @@ class Sockets:
         self.aborted = False
 
     def add(self, sock: Any) -> None:
-        """Take note of a connection; raises `TransportError` where it comes too late."""
+        """Register a connection. Raises `TransportError` after `abort`."""
         with self._lock:
             self._open.add(sock)
         if self.aborted:
@@ -294,7 +294,7 @@ class Sockets:
 
     @property
     def exchange(self) -> Exchange:
-        """What this thread sends."""
+        """The exchange of this thread."""
         found: Exchange = self._thread.exchange
         return found
 
@@ -304,10 +304,10 @@ class Sockets:
 
     @contextlib.contextmanager
     def connecting(self) -> Iterator[Opening]:
-        """Keep handles to the sockets that this thread connects until it has done so.
+        """Keep handles to the sockets that this thread connects until it is done.
 
-        A handle shares the connection and outlives what TLS does to a socket. What is given takes
-        in how long it took.
+        A handle shares the connection, and stays valid when TLS replaces the socket. The yielded
+        object records how long connecting took.
         """
         with contextlib.ExitStack() as stack:
             self._thread.handles = stack
@@ -322,10 +322,10 @@ class Sockets:
         *,
         public: bool = False,
     ) -> socket.socket:
-        """Return a socket that is connected to the first address of a host that takes it.
+        """Return a socket connected to the first address of a host that accepts.
 
-        With `public`, raises PrivateAddressError where one of them is not one of the world's.
-        Raises what `socket.create_connection` does, and `TransportError` after `abort`.
+        With `public`, raises PrivateAddressError if one of them is not public. Raises what
+        `socket.create_connection` does, and `TransportError` after `abort`.
         """
         host, port = address
         family = urllib3.util.connection.allowed_gai_family()
@@ -361,7 +361,7 @@ class Sockets:
             del failed  # it holds this frame
 
     def abort(self) -> None:
-        """Wake whoever connects, reads from or writes to one of them; new ones are refused."""
+        """Wake threads that connect, read from or write to one of them, and refuse new ones."""
         with self._lock:
             self.aborted = True
             sockets = list(self._open)
@@ -370,6 +370,6 @@ class Sockets:
 
 
 def _shut_down(sock: Any) -> None:
-    """End a connection for both sides; TLS inside TLS holds its socket."""
+    """Shut a connection down in both directions; TLS inside TLS wraps its socket."""
     with contextlib.suppress(OSError):
         socket.socket.shutdown(getattr(sock, "socket", sock), socket.SHUT_RDWR)

@@ -1,4 +1,4 @@
-"""Cookies, which one document's requests share, and the file that keeps them between runs.
+"""The cookies that one document's requests share, and the file that stores them between runs.
 
 The file is in Netscape's format, as curl's and wget's: a line for each cookie, with seven fields
 between tabs: domain, whether its subdomains are meant, path, whether TLS is needed, expiry in
@@ -24,7 +24,7 @@ _HTTP_ONLY = "#HttpOnly_"
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _NUMBER = re.compile(r"\d{1,18}(?:\.\d*)?", re.ASCII)
 _LEAST_SECRET = 8
-"""How many characters a value has that is masked; shorter ones stand in many a text by chance."""
+"""The minimum length of a masked value; shorter ones occur in texts by chance."""
 
 
 class Cookies:
@@ -39,7 +39,7 @@ class Cookies:
         self._lock = threading.Lock()
 
     def store(self, url: str, response: http.client.HTTPResponse) -> None:
-        """Keep what a response to a request for `url` sets."""
+        """Store the cookies that a response to a request for `url` sets."""
         if response.headers.get("Set-Cookie") is None:
             return
         from http.cookiejar import CookieJar
@@ -65,9 +65,9 @@ class Cookies:
 
     @classmethod
     def read(cls, data: bytes, file: str) -> Cookies:
-        """Return the cookies in what a file holds, without those that have expired.
+        """Parse the content of a cookie file, without expired cookies.
 
-        Raises OrgrestError with the line of what is no cookie.
+        Raises OrgrestError with the number of a malformed line.
         """
         from http.cookiejar import CookieJar
 
@@ -86,19 +86,19 @@ class Cookies:
         return cookies
 
     def written(self) -> bytes:
-        """Return what a file of these cookies holds."""
+        """Return the content of a file with these cookies."""
         lines = ["# Netscape HTTP Cookie File", "# Written by orgrest --cookies: keep it private."]
         with self._lock:
             for cookie in self._jar or ():
                 fields = _fields(cookie)
-                # A control character in a value would make another cookie of the line's rest.
+                # A control character in a value could start another cookie.
                 if not cookie.is_expired() and not any(map(_CONTROL.search, fields)):
                     lines.append("\t".join(fields))
         return "".join(f"{line}\n" for line in lines).encode("latin-1", "replace")
 
     @property
     def secrets(self) -> Iterator[str]:
-        """The values that no result should show."""
+        """The values that results must not show."""
         values = [cookie.value or "" for cookie in self._jar or ()]
         return (value for value in values if len(value) >= _LEAST_SECRET)
 
@@ -110,7 +110,7 @@ def _cookie(fields: list[str], *, http_only: bool) -> Cookie:
     wide = subdomains.upper() == "TRUE"
     if wide and not domain.startswith("."):
         domain = f".{domain}"
-    if "." not in domain:  # what http.cookiejar calls a host without a dot
+    if "." not in domain:  # http.cookiejar's name for a host without a dot
         domain = f"{domain}.local"
     end = int(float(expires))
     return Cookie(

@@ -1,4 +1,4 @@
-"""What goes wrong on the network, in plain words: a table of exceptions and what to say of each."""
+"""Network errors in plain words: a table of exceptions and their messages."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ DAMAGED_CHUNKS = "the response ends inside a chunk, or its chunks are damaged"
 def explain(error: BaseException, limits: Limits) -> str:
     """Return an error of urllib3, http.client or the system in plain words.
 
-    `limits` are those of the exchange that it ended.
+    `limits` are those of the failed exchange.
     """
     causes = list(_causes(error))
     reasons = (_explain_one(cause, limits) for cause in causes)
@@ -43,7 +43,7 @@ def is_closed(error: BaseException) -> bool:
 
 
 def code_of(error: BaseException) -> str:
-    """Return UNREACHED where no connection came about, else nothing."""
+    """Return UNREACHED if no connection was established, else the empty text."""
     unmade = (_ERRORS.NewConnectionError, _ERRORS.ConnectTimeoutError)
     return UNREACHED if any(isinstance(cause, unmade) for cause in _causes(error)) else ""
 
@@ -70,7 +70,7 @@ def _not_http(error: http.client.BadStatusLine, _: Limits) -> str:
 
 def _system(error: OSError, _: Limits) -> str | None:
     if isinstance(error, (socket.gaierror, TimeoutError)):
-        return None  # what wraps them says more
+        return None  # the wrapping exception says more
     return show(error.strerror or str(error)).lower()
 
 
@@ -82,7 +82,7 @@ _EXACT: dict[type[BaseException], Phrase] = {
     # got more than 100 headers
     http.client.HTTPException: lambda e, _: f"the response's header is too long: {show(str(e))}",
 }
-# The first that fits counts: a subclass stands before its base.
+# The first match is used: a subclass must precede its base.
 _PHRASES: dict[type[BaseException], Phrase] = {
     OverdueError: lambda _, limits: f"the response was not complete after {limits.total:g} s",
     FloodError: lambda *_: "the server sends without end: given up",
@@ -108,7 +108,7 @@ _PHRASES: dict[type[BaseException], Phrase] = {
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
-    """Return the errors inside an error, innermost first; urllib3 wraps by argument, too."""
+    """Return the errors nested in an error, innermost first; urllib3 also nests by argument."""
     found: list[BaseException] = []
     queue = [error]
     while queue:

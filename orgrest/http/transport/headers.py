@@ -1,4 +1,4 @@
-"""The header lines of a request as they are sent: ours, then the user's."""
+"""The header lines of a request as they are sent: defaults, then the user's."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ACCEPT_ENCODING = make_headers(accept_encoding=True)["accept-encoding"].replace(
 
 
 def wire_headers(request: Request, *, cookie: str | None = None) -> Headers:
-    """Return the header lines as they are sent: ours, where the user gave none, then the user's.
+    """Return the header lines as sent: defaults that the user did not override, then the user's.
 
     Raises `TransportError` for a URL, a header name or a value that cannot be sent.
     """
@@ -30,7 +30,7 @@ def wire_headers(request: Request, *, cookie: str | None = None) -> Headers:
 
 
 def flow_of(request: Request, url: Url) -> Generator[Request, Response, str | None]:
-    """Yield what is sent for a request, as `Credentials.flow` does; itself without credentials."""
+    """Yield the requests to send, as `Credentials.flow` does; without credentials, only itself."""
     if request.credentials is None:
         yield request
         return None
@@ -38,7 +38,7 @@ def flow_of(request: Request, url: Url) -> Generator[Request, Response, str | No
 
 
 def headers_for(request: Request, url: Url, cookie: str | None) -> Headers:
-    """Return what `wire_headers` does, for a URL that was taken apart already."""
+    """Do what `wire_headers` does, for a URL that is already parsed."""
     if not is_token(request.method):
         raise TransportError(f"not a method: {show(request.method)}")
     for name, value in request.headers:

@@ -1,4 +1,4 @@
-"""How long an exchange may take, and how many bytes of it are taken."""
+"""Limits on the time and the size of exchanges."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ TOTAL_TIMEOUT = 300.0
 MAX_TIMEOUT = 86_400.0
 BODY_LIMIT = 16 * 2**20
 MOST_REQUESTS = 100_000
-"""How many requests a run sends, unless told otherwise."""
+"""The default maximum number of requests of a run."""
 MOST_BYTES = 2**36
-"""How many bytes of bodies a run takes."""
+"""The maximum size of all bodies of a run, in bytes."""
 
 
 class Budget:
@@ -26,13 +26,13 @@ class Budget:
     def __init__(self, requests: int = MOST_REQUESTS, size: int = MOST_BYTES) -> None:
         """Begin with all of it."""
         self.spent = ""
-        """What is used up, in words; nothing as long as there is something left of all."""
+        """The limit that is used up, in words; empty while nothing is."""
         self._most = self._requests = requests
         self._bytes = size
         self._lock = threading.Lock()
 
     def send(self) -> None:
-        """Take a request. Raises `TransportError` if none is left."""
+        """Count a request. Raises `TransportError` if none is left."""
         with self._lock:
             if not self._requests:
                 self.spent = f"the run has made {self._most:,} requests (--max-requests)"
@@ -41,7 +41,7 @@ class Budget:
             self._requests -= 1
 
     def receive(self, size: int) -> None:
-        """Take so many bytes; what comes then is not sent where none is left."""
+        """Count received bytes; once none are left, further requests are refused."""
         with self._lock:
             self._bytes -= size
             if self._bytes < 0:
@@ -52,9 +52,9 @@ class Budget:
 class Limits:
     """The limits of one exchange, redirects included; times in seconds.
 
-    `connect` is for each connection, TLS included, `silence` for the pauses between bytes, `total`
-    for the whole. `body` is how many bytes of the decoded body are kept. With `public`, only
-    addresses of the world are connected to.
+    `connect` applies to each connection, TLS included, `silence` to pauses between bytes, `total`
+    to the whole. `body` is the number of bytes of the decoded body that are kept. With `public`,
+    only public addresses are connected to.
     """
 
     connect: float = CONNECT_TIMEOUT
@@ -68,9 +68,8 @@ class Limits:
     ) -> Limits:
         """Return these limits, or those of an exchange that may take `timeout` seconds in all.
 
-        `connect` seconds are for connecting; after the seconds that are `left`, nothing is awaited.
-
-        Raises `TransportError` for a time that is none.
+        `connect` limits connecting; no time exceeds the seconds `left`. Raises `TransportError` for
+        an invalid time.
         """
         limits = self
         if timeout is not None:
@@ -88,10 +87,10 @@ class Limits:
 
     @property
     def timeout(self) -> Timeout:
-        """What urllib3 is told."""
+        """The timeouts for urllib3."""
         return Timeout(connect=self.connect, read=self.silence)
 
     @property
     def wire(self) -> int:
-        """How many bytes may come over the wire: more than this never makes a body."""
+        """The maximum number of bytes received: a body within its limit never takes more."""
         return 8 * self.body + 2**20

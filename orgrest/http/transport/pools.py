@@ -31,8 +31,8 @@ _Origin: TypeAlias = "tuple[tuple[str, str, int], ClientCertificate | None]"
 class Pools:
     """The pools of one client. Safe to share by threads.
 
-    `sockets` knows each connection; `tls` makes the context of the first pool that needs one, for
-    each client certificate that is shown.
+    `sockets` tracks each connection; `tls` creates the context when a pool first needs one, for
+    each client certificate.
     """
 
     def __init__(
@@ -53,10 +53,10 @@ class Pools:
     def pool(
         self, url: Url, certificate: ClientCertificate | None = None
     ) -> tuple[urllib3.HTTPConnectionPool, bool]:
-        """Return the connections to a URL's origin, and whether a proxy forwards what they send.
+        """Return the pool for a URL's origin, and whether a proxy forwards its requests.
 
-        They show `certificate` to it. Raises `TransportError` for a proxy that cannot be one, and
-        a certificate that cannot be loaded.
+        The connections use `certificate`. Raises `TransportError` for an invalid proxy, and for a
+        certificate that cannot be loaded.
         """
         certificate = certificate if url.scheme == "https" else None
         with self._lock:
@@ -72,7 +72,7 @@ class Pools:
             return self._pools[origin]
 
     def refuse_proxy(self, url: Url) -> None:
-        """Raise `TransportError` where the environment names a proxy for a WebSocket."""
+        """Raise `TransportError` if the environment names a proxy for a WebSocket."""
         scheme = {"ws": "http", "wss": "https"}[url.scheme]
         proxy = _proxy(attrs.evolve(url, scheme=scheme)) if self._proxies else None
         if proxy is not None:
@@ -103,12 +103,12 @@ def tls_context(
 ) -> ssl.SSLContext:
     """Return the context that verifies servers with `ca`, else with the system's certificates.
 
-    It shows `certificate`. Raises `OrgrestError` for what is no file or folder of certificates,
-    `TransportError` where the system has none and for a certificate that cannot be loaded.
+    It uses the client `certificate`. Raises `OrgrestError` if `ca` is not a file or folder of
+    certificates, `TransportError` if the system has none or a certificate cannot be loaded.
     """
     context = _verifying(ca, insecure=insecure)
     if certificate is not None:
-        passphrase = certificate.passphrase or ""  # None would ask on the terminal
+        passphrase = certificate.passphrase or ""  # with None, OpenSSL would ask on the terminal
         try:
             context.load_cert_chain(certificate.file, certificate.key, lambda: passphrase)
         except (OSError, ValueError) as error:  # SSLError is an OSError

@@ -1,8 +1,8 @@
-"""Where a redirect leads, and what goes along.
+"""The request that follows a redirect.
 
-Within an origin (scheme, host and port) everything does. To another one no credentials or client
-certificate go, and only the headers of a short list: a name that is not on it may carry a
-credential (`X-Api-Key`), whatever it is called.
+Within an origin (scheme, host and port) everything is sent again. Another origin gets no
+credentials, no client certificate, and only the headers of an allow-list: any other header may
+carry a credential (`X-Api-Key`).
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _OF_ORIGIN = frozenset({"host"})  # replaced, not left out
 
 
 def _becomes_get(status: int, method: str) -> bool:
-    """Tell whether a method turns into GET, as browsers (the Fetch standard) and Emacs have it."""
+    """Tell whether a method turns into GET, as in browsers (the Fetch standard) and Emacs."""
     return (status == 301 and method == "POST") or (
         status in (302, 303) and method not in ("GET", "HEAD")
     )
@@ -49,10 +49,10 @@ def _becomes_get(status: int, method: str) -> bool:
 def redirected(
     request: Request, response: Response, location: str
 ) -> tuple[Request, tuple[str, ...]]:
-    """Return the request that follows a redirect, and the names of headers that it lost.
+    """Return the request that follows a redirect, and the names of the headers removed.
 
-    Raises `TransportError` if it leads nowhere, or to another origin with a secret in the body
-    or the URL.
+    Raises `TransportError` for an invalid location, and for another origin with a secret in the
+    body or the URL.
     """
     old = parse_url(request.url)
     try:

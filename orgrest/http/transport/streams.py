@@ -1,9 +1,9 @@
-"""Messages that come one after the other: server-sent events and WebSockets.
+"""Streams of messages: server-sent events and WebSockets.
 
-They are listened to until the server ends them, a limit of time or number is reached, or the body
-has its greatest size; what came until then is the response's body. Server-sent events (the HTML
-standard, section 9.2) are what a server answers to a request that accepts `text/event-stream`; of a
-WebSocket (RFC 6455, by the package `websockets`) each message is a line.
+They are read until the server ends them, a limit of time or number is reached, or the body has its
+maximum size; the messages received are the response's body. Server-sent events (the HTML standard,
+section 9.2) are what a server answers to a request that accepts `text/event-stream`; of a WebSocket
+(RFC 6455, by the package `websockets`) each message is a line.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 EVENTS = "text/event-stream"
 SILENCE = 10.0
-"""How many seconds without a message end a stream, unless the request has a limit of its own."""
+"""The seconds without a message that end a stream, unless the request has its own limit."""
 MOST = 1000
-"""How many messages end a stream, unless the request says so."""
+"""The number of messages that ends a stream, unless the request has its own limit."""
 
 _EVENT_END = re.compile(rb"(?:\r\n|\n|\r(?!\n)){2}")
 _DATA = re.compile(rb"(?:^|[\r\n])data:[ ]?([^\r\n]*)")
@@ -48,11 +48,11 @@ class Listener:
 
     @property
     def is_full(self) -> bool:
-        """Whether no more is listened to."""
+        """Whether enough messages were received."""
         return self.count >= self.most or len(self.body) > self.limit
 
     def why(self) -> str | None:
-        """Say why a stream was left that was not at its end, where the number of messages is it."""
+        """Say that a stream was closed early because of the number of messages, if so."""
         if self.count < self.most:
             return None
         return f"not listened to any longer after {self.most} messages (# @messages N)"
@@ -70,7 +70,7 @@ def is_events(content_type: str) -> bool:
 
 
 def check_events(response: Response) -> None:
-    """Raise `TransportError` for a success that is no stream (the HTML standard, section 9.2.3)."""
+    """Raise `TransportError` for a success that is not a stream (HTML standard, section 9.2.3)."""
     kind = response.header("Content-Type") or ""
     if response.status < 400 and not (response.status == 200 and is_events(kind)):
         answered = show(f"{response.status} {response.reason}".strip())
@@ -79,11 +79,11 @@ def check_events(response: Response) -> None:
 
 
 def read_events(raw: urllib3.BaseHTTPResponse, listener: Listener) -> str | None:
-    """Read server-sent events into a listener, and say why they were left, None at their end.
+    """Read server-sent events into a listener; return why reading stopped, None at their end.
 
-    Raises what urllib3 does, but for a server that says nothing for too long.
+    Raises what urllib3 does, except for a server that is silent for too long.
     """
-    parsed = at = 0  # up to where events were parsed, and their ends looked for
+    parsed = at = 0  # the ends of the text parsed, and of the text searched for event ends
     try:
         while not listener.is_full:
             chunk = raw.read1(65_536)

@@ -1,9 +1,9 @@
 """A socket that one thread reads from while another writes to it, over TLS as well.
 
-The package `websockets` does that, and has two problems with TLS. OpenSSL allows only one call at
-a time for a connection: a request that is written while the session tickets of TLS 1.3 are read can
-get lost. And a call that reads blocks when those tickets are all that came; closing the socket in
-another thread does not wake it, so that a server that never answers was waited for without end.
+The package `websockets` requires that, which has two problems with TLS. OpenSSL allows only one
+call at a time per connection: a request written while the session tickets of TLS 1.3 are read can
+get lost. And a read blocks if only those tickets have arrived; closing the socket in another thread
+does not wake it, so that a server that never answers would be waited for forever.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 _T = TypeVar("_T")
 
 _RECHECK = 1.0
-"""How many seconds pass until who waits looks whether another thread closed the socket."""
+"""The interval in seconds at which waiting threads check whether the socket was closed."""
 
 
 class ThreadSafeSocket:
-    """A connected socket whose calls take turns, and wait for the other side between them.
+    """A connected socket whose calls are serialized, and which waits for the peer between them.
 
-    It has what `websockets` calls; each call to send ends after `timeout` seconds.
+    It implements what `websockets` uses; each call to send ends after `timeout` seconds.
     """
 
     def __init__(self, connected: socket.socket, timeout: float) -> None:
@@ -39,20 +39,23 @@ class ThreadSafeSocket:
         self._lock = threading.Lock()
 
     def fileno(self) -> int:
-        """Return the number of the socket, -1 after it was closed."""
+        """Return the file descriptor, -1 after the socket was closed."""
         return self.socket.fileno()
 
     def settimeout(self, seconds: float | None) -> None:
-        """Set how long a call to send may take, where it is shorter than what was given first."""
+        """Set how long a call to send may take; it can only be shortened."""
         if seconds is not None:
             self._timeout = min(self._timeout, seconds)
 
     def recv(self, size: int) -> bytes:
-        """Return what came, or b"" at the end. Raises OSError, also when the socket is closed."""
+        """Return received bytes, or b"" at the end.
+
+        Raises OSError, also if the socket is closed.
+        """
         return self._retried(partial(self.socket.recv, size), selectors.EVENT_READ, None)
 
     def sendall(self, data: bytes) -> None:
-        """Send all of it. Raises OSError, a TimeoutError where the other side does not take it."""
+        """Send all of it. Raises OSError: a TimeoutError if the peer does not read it."""
         deadline = time.monotonic() + self._timeout
         left = memoryview(data)
         while left:
@@ -60,11 +63,11 @@ class ThreadSafeSocket:
             left = left[self._retried(send, selectors.EVENT_WRITE, deadline) :]
 
     def shutdown(self, how: int) -> None:
-        """End the connection for one side or both, which wakes who waits for it."""
+        """Shut the connection down for one side or both, which wakes waiting threads."""
         socket.socket.shutdown(self.socket, how)
 
     def close(self) -> None:
-        """Close the socket, and wake who waits for it."""
+        """Close the socket, and wake waiting threads."""
         with contextlib.suppress(OSError):
             self.shutdown(socket.SHUT_RDWR)
         with self._lock:

@@ -1,4 +1,4 @@
-"""URLs taken apart into what is connected to and what is asked for there."""
+"""Parsing URLs into the parts needed for connecting and for the request line."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _PORTS = {"http": 80, "https": 443, "ws": 80, "wss": 443}
 
 @attrs.frozen
 class Url:
-    """A URL taken apart; `target` is %-encoded, `userinfo` as it was written."""
+    """A parsed URL; `target` is %-encoded, `userinfo` as it was written."""
 
     scheme: str
     host: str
@@ -28,7 +28,7 @@ class Url:
 
     @property
     def origin(self) -> tuple[str, str, int]:
-        """What the web calls an origin: scheme, host and port."""
+        """The origin: scheme, host and port."""
         return self.scheme, self.host, self.port
 
     @property
@@ -48,7 +48,7 @@ class Url:
 
 
 def parse_url(url: str) -> Url:
-    """Take a URL apart. Raises `TransportError` if it is not one of http, https, ws or wss."""
+    """Parse a URL. Raises `TransportError` unless it is one of http, https, ws or wss."""
     match = _URL.match(url)
     authority = _AUTHORITY.fullmatch(match[2]) if match else None
     if match is None or authority is None:
@@ -76,14 +76,14 @@ def parse_url(url: str) -> Url:
 
 
 def _target(text: str) -> str:
-    """Return a path and query as the request line has them: %-encoded where need be."""
+    """Return a path and query as in the request line: %-encoded where necessary."""
     return quote_from_bytes(to_bytes(text), safe=_TARGET_SAFE)
 
 
 def wire_url(request: Request) -> str:
     """Return the URL with the request target as it is sent, user info included.
 
-    Raises `TransportError` if it is not an http or https one.
+    Raises `TransportError` unless it is an http or https URL.
     """
     url = parse_url(request.url)
     if not url.userinfo:
@@ -94,6 +94,6 @@ def wire_url(request: Request) -> str:
 
 
 def show(text: str) -> str:
-    """Text out of a document or from a server, for an error message."""
+    """Return text of a document or a server in a form that is safe in an error message."""
     shown = text if len(text) <= 200 else f"{text[:200]}..."
     return shown if shown.isprintable() else ascii(shown)

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 METHODS = frozenset({"GET", "WEBSOCKET"})
 _SEPARATOR = re.compile(rb"^===[ \t]*(wait-for-server)?[ \t]*(?://.*)?\r?$", re.MULTILINE)
-# What the handshake gives itself; pasted from a browser it says the same.
+# Headers that the handshake sets itself; pasted from a browser, they say the same.
 _OWN = re.compile(
     r"host|connection|upgrade|content-length|accept-encoding|"
     r"sec-websocket-(?:key|version|extensions|protocol)"
@@ -41,7 +41,7 @@ _OWN = re.compile(
 
 
 def messages(body: bytes) -> list[tuple[bool, bytes]]:
-    """Return what is sent: for each message whether one of the server's is waited for before.
+    """Return the messages to send, each with whether to wait for one of the server's before it.
 
     An empty message is not sent.
     """
@@ -61,8 +61,8 @@ def exchange(
 ) -> Response:
     """Open a WebSocket over a new connection, send and receive messages, and close it.
 
-    A server that refuses gives its response. Raises `TransportError`, also where it answers as if
-    nobody had asked for a WebSocket, and OSError where no connection comes about.
+    A refusing server's response is returned. Raises `TransportError`, also for a success without an
+    upgrade, and OSError if no connection is established.
     """
     client, errors = _package()
     options = _options(request, url, cookie, limits)
@@ -104,7 +104,7 @@ def exchange(
 
 
 def _options(request: Request, url: Url, cookie: str | None, limits: Limits) -> dict[str, Any]:
-    """Return what the package is told about a request. Raises `TransportError`."""
+    """Return the package's arguments for a request. Raises `TransportError`."""
     given = request.header("Host")
     if given is not None and given.lower() != url.netloc:
         raise TransportError("the Host of a WebSocket is that of its URL")
@@ -139,7 +139,7 @@ def _talk(
     start: float,
     listener: Listener,
 ) -> str | None:
-    """Send the messages and receive those of the server; say why it was left, if not at its end."""
+    """Send the messages and receive the server's; return why reading stopped early, if so."""
 
     def receive() -> None:
         left = start + limits.total - time.monotonic()
@@ -171,7 +171,10 @@ def _talk(
 
 
 def _closed(error: Any, limit: int) -> str | None:
-    """Say why the server's closing is not what one expects. Raises `TransportError` for none."""
+    """Describe an abnormal closure by the server.
+
+    Raises `TransportError` if there was no close frame.
+    """
     frame = error.rcvd
     if frame is None:
         if error.sent is not None and error.sent.code == 1009:
@@ -185,7 +188,7 @@ def _closed(error: Any, limit: int) -> str | None:
 
 
 def _text(message: bytes) -> str | bytes:
-    """Return a message as text where it is some, which goes into another kind of frame."""
+    """Return a message as `str` if it is text, which is sent in another kind of frame."""
     try:
         return message.decode()
     except UnicodeDecodeError:

@@ -6,10 +6,10 @@
 
     {"name": "{{(verb-var name)}}"}       an empty line, then the body
 
-`reading` reads one heading's text or one block. `merging` completes a request with what the
-headings above it say: paths follow each other, query and headers are merged, the last method and
-body count, and another origin (scheme, user, host, port) starts anew. `tags` computes what stands
-in `{{...}}`: a short list of functions, no code.
+`reading` parses one heading's text or one block. `merging` completes a request with those of its
+parent headings: paths are concatenated, query and headers are merged, the last method and body are
+used, and another origin (scheme, user, host, port) discards what is above. `tags` evaluates
+`{{...}}`: a short list of functions, no code.
 
 Unlike verb, blanks at the end of a URL are not sent.
 """

@@ -1,4 +1,4 @@
-"""A request of verb's completed: with what the headings above it say, and its tags computed."""
+"""Completing a verb request: merging its parent headings, and evaluating its tags."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _PORTS = {"http": ":80", "https": ":443"}
 
 
 def method(levels: Sequence[ParsedRequest]) -> str:
-    """Return the method of the last of `levels`, which are from the top; "" where it has none."""
+    """Return the method that applies to the last of `levels`, from the top; "" if there is none."""
     for level in reversed(levels):
         if level.method or "://" in level.target.text:
             return level.method
@@ -35,10 +35,10 @@ def method(levels: Sequence[ParsedRequest]) -> str:
 
 
 def expand(parsed: ParsedRequest, scope: Scope) -> Request:
-    """Complete a request: what stands above merged in, tags computed.
+    """Complete a request: merge its parents in, evaluate its tags.
 
-    Raises `RequestSyntaxError` for what is wrong in its text, or in one of those above, and
-    `ExpansionError` for a tag, or where method or host are missing.
+    Raises `RequestSyntaxError` for errors in its text, or in that of a parent, and `ExpansionError`
+    for a tag, or if method or host are missing.
     """
     levels = [*(parsed.above or ()), parsed]
     for level in levels:
@@ -49,7 +49,7 @@ def expand(parsed: ParsedRequest, scope: Scope) -> Request:
 
 @attrs.frozen
 class _Url:
-    """A URL in parts, or a part of one; `origin` is as it is written, None if it has none."""
+    """A parsed URL, perhaps partial; `origin` is as it is written, None if it has none."""
 
     origin: str | None
     path: str
@@ -58,7 +58,7 @@ class _Url:
 
     @property
     def key(self) -> str | None:
-        """What an origin is compared by."""
+        """The key for comparing origins."""
         if self.origin is None:
             return None
         scheme, _, authority = self.origin.partition("://")
@@ -74,7 +74,7 @@ class _Url:
         return f"{self.origin}{self.path or ('/' if query else '')}{query}{fragment}"
 
     def with_below(self, other: _Url) -> _Url:
-        """Return this URL gone on with by that of a heading below, which has no other origin."""
+        """Return this URL extended by that of a heading below, which has no other origin."""
         path = self.path + other.path
         return _Url(
             self.origin,
@@ -85,7 +85,7 @@ class _Url:
 
 
 class _Merging:
-    """One request's levels, from the top, put together."""
+    """The merged levels of one request, from the top."""
 
     def __init__(self, levels: Sequence[ParsedRequest], tags: Tags) -> None:
         self._levels = levels
@@ -118,7 +118,7 @@ class _Merging:
         )
 
     def _url(self) -> tuple[_Url | None, int]:
-        """Return the URL, and which level its origin, and so the request, begins at."""
+        """Return the URL, and the level at which its origin, and so the request, begins."""
         url: _Url | None = None
         first = 0
         for number, level in enumerate(self._levels):
@@ -144,7 +144,7 @@ class _Merging:
             raise self._error(level, target, "this URL holds a line break or a NUL", "bad-url")
         origin = f"{match[1]}://{match[2]}" if match[1] else None
         path = match[3]
-        if text.startswith("<"):  # all of it is what a response would give, in a dry run
+        if text.startswith("<"):  # in a dry run, all of it would come from a response
             path = f"/{path}"
         elif origin and not path and match[4] is not None:
             path = "/"
@@ -168,7 +168,7 @@ class _Merging:
     def _body(
         self, levels: Sequence[ParsedRequest], headers: Sequence[tuple[str, str]]
     ) -> bytes | None:
-        """Return the last body there is, in the charset that the headers name."""
+        """Return the last body, encoded in the charset that the headers name."""
         for level in reversed(levels):
             if level.body is None:
                 continue
@@ -193,7 +193,7 @@ class _Merging:
 
 
 def _override(above: list[_T], below: list[_T], key: Callable[[_T], str]) -> list[_T]:
-    """Return what stands above, without what is named below, and then that."""
+    """Merge two lists of pairs: those above whose names do not occur below, then those below."""
     named = set(map(key, below))
     return [one for one in above if key(one) not in named] + below
 

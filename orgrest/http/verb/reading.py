@@ -1,4 +1,4 @@
-"""The text below one heading, or in one block, read as a request or a part of one."""
+"""The parser of the text below a heading, or in a block, as a request or a part of one."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _FENCE = re.compile(r"[ \t]*#\+(?:begin|end)_src", re.IGNORECASE)
 
 
 def parse(source: Source) -> Document:
-    """Read a text as one request; never raises, what is wrong is in its `problems`."""
+    """Parse a text as one request; never raises: errors are in its `problems`."""
     return Document(source, (_Reader(source).request(),), (), ())
 
 
@@ -80,7 +80,7 @@ class _Reader:
         )
 
     def _target(self, text: str, start: int) -> Template:
-        """Take the URL, which goes on in the next line after a backslash."""
+        """Take the URL, which continues in the next line after a backslash."""
         lines = self._lines
         lines.at += 1
         pieces: list[tuple[str, int]] = []
@@ -115,7 +115,7 @@ class _Reader:
         return tuple(found)
 
     def _body(self) -> Body | None:
-        """Take the rest as it stands, without the lines that begin and end source blocks."""
+        """Take the rest unchanged, without the lines that begin and end source blocks."""
         lines = self._lines
         lines.at += 1
         left = lines.all[lines.at :]

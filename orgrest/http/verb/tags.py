@@ -1,4 +1,4 @@
-r"""What stands in `{{...}}`: constants, variables, and what stored responses hold; no code is run.
+r"""Tags, `{{...}}`: constants, variables, and values of stored responses; no code is run.
 
     {{"text"}}  {{25}}  {{}}                       constants
     {{(verb-var token)}}                           a variable
@@ -6,12 +6,12 @@ r"""What stands in `{{...}}`: constants, variables, and what stored responses ho
     {{(verb-json-get (oref (verb-stored-response "book") body) "items" 0 "id")}}
     {{(verb-headers-get (verb-stored-response "book") "Location")}}
     {{(getenv "TOKEN")}}                           the environment; a secret
-    {{(concat "a" (verb-var b))}}                  texts put together
+    {{(concat "a" (verb-var b))}}                  concatenation
 
-The first of these gives a variable: `--var`, `:var` of the block, what was answered or taken as the
-default before, preludes (both are the scope's to know), the chosen environments, the default, the
-user. Everything else is an error that says what to write instead. As verb does, tags are looked for
-in each line, and never in what another tag gave.
+A variable's value is the first of: `--var`, `:var` of the block, an earlier answer or default,
+preludes (the scope keeps both), the chosen environments, the default, the user's answer. Everything
+else is an error that says what to write instead. As in verb, tags are searched in each line, but
+never in the value of another tag.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 TAG = re.compile(r"\{\{(.*?)\}\}")
 MAX_SIZE = 64 * 2**20
-"""The most characters that the tags of a request may come to."""
+"""The maximum total length of a request's tag values."""
 
 _ASK = "(verb-var NAME), which asks, or takes --var NAME=VALUE"
 _OUTSIDE = "(verb-var NAME), with --var NAME=VALUE from outside"
@@ -49,16 +49,16 @@ _INSTEAD = {
 
 
 class _Placeholder(str):
-    """What stands, in angle brackets, for a part of a response that a dry run does not get."""
+    """The placeholder, in angle brackets, for a part of a response that a dry run lacks."""
 
     __slots__ = ()
 
 
 class Tags:
-    """Computes the tags of one request, in a scope."""
+    """Evaluates the tags of one request, in a scope."""
 
     def __init__(self, scope: Scope, parsed: ParsedRequest) -> None:
-        """Compute with what `scope` knows: variables, and stored responses for `parsed`."""
+        """Use the variables of `scope`, and the stored responses for `parsed`."""
         self._scope = scope
         self._parsed = parsed
         self._size = 0
@@ -92,7 +92,7 @@ class Tags:
         return self._value(found[0])
 
     def _value(self, form: Form) -> str:
-        """Return the text that an expression stands for. Raises ArgumentError or OrgrestError."""
+        """Return the text of an expression's value. Raises ArgumentError or OrgrestError."""
         if isinstance(form, str):
             return form
         if isinstance(form, Number):
@@ -147,7 +147,7 @@ class Tags:
         return self._stored(arguments[0], "headers", self._value(arguments[1]))
 
     def _stored(self, form: Form, part: str, path: str) -> str:
-        """Return a part of a stored response, whose request is sent now if it was not."""
+        """Return a part of a stored response; its request is sent now if it was not before."""
         call = Symbol("verb-stored-response")
         if not isinstance(form, list) or form[:1] != [call]:
             raise ArgumentError('a response is (verb-stored-response "KEY")')
