@@ -92,6 +92,7 @@ def test_debians_python_matches_what_later_ones_match() -> None:
             capture_output=True,
             text=True,
             check=True,
+            timeout=120,
         ).stdout.splitlines()
         for python in (old, sys.executable)
     )

@@ -34,7 +34,8 @@ _REFERENCE = re.compile(
 )
 # A JSONPath that visits no part of a value more often than it has steps.
 _STEP = r"(?:\.[\w-]++|\.\*|\[\s*(?:-?\d++|\*|'[^'\\]*+'|\"[^\"\\]*+\")\s*\])"
-_LINEAR = re.compile(rf"\${_STEP}{{0,100}}+(?:\.\.[\w-]++{_STEP}{{0,100}}+)?+")
+_STEPS = rf"(?>{_STEP}{{0,100}})"
+_LINEAR = re.compile(rf"\${_STEPS}(?:\.\.[\w-]++{_STEPS})?")
 _SHORT = re.compile(r"(?P<name>[^\s.{}$\[]+)(?:\.(?P<path>.+)|(?P<index>\[.+))")
 
 

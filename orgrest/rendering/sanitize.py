@@ -23,22 +23,23 @@ _START = re.compile(
             $
             | (?! (?:[0-9]++|[A-Za-z])[.)](?:[ \t]|$)            # an item
                 | (?:SCHEDULED|DEADLINE|CLOSED|CLOCK):)[^\W_]
-            | ["'{}\[\](),.;!?<>&`/=~$@%^_\\]                   # which `_PLAIN` looks at
+            | ["'{}\[\](),.;!?<>&`/=~$@%^_\\]                   # which `_LIVE` looks at
             | [-+][0-9] | \#[^\W_] | [^\x00-\x7f]
         )
     )""",
     re.MULTILINE | re.VERBOSE | re.IGNORECASE,
 )
-# Org's syntax, "Objects": the characters that a paragraph may hold, each where it begins nothing.
-_PLAIN = re.compile(
-    rf"""(?:
+# Org's syntax, "Objects": finds a character that is none of those that a paragraph may hold, each
+# where it begins nothing.
+_LIVE = re.compile(
+    rf"""(?!
         [^\W_] | [ \t\n"'}}\](),.;!?>&`#|*/+=~$-] | [^\x00-\x7f]
         | :{_END} | (?<=[ \t"'()\]}}=,;/?&.!-]):(?!:) | (?<=[0-9]):(?=[0-9])        # no link
         | [_^]{_END}                                            # no index
         | \\(?=["/]) | @(?!@) | %(?!%) | \{{(?!\{{)
         | \[(?: (?=[ \t\n"'\]{{]|\Z) | (?=(?:true|false|null)\b) | (?=-?[0-9]++[ \t\n,.\]]))
         | <(?: (?=[ \t\n/=!]|\Z) | (?=[A-Za-z][A-Za-z0-9]*+[ \t\n/>]))
-    )*+""",
+    )[\s\S]""",
     re.VERBOSE,
 )
 # Emphasis, by `org-emphasis-regexp-components`: what opens it, and what closes it.
@@ -73,7 +74,7 @@ def is_plain(text: str) -> bool:
 
 def is_plain_inside(text: str) -> bool:
     """Whether Org finds no markup in `text` where no line begins with it."""
-    if _PLAIN.fullmatch(text) is None or text.count("$") > 1:
+    if _LIVE.search(text) or text.count("$") > 1:
         return False
     opened: dict[str, int] = {}
     for match in _OPENS.finditer(text):
