@@ -1,19 +1,17 @@
-r"""From a parsed request to one that can be sent: variables, expressions, `< file` bodies.
+r"""Completes parsed requests so that they can be sent: variables, expressions, `< file` bodies.
 
 `:name` and `{{name}}` stand for a variable. `:name` is replaced where a variable of exactly that
 name is defined and no name character (letter, digit, `_`, `-`) follows; a name that starts with a
 digit is not replaced after a name character either (ports, times of day). An undefined `:name` is
-text; an undefined `{{name}}` is an error. Where several places define a name, the first of these
-counts:
+text; an undefined `{{name}}` is an error. If a name has several definitions, the first of these is
+used:
 
-1. `--var name=value` of the command line;
-2. a capture by a request of the same block, further down than the block's own definition;
-3. `:name = value` in the block, above the request, the last one;
-4. `:var name=value` of an Org block;
-5. a capture by a request of an earlier block of the same document.
+1. `--var name=value` of the command line; 2. a capture by a request of the same block, below the
+block's own definition; 3. `:name = value` in the block, above the request, the last one; 4. `:var
+name=value` of an Org block; 5. a capture by a request of an earlier block of the same document.
 
 In request files, and in `http` and `rest` blocks without restclient's marks, `{{...}}` alone refers
-to values, `:name` only where the file has a line `:name = value`, and the first of these counts:
+to values, `:name` only if the file has a line `:name = value`, and the first of these is used:
 
 1. `--var name=value` of the command line, then `run other.http (@name=value)`;
 2. the answer to `# @prompt name`;
@@ -27,10 +25,10 @@ to values, `:name` only where the file has a line `:name = value`, and the first
 9. a variable of the environments that `--env` chooses (`environments`);
 10. an expression in JavaScript, `{{1 + 1}}` (`javascript`).
 
-Values may hold variables, except those that came from outside (captures, results, the command
-line, the environment): what a server sent is never looked through for names.
+Values may refer to variables, except those from outside (captures, results, the command line, the
+environment): text sent by a server is never expanded.
 
-`:name := EXPRESSION` is computed once a request. An expression is a string in double quotes, in
+`:name := EXPRESSION` is evaluated once per request. An expression is a string in double quotes, in
 which variables are replaced, a number, `:name`, `{{name}}`, or a call of one of
 
     env("NAME")  env("NAME", "default")     the environment, else the env file
@@ -39,17 +37,17 @@ which variables are replaced, a number, `:name`, `{{name}}`, or a call of one of
     now()  now("%Y-%m-%d")                  the time in UTC, RFC 3339 or in strftime's format
     base64(EXPRESSION)  urlencode(EXPRESSION)
 
-and nothing else: no code is run. Emacs Lisp is an error, save for `(getenv "NAME")`. What `env` and
-`netrc` give, and what is computed from it, is a secret of the document's scope: no result shows it.
+and nothing else: no code is run. Emacs Lisp is an error, except for `(getenv "NAME")`. The values
+of `env` and `netrc`, and those computed from them, are secrets of the document's scope: results
+mask them.
 
 Files are read below the document's folder only, unless the caller allows others.
 
-The modules, from the bottom: `scope` knows a document's context (`files`, `env_file` and
-`netrc` read them); `sources` is the list above; `functions` is the table of functions and
-`expressions` reads calls of them; `javascript` tells what an expression is, and `computing` has it
-computed; `references` finds where a text refers to a variable; `values`
-replaces them there; `expansion` completes a request, and `check` tells what would keep it from
-that.
+The modules, bottom up: `scope` holds a document's context (read by `files`, `env_file` and
+`netrc`); `sources` is the list above; `functions` is the table of functions and `expressions`
+parses calls of them; `javascript` recognizes JavaScript expressions and `computing` evaluates them;
+`references` finds references to variables in a text and `values` replaces them; `expansion`
+completes a request, and `check` reports what would prevent that.
 """
 
 from orgrest.http.values.check import Checked, check, value_of

@@ -1,4 +1,4 @@
-"""The tokens of OAuth 2.0 that requests of a document carry."""
+"""The OAuth 2.0 tokens used by a document's requests."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @attrs.frozen
 class Access:
-    """The tokens of a run; `secret` notes what must not be shown."""
+    """The tokens of a run; `secret` registers values that must not be shown."""
 
     _run: RunContext
     _secret: Callable[[str], str]

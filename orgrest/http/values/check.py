@@ -1,4 +1,4 @@
-"""What is known of a request before it is sent, and what would keep it from being sent."""
+"""Checks requests before sending: their known values, and errors that would prevent sending."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ if TYPE_CHECKING:
     )
     from orgrest.http.values.scope import Scope
 
-_MOST = 2**20  # characters; a check shows values, it does not send them
+_MOST = 2**20  # characters; a check only displays values
 
 
 @attrs.frozen
 class Checked:
-    """What is known of a request before it is sent; `UNKNOWN` stands for what is not.
+    """A request as far as it is known before sending; `UNKNOWN` marks unknown values.
 
-    `body` is its text in pieces, each with the index in the body's template that it stands for.
-    `problems` would keep the request from being sent, `notices` would not.
+    `body` is its text in pieces, each with its index in the body's template. `problems` would
+    prevent the request from being sent, `notices` would not.
     """
 
     url: str
@@ -43,31 +43,31 @@ class Checked:
 
 
 def check(parsed: ParsedRequest, scope: Scope, definitions: Iterable[Definition] = ()) -> Checked:
-    """Complete a request as far as that is possible, and tell all that is wrong with it.
+    """Complete a request as far as possible, and report all of its errors.
 
-    `definitions` are looked at, whether the request uses them or not. Files are not read: whether
-    they could be is told.
+    `definitions` are checked whether the request uses them or not. Files are not read, but it is
+    reported if they could not be.
     """
     return _Check(parsed, scope).checked(definitions)
 
 
 def value_of(name: str, parsed: ParsedRequest, scope: Scope) -> str | None:
-    """Return the value that a request gives a variable, None if it is not defined.
+    """Return the value of a variable in a request, None if it is undefined.
 
-    What only a run would give is `UNKNOWN`, as is what cannot be computed.
+    A value that only a run provides is `UNKNOWN`, as is one that cannot be computed.
     """
     return _Check(parsed, scope).value_of(name)
 
 
 class _Check(Expansion):
-    """A completion that goes on behind what is wrong."""
+    """A completion that continues after errors."""
 
     def __init__(self, parsed: ParsedRequest, scope: Scope) -> None:
         self._problems = list(parsed.problems)
         super().__init__(parsed, Values(parsed, scope, most=_MOST, problems=self._problems))
 
     def value_of(self, name: str) -> str | None:
-        """Return the value of a variable as far as it is known; None if it is not defined."""
+        """Return the value of a variable as far as it is known; None if it is undefined."""
         return self._values.used(name, 0) if self._values.is_defined(name) else None
 
     def checked(self, definitions: Iterable[Definition]) -> Checked:

@@ -1,7 +1,8 @@
-"""Expressions in JavaScript that stand in double braces, computed from a request's variables.
+"""Evaluates JavaScript expressions in double braces with a request's variables.
 
 Variables are texts here; in httpyac one from an environment, a response or a script may be a
-number. Where that is not known, an expression is computed both ways, and has to give the same.
+number. If the type is not known, an expression is evaluated both ways, and the results must be
+equal.
 """
 
 from __future__ import annotations
@@ -23,11 +24,11 @@ if TYPE_CHECKING:
     from orgrest.model import Response
 
 UNKNOWN = "\ue000"
-"""What stands in a check for a value that only a run would give: a private-use character."""
+"""The placeholder in a check for a value that only a run provides: a private-use character."""
 
 
 class Variables(Protocol):
-    """What an expression takes the values of its variables from: those of one request."""
+    """The interface through which an expression gets the values of a request's variables."""
 
     scope: Scope
     parsed: ParsedRequest
@@ -35,34 +36,34 @@ class Variables(Protocol):
 
     @property
     def checks(self) -> bool:
-        """Whether nothing is sent: what only a run gives is `UNKNOWN`."""
+        """Whether nothing is sent: values that only a run provides are `UNKNOWN`."""
 
     def find(self, name: str, view: int | None = None) -> Found | None:
-        """Return what stands for a name, or None."""
+        """Return the source of a name's value, or None."""
 
     def is_itself(self, name: str, view: int | None) -> bool:
-        """Tell whether a name stands in the value of its own definition, which is at `view`."""
+        """Tell whether a name is used in the value of its own definition, which is at `view`."""
 
     def value(self, name: str, offset: int, view: int | None = None) -> str:
         """Return the value of a variable."""
 
     def blank(self, name: str) -> str:
-        """Return what stands for a value that another request has yet to bring."""
+        """Return the placeholder for a value that another request has yet to provide."""
 
     def error(self, offset: int, reason: str, code: str) -> ExpansionError:
-        """Return the error for a place in the source."""
+        """Return the error for an offset in the source."""
 
 
 class Expressions:
-    """The expressions of one request, for a moment: two that hold each other live too long."""
+    """Evaluates the expressions of one request; short-lived, to avoid a reference cycle with it."""
 
     def __init__(self, values: Variables, made: dict[str, Any]) -> None:
-        """Take the values of the request's variables, and what expressions gave, by its text."""
+        """Take the values of the request's variables, and cached results by expression."""
         self._values = values
         self._made = made
 
     def value(self, code: str, offset: int, view: int | None) -> str:
-        """Return the text of an expression that stands at `offset`. Raises `ExpansionError`."""
+        """Return the text of the value of an expression at `offset`. Raises `ExpansionError`."""
         values = self._values
         if values.checks:
             return UNKNOWN
@@ -107,7 +108,7 @@ class Expressions:
         others: dict[str, Any],
         got: dict[str, Response],
     ) -> str:
-        """Compute with texts, and with what they may stand for: both must give the same."""
+        """Evaluate with texts, and with the values that they may stand for: both must be equal."""
         found: dict[str, Any] = {}
         failure: OrgrestError | None = None
         for variables in [texts] if texts == others else [texts, others]:
@@ -132,7 +133,7 @@ class Expressions:
         return text
 
     def _as_javascript(self, name: str, text: str, view: int | None) -> tuple[Any, Any]:
-        """Return a variable's value as a text, and as what else it may be, by where it is from."""
+        """Return a variable's value as text, and as the other type that its source may give it."""
         found = self._values.find(name, view)
         if isinstance(found, Definition):
             whole = found.value.text
@@ -152,7 +153,7 @@ class Expressions:
 
 
 def parsed_or(text: str) -> Any:
-    """Return what a text is as JSON, if that is no string, else the text."""
+    """Return the JSON value of a text, unless that is a string; else the text."""
     if text[:1] not in set("{[-0123456789tfn"):
         return text
     try:

@@ -1,4 +1,4 @@
-"""What a request may take from the run that it is part of."""
+"""The services of a run for its requests."""
 
 from __future__ import annotations
 
@@ -15,34 +15,34 @@ if TYPE_CHECKING:
 
 
 class RunContext:
-    """A run, for the requests in it; here there is none, and it has nothing to give.
+    """A run as its requests see it; this default stands for no run and provides nothing.
 
-    With `placeholders` nothing is sent, and a name in angle brackets stands for what a request's
-    response would give.
+    With `placeholders` nothing is sent, and a name in angle brackets replaces a value of a
+    response.
     """
 
     placeholders = False
 
     def imported_value(self, name: str) -> str | None:
-        """Return what an imported file gives for a variable, or None."""
+        """Return the source of a variable in an imported file, or None."""
         del name
         return None
 
     def request_named(self, name: str, using: ParsedRequest) -> Hashable | None:
-        """Return the key of the request that a name means in another one, or None."""
+        """Return the key of the request that a name in another request refers to, or None."""
         del name, using
         return None
 
     def exchange(self, key: Hashable) -> tuple[Request, Response] | None:
-        """Return what the request of a key sent and got: it is sent now unless it was.
+        """Return the exchange of the request with a key, sending it if necessary.
 
-        None stands for what got no response. Raises `OrgrestError` if it cannot be sent.
+        None means that there was no response. Raises `OrgrestError` if it cannot be sent.
         """
         del key
         return None
 
     def last_exchange(self) -> tuple[Request, Response] | None:
-        """Return what was sent and got last, None at the begin."""
+        """Return the last exchange, None at the beginning."""
         return None
 
     def token(self, grant: Grant) -> Token:

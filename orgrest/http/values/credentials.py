@@ -1,4 +1,4 @@
-"""The credentials of one request, as far as they are known before it is sent."""
+"""The credentials of one request, as far as they are known before sending."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
 _SSL = "SSLConfiguration"
 COMPUTED = frozenset({"authorization", certificates.HEADER})
-"""The headers, in lower case, of which the values are not sent as they are written."""
+"""The headers, in lower case, whose values are not sent as written."""
 
 
 class Credentials:
-    """What the headers of a request, and the settings around it, say about credentials.
+    """The credentials in a request's headers and in the settings around it.
 
-    All of them are secrets of the document from then on. `to_compute` are those that only the
-    sending makes a header of.
+    All of them become secrets of the document. `to_compute` are those that become a header only on
+    sending.
     """
 
     def __init__(self, values: Values) -> None:
@@ -40,9 +40,9 @@ class Credentials:
         self._scope = values.scope
 
     def header(self, name: str, value: str, offset: int) -> str | None:
-        """Return what is sent for a header of `COMPUTED`, None if nothing is, or not yet.
+        """Return the value to send for a header of `COMPUTED`, None if there is none, or not yet.
 
-        `value` stands at `offset`. Raises `ExpansionError`.
+        `value` is at `offset`. Raises `ExpansionError`.
         """
         if UNKNOWN in value:
             return value
@@ -63,7 +63,7 @@ class Credentials:
     def certificate_for(self, url: str, offset: int) -> ClientCertificate | None:
         """Return the client certificate of the header, else that of the settings for a URL.
 
-        Raises `ExpansionError` with the place of the URL.
+        Raises `ExpansionError` with the URL's position.
         """
         if self._certificate is not None or not url.lower().startswith(("https:", "wss:")):
             return self._certificate
@@ -75,10 +75,10 @@ class Credentials:
             raise self._values.error(offset, str(error), "certificate") from error
 
     def _of_settings(self, host: str) -> tuple[ClientCertificate, Path | None] | None:
-        """Return the client certificate that settings have for a host, and where its paths start.
+        """Return the client certificate that settings have for a host, and its base folder.
 
-        None is the document's folder. Raises `OrgrestError` for settings that cannot be read, where
-        they may have one.
+        None means the document's folder. Raises `OrgrestError` for unreadable settings that might
+        have one.
         """
         environment = self._scope.environment
         for unread in environment.every.unread:
@@ -104,7 +104,7 @@ class Credentials:
         return found, setting.file.parent
 
     def _lookup(self, offset: int) -> Callable[[str], str | None]:
-        """Return a function that gives the values of variables that are used at `offset`."""
+        """Return a function that looks up the values of variables used at `offset`."""
         values = self._values
         return lambda name: values.used(name, offset) if values.is_defined(name) else None
 
@@ -114,7 +114,7 @@ class Credentials:
     def _located(
         self, certificate: ClientCertificate, base: Path | None = None
     ) -> ClientCertificate:
-        """Return a certificate with the places of its files; paths start in `base`."""
+        """Return a certificate with absolute paths; its own are relative to `base`."""
         if certificate.passphrase is not None:
             self._scope.secret(certificate.passphrase)
         key = certificate.key

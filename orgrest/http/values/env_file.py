@@ -16,7 +16,7 @@ def read_env_file(path: Path) -> dict[str, str]:
     r"""Return the variables of an env file: `NAME=value` lines.
 
     `export` before the name, `#` lines, and quotes around a value are understood; in double quotes
-    `\n`, `\t`, `\"`, `\\` too. Raises `OrgrestError` with the line that is none of these.
+    `\n`, `\t`, `\"`, `\\` too. Raises `OrgrestError` with the position of a malformed line.
     """
     try:
         text = path.read_text("utf-8-sig")

@@ -1,4 +1,4 @@
-"""What a document has from the environments that were chosen for it."""
+"""The variables of the environments chosen for a document."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 
 class Environment:
-    """The variables of the environments `chosen` from those in the files around a document."""
+    """The variables of the `chosen` environments, which are in files around a document."""
 
     def __init__(self, folder: Path, chosen: Sequence[str], secret: Callable[[str], str]) -> None:
-        """Look from `folder` on, when there is need to; `secret` notes a value as a secret."""
+        """Search from `folder` upwards, on first use; `secret` registers a value as a secret."""
         self.chosen = chosen
         self._folder = folder
         self._secret = secret
@@ -26,7 +26,7 @@ class Environment:
 
     @property
     def every(self) -> Environments:
-        """What the files around the document give, with all environments."""
+        """All environments in the files around the document."""
         if self._every is None:
             from orgrest.http import environments
 
@@ -34,19 +34,19 @@ class Environment:
         return self._every
 
     def settings(self) -> dict[str, Setting]:
-        """Return what the chosen environments have, by name.
+        """Return the variables of the chosen environments by name.
 
-        Raises `OrgrestError` for an environment that is not there.
+        Raises `OrgrestError` for an unknown environment.
         """
         if self._settings is None:
             self._settings = self.every.choose(self.chosen)
         return self._settings
 
     def setting(self, name: str) -> Setting | None:
-        """Return what the chosen environments have under a name, or None.
+        """Return the variable of this name in the chosen environments, or None.
 
-        Raises `OrgrestError` for an environment that is not there, and for a broken file that may
-        give another value.
+        Raises `OrgrestError` for an unknown environment, and for a broken file that might define
+        another value.
         """
         found = self.settings().get(name)
         if self.every.broken and not self._is_certain(name, found):
@@ -54,9 +54,9 @@ class Environment:
         return found
 
     def readable(self, name: str) -> Setting | None:
-        """Return what the files that can be read have under a name, or None.
+        """Return the variable of this name in the files that can be read, or None.
 
-        Raises `OrgrestError` for an environment that is not there.
+        Raises `OrgrestError` for an unknown environment.
         """
         try:
             return self.settings().get(name)
@@ -66,7 +66,7 @@ class Environment:
             raise
 
     def _is_certain(self, name: str, found: Setting | None) -> bool:
-        """Tell whether no file that cannot be read could give something else."""
+        """Tell whether no unreadable file could define another value."""
         from orgrest.http.environments import SHARED
 
         if found is None or found.file not in self.every.certain:
@@ -75,7 +75,7 @@ class Environment:
         return name in self.every.by_name.get(last, {})
 
     def value(self, name: str) -> str | None:
-        """Return the value that the chosen environments give for a name, or None.
+        """Return the value of a name in the chosen environments, or None.
 
         Raises `OrgrestError` as `setting` does.
         """
@@ -85,12 +85,12 @@ class Environment:
         return self._secret(setting.value) if setting.secret else setting.value
 
     def file_of(self, name: str) -> str:
-        """Return the name of the file that gives a variable, or an empty text."""
+        """Return the name of the file that defines a variable, or an empty text."""
         setting = self.setting(name)
         return setting.file.name if setting is not None else ""
 
     def values(self) -> dict[str, str]:
-        """Return the variables of the environments that were chosen; none where none was.
+        """Return the variables of the chosen environments; empty if none is chosen.
 
         Raises `OrgrestError` as `setting` does.
         """
@@ -98,5 +98,5 @@ class Environment:
         return {name: self.value(name) or "" for name in names}
 
     def others_with(self, name: str) -> list[str]:
-        """Return the environments that have a variable of this name, though they are not chosen."""
+        """Return the environments not chosen that have a variable of this name."""
         return [one for one in self.every.names if name in self.every.by_name[one]]

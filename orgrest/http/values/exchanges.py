@@ -1,4 +1,4 @@
-"""What the requests of a run sent and got, for those that refer to them by name."""
+"""The exchanges of a run, for requests that refer to them by name."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ if TYPE_CHECKING:
 
 @attrs.frozen
 class Exchanges:
-    """The exchanges of a run; in a dry run nothing is sent, and nothing comes back."""
+    """The exchanges of a run; in a dry run nothing is sent."""
 
     _run: RunContext
 
     def key(self, name: str, using: ParsedRequest) -> Hashable | None:
-        """Return the key of the request that a name means in another one, or None."""
+        """Return the key of the request that a name in another request refers to, or None."""
         return self._run.request_named(name, using)
 
     def reference(self, text: str, using: ParsedRequest) -> tuple[Reference, Hashable] | None:
-        """Return what `{{text}}` in a request refers to in another one's exchange, and its key."""
+        """Return what `{{text}}` refers to in another request's exchange, and its key."""
         from orgrest.http import responses
 
         found = responses.read(text) or responses.read_short(text)
@@ -35,10 +35,10 @@ class Exchanges:
         return None if found is None or key is None else (found, key)
 
     def part(self, reference: Reference, key: Hashable) -> str | None:
-        """Return what a reference to the request of a key gives, or None in a dry run.
+        """Return the value of a reference to the request with a key, or None in a dry run.
 
-        The request is sent now if it was not. Raises `OrgrestError` if there is nothing at that
-        place, or no response.
+        The request is sent now if it was not before. Raises `OrgrestError` if the path matches
+        nothing, or there is no response.
         """
         from orgrest.http import responses
 
@@ -56,16 +56,16 @@ class Exchanges:
     # as httpyac's scripts and expressions name them
 
     def is_response(self, name: str, using: ParsedRequest) -> bool:
-        """Tell whether a name means a response: the last one, or that of a named request."""
+        """Tell whether a name refers to a response: the last one, or that of a named request."""
         return name == "response" or self._named_by(name, using) is not None
 
     def _named_by(self, name: str, using: ParsedRequest) -> Hashable | None:
         return self.key(name, using) or self.key(name.removesuffix("Response"), using)
 
     def response(self, name: str, using: ParsedRequest) -> Response | None:
-        """Return the response that a name means, or None in a dry run.
+        """Return the response that a name refers to, or None in a dry run.
 
-        The request is sent now if it was not. Raises `OrgrestError` if there is no response.
+        The request is sent now if it was not before. Raises `OrgrestError` if there is no response.
         """
         key = self._named_by(name, using)
         exchange = self._run.last_exchange() if key is None else self._exchange(key)

@@ -1,4 +1,4 @@
-"""A request completed: every variable replaced, its files read."""
+"""Completes requests: replaces every variable, reads the files."""
 
 from __future__ import annotations
 
@@ -37,13 +37,12 @@ _BOUNDARY = re.compile(r';\s*boundary=(?:"([^"]*)"|([^;\s]+))', re.IGNORECASE)
 
 
 def expand(parsed: ParsedRequest, scope: Scope, values: Values | None = None) -> Request:
-    """Complete a request: every variable replaced, its files read.
+    """Complete a request: replace every variable, read its files.
 
-    `values` are the request's, of that scope, for a caller who wants to know their `origins`.
-
-    Raises `RequestSyntaxError` for what is wrong in its text and `ExpansionError` for an undefined
-    `{{name}}`, variables that refer to themselves, an expression, a file, a value that cannot
-    stand where it is used: with file, line and column.
+    `values` are the request's in that scope, for callers that need their `origins`. Raises
+    `RequestSyntaxError` for errors in its text and `ExpansionError` for an undefined `{{name}}`,
+    circular variables, an expression, a file, or a value that is not allowed where it is used: with
+    file, line and column.
     """
     if parsed.problems:
         raise parsed.problems[0]
@@ -106,7 +105,7 @@ class Expansion:
         return None
 
     def _base(self, template: Template) -> str | None:
-        """Return the variable `host`, which a path without a host goes on from, or None."""
+        """Return the variable `host`, the base of a path without a host, or None."""
         if not self._values.is_defined("host") or not template.text.startswith("/"):
             return None
         return self._values.value("host", template.offset(0))
@@ -131,7 +130,7 @@ class Expansion:
         return tuple(headers)
 
     def _default_headers(self, given: set[str]) -> Iterable[tuple[str, str]]:
-        """Return the headers that the settings around the document give each request."""
+        """Return the default headers of the settings around the document."""
         from orgrest.http.environments import mentions
 
         environments, span = self._values.scope.environment.every, self._parsed.method_span
@@ -147,7 +146,7 @@ class Expansion:
                 )
 
     def _header(self, item: HeaderLine | HeaderVariable) -> Iterable[tuple[str, str]]:
-        """Return the header of a line, or those that a variable holds."""
+        """Return the header of a line, or the headers in a variable."""
         if isinstance(item, HeaderVariable):
             offset = item.span.start
             if not self._values.is_defined(item.name):
@@ -232,7 +231,7 @@ class Expansion:
     def _graphql(
         self, method: str, headers: Headers, body: bytes | None
     ) -> tuple[str, Headers, bytes | None]:
-        """Return what is sent for a GraphQL request; others stay as they are."""
+        """Return the JSON body of a GraphQL request; others are returned unchanged."""
         where = self._parsed.body
         marked = [value for name, value in headers if name.lower() == "x-request-type"]
         is_marked = method == "GRAPHQL" or any(value.lower() == "graphql" for value in marked)
@@ -275,7 +274,7 @@ class Expansion:
             raise self._error(path.offset(0), error.reason, "unreadable-file") from error
 
     def _warn_undefined(self, template: Template, pattern: str) -> None:
-        """Tell of undefined names where only a variable makes sense."""
+        """Warn of undefined names where only a variable makes sense."""
         for match in re.finditer(pattern, template.text):
             if not self._values.is_reference(template.text, match.start(1)):
                 reason = f"no variable {match[1]} is defined: sent as it is written"

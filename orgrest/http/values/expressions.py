@@ -1,4 +1,4 @@
-"""Expressions: what stands behind `:=`."""
+"""Expressions: the values of `:name := EXPRESSION`."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _TOKENS = re.compile(
 
 
 class Variables(Protocol):
-    """What an expression takes the values of its variables from."""
+    """The interface through which an expression gets the values of variables."""
 
     scope: Scope
 
@@ -39,11 +39,11 @@ class Variables(Protocol):
         """Return the value of a variable."""
 
     def error(self, offset: int, reason: str, code: str) -> ExpansionError:
-        """Return the error for a place in the source."""
+        """Return the error for an offset in the source."""
 
 
 class Expression:
-    """A recursive-descent reading of one expression; `values` are those of its variables."""
+    """A recursive-descent evaluator of one expression; `values` looks up its variables."""
 
     def __init__(self, template: Template, values: Variables) -> None:
         self._template = template

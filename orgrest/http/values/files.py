@@ -1,8 +1,8 @@
-"""The files that a document may name: those below its folder, and where the caller allows more.
+"""The files that a document may name: those below its folder, and others that the caller allows.
 
-Where the document is in a repository (`.git`, `.hg`), that is its project: the files below that
-folder may be named, too, but none that is hidden there (`.git/config`, `.env`). A repository that
-holds the user's home is none.
+If the document is in a repository (`.git`, `.hg`), the files below the repository's root may be
+named, too, except hidden ones (`.git/config`, `.env`). A repository that contains the user's home
+does not count.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ _REPOSITORY = (".git", ".hg")
 
 
 def locate(path: str, directory: Path, folder: Path, allowed: Iterable[Path]) -> Path:
-    """Return where a file is that a document in `folder` names; its paths start in `directory`.
+    """Return the path of a file named by a document in `folder`, relative to `directory`.
 
-    Raises `OrgrestError` when it is outside the folders that are allowed, is not a regular file, or
-    cannot be found.
+    Raises `OrgrestError` if it is outside the allowed folders, is not a regular file, or cannot be
+    found.
     """
     if "\0" in f"{directory}{path}":
         raise OrgrestError("the name of a file cannot hold a NUL")

@@ -1,7 +1,7 @@
-"""The functions of expressions: a row for each, and below the table what they do.
+"""The functions of expressions: their implementations, and a table with a row for each.
 
-A function gets the scope and its arguments, and raises `OrgrestError`, with a code for editors,
-where it has nothing to give.
+A function gets the scope and its arguments, and raises `OrgrestError`, with a code for editors, if
+it has no value.
 """
 
 from __future__ import annotations
@@ -71,9 +71,9 @@ def _urlencode(scope: Scope, arguments: Sequence[str]) -> str:
 
 @attrs.frozen
 class Function:
-    """A function of expressions: how it is written, what it gives, and how many arguments it takes.
+    """A function of expressions: its usage, its description, and its number of arguments.
 
-    What a `secret` one gives is shown nowhere.
+    The result of a `secret` one is never shown.
     """
 
     usage: str
@@ -114,11 +114,11 @@ LISP = {
     "uuidgen-1": "uuid()",
     "auth-source-pick-first-password": 'netrc("host")',
 }
-"""Functions of Emacs Lisp, and how what they give is written here."""
+"""Functions of Emacs Lisp, and their equivalents here."""
 
 
 def without_lisp(function: str, argument: str | None) -> str | None:
-    """Return the expression that does what a call of Emacs Lisp would, None if none is known.
+    """Return the expression equivalent to a call of Emacs Lisp, None if none is known.
 
     `argument` is the call's only one, a string in quotes, or None.
     """

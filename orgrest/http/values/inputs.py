@@ -1,4 +1,4 @@
-"""Where the values of a document's variables come from, as the user has set it."""
+"""The user's inputs for a document's variables."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ def _paths(given: Any) -> tuple[Path, ...]:
 
 @attrs.frozen(kw_only=True)
 class Inputs:
-    """What a document's variables may be taken from.
+    """The inputs from which a document's variables get their values.
 
-    `directory` is the document's folder: paths start there, and only files below it, and below the
-    folders of `allow_read`, are read. `environ` is what `env` reads, and `env_file` what it reads
-    next; `netrc` is the netrc file. `overrides` are variables that win over all others;
-    `remembered` are captures of earlier runs, over which all others win, and `secrets` the secrets
-    of those runs: a capture may hold one. `environments` are chosen from those in the files around
-    the document. `ask` asks the user (what for, whether to hide the answer), and gives None if
-    nobody answers. `seed` makes dynamic values repeatable.
+    `directory` is the document's folder: paths are relative to it, and only files below it, and
+    below the folders of `allow_read`, are read. `env` reads `environ` first, then `env_file`;
+    `netrc` is the netrc file. `overrides` are variables that take precedence over all others;
+    `remembered` are captures of earlier runs, with the lowest precedence, and `secrets` the secrets
+    of those runs: a capture may contain one. `environments` are the names chosen from those in the
+    files around the document. `ask` asks the user (the prompt, whether to hide the answer), and
+    returns None if nobody answers. `seed` makes dynamic values reproducible.
     """
 
     directory: Path = attrs.field(factory=Path)
@@ -43,7 +43,7 @@ class Inputs:
 
     @classmethod
     def of_user(cls, directory: Path, **given: Any) -> Inputs:
-        """Take what this process' user has, besides what is given: environment and netrc file."""
+        """Add the environment and netrc file of this process's user to what is given."""
         path = Path(os.environ.get("NETRC") or Path.home() / ".netrc")
         netrc = path if path.is_file() else None
         return cls(directory=directory, environ=os.environ, netrc=netrc, **given)

@@ -1,8 +1,8 @@
 """JavaScript in double braces, httpyac's: `{{1 + 1}}`, `{{token.slice(1)}}`, `{{list[0].id}}`.
 
-What is an expression is decided by its text: it calls, computes, compares, or is a literal. `a.b`
-and `a[0]` are one where `a` has a value. What can be a variable's name (`api-key`, `my name`), what
-begins with `$`, and what refers to a response as VS Code REST Client does, is none.
+An expression is recognized by its text: it calls, computes, compares, or is a literal. `a.b` and
+`a[0]` are expressions if `a` has a value. Possible names of variables (`api-key`, `my name`), texts
+that begin with `$`, and VS Code REST Client's references to responses are not.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _MEMBER = re.compile(r"([A-Za-z_$][\w$]*)(?:\?\.|\.|\[)")
 _STRINGS = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"")
 _NAMES = re.compile(r"(?:(?<![\w$.])|(?<=\.\.\.))[A-Za-z_$][\w$]*")
 GLOBALS = frozenset({"Array", "Date", "JSON", "Math", "Number", "Object", "String", "crypto"})
-"""The names of the language's own whose members may be used without computing: `Math.PI`."""
+"""The built-in objects whose members may be used without a call or operator: `Math.PI`."""
 
 
 def computes(text: str) -> bool:
@@ -31,7 +31,7 @@ def computes(text: str) -> bool:
 
 
 def root(text: str) -> str | None:
-    """Return the `a` of `a.b` and `a[0]`, of a text that does not compute; else None."""
+    """Return the `a` of a plain `a.b` or `a[0]`; else None."""
     match = _MEMBER.match(text)
     if match is None or text.startswith("$") or responses.read(text) is not None:
         return None
@@ -39,7 +39,7 @@ def root(text: str) -> str | None:
 
 
 def is_expression(text: str, known: Collection[str]) -> bool:
-    """Tell whether a text is an expression where these variables are known."""
+    """Tell whether a text is an expression, given these variables."""
     if text in known:
         return False
     first = None if computes(text) else root(text)
@@ -47,7 +47,7 @@ def is_expression(text: str, known: Collection[str]) -> bool:
 
 
 def names(text: str) -> Iterator[tuple[str, int]]:
-    """Yield what may be variables in an expression, with their indexes; not what strings hold."""
+    """Yield the possible variables in an expression with their indexes, outside of strings."""
     blank = _STRINGS.sub(lambda match: " " * len(match[0]), text)
     for match in _NAMES.finditer(blank):
         yield match[0], match.start()

@@ -1,4 +1,4 @@
-"""Where a text refers to variables."""
+"""Finds the references to variables in a text."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
 REFERENCE = re.compile(r"\{\{[ \t]*([^\s{}:=\"'(),]+)[ \t]*\}\}|:(?=[^\s:=])")
-# In request files what stands in the braces may be more than a name: `$randomInt 5 200`.
-# It ends at the first }} of its line, which `references` looks for once a line.
-# Behind a backslash the braces are literal (`\{{name}}`, httpyac's `\{\{name\}\}`); two are a
-# backslash of JSON's.
+# In request files, the content of the braces may be more than a name: `$randomInt 5 200`. It ends
+# at the first }} of its line, which `references` searches once per line. Behind a backslash the
+# braces are literal (`\{{name}}`, httpyac's `\{\{name\}\}`); two backslashes are one escaped in
+# JSON.
 _COMMON = re.compile(
     r"(?P<escape>(?<!\\)\\)?\{\{(?!\{)|\\\{\\\{(?P<literal>[^{}\n]+?)\\\}\\\}|:(?=[^\s:=])"
 )
@@ -23,9 +23,9 @@ _NAME_CHARACTER = re.compile(r"[\w-]")
 
 @attrs.frozen
 class Reference:
-    """Where a text refers to a variable: `start` to `end` are replaced, the name starts `at`.
+    """A reference to a variable: `start` to `end` are replaced, the name starts at index `at`.
 
-    A `literal` one refers to none: it is an escape, and that is the text that it stands for.
+    One with `literal` is an escape instead, which is replaced by that text.
     """
 
     name: str
@@ -46,12 +46,12 @@ def references(
 ) -> Iterator[Reference]:
     """Yield the references to variables between two indexes of `text`.
 
-    `defined` tells whether there is a variable of a name, which decides what `:name` means;
-    `lengths` are those of the names that there are, the greatest first. Where the language is not
-    restclient's, everything in double braces is a reference.
+    `defined` tells whether a variable of a name exists, which decides what `:name` means; `lengths`
+    are those of all names, in descending order. If the language is not restclient's, everything in
+    double braces is a reference.
     """
     at = start
-    unclosed = start  # up to here no }} closes what is opened
+    unclosed = start  # there is no }} before this index
     pattern = REFERENCE if restclient else _COMMON
     while match := pattern.search(text, at, stop):
         at = match.end()

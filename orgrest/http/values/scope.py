@@ -1,4 +1,4 @@
-"""What a request's variables are made of: options, captures, environments, files, its run."""
+"""The scope of a request's variables: options, captures, environments, files, its run."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @attrs.frozen
 class Captured:
-    """A variable that a response set, and where it was asked for; None in an earlier run."""
+    """A captured variable, and the position of the capture; None for an earlier run."""
 
     value: str
     source: Source | None = None
@@ -46,14 +46,14 @@ def _env(inputs: Inputs, secret: Callable[[str], str], name: str) -> str | None:
 
 
 class Session:
-    """What the requests of a document have in common and change: captures and secrets."""
+    """The mutable state that a document's requests share: captures and secrets."""
 
     def __init__(self, inputs: Inputs) -> None:
-        """Begin with what earlier runs captured."""
+        """Start with the captures of earlier runs."""
         self.inputs = inputs
         self.captures = {name: Captured(value) for name, value in inputs.remembered.items()}
         self.secrets = set(inputs.secrets)
-        self.secret = partial(_note, self.secrets)  # no method: the session would hold itself
+        self.secret = partial(_note, self.secrets)  # not a method: that would be a reference cycle
         self.env = partial(_env, inputs, self.secret)
         self.environment = Environment(inputs.directory, inputs.environments, self.secret)
         self.dynamic_context: DynamicContext | None = None
@@ -63,7 +63,7 @@ class Session:
     @property
     def captured(self) -> dict[str, str]:
         """The captures so far, those of earlier runs included."""
-        captures = dict(self.captures)  # at once: a run may go on in another thread
+        captures = dict(self.captures)  # in one step: a run may continue in another thread
         return {name: captured.value for name, captured in captures.items()}
 
     @property
@@ -74,7 +74,7 @@ class Session:
 
 
 class Scope:
-    """What the variables of one document stand for; `block` narrows it to one block."""
+    """The values of one document's variables; `block` returns the scope of one block."""
 
     def __init__(
         self,
@@ -82,14 +82,14 @@ class Scope:
         run: RunContext | None = None,
         session: Session | None = None,
     ) -> None:
-        """Take values from `inputs` and the requests of `run`; go on with a `session` of them."""
+        """Take values from `inputs` and the requests of `run`; continue a `session` if given."""
         self._session = session or Session(inputs or Inputs())
         self._run = run or RunContext()
         self.directory = self._session.inputs.directory
         self.values: Mapping[str, str] = {}
         self.literal: Mapping[str, str] = {}
         self.replaced: Mapping[str, str] = {}
-        """What a `run` line gives the requests that it runs."""
+        """The values that a `run` line passes to its requests."""
         self.saves_below = self.directory
         """The folder below which responses are saved."""
 
@@ -101,8 +101,9 @@ class Scope:
     ) -> Scope:
         """Return the scope of one block, with its `:var`s.
 
-        `values` may hold variables; `literal` ones are taken as they are. `directory` is the folder
-        where its paths start, and below which it saves. Captures and secrets are the document's.
+        `values` may refer to variables; `literal` ones are not expanded. `directory` is the folder
+        that its paths are relative to, and below which it saves. Captures and secrets are the
+        document's.
         """
         inner = Scope(run=self._run, session=self._session)
         inner.directory = self.directory if directory is None else directory
@@ -113,10 +114,10 @@ class Scope:
         return inner
 
     def imported(self, directory: Path, replaced: Mapping[str, str]) -> Scope:
-        """Return the scope of another file's requests, whose paths start in its `directory`.
+        """Return the scope of another file's requests, whose paths are relative to `directory`.
 
-        `replaced` are the values of the `run` line that runs them. Responses are saved below the
-        document's folder all the same.
+        `replaced` are the values of the `run` line that runs them. Responses are still saved below
+        the document's folder.
         """
         inner = self.block(self.values, self.literal)
         inner.directory = directory
@@ -125,11 +126,11 @@ class Scope:
 
     @property
     def secrets(self) -> frozenset[str]:
-        """The values that came from the environment, an env file or netrc so far, or earlier."""
+        """The values taken from the environment, an env file or netrc, now or in earlier runs."""
         return frozenset(self._session.secrets)
 
     def capture(self, parsed: ParsedRequest, name: str, value: str) -> None:
-        """Set `name` for what stands further down in this block, and in the later blocks."""
+        """Set `name` for the rest of this block, and for later blocks."""
         self._session.captures[name] = Captured(value, parsed.source, parsed.span.start)
         self._session.lengths.add(len(name))
 
@@ -145,11 +146,11 @@ class Scope:
 
     @property
     def overrides(self) -> Mapping[str, str]:
-        """The variables that were given from outside, over which no other counts."""
+        """The variables given from outside, which take precedence over all others."""
         return self._session.inputs.overrides
 
     def override(self, name: str) -> str | None:
-        """Return a variable's value that was given from outside, so that no other counts."""
+        """Return the value of a variable given from outside, which takes precedence."""
         return self._session.inputs.overrides.get(name)
 
     def captured_variable(self, name: str) -> Captured | None:
@@ -165,12 +166,12 @@ class Scope:
 
     @property
     def environment(self) -> Environment:
-        """The variables of the environments that were chosen."""
+        """The variables of the chosen environments."""
         return self._session.environment
 
     @property
     def exchanges(self) -> Exchanges:
-        """What the named requests of the document sent and got."""
+        """The exchanges of the document's named requests."""
         return Exchanges(self._run)
 
     @property
@@ -180,7 +181,7 @@ class Scope:
 
     @property
     def placeholders(self) -> bool:
-        """Whether a name in angle brackets stands for what a request's response would give."""
+        """Whether a name in angle brackets replaces a value of a response."""
         return self._run.placeholders
 
     def ask(self, name: str, what: str, *, hidden: bool) -> str:
@@ -196,7 +197,7 @@ class Scope:
         return self.secret(given) if hidden else given
 
     def dynamic(self, text: str) -> str:
-        """Return what `{{$...}}` gives. Raises `OrgrestError`."""
+        """Return the value of `{{$...}}`. Raises `OrgrestError`."""
         from orgrest.http import dynamic, environments
 
         session = self._session
@@ -213,7 +214,7 @@ class Scope:
         return self.secret(value) if secret else value
 
     def imported_variable(self, name: str) -> str | None:
-        """Return what an imported file gives for a name, or None."""
+        """Return the source of a name in an imported file, or None."""
         return self._run.imported_value(name)
 
     def compute(
@@ -223,7 +224,7 @@ class Scope:
         return self._run.compute(code, variables, responses)
 
     def value_of_script(self, name: str) -> str | None:
-        """Return None in a dry run, which runs no script. Raises `OrgrestError` in another."""
+        """Return None in a dry run, which runs no script; otherwise raise `OrgrestError`."""
         if self._run.placeholders:
             return None
         reason = (
@@ -233,23 +234,23 @@ class Scope:
         raise OrgrestError(reason, code="undefined-variable")
 
     def protect(self, result: str, *inputs: str) -> str:
-        """Return `result`, noted as a secret where an input holds one."""
+        """Return `result`, registered as a secret if an input contains one."""
         if any(secret in given for given in inputs for secret in self._session.secrets):
             self.secret(result)
         return result
 
     def secret(self, value: str) -> str:
-        """Return `value`, noted as a secret."""
+        """Return `value`, registered as a secret."""
         return self._session.secret(value)
 
     def env(self, name: str) -> str | None:
-        """Return the value of an environment variable or of the env file's; it is a secret now."""
+        """Return the value of a variable of the environment or the env file, as a secret."""
         return self._session.env(name)
 
     def netrc(self, host: str, field: str) -> str:
-        """Return the `login`, `account` or `password` for `host`; a secret from now on.
+        """Return the `login`, `account` or `password` for `host`, as a secret.
 
-        Raises `OrgrestError` when there is none.
+        Raises `OrgrestError` if there is none.
         """
         value = look_up(self._session.inputs.netrc, host, field)
         return self.secret(value)
@@ -266,9 +267,10 @@ class Scope:
             raise OrgrestError(f"cannot read {path}: {error.strerror or error}") from error
 
     def locate(self, path: str, base: Path | None = None) -> Path:
-        """Return where a file named in the document is; raises `OrgrestError` as `read` does.
+        """Return the path of a file named in the document.
 
-        Paths start in `base`, the document's folder where None.
+        Raises `OrgrestError` as `read` does. Paths are relative to `base`, by default the
+        document's folder.
         """
         inputs = self._session.inputs
         return locate(path, base or self.directory, inputs.directory, inputs.allow_read)

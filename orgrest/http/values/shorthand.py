@@ -1,8 +1,8 @@
-"""What request files write in short, and what is sent for it.
+"""The shorthand of request files, and its expansion.
 
 Hosts without a scheme, paths with the host elsewhere, forms over several lines, GraphQL queries: as
-VS Code REST Client, JetBrains' HTTP Client and httpyac send them. Functions from text to text;
-nothing is read or sent here.
+VS Code REST Client, JetBrains' HTTP Client and httpyac send them. Pure functions on text; nothing
+is read or sent here.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ _TLS_PORTS = ("443", "8443")
 def absolute_url(url: str, host: str | None, base: str | None) -> str:
     """Return the URL with scheme and host.
 
-    A path takes the host of the header `Host`, with https for the ports 443 and 8443, else what the
-    variable `host` holds (`base`). What has no scheme is http, as in all three tools.
+    A path takes the host of the header `Host`, with https for the ports 443 and 8443, else the
+    value of the variable `host` (`base`). The default scheme is http, as in all three tools.
     """
     if url.startswith("/") and not url.startswith("//"):
         if host:
@@ -44,7 +44,7 @@ def absolute_url(url: str, host: str | None, base: str | None) -> str:
 
 
 def websocket_url(method: str, url: str) -> str:
-    """Return the URL of a WebSocket with the scheme ws or wss; others as they are."""
+    """Return the URL of a WebSocket with the scheme ws or wss; others unchanged."""
     return f"ws{url[4:]}" if method in _WEBSOCKET and url.lower().startswith("http") else url
 
 
@@ -59,10 +59,10 @@ def stream(method: str, url: str, headers: Headers) -> tuple[str, Headers]:
 
 
 def form(text: str, *, placeholders: bool = False) -> str:
-    """Return a form (application/x-www-form-urlencoded) that may stand on several lines as one.
+    """Join the lines of a form (application/x-www-form-urlencoded).
 
-    What cannot stand in a form is %-encoded, as VS Code REST Client and httpyac do; what is encoded
-    stays as it is, and so do, with `placeholders`, names in angle brackets.
+    Characters not allowed in a form are %-encoded, as in VS Code REST Client and httpyac; encoded
+    ones are kept, and so are, with `placeholders`, names in angle brackets.
     """
     joined = "".join(
         "&".join("=".join(part.strip() for part in field.split("=")) for field in line.split("&"))
@@ -85,9 +85,9 @@ def is_graphql(text: str) -> bool:
 def graphql(text: str, operation: str = "") -> str:
     """Return the JSON that is sent for a GraphQL document and, below an empty line, its variables.
 
-    `operation` is the one of the document's that is asked for, its first one where empty.
+    `operation` is the document's operation to request, its first one if empty.
 
-    Source: GraphQL over HTTP, section 5.3. Raises OrgrestError if the variables are no JSON
+    Source: GraphQL over HTTP, section 5.3. Raises OrgrestError if the variables are not a JSON
     object.
     """
     query, variables = _split(text)
@@ -102,7 +102,7 @@ def graphql(text: str, operation: str = "") -> str:
 
 
 def _split(text: str) -> tuple[str, dict[str, object] | None]:
-    """Return the query and the variables; an empty line within braces parts nothing."""
+    """Split query and variables at an empty line outside of braces."""
     for match in re.finditer(r"\n[ \t]*\n(?=\s*\{)", text):
         query, rest = text[: match.start()], text[match.end() :]
         if query.count("{") != query.count("}") or not query.strip():

@@ -1,7 +1,7 @@
-"""Where values of variables come from: a function for each source, in the order of precedence.
+"""The sources of variables' values: a function for each, in the order of precedence.
 
-A source gets the use of a name and gives a `Literal`, a `Given`, a `Computed` or the request's own
-`Definition`, or None if it does not know the name. `RESTCLIENT` are the sources of restclient's
+A source gets the use of a name and returns a `Literal`, a `Given`, a `Computed` or the request's
+own `Definition`, or None if it does not know the name. `RESTCLIENT` are the sources of restclient's
 language, `COMMON` those of request files.
 """
 
@@ -33,7 +33,7 @@ _SETTING = re.compile(
     r"""|(?:exports|\$global)\.(\w+)\s*=(?!=)"""
 )
 CAPTURED = "a response or a script"
-# The names for which VS Code REST Client hides what is typed.
+# The names for which VS Code REST Client hides the input.
 _HIDDEN = frozenset({"password", "passwd", "pass"})
 
 
@@ -41,7 +41,7 @@ _HIDDEN = frozenset({"password", "passwd", "pass"})
 class Use:
     """A name that a request uses.
 
-    `offset` is where the definition stands in whose value it is used, None for the request itself.
+    `offset` is that of the definition whose value uses it, None for the request itself.
     """
 
     name: str
@@ -52,7 +52,7 @@ class Use:
 
 @attrs.frozen
 class Literal:
-    """A value that is taken as it is: it came from outside the document. `origin` says whence."""
+    """A value from outside the document, which is not expanded. `origin` describes its source."""
 
     text: str
     origin: str
@@ -60,7 +60,7 @@ class Literal:
 
 @attrs.frozen
 class Given:
-    """A value that may hold variables, of a place that the request's text does not have."""
+    """A value that may refer to variables, and is not in the request's text."""
 
     text: str
     origin: str
@@ -68,9 +68,10 @@ class Given:
 
 @attrs.frozen
 class Computed:
-    """What is computed when it is used: `once` for a request, else at each use.
+    """A value computed when it is used: `once` per request, else at each use.
 
-    With `in_run` only a run has it; None then stands for what another request has yet to bring.
+    With `in_run` only a run provides it; None then means that another request has yet to provide
+    it.
     """
 
     compute: Callable[[], str | None] = attrs.field(eq=False)
@@ -81,7 +82,7 @@ class Computed:
 
 @attrs.frozen
 class JavaScript:
-    """An expression, which is computed at each use from the variables that it names."""
+    """An expression, which is evaluated at each use with the variables that it names."""
 
     code: str
     origin: str = "JavaScript"
@@ -113,7 +114,7 @@ def _capture_in_block(use: Use) -> Found | None:
 
 
 def _definition(use: Use) -> Found | None:
-    """The document's own; in its own value, a name means what it would without that definition."""
+    """The document's own; within its value, a name means what it would without the definition."""
     found = use.parsed.definition(use.name)
     if found is not None and found.span.start == use.offset:
         return use.parsed.known.before(use.name, use.offset)
@@ -140,7 +141,7 @@ def _run_line(use: Use) -> Found | None:
 
 
 def _prompt(use: Use) -> Found | None:
-    """`# @prompt name description`: asked for once a request."""
+    """`# @prompt name description`: asked for once per request."""
     for directive in use.parsed.directives:
         name, _, what = directive.value.text.partition(" ")
         if directive.name == "prompt" and name == use.name:
@@ -174,7 +175,7 @@ def _dynamic(use: Use) -> Found | None:
 
 
 def _exchange(use: Use) -> Found | None:
-    """A part of what a named request sent or got."""
+    """A part of a named request's exchange."""
     if javascript.computes(use.name):
         return None
     found = use.scope.exchanges.reference(use.name, use.parsed)
@@ -185,7 +186,7 @@ def _exchange(use: Use) -> Found | None:
 
 
 def _script(use: Use) -> Found | None:
-    """What a script of the document sets, which only a run knows."""
+    """A variable that a script of the document sets, which only a run knows."""
     for script in (*use.parsed.shared_scripts, *use.parsed.known.scripts):
         if script.text is not None and use.name in set_by(script.text.text):
             return Computed(partial(use.scope.value_of_script, use.name), "a script", in_run=True)
@@ -194,7 +195,7 @@ def _script(use: Use) -> Found | None:
 
 @lru_cache(256)
 def set_by(code: str) -> frozenset[str]:
-    """Return the names of the variables that a script sets, as far as its text tells."""
+    """Return the names of the variables that a script sets, as far as its text shows."""
     return frozenset(name for found in _SETTING.findall(code) for name in found if name)
 
 
@@ -252,7 +253,7 @@ COMMON: tuple[Source, ...] = (
 
 
 def find(use: Use) -> Found | None:
-    """Return what stands for a name in a request, or None."""
+    """Return the source of a name's value in a request, or None."""
     for source in RESTCLIENT if use.parsed.restclient else COMMON:
         found = source(use)
         if found is not None:

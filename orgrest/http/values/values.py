@@ -1,4 +1,4 @@
-"""The values that the variables of one request have, each computed once."""
+"""The values of one request's variables, each computed once."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ if TYPE_CHECKING:
     from orgrest.http.values.sources import Found
 
 MAX_SIZE = 64 * 2**20
-"""The most characters that the values of variables may come to in a request."""
+"""The maximum total length of the values of variables in a request."""
 MAX_DEPTH = 100
-"""How many variables may stand in each other's values."""
+"""The maximum nesting of variables in each other's values."""
 
 
 @attrs.frozen
 class Origin:
-    """A variable that a request uses: its value (of several, the first), and what gives that."""
+    """A variable that a request uses: its value (of several, the first), and its source."""
 
     name: str
     value: str
@@ -44,10 +44,10 @@ class Origin:
 
 
 class Values:
-    """The variables of a request that is completed.
+    """The variables of a request that is being completed.
 
-    Without `problems`, what is wrong with a variable is raised. With them, it is added to them,
-    and `UNKNOWN` stands for the value.
+    Without `problems`, an error in a variable is raised. With `problems`, it is added to them, and
+    the value becomes `UNKNOWN`.
     """
 
     def __init__(
@@ -67,10 +67,10 @@ class Values:
         self._used: dict[str, tuple[str, Found]] = {}
         self._open: list[tuple[str, object]] = []
         self.blanks = 0
-        """How often a placeholder stood for a value."""
+        """How often a placeholder was used for a value."""
         self._blank: set[object] = set()  # the values that hold one
-        self._made: dict[str, Any] = {}  # what expressions gave, by its text
-        self._size = 0  # of the values put in so far, in the whole request
+        self._made: dict[str, Any] = {}  # results of expressions, by text
+        self._size = 0  # total length of the values inserted so far in the request
         lengths = parsed.known.lengths
         if parsed.restclient:
             lengths = lengths | scope.lengths
@@ -78,7 +78,7 @@ class Values:
 
     @property
     def checks(self) -> bool:
-        """Whether nothing is sent: what only a run gives is `UNKNOWN`."""
+        """Whether nothing is sent: values that only a run provides are `UNKNOWN`."""
         return self._problems is not None
 
     def text(self, template: Template, start: int = 0, end: int | None = None) -> str:
@@ -92,9 +92,9 @@ class Values:
         end: int | None = None,
         view: int | None = None,
     ) -> Iterator[tuple[str, int]]:
-        """Yield what `text` is made of, each piece with the index in the template it stands for.
+        """Yield the pieces of the expanded `text`, each with its index in the template.
 
-        `view` is where the definition stands whose value the template is, in a request file.
+        `view` is the offset of the definition whose value the template is, in a request file.
         """
         source = template.text
         stop = len(source) if end is None else end
@@ -132,7 +132,7 @@ class Values:
         return definition is not None and definition.mark == ":"
 
     def is_itself(self, name: str, view: int | None) -> bool:
-        """Tell whether a name stands in the value of its own definition, which is at `view`."""
+        """Tell whether a name is used in the value of its own definition, which is at `view`."""
         definition = None if view is None else self.parsed.definition(name)
         return definition is not None and definition.span.start == view
 
@@ -141,7 +141,7 @@ class Values:
         return defined_at(text, at, len(text), self._lengths, self.is_defined) is not None
 
     def used(self, name: str, offset: int, view: int | None = None) -> str:
-        """Return what stands for a variable in a text that uses it at `offset`."""
+        """Return the text that replaces a variable used at `offset`."""
         try:
             return self.value(name, offset, view)
         except ExpansionError as error:
@@ -169,7 +169,7 @@ class Values:
             if not self.parsed.restclient and (names := self.scope.environment.others_with(name)):
                 reason += f"; the environment {' or '.join(names)} has it: --env {names[0]}"
             raise self.error(offset, reason, "undefined-variable")
-        # What a definition gives does not depend on the place that it is looked at from.
+        # The value of a definition does not depend on where it is used.
         key: object = found.span.start if isinstance(found, Definition) else name
         if isinstance(found, JavaScript):
             key = (name, view)
@@ -198,12 +198,12 @@ class Values:
         return value
 
     def blank(self, name: str) -> str:
-        """Return what stands for a value that another request has yet to bring."""
+        """Return the placeholder for a value that another request has yet to provide."""
         self.blanks += 1
         return f"<{name}>"
 
     def origins(self) -> Iterator[Origin]:
-        """Yield the names that were used so far, in order, and where their values come from."""
+        """Yield the names used so far, in order, with the sources of their values."""
         for name, (value, found) in self._used.items():
             if isinstance(found, Definition):
                 source = self.parsed.source
@@ -213,11 +213,11 @@ class Values:
                 yield Origin(name, value, found.origin)
 
     def error(self, offset: int, reason: str, code: str) -> ExpansionError:
-        """Return the error for a place in the request's source."""
+        """Return the error for an offset in the request's source."""
         return ExpansionError.at(self.parsed.source, offset, reason, code)
 
     def find(self, name: str, view: int | None = None) -> Found | None:
-        """Return what stands for a name, None if nothing does. Raises `OrgrestError`."""
+        """Return the source of a name's value, None if there is none. Raises `OrgrestError`."""
         found = self._found.get((name, view))
         if found is None:
             found = find(Use(name, self.parsed, self.scope, view))
