@@ -1,1 +1,1 @@
-"""What editors ask: completion, diagnostics, hover, rename, outline; the language server."""
+"""Editor features: completion, diagnostics, hover, rename, outline; the language server."""

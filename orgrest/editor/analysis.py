@@ -1,9 +1,9 @@
-"""What there is to know about a document without sending anything.
+"""The static analysis of a document.
 
-An `Analysis` reads a document's text once: its regions, and what their requests say. Most of a
-document is as it was a keystroke ago, so that an analysis takes over what the one before it knows
-of the same text. Problems are looked for in an analysis by `diagnostics`, names by `names`. Nothing
-is sent, and no files are read but those that a request file imports.
+An `Analysis` parses a document's text once: its regions and their requests. Most of a document is
+unchanged since the last keystroke, so an analysis reuses the results of the previous one for the
+same text. `diagnostics` finds problems in an analysis, `names` finds names. Nothing is sent, and no
+files are read except those that a request file imports.
 
 All spans are offsets into the text, whose line ends are LF.
 """
@@ -36,19 +36,19 @@ _NOWEB = re.compile(r"<<[ \t]*([^\n<>]*[^ \t\n<>])[ \t]*>>")
 
 
 class _Named(values.RunContext):
-    """A run that is not begun, whose requests have names."""
+    """A run that has not started, in which only the names of requests are known."""
 
     def __init__(self, names: frozenset[str]) -> None:
         self._names = names
 
     def request_named(self, name: str, using: syntax.ParsedRequest) -> Hashable | None:
-        """Return the name, if there is a request of it."""
+        """Return the name, if a request has it."""
         del using
         return name if name in self._names else None
 
 
 class Analysis:
-    """What there is to know about a document; see the module's text."""
+    """The static analysis of a document; see the module's docstring."""
 
     def __init__(
         self,
@@ -60,10 +60,10 @@ class Analysis:
         name: str = "",
         files: RequestFiles | None = None,
     ) -> None:
-        """Read `text`, with what `before`, the analysis of an earlier text, knows already.
+        """Parse `text`, reusing results of `before`, the analysis of an earlier text.
 
-        `inputs` says where the values of its variables come from, and which files may be read.
-        `name` is what the document's file is called, and `files` reads those that it imports.
+        `inputs` are the sources of its variables' values, and the files that may be read. `name` is
+        the name of the document's file, and `files` reads those that it imports.
         """
         self.text = text
         self.kind = kind
@@ -79,11 +79,11 @@ class Analysis:
         self._parsed: Parsed = Kept(before._parsed if before else None)
         self._shapes: regions.Shapes = regions.Shapes(before._shapes if before else None)
         self.symbols: Kept[object, Any] = Kept(before.symbols if before else None)
-        """What `outline` knows of parts, by their readings and blocks."""
+        """The cache of `outline` for parts, by parse result and block."""
         self._captured = Captured()
         self.parts = self._read()
         self.imports: Imports | None = None
-        """The request files that this one imports; None where it imports none."""
+        """The request files that this one imports; None if there are none."""
         self._files = files or RequestFiles()
         if kind == "http":
             parsed = self.parts[0].parsed
@@ -109,15 +109,15 @@ class Analysis:
         return [self._files.stamp(file.path) for file in files]
 
     def is_current(self) -> bool:
-        """Tell whether the files that the document imports are as they were."""
+        """Tell whether the files that the document imports are unchanged."""
         if self.imports is None:
             return True
         return not self.imports.broken and self._stamps == self._current_stamps()
 
     def request_named(self, name: str, offset: int) -> tuple[syntax.ParsedRequest, Place] | None:
-        """Return the request that a name at `offset` of a request file means, or None.
+        """Return the request that a name at `offset` of a request file refers to, or None.
 
-        With it comes where it gets its name.
+        It comes with the position of its name.
         """
         parsed = self.parts[0].parsed
         imports = self.imports or Imports(parsed, "", values.Scope(self._inputs))
@@ -129,12 +129,12 @@ class Analysis:
         return request, of_request(file, request, own=file is imports.main)
 
     def variable_imported(self, name: str) -> Place | None:
-        """Return where another file defines a variable for this one, or None."""
+        """Return the position of a variable's definition in an imported file, or None."""
         found = self.imports.variables().get(name) if self.imports else None
         return None if found is None else of_definition(*found)
 
     def import_at(self, offset: int) -> File | None:
-        """Return the other file whose path stands at `offset`, or None."""
+        """Return the file whose path is at `offset`, or None."""
         if self.imports is None:
             return None
         document = self.parts[0].parsed
@@ -150,13 +150,13 @@ class Analysis:
         return name in self._captured.first
 
     def part_at(self, offset: int) -> Part | None:
-        """Return the part around an offset, or else the one below it; None below the last one."""
+        """Return the part at an offset, or the next one below; None below the last one."""
         at = bisect_left(self.parts, offset, key=lambda part: part.region.span.end)
         return self.parts[at] if at < len(self.parts) else None
 
     @cached_property
     def judged(self) -> tuple[Part, ...]:
-        """The parts that are evaluated where the user does not choose, as `selection` has them."""
+        """The parts that are evaluated by default, as `selection` defines."""
         found = [part for part in self.parts if self._is_judged(part)]
         if not any(part.region.block and part.region.block.region.inside for part in found):
             return tuple(found)
@@ -170,7 +170,7 @@ class Analysis:
         )
 
     def _old_results(self) -> list[tuple[int, int]]:
-        """Find the old results, inside of which blocks are a server's."""
+        """Find the old results, in which blocks come from a server."""
         document = self.document
         if document is None:
             return []
@@ -184,7 +184,7 @@ class Analysis:
 
     @cached_property
     def noweb_names(self) -> frozenset[str]:
-        """The names in lower case that stand in blocks as ``<<name>>``."""
+        """The lower-case names that blocks refer to as ``<<name>>``."""
         document = self.document
         return frozenset(
             match[1].lower()
@@ -198,7 +198,7 @@ class Analysis:
     # -------------------------------------------------------------------------------- scopes
 
     def new_scope(self) -> values.Scope:
-        """Return a scope of the document, in which its requests are known by name."""
+        """Return a scope of the document, in which its requests are available by name."""
         run = self.imports if self.imports is not None else _Named(self.named)
         return values.Scope(self._inputs, run)
 
@@ -208,7 +208,7 @@ class Analysis:
         return self.parts[0].named if self.kind == "http" else frozenset()
 
     def scope_of(self, part: Part, request: syntax.ParsedRequest) -> values.Scope:
-        """Return the scope of a request, with what the ones above it capture, as far as known."""
+        """Return the scope of a request, with the captures of those above, as far as known."""
         document = self.new_scope()
         for one in self.parts:
             if one is not part and not one.captures:
@@ -220,7 +220,7 @@ class Analysis:
         return part.scope(document)
 
     def capture(self, request: syntax.ParsedRequest, scope: values.Scope) -> None:
-        """Let a scope have what a request captures: the value of an earlier run, or none yet."""
+        """Add a request's captures to a scope: the value of an earlier run, or none yet."""
         for capture in request.captures:
             value = self.remembered.get(capture.name, values.UNKNOWN)
             scope.capture(request, capture.name, value)

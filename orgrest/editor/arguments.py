@@ -1,7 +1,7 @@
-"""Where header arguments, calls and their names stand in an Org document, as offsets of its text.
+"""The positions of header arguments, calls and their names in an Org document, as offsets.
 
-`orgrest.org.arguments` says what header arguments mean; an editor has to know where they are
-written: at a block, in ``#+HEADER:`` lines above it, or in properties.
+`orgrest.org.arguments` evaluates header arguments; an editor needs to know where they are written:
+at a block, in ``#+HEADER:`` lines above it, or in properties.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def texts_of(document: org.Document, block: Block) -> Iterator[tuple[str, int]]:
 
 
 def name_span(document: org.Document, block: Block) -> Span | None:
-    """Return where a block is given its name, None where it has none."""
+    """Return the span of a block's name, None if it has none."""
     for key, text, at in _keywords_above(document, block):
         if key in NAME_KEYWORDS and block.name and text.strip() == block.name:
             return Span(at, at + len(block.name))
@@ -58,7 +58,7 @@ def name_span(document: org.Document, block: Block) -> Span | None:
 
 
 def variable_span(document: org.Document, block: Block, variable: str) -> Span | None:
-    """Return where a block's own lines set a `:var`, None where they do not."""
+    """Return the span where a block's own lines set a `:var`, None if they do not."""
     for text, start in texts_of(document, block):
         for one in assignments(text):
             if one.name == variable:
@@ -78,7 +78,7 @@ def of_properties(
 ) -> Iterator[tuple[str, int, str]]:
     """Yield the header arguments of properties: text, offset, language ("" for all).
 
-    Those of the lines from `first` to `last` are looked for, counted from 0.
+    Only the lines from `first` to `last`, counted from 0, are searched.
     """
     if first == 0 and last is None and "header-args" not in document.text.lower():
         return
@@ -90,7 +90,7 @@ def of_properties(
 
 
 def called_at(text: str, block: Block) -> int:
-    """Return where a call, ``#+CALL: NAME(`` or ``call_NAME(``, has its name."""
+    """Return the span of the name in a call, ``#+CALL: NAME(`` or ``call_NAME(``."""
     name = block.call.name if block.call is not None else ""
     mark = ":" if block.kind == "call" else "_"
     return text.index(name, text.index(mark, block.start) + 1)
@@ -112,7 +112,7 @@ def names_in(text: str) -> Iterator[tuple[str, int]]:
 
 @attrs.frozen
 class Assignment:
-    """A variable that ``:var`` sets: name and value as they are written, and their places."""
+    """A variable that ``:var`` sets: name and value as written, and their positions."""
 
     name: str
     start: int

@@ -1,4 +1,4 @@
-"""What an editor knows of assertions: what their words mean, and what came of them when sent."""
+"""Assertions in an editor: the meaning of their words, and their last outcomes."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
     from orgrest.run.outcomes import Outcome
 
 _Key: TypeAlias = tuple[str, int]
-"""What a request is known by: what is sent, and how many requests above send the same."""
+"""The identity of a request: what is sent, and how many requests above send the same."""
 
 _MOST_LINES = 20  # of a difference
 
 
 def about(part: Part, inside: int) -> tuple[str, Span] | None:
-    """Return what the words of the assertion at a place mean, and where it stands; or None."""
+    """Return the description of the assertion's words at an offset, and their span; or None."""
     for request in part.parsed.requests:
         for one in request.assertions:
             if not one.span.start <= inside <= one.span.end:
@@ -50,17 +50,17 @@ def about(part: Part, inside: int) -> tuple[str, Span] | None:
 
 @attrs.frozen
 class _Last:
-    """What came of a request when it was sent last: a line, and its assertions; no secrets."""
+    """The last outcome of a request: a summary line, and its assertions, without secrets."""
 
     summary: str
     verdicts: tuple[Verdict, ...] = ()
 
 
 class Sent:
-    """The requests of a text that is sent, by their lines and by those where outcomes are told."""
+    """The requests of a text being sent, by line, and by the line that shows outcomes."""
 
     def __init__(self, analysis: Analysis) -> None:
-        """Look where the requests stand."""
+        """Index the requests of the text."""
         self.requests: dict[int, _Key] = {}
         self.starts: dict[int, list[_Key]] = {}
         text = Source(analysis.text)
@@ -72,14 +72,14 @@ class Sent:
 
 
 class LastOutcomes:
-    """What came of the requests of a document, as long as their texts stay as they were sent."""
+    """The outcomes of a document's requests, kept while their texts are unchanged."""
 
     def __init__(self) -> None:
-        """Know nothing yet."""
+        """Start without outcomes."""
         self._known: dict[_Key, _Last] = {}
 
     def keep(self, sent: Sent, outcome: Outcome) -> None:
-        """Take in what came of a block or request of the text that was sent."""
+        """Record the outcome of a block or request of the text that was sent."""
 
         def safe(text: str) -> str:
             return visible(mask(text, outcome.secrets))
@@ -95,11 +95,11 @@ class LastOutcomes:
                 self._known[key] = _Last(f"failed: {safe(outcome.reason.reason)}")
 
     def diagnostics(self, analysis: Analysis) -> list[Diagnostic]:
-        """Return where an assertion did not hold: at its line, else at its request's."""
+        """Return the failed assertions: at their lines, else at their requests'."""
         found: list[Diagnostic] = []
-        known = dict(self._known)  # another thread may keep more meanwhile
+        known = dict(self._known)  # another thread may add outcomes meanwhile
         if all(verdict.held for last in known.values() for verdict in last.verdicts):
-            return found  # most of the time, while typing
+            return found  # the usual case while typing
         for key, part, request in _requests(analysis):
             for verdict in known.get(key, _Last("")).verdicts:
                 span = None if verdict.held else _place(part, request, verdict)
@@ -110,7 +110,7 @@ class LastOutcomes:
         return found
 
     def summaries(self, analysis: Analysis) -> dict[int, str]:
-        """Return what came of the requests of each lens, by where that stands in the file."""
+        """Return the outcomes of each lens's requests, by the lens's offset in the file."""
         found: dict[int, str] = {}
         known = dict(self._known)
         for key, part, request in _requests(analysis) if known else ():
@@ -123,7 +123,7 @@ class LastOutcomes:
 
 
 def _requests(analysis: Analysis) -> Iterator[tuple[_Key, Part, ParsedRequest]]:
-    """Yield the requests of a document, each with what it is known by."""
+    """Yield the requests of a document, each with its identity."""
     seen = Counter[str]()
     for part in analysis.parts:
         for request in part.parsed.requests:
@@ -133,7 +133,7 @@ def _requests(analysis: Analysis) -> Iterator[tuple[_Key, Part, ParsedRequest]]:
 
 
 def _place(part: Part, request: ParsedRequest, verdict: Verdict) -> Span | None:
-    """Return where a verdict is told: None where its assertion is not there any more."""
+    """Return the position of a verdict; None if its assertion no longer exists."""
     for one in request.assertions:
         if one.text.text == verdict.name:
             start = one.text.offset(0)
@@ -153,7 +153,7 @@ def _masked(one: Verdict, safe: Callable[[str], str]) -> Verdict:
 
 
 def counted(verdicts: tuple[Verdict, ...]) -> str:
-    """Tell behind a comma how many assertions held, and which is the first that did not."""
+    """Describe, behind a comma, how many assertions held, or the first that failed."""
     if not verdicts:
         return ""
     failed = [one for one in verdicts if not one.held]

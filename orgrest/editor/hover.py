@@ -1,8 +1,8 @@
-"""What an editor tells about the thing under the pointer, in Markdown.
+"""Hover information, in Markdown.
 
-A variable's value and where it is set, the URL that a request would be sent to, a block's header
-argument, and what HTTP means by a method, a header field, a media type or a status code. Secrets
-are masked.
+It covers a variable's value and definition, the URL that a request would be sent to, a block's
+header argument, and HTTP's methods, header fields, media types and status codes. Secrets are
+masked.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _MOST = 2000
 
 
 def hover(analysis: Analysis, names: Names, offset: int) -> tuple[str, Span] | None:
-    """Return what there is to say about the place at `offset`, and what it is about; or None."""
+    """Return the hover text for `offset`, and the span that it describes; or None."""
     occurrence = names.at(offset)
     where = names.part(occurrence) if occurrence is not None else None
     if occurrence is not None and where is not None:
@@ -46,7 +46,7 @@ def hover(analysis: Analysis, names: Names, offset: int) -> tuple[str, Span] | N
 
 
 def _near(analysis: Analysis, part: Part, offset: int) -> tuple[str, Span] | None:
-    """Return what there is to say about a place in a part, or in its block's header arguments."""
+    """Return the hover text for an offset in a part, or in its block's header arguments."""
     document, block = analysis.document, part.region.block
     for text, start in texts_of(document, block) if document and block else ():
         argument = _argument(text, start, offset)
@@ -59,7 +59,7 @@ def _near(analysis: Analysis, part: Part, offset: int) -> tuple[str, Span] | Non
 
 
 def _argument(text: str, start: int, offset: int) -> tuple[str, Span] | None:
-    """Return what there is to say about one of the header arguments that stand at `start`."""
+    """Return the hover text for one of the header arguments at `start`."""
     for name, at in names_in(text):
         span = Span(start + at, start + at + len(name))
         known = KNOWN.get(name[1:])
@@ -83,7 +83,7 @@ def _about(entry: registry.Entry) -> str:
 
 
 def _code(text: str) -> str:
-    """Quote text for Markdown, as code that nothing in it can end."""
+    """Quote text as a Markdown code span with a delimiter that the text does not contain."""
     shown = sanitize.visible(text if len(text) <= _MOST else f"{text[:_MOST]}...")
     fence = "`" * max(3, *(len(run) + 1 for run in re.findall(r"`+", shown)), 3)
     return f"{fence}\n{shown}\n{fence}"
@@ -97,7 +97,7 @@ def _known(text: str) -> str:
 
 
 def _variable(analysis: Analysis, names: Names, part: Part, one: Occurrence) -> str:
-    """Tell a variable's value and where it is set."""
+    """Describe a variable's value and definition."""
     inside = part.region.from_file(one.span.start)
     request = part.parsed.request_at(inside)
     value = None
@@ -135,7 +135,7 @@ def _variable(analysis: Analysis, names: Names, part: Part, one: Occurrence) -> 
 
 
 def _of_request(analysis: Analysis, one: Occurrence) -> Iterator[str]:
-    """Tell what request a name means."""
+    """Describe the request that a name refers to."""
     found = analysis.request_named(one.name, one.span.start)
     if found is None:
         return
@@ -145,7 +145,7 @@ def _of_request(analysis: Analysis, one: Occurrence) -> Iterator[str]:
 
 
 def _of_environment(environment: Environment, name: str) -> Iterator[str]:
-    """Tell which environment and which file give a variable."""
+    """Describe the environment and the file that define a variable."""
     try:
         setting = environment.setting(name)
         if setting is not None:
@@ -161,7 +161,7 @@ def _of_environment(environment: Environment, name: str) -> Iterator[str]:
 
 
 def _in_part(analysis: Analysis, part: Part, offset: int) -> tuple[str, Span] | None:
-    """Return what there is to say about a place in a request, spans within the region."""
+    """Return the hover text for an offset in a request, with spans relative to the region."""
     inside = part.region.from_file(offset)
     if (found := assertions.about(part, inside)) is not None:
         return found

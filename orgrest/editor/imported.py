@@ -1,7 +1,7 @@
-"""What an editor knows of the request files that a document imports: `run.documents.imports`, kept.
+"""A cache of the request files that documents import, for editors.
 
-A file is read again only when it has changed; of one that is open in the editor, the text there
-counts. A definition in another file is a `Place`.
+A file is read again only if it has changed; if it is open in the editor, the text there is used. A
+definition in another file is a `Place`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _LINES = re.compile(r"^[ \t]*(?:(?:import|run)[ \t]|(?:#+|//+)[ \t]*@import\b).*
 
 @attrs.frozen
 class Place:
-    """A stretch of a request file: of another one, or the document's `own`."""
+    """A span in a request file: another one, or the document's `own`."""
 
     file: File
     span: Span
@@ -37,7 +37,7 @@ class Place:
 
     @property
     def line(self) -> int:
-        """The number of its line, from 1."""
+        """The line number, from 1."""
         return self.file.document.source.position(self.span.start).line
 
     def __str__(self) -> str:
@@ -46,10 +46,10 @@ class Place:
 
 
 class RequestFiles:
-    """Request files that others import, each read once as long as it stays as it is."""
+    """Imported request files, each read once as long as it is unchanged."""
 
     def __init__(self, opened: Callable[[Path], str | None] = lambda _: None) -> None:
-        """Read files; `opened` gives the text of those that an editor has open."""
+        """Prepare the cache; `opened` returns the text of a file that is open in an editor."""
         self._opened = opened
         self._known: dict[tuple[Path, str], tuple[Hashable, Document]] = {}
 
@@ -65,7 +65,7 @@ class RequestFiles:
         return document
 
     def stamp(self, path: Path) -> Hashable:
-        """Return what is another one when the file at `path` has changed."""
+        """Return a value that changes when the file at `path` does."""
         text = self._opened(path)
         if text is not None:
             return text
@@ -77,13 +77,13 @@ class RequestFiles:
 
 
 def of_lines(text: str, name: str, scope: Scope, files: RequestFiles) -> Imports | None:
-    """Return what a text imports, which may not be finished; None where it imports nothing."""
+    """Return the imports of a text, which may be incomplete; None if it has none."""
     lines = "\n".join(match[0] for match in _LINES.finditer(text))
     return Imports(read(Source(lines)), name, scope, files.read) if lines else None
 
 
 def of_request(file: File, request: ParsedRequest, *, own: bool) -> Place:
-    """Return where a request of a file gets its name, else where it begins."""
+    """Return the position of a request's name in a file, else of its beginning."""
     directive = request.directive("name")
     if directive is not None and request.name and request.name in directive.value.text:
         at = directive.value.offset(directive.value.text.index(request.name))
@@ -97,5 +97,5 @@ def of_request(file: File, request: ParsedRequest, *, own: bool) -> Place:
 
 
 def of_definition(file: File, one: Definition) -> Place:
-    """Return where a variable stands that a file defines."""
+    """Return the position of a variable's definition in a file."""
     return Place(file, Span(one.name_span.end - len(one.name), one.name_span.end))

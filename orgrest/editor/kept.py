@@ -1,4 +1,4 @@
-"""What an editor remembers of one version of a document for the next one."""
+"""A cache that carries results from one version of a document to the next."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ V = TypeVar("V")
 
 
 class Kept(Generic[K, V]):
-    """What was worked out, by all that it hangs on.
+    """Computed values by cache key.
 
-    What a version does not ask for goes, unless it asks for nothing at all.
+    Entries that a version does not use are dropped, unless it uses none at all.
     """
 
     def __init__(self, before: Kept[K, V] | None = None) -> None:
-        """Begin with what was asked for of the version `before`."""
+        """Start with the entries that the version `before` used."""
         self._now: dict[K, V] = {}
         self._before: dict[K, V] = (before._now or before._before) if before else {}
 
     def get(self, key: K, make: Callable[[], V]) -> V:
-        """Return what is known by a key, else what `make` gives."""
+        """Return the cached value of a key, else the result of `make`."""
         found = self._now.get(key)
         if found is None:
             found = self._before.get(key)

@@ -1,10 +1,10 @@
-"""Where names stand: variables of requests and named elements of Org documents.
+"""The occurrences of names: variables of requests and named elements of Org documents.
 
-For an editor that goes to a definition, lists references or renames. Variables of a request file
-are known in all of it. Those of an Org block belong to the block, with the `:var`s above it and the
-arguments with which others call it; what a block captures is known in the blocks below it, too, and
-a `:var` of a property line in all blocks that inherit it. Names of elements are known in the whole
-document, in any case.
+Used for definitions, references and renaming. Variables of a request file are visible in all of it.
+Those of an Org block belong to the block, with the `:var`s above it and the arguments with which
+others call it; its captures are visible in the blocks below it, too, and a `:var` of a property
+line in all blocks that inherit it. Names of elements are visible in the whole document, ignoring
+case.
 """
 
 from __future__ import annotations
@@ -50,15 +50,15 @@ _GOOD_NAME = re.compile(r"[^\s\[\](){}<>\",=:']+")
 
 
 class RenameError(OrgrestError):
-    """A name that cannot be changed into that one; the text says why."""
+    """A name that cannot be renamed as asked; the message says why."""
 
 
 @attrs.frozen
 class Occurrence:
-    """A name where it stands, without the marks around it.
+    """An occurrence of a name, without the marks around it.
 
-    `part` is the index of the region to which a variable belongs: -1 where it is set for several,
-    None for the name of an element.
+    `part` is the index of the region to which a variable belongs: -1 if it is set for several, None
+    for the name of an element.
     """
 
     name: str
@@ -71,7 +71,7 @@ class Occurrence:
 
 @attrs.frozen
 class _Mention:
-    """The name of an element where it stands, and, of a call, its arguments and where they do."""
+    """An occurrence of an element's name, and, for a call, its arguments and their positions."""
 
     name: str
     start: int
@@ -81,12 +81,12 @@ class _Mention:
 
 
 class Names:
-    """All names of a document and their places."""
+    """All names of a document and their occurrences."""
 
     def __init__(self, analysis: Analysis, before: Names | None = None) -> None:
-        """Look for names in what `analysis` has read, with what `before` knows of an earlier text.
+        """Use the parse results of `analysis`, and those of `before`, the names of an earlier text.
 
-        They are found when they are asked for.
+        Names are searched on first use.
         """
         self.analysis = analysis
         self._of_parts: dict[int, list[Occurrence]] = {}
@@ -96,12 +96,12 @@ class Names:
 
     @property
     def variables(self) -> list[Occurrence]:
-        """Variables, where they are set and used."""
+        """The variables, with their definitions and uses."""
         in_parts = (one for part in self.analysis.parts for one in self._in_part(part))
         return [*in_parts, *self._set_by_properties, *self._arguments_of_calls]
 
     def _in_part(self, part: Part) -> list[Occurrence]:
-        """Return the variables of a part: found when they are first asked for."""
+        """Return the variables of a part, searched on first use."""
         if part.index not in self._of_parts:
             self._of_parts[part.index] = list(self._look_into(part))
         return self._of_parts[part.index]
@@ -175,9 +175,9 @@ class Names:
     # ------------------------------------------------------------------------------- answers
 
     def at(self, offset: int) -> Occurrence | None:
-        """Return the name around an offset, or None."""
+        """Return the name at an offset, or None."""
         part = self.analysis.part_at(offset)
-        # Most often it is one of the part's own, and the rest of a long document need not be read.
+        # Usually it is one of the part's own, and the rest of a long document need not be parsed.
         near = self._in_part(part) if part is not None else []
         for one in itertools.chain(near, self._elsewhere()):
             if one.span.start <= offset <= one.span.end:
@@ -190,7 +190,7 @@ class Names:
         yield from self.elements
 
     def same(self, name: Occurrence) -> list[Occurrence]:
-        """Return all places of what `name` names, in the order of the text."""
+        """Return all occurrences of what `name` refers to, in document order."""
         if name.part is None:
             folded = name.name.lower()
             found = [one for one in self.elements if one.name.lower() == folded]
@@ -207,7 +207,7 @@ class Names:
         return sorted(dict.fromkeys(found), key=lambda one: one.span.start)
 
     def _parts_of(self, name: str, index: int) -> frozenset[int]:
-        """Return the parts in which a name means the same as in one of them."""
+        """Return the parts in which a name has the same meaning as in a given one."""
         parts = self.analysis.parts
         if self.analysis.kind == "http":
             return frozenset({0})
@@ -246,20 +246,20 @@ class Names:
         return any(one.name == name for text, _ in texts for one in assignments(text))
 
     def part(self, name: Occurrence) -> Part | None:
-        """Return a part where a variable has its value; None where it is set for no part."""
+        """Return a part where a variable has its value; None if it is set for no part."""
         if name.part == -1:
             inheriting = self._parts_of(name.name, -1) - {-1}
             return self.analysis.parts[min(inheriting)] if inheriting else None
         return None if name.part is None else self.analysis.parts[name.part]
 
     def definitions(self, name: Occurrence) -> list[Occurrence]:
-        """Return where what `name` names is set: the last place above it, else all."""
+        """Return the definitions of a name: the last one above it, else all."""
         found = [one for one in self.same(name) if one.role != "use"]
         above = [one for one in found if one.span.start <= name.span.start]
         return above[-1:] if above and name.part is not None else found
 
     def in_file(self, name: Occurrence) -> Place | None:
-        """Return where another file has what `name` names, or `### name` does; or None."""
+        """Return the definition of a name (also of `### name`) in another file, or None."""
         if name.part is None or self.analysis.kind != "http" or self.definitions(name):
             return None
         if name.request:
@@ -268,9 +268,9 @@ class Names:
         return self.analysis.variable_imported(name.name)
 
     def rename(self, name: Occurrence, new: str) -> list[Edit]:
-        """Return the edits that give another name.
+        """Return the edits that rename a name.
 
-        Raises RenameError where `new` is no name, or would mean something else.
+        Raises RenameError if `new` is not a valid name, or would change the meaning of other text.
         """
         new = new.removeprefix(":") if name.part is not None else new
         good = _GOOD_NAME if name.part is None else _GOOD_VARIABLE
@@ -307,7 +307,7 @@ class Names:
         return any(part.knows(new) for i, part in enumerate(self.analysis.parts) if i in parts)
 
     def _check_meaning(self, places: list[Occurrence], edits: list[Edit], new: str) -> None:
-        """Raise RenameError where the new text would hold more, or less, of the new name."""
+        """Raise RenameError if the new text would have more or fewer references to the new name."""
         analysis = self.analysis
         after = Names(Analysis(apply(analysis.text, edits), analysis.kind, before=analysis), self)
         moved = after.at(places[0].span.start)
@@ -325,7 +325,7 @@ def _is_in_arguments(part: Part, name: str) -> bool:
 
 
 def _mentions(document: org.Document, placed: org.Placed) -> list[_Mention]:
-    """Return the mentions of elements in a section, with offsets from its start."""
+    """Return the mentions of elements in a section, with offsets relative to its start."""
     base, first, blocks = placed.start, placed.line, placed.blocks
     last = placed.end
     inside = {at for one in blocks if one.kind == "block" for at in range(one.first, one.last)}
@@ -386,7 +386,7 @@ def _templates(part: Part) -> Iterator[syntax.Template]:
 
 
 def _references(part: Part) -> Iterator[tuple[str, int]]:
-    """Yield the references in a region: what they name, and where that stands."""
+    """Yield the references in a region: the names, and their positions."""
     lengths = part.lengths
     for template in _templates(part):
         stop = len(template.text)

@@ -1,4 +1,4 @@
-"""The shape of a document, for an editor: symbols, what can be folded, colours, places to click."""
+"""The outline of a document: symbols, folding ranges, semantic tokens, code lenses."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ TOKEN_TYPES: tuple[TokenType, ...] = (
     "keyword",
     "operator",
 )
-"""What a token may be, in the protocol's own terms: a URL or a header's value is a string, a
+"""The types of tokens, in the protocol's terms: a URL or a header's value is a string, a
 header's name a property, `->` and `<<` are keywords."""
 
 
@@ -50,7 +50,7 @@ _FUNCTION = re.compile(r"[ \t]*([A-Za-z_]\w*)(?=[ \t]*\()")
 
 @attrs.frozen
 class Symbol:
-    """A request, a block or a variable: its name, more about it, its extent and its first line."""
+    """A request, a block or a variable: its name, details, extent and first line."""
 
     name: str
     detail: str
@@ -60,7 +60,7 @@ class Symbol:
     children: tuple[Symbol, ...] = ()
 
     def moved(self, by: int) -> Symbol:
-        """Return the same symbol so many characters further down."""
+        """Return the symbol shifted by a number of characters."""
         span, first = self.span, self.selection
         return Symbol(
             self.name,
@@ -74,7 +74,7 @@ class Symbol:
 
 @attrs.frozen
 class Token:
-    """A piece of text within one line, and what it is."""
+    """A piece of text within one line, and its type."""
 
     start: int
     end: int
@@ -83,7 +83,7 @@ class Token:
 
 @attrs.frozen
 class Lens:
-    """Where a request can be sent from; `first` says that there is none above it."""
+    """A code lens that sends a request; `first` tells whether there is none above it."""
 
     span: Span
     first: bool
@@ -93,7 +93,7 @@ class Lens:
 
 
 def symbols(analysis: Analysis) -> list[Symbol]:
-    """Return the requests and variables; in an Org document, the blocks with what they hold."""
+    """Return the requests and variables; in an Org document, the blocks with their contents."""
     found: list[Symbol] = []
     for part in analysis.parts:
         start = part.region.span.start
@@ -106,7 +106,7 @@ def symbols(analysis: Analysis) -> list[Symbol]:
 
 
 def _of_part(document: Document | None, part: Part) -> tuple[Symbol, ...]:
-    """Return the symbols of a part, counted from its start: they hold wherever it stands."""
+    """Return the symbols of a part, relative to its start, so that they stay valid if it moves."""
     inner = tuple(_symbols(part))
     block = part.region.block
     if block is not None and document is not None:
@@ -159,7 +159,7 @@ def _symbols(part: Part) -> Iterator[Symbol]:
 
 
 def folds(analysis: Analysis) -> list[Span]:
-    """Return what can be folded to its first line: blocks, requests, bodies, here-documents."""
+    """Return the folding ranges: blocks, requests, bodies, here-documents."""
     found: list[Span] = []
     for part in analysis.parts:
         block = part.region.block
@@ -186,7 +186,7 @@ def folds(analysis: Analysis) -> list[Span]:
 
 
 def tokens(analysis: Analysis, within: Span | None = None) -> list[Token]:
-    """Return the tokens of all regions, or of those that touch `within`, in their order."""
+    """Return the tokens of all regions, or of those that touch `within`, in order."""
     found: list[Token] = []
     for part in analysis.parts:
         span = part.region.span
@@ -209,7 +209,7 @@ def _tokens(part: Part) -> Iterator[tuple[int, int, TokenType]]:
     def inside(
         template: syntax.Template, kind: TokenType | None
     ) -> Iterator[tuple[int, int, TokenType]]:
-        """Yield a template's variables, and what is between them as tokens of a type."""
+        """Yield a template's variables, and the text between them as tokens of a type."""
         at = 0
         stop = len(template.text)
         for one in values.references(
@@ -312,7 +312,7 @@ def _lines(
 
 
 def lenses(analysis: Analysis) -> list[Lens]:
-    """Return where requests can be sent from: each request's line, in Org each block's."""
+    """Return the code lenses: one per request, in Org one per block."""
     found: list[Lens] = []
     for part in analysis.parts:
         block = part.region.block

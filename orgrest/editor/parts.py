@@ -1,7 +1,7 @@
-"""A region of a document as it is read: its requests, and the scope of their variables.
+"""A parsed region of a document: its requests, and the scope of their variables.
 
-Most of a document is as it was a keystroke ago, so that what a part knows counts from the start of
-its own text, and what it knows of the parts above it stands in a `Captured` that all parts share.
+Most of a document is unchanged since the last keystroke, so the data of a part is relative to its
+own text, and what it needs of the parts above is in a `Captured` that all parts share.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from orgrest.org import document as org
 
     Parsed: TypeAlias = Kept[tuple[str, str, tuple[str, ...], bool], "Reading"]
-    """What texts are read to, by all that this hangs on."""
+    """Parse results by cache key: everything that they depend on."""
 
 
 @attrs.frozen
@@ -41,9 +41,9 @@ class Fault:
 
 
 class Captured:
-    """The names that the parts of a document capture: what is known above a part, at little cost.
+    """An index of the names that the parts of a document capture.
 
-    `first` gives for each name, and `lengths` for each length of names, the first part with it.
+    `first` maps each name, and `lengths` each length of names, to the first part with it.
     """
 
     def __init__(self) -> None:
@@ -52,7 +52,7 @@ class Captured:
         self.digest = 0
 
     def add(self, index: int, names: frozenset[str]) -> None:
-        """Take in what the next part captures."""
+        """Add the captures of the next part."""
         for name in sorted(names - self.first.keys()):
             self.first[name] = index
             self.lengths.setdefault(len(name), index)
@@ -61,10 +61,10 @@ class Captured:
 
 @attrs.define(eq=False)
 class Given:
-    """What a block gives its requests: header arguments, the `:var`s among them, a folder.
+    """The settings of a block for its requests: header arguments, including `:var`s, a folder.
 
-    `values`, `literal` and `directory` are as `values.Scope.block` takes them, `wrong` says what
-    is wrong with those `:var`s that have no value.
+    `values`, `literal` and `directory` are arguments of `values.Scope.block`, `wrong` has the
+    errors of those `:var`s that have no value.
     """
 
     arguments: header.Arguments = attrs.field(factory=header.Arguments)
@@ -78,9 +78,9 @@ class Given:
 def given_by(
     region: regions.Region, document: org.Document, inherited: header.Inherited, folder: Path
 ) -> Given:
-    """Read the header arguments of a region's block; what is wrong with them becomes `faults`.
+    """Parse the header arguments of a region's block; errors become `faults`.
 
-    Its `:var`s get the values of those that stand in the document. `folder` is the document's.
+    Its `:var`s get the values that are in the document. `folder` is the document's.
     """
     found, block = Given(), region.block
     if block is None:
@@ -123,7 +123,7 @@ def _set_variable(found: Given, name: str, assignment: str, document: org.Docume
 
 
 class Reading:
-    """What a region's text says, wherever it stands; `parsed` is what it is read to."""
+    """The content of a region's text, independent of position; `parsed` is its parse result."""
 
     def __init__(self, parsed: syntax.Document, *, in_org: bool) -> None:
         """Take the text of a request file, or of a block `in_org`."""
@@ -149,7 +149,7 @@ class Reading:
 
     @cached_property
     def scripts(self) -> tuple[Span, ...]:
-        """Where scripts stand in the text."""
+        """The spans of scripts in the text."""
         requests = self.parsed.requests
         of_requests = (one.span for request in requests for one in request.scripts)
         return (*(one.span for one in self.parsed.scripts), *of_requests)
@@ -167,10 +167,10 @@ class Reading:
 
 
 class Part:
-    """A region as it is read: its requests, what its block gives, its variables' scope.
+    """A parsed region: its requests, its block's settings, its variables' scope.
 
-    `captured` is the document's, `index` says which of its parts this is. What the block gives is
-    read with `read_given` when it is asked for.
+    `captured` is the document's, `index` that of this part. The block's settings are read with
+    `read_given` on first use.
     """
 
     def __init__(
@@ -181,7 +181,7 @@ class Part:
         read_given: Callable[[], Given],
         parsed: Parsed,
     ) -> None:
-        """Read a region, unless `parsed` has what is read in it."""
+        """Parse a region, unless `parsed` has the cached result."""
         self.region = region
         self.index = index
         self._captured = captured
@@ -206,12 +206,12 @@ class Part:
 
     @cached_property
     def given(self) -> Given:
-        """What the block around the region gives its requests."""
+        """The settings of the block around the region."""
         return self._read_given()
 
     @property
     def parsed(self) -> syntax.Document:
-        """What the region's text is read to."""
+        """The parse result of the region's text."""
         return self.reading.parsed
 
     @property
@@ -261,6 +261,6 @@ class Part:
         return document.block(self.given.values, self.given.literal, self.given.directory)
 
     def request_at(self, offset: int) -> syntax.ParsedRequest | None:
-        """Return the request around an offset of the region's text, or else None."""
+        """Return the request at an offset of the region's text, or None."""
         found = self.parsed.request_at(offset)
         return found if found and found.span.start <= offset <= found.span.end else None

@@ -3,8 +3,8 @@ r"""An editor's text: lines, positions in the client's units, and the changes th
 The Language Server Protocol counts lines (which end in LF, CRLF or CR) and, within a line, units of
 UTF-8, UTF-16 or UTF-32. Everything else in orgrest counts characters of a text with ``\n`` line
 ends, which is what `orgrest.files` makes of a file: a text that ends its lines in CRLF, or in CR,
-throughout. A `Text` knows both, and leads from one to the other. It is immutable: a change gives a
-new one, so that a background thread can keep what it started with.
+throughout. A `Text` converts between the two. It is immutable: a change creates a new one, so that
+a background thread can keep the version that it started with.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 Encoding: TypeAlias = Literal["utf-8", "utf-16", "utf-32"]
-"""What the client counts in a line."""
+"""The unit of columns that the client uses."""
 
 _LINE = re.compile(r"[^\r\n]*(?:\r\n?|\n)|[^\r\n]+")
 _HALF = re.compile("[\ud800-\udfff]")
@@ -40,7 +40,7 @@ def _split(text: str) -> list[str]:
 
 
 def _joined(text: str) -> str:
-    """Return `text` with the halves of a character that two changes brought in made one."""
+    """Return `text` with surrogate halves joined that came in two changes."""
     if text.isascii() or not _SURROGATES.search(text):
         return text
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
@@ -48,7 +48,7 @@ def _joined(text: str) -> str:
 
 @attrs.frozen
 class Place:
-    """A position as the protocol gives it: line and units, both counted from 0."""
+    """A position of the protocol: line and units, both counted from 0."""
 
     line: int
     character: int
@@ -56,14 +56,14 @@ class Place:
 
 @attrs.frozen
 class Change:
-    """What a change did to the whole text: `start` to `end` became `length` characters."""
+    """The effect of a change on the whole text: `start` to `end` became `length` characters."""
 
     start: int
     end: int
     length: int
 
     def move(self, offset: int) -> int | None:
-        """Return where the character that stood at `offset` stands now; None where it went."""
+        """Return the new offset of the character that was at `offset`; None if it was deleted."""
         if offset >= self.end:
             return offset + self.length - (self.end - self.start)
         return offset if offset < self.start else None
@@ -72,8 +72,8 @@ class Change:
 class Text:
     """The text of an open document at one moment.
 
-    `text` is what orgrest reads, with LF line ends; `newline` what ends the lines of the document.
-    Offsets are into `text`, but for those of a `Change`, which are into `raw`.
+    `text` is what orgrest parses, with LF line ends; `newline` is the document's line ending.
+    Offsets are into `text`, except those of a `Change`, which are into `raw`.
     """
 
     def __init__(self, raw: str | list[str], encoding: Encoding = "utf-16") -> None:
@@ -110,7 +110,7 @@ class Text:
     # ------------------------------------------------------------------------------- places
 
     def _clamped(self, place: Place) -> tuple[int, int]:
-        """Return the line and the index of the character in it; beyond an end, that end."""
+        """Return the line and the index of the character in it, clamped to the text."""
         if place.line < 0:
             return 0, 0
         if place.line >= len(self.lines):
@@ -134,7 +134,7 @@ class Text:
         return data[at + 1] & 0xFC == 0xDC and data[at - 1] & 0xFC == 0xD8
 
     def offset(self, place: Place) -> int:
-        """Return the offset of a position; one beyond the end of its line stands at that end."""
+        """Return the offset of a position, clamped to the end of its line."""
         line, index = self._clamped(place)
         return self._starts[line] + index
 
@@ -170,7 +170,7 @@ class Text:
     # ------------------------------------------------------------------------------ changes
 
     def change(self, start: Place, end: Place, new: str) -> tuple[Text, Change]:
-        """Return the text with `start` to `end` replaced, and what that did to `raw`."""
+        """Return the text with `start` to `end` replaced, and the effect on `raw`."""
         first, left = self._clamped(start)
         last, right = self._clamped(end)
         if (last, right) < (first, left):
@@ -188,17 +188,17 @@ class Text:
         return Text(lines, self.encoding), _changed(self._raw_starts[first] + left, old, new)
 
     def replace(self, new: str) -> tuple[Text, Change]:
-        """Return the text that replaces all of this one, and what that did to `raw`."""
+        """Return the text that replaces all of this one, and the effect on `raw`."""
         after = Text(new, self.encoding)
         return after, _changed(0, self.raw, after.raw)
 
     def with_line_ends(self, new: str) -> str:
-        """Return text with LF line ends as it is put into the document."""
+        """Convert text with LF line ends to the document's line ending."""
         return new if self.newline == "\n" else new.replace("\n", self.newline)
 
 
 def _changed(start: int, old: str, new: str) -> Change:
-    """Return the change without what is the same on both sides, as clients send it."""
+    """Return the change without the common prefix and suffix, as clients send it."""
     most = min(len(old), len(new))
     same = _common(most, lambda size: old.startswith(new[:size]))
     most -= same
@@ -207,5 +207,5 @@ def _changed(start: int, old: str, new: str) -> Change:
 
 
 def _common(most: int, fits: Callable[[int], bool]) -> int:
-    """Return the greatest size up to `most` that fits, where all smaller ones do."""
+    """Return the greatest size up to `most` that fits, by bisection."""
     return bisect_right(range(1, most + 1), 0, key=lambda size: not fits(size))

@@ -1,8 +1,8 @@
-"""Where a file holds requests, and the way between offsets in these stretches and in the file.
+"""The regions of a file that hold requests, and the mapping between their offsets and the file's.
 
 A request file is one region; an Org document has one for each source block in a request language,
-whose text is the block's body as it is evaluated (indentation and Org's commas taken away). What
-an editor wants to know is asked of a region's `parsed` document, and told in the file's offsets.
+whose text is the block's body as it is evaluated (without indentation and Org's commas). Editor
+features query a region's `parsed` document, and return the file's offsets.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from orgrest.org.reader import Section
 
 Kind: TypeAlias = Literal["org", "http"]
-"""What a file is: an Org document, or a file of requests."""
+"""The kind of a file: an Org document, or a request file."""
 
 _FENCE = re.compile(r"^[ \t]*#\+(begin|end)_(\S+)", re.IGNORECASE | re.MULTILINE)
 _HEADING = re.compile(r"^\*+ ", re.MULTILINE)
@@ -36,11 +36,11 @@ _HEADING = re.compile(r"^\*+ ", re.MULTILINE)
 
 @attrs.frozen(eq=False)
 class Shape:
-    """The text of a region, and how it was made of lines of the file, wherever these stand.
+    """The text of a region, and how its lines derive from the file's, independent of position.
 
-    For each line: `lines` is where it starts in `text`, `starts` where the file's line starts,
-    counted from the region's start, and `removed` how many characters were taken away at its left
-    (fewer than none where blanks stand for a part of a tab).
+    For each line: `lines` is its start in `text`, `starts` the start of the file's line, relative
+    to the region's start, and `removed` the number of leading characters removed (negative if
+    blanks replace a part of a tab).
     """
 
     text: str
@@ -51,9 +51,9 @@ class Shape:
 
 @attrs.frozen(eq=False)
 class _Body:
-    """A body in a section: its shape, which of the section's blocks it is of, and where it stands.
+    """A body in a section: its shape, the index of its block, and its position.
 
-    `span` counts from the section's start.
+    `span` is relative to the section's start.
     """
 
     shape: Shape
@@ -62,9 +62,10 @@ class _Body:
 
 
 class Shapes:
-    """The shapes of bodies: those of each section, and by the lines that they were made of.
+    """A cache of the shapes of bodies, by section and by lines.
 
-    With the lines goes whether they keep their blanks. `before` are those of an earlier text.
+    The key also has whether the lines keep their indentation. `before` is the cache of an earlier
+    text.
     """
 
     def __init__(self, before: Shapes | None = None) -> None:
@@ -73,11 +74,11 @@ class Shapes:
 
 
 class Region:
-    """A stretch of a file that the request language rules.
+    """A part of a file that is in a request language.
 
-    `text` is its text; `kept` the Org block around it (None in a request file) as its section has
-    it, wherever that stands. `span` is where the region stands in the file, `around` the text of an
-    Org document, and `base` the offset of that in the file.
+    `text` is its text; `kept` the Org block around it (None in a request file), relative to its
+    section. `span` is the region's position in the file, `around` the text of an Org document, and
+    `base` the offset of that text in the file.
     """
 
     def __init__(
@@ -90,7 +91,7 @@ class Region:
         base: int = 0,
         around: str = "",
     ) -> None:
-        """Put a shape where it stands in a file; `block` is one of those of a section."""
+        """Create a region from a shape and its position; `block` is relative to its section."""
         self.text = shape.text
         self.span = span
         self.kept = block[0].section.blocks[block[1]] if block is not None else None
@@ -102,12 +103,12 @@ class Region:
 
     @property
     def block(self) -> Block | None:
-        """The Org block around the region; its offsets and lines count from `base`."""
+        """The Org block around the region; its offsets and lines are relative to `base`."""
         return None if self._block is None else self._block[0].blocks[self._block[1]]
 
     @cached_property
     def source(self) -> Source:
-        """The text as it is parsed; only an Org block has other lines than its file."""
+        """The text as it is parsed; only the lines of an Org block differ from the file's."""
         if self.block is None:
             return Source(self.text, file=self._file)
         first = self.around.count("\n", 0, self.base) + self.block.first + 1
@@ -121,11 +122,11 @@ class Region:
 
     @property
     def in_restclient(self) -> bool:
-        """Whether the document's own marks say that it is in restclient's language."""
+        """Whether the document's syntax shows that it is in restclient's language."""
         return bool(self.around) and is_restclient_around(self.around)
 
     def parse(self, names: Iterable[str] = ()) -> syntax.Document:
-        """Read the requests of the region; `names` are the variables that its block gives."""
+        """Parse the requests of the region; `names` are the variables that its block defines."""
         return read(self.source, self.language, names, self.around)
 
     def to_file(self, offset: int) -> int:
@@ -138,7 +139,7 @@ class Region:
     def from_file(self, offset: int) -> int:
         """Return the offset in the region's text of a character of the file.
 
-        What was taken away at the left of a line counts as that line's start.
+        Removed leading characters map to the line's start.
         """
         shape, offset = self._shape, offset - self.span.start
         line = max(bisect_right(shape.starts, offset) - 1, 0)
@@ -163,15 +164,15 @@ def regions(text: str, kind: Kind, file: str | None = None) -> list[Region]:
 def of_document(
     document: org.Document, file: str | None = None, shapes: Shapes | None = None
 ) -> list[Region]:
-    """Return the regions of an Org document, in order; `shapes` are known ones, and get new."""
+    """Return the regions of an Org document, in order; `shapes` is a cache that is updated."""
     return list(_of_sections(document, document.text, file, shapes or Shapes()))
 
 
 def region_at(text: str, offset: int, kind: Kind, file: str | None = None) -> Region | None:
-    """Return the region around `offset`, or None; the rest of a long document is hardly read.
+    """Return the region around `offset`, or None, without parsing the rest of a long document.
 
-    A block that is not closed yet, before the next heading or the end of the text, is one here: it
-    is being typed.
+    A block that is still unclosed at the next heading or the end of the text counts, since it is
+    being typed.
     """
     if kind == "http":
         return _whole(text, file)
@@ -192,7 +193,7 @@ def region_at(text: str, offset: int, kind: Kind, file: str | None = None) -> Re
 
 
 def _between(text: str, opened: re.Match[str], offset: int, file: str | None) -> Region | None:
-    """Return the region of the source block that `opened` opens, where it holds `offset`."""
+    """Return the region of the source block that `opened` begins, if it contains `offset`."""
     section_end = _section_end(text, opened.start())
     end = section_end
     closed = False
@@ -222,7 +223,7 @@ def _verbatim(opened: re.Match[str]) -> bool:
 
 
 def _section_start(text: str, offset: int) -> int:
-    """Return where the section around `offset` starts: a heading ends all blocks."""
+    """Return the start of the section around `offset`: a heading ends all blocks."""
     at = _line_end(text, offset)
     while (found := text.rfind("\n*", 0, at)) >= 0:
         if _HEADING.match(text, found + 1):
@@ -248,7 +249,7 @@ def _whole(text: str, file: str | None) -> Region:
 
 
 def _line_starts(text: str) -> list[int]:
-    """Return where the lines of a text start, and where one below them would."""
+    """Return the start offsets of a text's lines, and of a line appended to them."""
     return list(accumulate((len(line) + 1 for line in text.split("\n")), initial=0))
 
 
@@ -274,7 +275,7 @@ def _of_sections(
 
 
 def _bodies(document: org.Document, placed: org.Placed, shapes: Shapes) -> list[_Body]:
-    """Return the bodies of a section that hold requests."""
+    """Return the bodies of a section's request blocks."""
     found: list[_Body] = []
     for index, block in enumerate(placed.blocks):
         if block.kind != "block" or block.language not in REQUEST_LANGUAGES:

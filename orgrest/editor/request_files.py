@@ -1,4 +1,4 @@
-"""What an editor tells about the common language of request files, by what stands in a line.
+"""Hover information about the common language of request files.
 
 Directives, dynamic values and the names that scripts see are explained here; the tables of
 `orgrest.http` say what they do. The names of scripts are those of `sandbox.js`.
@@ -57,11 +57,11 @@ API: Final[Mapping[str, str]] = {
     "response.headers.valuesOf": "response.headers.valuesOf(name): all values of a header.",
     "response.status": "The status code, a number.",
 }
-"""What JetBrains' scripts may use, with what each is. Source: JetBrains' HTTP Client reference."""
+"""The API of JetBrains' scripts, with descriptions. Source: JetBrains' HTTP Client reference."""
 
 
 def referred(text: str, named: Collection[str]) -> str | None:
-    """Return the request that `{{text}}` takes a part of, if it is one of the `named`."""
+    """Return the request that `{{text}}` refers to, if it is one of the `named`."""
     for read in (responses.read, responses.read_short):
         found = read(text)
         if found is not None and found.name in named:
@@ -70,9 +70,9 @@ def referred(text: str, named: Collection[str]) -> str | None:
 
 
 def about(part: Part, offset: int, analysis: Analysis) -> tuple[str, Span] | None:
-    """Return what there is to say about a place of a request file, spans within the region.
+    """Return the hover information for an offset in a request file, spans within the region.
 
-    None where there is a variable, or nothing that these files have besides restclient's.
+    None for a variable, and for syntax shared with restclient's language.
     """
     text = part.region.text
     start = text.rfind("\n", 0, offset) + 1

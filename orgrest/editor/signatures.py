@@ -1,4 +1,4 @@
-"""Which function of an expression is being written at a place, and which of its arguments."""
+"""Signature help: the function of an expression being written, and its active argument."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*(?:"|$)|(?P<name>[A-Za-z_]\w*)[ \t]*\(|(?P
 
 @attrs.frozen
 class Signature:
-    """A function as it is written (`label`), what it gives, and where its parameters stand in that.
+    """A function's usage (`label`), its description, and the spans of its parameters in the label.
 
-    `active` is the index of the argument that is being written.
+    `active` is the index of the argument being written.
     """
 
     label: str
@@ -32,7 +32,7 @@ class Signature:
 
 
 def signature(text: str, offset: int, *, document: regions.Kind = "org") -> Signature | None:
-    """Return the function around `offset` of `text`, in the value of a variable; or else None.
+    """Return the function at `offset` of `text`, in the value of a variable; or None.
 
     Raises ValueError for an offset outside of the text.
     """

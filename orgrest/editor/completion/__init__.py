@@ -1,17 +1,16 @@
-"""What can be put in at a place of a document, and what stands there: completion and its context.
+"""Completion: the candidates at an offset of a document, and the context there.
 
-`complete` gives the candidates for a place in an Org document or a request file, `context` says
-what is written there. Both work on text that is being typed: the readers that a run has, too, tell
-from the lines above what a line belongs to; the line itself need not be finished.
+`complete` returns the candidates at an offset in an Org document or a request file, `context` what
+is being written there. Both work on text that is being typed: the same parsers as in a run
+determine from the lines above what a line belongs to; the line itself may be incomplete. In Org,
+the block around the offset is extracted, and the rest of the document is searched only for what the
+context needs: URLs, names, header arguments.
 
-In Org the block around the place is cut out, and the rest of the document is searched for what the
-place needs, if it needs any: URLs, names, header arguments.
+A kind of context is a member of `model.Kind`, code in `contexts` or `org_lines` that recognizes it,
+and a row of `offers.OFFERS` with its candidates.
 
-A kind of context is a row of `model.Kind`, a line of `contexts` or `org_lines` that finds it, and a
-row of `offers.OFFERS` that says what can be put in.
-
-Offsets are those of the text that was given, whatever its line ends are. What comes from the
-environment or netrc, or is computed from it, is shown as `***`.
+Offsets are those of the text that was given, whatever its line ends are. Values from the
+environment or netrc, or computed from them, are shown as `***`.
 """
 
 from __future__ import annotations
@@ -41,12 +40,12 @@ def complete(
     settings: Callable[[], Mapping[str, tuple[str, str]]] = dict,
     imported: Callable[[], Imported] = Imported,
 ) -> list[Candidate]:
-    """Return what can be put in at `offset` of `text`, the likeliest first.
+    """Return the candidates at `offset` of `text`, the likeliest first.
 
-    `files` lists the names in a folder, which it is given as the document writes it; names of
-    folders end in a slash. `environ` are the names of environment variables. `settings` gives the
-    variables of the chosen environments: value, and where it comes from; `imported` what other
-    files bring. Raises ValueError for an offset outside of the text.
+    `files` lists the names in a folder, given as written in the document; names of folders end in a
+    slash. `environ` are the names of environment variables. `settings` returns the variables of the
+    chosen environments: value and source; `imported` the names that other files define. Raises
+    ValueError for an offset outside of the text.
     """
     place = Place(text, offset, document, files or (lambda _: ()), environ, settings, imported)
     found: list[Candidate] = []
@@ -68,9 +67,9 @@ def complete(
 
 
 def context(text: str, offset: int, *, document: regions.Kind = "org") -> Context | None:
-    """Return what is written at `offset` of `text`, None in comments, prose and the like.
+    """Return the context at `offset` of `text`, None in comments, prose and the like.
 
-    After a colon that is a ``variable``, whether one of that name is defined or not. Raises
-    ValueError for an offset outside of the text.
+    After a colon that is a ``variable``, whether or not it is defined. Raises ValueError for an
+    offset outside of the text.
     """
     return next(contexts(Place(text, offset, document)), None)

@@ -1,7 +1,7 @@
-"""What the lines above a line say about it: what it belongs to, and the variables set in them.
+"""The context that the lines above a line provide: what it belongs to, and the variables set.
 
-The readers of the languages tell: that of restclient's goes over all lines above, that of request
-files over those of the region.
+The languages' parsers determine it: restclient's reads all lines above, that of request files those
+of the region.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ _COLON_DEFINITIONS = re.compile(rf"^[ \t]*{COLON_DEFINITION.pattern}", re.MULTIL
 
 @attrs.frozen
 class Definition:
-    """A variable that is set: to `value`, or to what `note` says.
+    """A variable that is set: to `value`, or as `note` describes.
 
-    `offset` is where in the request text, or else `where` says it. `computed` tells that the value
-    is an expression.
+    `offset` is its position in the request text; otherwise `where` describes it. `computed` tells
+    that the value is an expression.
     """
 
     name: str
@@ -39,13 +39,13 @@ class Definition:
 
 
 def picked(expression: str) -> str:
-    """Tell what a captured variable holds."""
+    """Describe the value of a captured variable."""
     return f"what jq {expression.rstrip(BLANKS)} picks from the response"
 
 
 @attrs.frozen
 class Above:
-    """What the lines above a line say: its `state`, and the variables set so far."""
+    """The context from the lines above: the parser's `state`, and the variables set so far."""
 
     state: syntax.LineState
     definitions: tuple[Definition, ...]
@@ -61,7 +61,7 @@ class Above:
 
 
 def look_above(text: str, *, is_common: bool) -> Above:
-    """Read the lines above a line, each with its end, in restclient's or the common language."""
+    """Parse the lines above a line, each with its end, in restclient's or the common language."""
     above = text.removesuffix("\n")
     if is_common:
         colons = _COLON_DEFINITIONS.finditer(above)

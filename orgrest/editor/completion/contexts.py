@@ -1,8 +1,8 @@
-"""What may be written at a place: its contexts, the likeliest first.
+"""The possible contexts at an offset, the likeliest first.
 
-In a request text they hang on what the line belongs to: `STATES` has a function for each part that
-the language's reader tells, which is given the line before the place and need not find it finished.
-The lines of the Org document around it are those of `org_lines`.
+In a request text they depend on what the line belongs to: `STATES` has a function for each part
+that the language's parser distinguishes; it gets the line up to the offset, which may be
+incomplete. The lines of the Org document around it are those of `org_lines`.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _ENV = re.compile(r"\benv[ \t]*\([ \t]*\"([^\"]*)$")
 
 
 def contexts(place: Place) -> Iterator[Context]:
-    """Yield what may be written at a place; nothing in comments, prose and the like."""
+    """Yield the possible contexts at an offset; nothing in comments, prose and the like."""
     if place.within_crlf or (place.indented and place.after):
         return
     if place.document == "org" and place.region is None:
@@ -135,8 +135,8 @@ def _body(place: Place, text: str) -> Iterator[Context]:
     variable = next(_variable(place, text), None)
     if variable is None:
         return
-    # A colon behind a word or a string is one of JSON's, or of a time of day, until a name is
-    # begun behind it; behind a quote that opens a string it is not.
+    # A colon behind a word or a string belongs to JSON or a time of day until a name is begun
+    # behind it; a colon behind an opening quote does not.
     left = text.removesuffix(":")
     opened = left.endswith('"') and len(re.findall(r'(?<!\\)"', left)) % 2
     if variable.prefix or variable.subject != ":" or opened or not _BEHIND_WORD.search(left):

@@ -1,4 +1,4 @@
-"""What is written at a place of a document, and what can be put in there."""
+"""The context at an offset of a document, and the candidates for completion."""
 
 from __future__ import annotations
 
@@ -39,12 +39,11 @@ Kind: TypeAlias = Literal[
 
 @attrs.frozen
 class Context:
-    """What is written at a place: `prefix` is its text up to the place.
+    """The context at an offset: `prefix` is its text up to the offset.
 
-    `span` is where that stands, with what belongs to it behind the place (but for a URL).
-    `subject` is what it belongs to: the header of a value or parameter, the header argument of a
-    value, the folder of a file, the opening (``:`` or ``{{``) of a variable, the subject of an
-    operator.
+    `span` is its extent, including what follows the offset (except for a URL). `subject` is what it
+    belongs to: the header of a value or parameter, the header argument of a value, the folder of a
+    file, the opening (``:`` or ``{{``) of a variable, the subject of an operator.
     """
 
     kind: Kind
@@ -55,9 +54,10 @@ class Context:
 
 @attrs.frozen
 class Candidate:
-    """A text to put in: `insert` in place of what stands in `span`; `label` is its name.
+    """A candidate: `insert` replaces the text in `span`; `label` is its name.
 
-    `documentation` is a short plain text: what it is, and the specification or line that says so.
+    `documentation` is a short plain text: a description, and the specification or line that defines
+    it.
     """
 
     label: str
@@ -69,7 +69,7 @@ class Candidate:
 
 @attrs.frozen
 class Offer:
-    """A candidate before it is fitted in; the lower its rank, the likelier it is."""
+    """A candidate before it is fitted to the context; lower ranks come first."""
 
     text: str
     documentation: str
@@ -78,15 +78,15 @@ class Offer:
 
     @property
     def inserted(self) -> str:
-        """What is put in: its own text, unless another was given."""
+        """The text to insert: the candidate's own, unless another was given."""
         return self.text if self.insert is None else self.insert
 
 
 @attrs.frozen
 class Imported:
-    """What other files bring to a request file, by name: a variable's value and where it is set.
+    """Imported names of a request file: variables with value and definition.
 
-    Of a request, where it stands.
+    Requests have their position.
     """
 
     variables: Mapping[str, tuple[str, str]] = attrs.field(factory=dict)
@@ -94,5 +94,5 @@ class Imported:
 
 
 def fits(text: str, prefix: str) -> bool:
-    """Tell whether a text begins as what was typed, in whatever case."""
+    """Tell whether a text starts with what was typed, ignoring case."""
     return text[: len(prefix)].lower() == prefix.lower()

@@ -1,4 +1,4 @@
-"""What is offered for each kind of context: `OFFERS`, with a generator of offers for each kind."""
+"""The candidates for each kind of context: `OFFERS`, with a generator for each kind."""
 
 from __future__ import annotations
 

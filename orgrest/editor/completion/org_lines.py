@@ -1,4 +1,4 @@
-"""What may be written in the lines of an Org document that have to do with requests: `LINES`."""
+"""The contexts in lines of an Org document that concern requests: `LINES`."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _REFERENCE = re.compile(r"=[ \t]*([^\s=\"'()\[\]]*)$")
 
 
 def contexts(place: Place) -> Iterator[Context]:
-    """Yield what may be written in the line that the place is in; a line is of one kind."""
+    """Yield the contexts in the line at the offset; a line is of one kind."""
     for pattern, read in LINES:
         if line := pattern.fullmatch(place.before):
             yield from read(place, line)

@@ -1,7 +1,7 @@
-"""An offset of a text, and what is around it: its line, its region, the lines above.
+"""An offset in a text, and its surroundings: its line, its region, the lines above.
 
-In Org the block around the place is cut out; the rest of the document is searched for what is asked
-of it, if anything is.
+In Org, the block around the offset is extracted; the rest of the document is searched only on
+demand.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from orgrest.model import Span
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-# What a candidate ends in, and how that may stand behind the place already.
+# The endings of candidates, and the patterns for text behind the offset that has them already.
 _ENDS = [
     (": ", re.compile(r":[ \t]?")),
     ("}}", re.compile(r"[ \t]*\}\}")),
@@ -31,11 +31,11 @@ _ENDS = [
 
 
 class Place:
-    """An offset of a text, and what is around it.
+    """An offset in a text, and its surroundings.
 
-    `files`, `environ`, `settings` and `imported` are those of `complete`. `code` is the text in
-    the request language around the place, or else all text, with LF line ends; the place is in its
-    line `before` + `after`.
+    `files`, `environ`, `settings` and `imported` are those of `complete`. `code` is the text in the
+    request language around the offset, or else all text, with LF line ends; the offset is in its
+    line between `before` and `after`.
     """
 
     def __init__(
@@ -77,9 +77,9 @@ class Place:
 
     @cached_property
     def is_common(self) -> bool:
-        """Whether the place is in the common language of request files, and not restclient's.
+        """Whether the offset is in the common language of request files, and not restclient's.
 
-        Its own line does not tell: `{{` may be a mark of either.
+        Its own line does not decide: `{{` occurs in both.
         """
         block = self.region.block if self.region is not None else None
         if block is not None and block.language == "restclient":
@@ -93,7 +93,7 @@ class Place:
         return look_above(self.code[: self.start], is_common=self.is_common)
 
     def candidate(self, here: Context, offer: Offer) -> Candidate:
-        """Fit an offer in: what it ends in is replaced, not doubled, where it stands already."""
+        """Fit an offer in: its ending replaces an existing one instead of doubling it."""
         end = here.span.end
         rest = self.after[end - self.given :]
         for ending, pattern in _ENDS:
@@ -105,7 +105,7 @@ class Place:
         return Candidate(offer.text, here.kind, span, offer.inserted, offer.documentation)
 
     def here(self, kind: Kind, prefix: str, subject: str = "", rest: str = "") -> Context:
-        """Make a context of the `prefix` before the place, and what fits the pattern `rest`."""
+        """Create a context from the `prefix` before the offset and the match of `rest` behind."""
         follows = re.match(rest, self.after)
         end = self.given + (follows.end() if follows else 0)
         return Context(kind, Span(self.given - len(prefix), end), prefix, subject)
@@ -116,7 +116,7 @@ class Place:
         return "\n" + self.text
 
     def others(self, pattern: re.Pattern[str]) -> Iterator[re.Match[str]]:
-        """Yield the lines of the document that fit, but for the one of the place."""
+        """Yield the matching lines of the document, except for the one at the offset."""
         own = self.text.rfind("\n", 0, self.offset) + 1
         return (match for match in pattern.finditer(self.lined) if match.start() != own)
 

@@ -1,4 +1,4 @@
-"""What request files have besides restclient's language: directives, names in braces, scripts."""
+"""Completion specific to request files: directives, names in braces, scripts."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _PARTS = {
 
 
 def context(place: Place) -> Context | None:
-    """Return what is written in a directive, an import or a script; None elsewhere."""
+    """Return the context in a directive, an import or a script; None elsewhere."""
     match = _IMPORT.fullmatch(place.before)
     if match is not None and (match["word"] is None or place.above.state.part == "start"):
         return _of_import(place, match)
@@ -61,7 +61,7 @@ def context(place: Place) -> Context | None:
 
 
 def _of_import(place: Place, match: re.Match[str]) -> Context:
-    """Return what is written behind `import`, `run` or `# @import`: a path, or a request."""
+    """Return the context behind `import`, `run` or `# @import`: a path, or a request."""
     if match["word"] == "run" and "#" in match["what"]:
         name = match["what"].partition("#")[2].lstrip()
         return place.here("request", name, rest=r"[^(]*")
@@ -88,13 +88,13 @@ def requests(place: Place, _: Context) -> Iterator[Offer]:
 
 
 def names_of_scripts(_: Place, __: Context) -> Iterator[Offer]:
-    """Offer what scripts see."""
+    """Offer the API of scripts."""
     for name, about in API.items():
         yield Offer(name, about, f"{name}(" if about.startswith(f"{name}(") else None)
 
 
 def in_braces(place: Place, known: Collection[str]) -> Iterator[Offer]:
-    """Offer what may stand in double braces, but for the names that are `known`."""
+    """Offer what is allowed in double braces, except for the names that are `known`."""
     seen = set(known)
     matches = {match["name"]: match for match in _DEFINITIONS.finditer(place.code)}
     lines = place.lines(match.start("name") for match in matches.values())

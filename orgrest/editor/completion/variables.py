@@ -1,6 +1,6 @@
-"""The variables that may be used at a place, with their values: of the lines above, and of Org.
+"""The variables in scope at an offset, with their values: of the lines above, and of Org.
 
-What comes from the environment or netrc, or is computed from it, is shown as `***`.
+Values from the environment or netrc, or computed from them, are shown as `***`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from orgrest.editor.completion.place import Place
 
 MASK = "***"
-"""What is shown in place of a secret."""
+"""The text shown in place of a secret."""
 
 
 _EARLIER_CAPTURE = re.compile(rf"\n[ \t]*+->[ \t]*jq-set-var[ \t]+{grammar.SET_VAR.pattern}")
@@ -44,7 +44,7 @@ _MAX_SHOWN = 60
 
 
 def offers(place: Place, here: Context) -> Iterator[Offer]:
-    """Yield the variables that may be used at a place."""
+    """Yield the variables in scope at an offset."""
     known: dict[str, Definition] = {}
     if place.region is not None:
         known = {one.name: one for one in _from_outside(place, place.region)}
@@ -67,7 +67,7 @@ def offers(place: Place, here: Context) -> Iterator[Offer]:
 
 
 def _secrets(known: Mapping[str, Definition]) -> set[str]:
-    """Return the names of variables that hold what comes from the environment or netrc."""
+    """Return the names of variables whose values derive from the environment or netrc."""
     lengths = sorted({len(name) for name in known})
     users: dict[str, list[str]] = {}  # of each variable: those whose values refer to it
     for one in known.values():
@@ -102,7 +102,7 @@ def _from_outside(place: Place, region: regions.Region) -> Iterator[Definition]:
 
 
 def _shown(value: argument_syntax.Value) -> tuple[str, str]:
-    """Return the text of a ``:var``, and what is told of one that has none yet."""
+    """Return the text of a ``:var``, and a note for one that has none yet."""
     if isinstance(value, str | Number):
         return (value if isinstance(value, str) else value.text), ""
     if isinstance(value, argument_syntax.Reference):
@@ -111,7 +111,7 @@ def _shown(value: argument_syntax.Value) -> tuple[str, str]:
 
 
 def _header_arguments(place: Place, region: regions.Region) -> arguments.Arguments:
-    """Return the header arguments of a block, of a document with all that can set them."""
+    """Return the header arguments of a block, including inherited ones."""
     if region.block is None or ":var" not in place.text:
         return arguments.Arguments()
     start = region.base + region.block.start

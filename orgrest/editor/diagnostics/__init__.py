@@ -1,5 +1,5 @@
-"""What is wrong in a document, and what would put it right.
+"""Diagnostics of a document, and their fixes.
 
-`document` and `requests` have the checks, `fixes` the changes, each as a table; `report` applies
-them to an analysis; `model` has what they speak of.
+`document` and `requests` have the checks, `fixes` the fixes, each as a table; `report` applies them
+to an analysis; `model` has the data types.
 """

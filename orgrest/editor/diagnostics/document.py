@@ -27,12 +27,12 @@ if TYPE_CHECKING:
 
 _ARGUMENTS = [f":{name}" for name in KNOWN]
 _RESULT_BELOW = re.compile(r"(?:[ \t]*\n)+[ \t]*#\+results(?:\[.*\])?:[ \t]*(\S+)", re.IGNORECASE)
-_ALIKE = 0.6  # `difflib`'s ratio from which on a known name is offered in place of another
+_ALIKE = 0.6  # `difflib`'s ratio at which a known name is suggested for an unknown one
 _ALIKE_ARGUMENT = 0.8
 
 
 def _faults(analysis: Analysis, document: org.Document) -> Iterator[Finding]:
-    """Tell which header arguments cannot be read, or name what is not there."""
+    """Report header arguments that cannot be parsed, or refer to something missing."""
     for part in analysis.judged:
         block = part.region.block
         for fault in part.given.faults if block is not None else ():
@@ -47,7 +47,7 @@ def _faults(analysis: Analysis, document: org.Document) -> Iterator[Finding]:
 
 
 def _calls(analysis: Analysis, document: org.Document) -> Iterator[Finding]:
-    """Tell which calls name no block."""
+    """Report calls that name no block."""
     names = [one.name for one in document.blocks if one.name and one.kind == "block"]
     for block in document.blocks:
         if block.call is None or block.commented or document.block_named(block.call.name):
@@ -59,7 +59,7 @@ def _calls(analysis: Analysis, document: org.Document) -> Iterator[Finding]:
 
 
 def _properties(analysis: Analysis, document: org.Document) -> Iterator[Finding]:
-    """Tell what is odd in properties that give blocks of ours, and no others, arguments."""
+    """Report suspicious properties with arguments for request blocks only."""
     blocks = [block for block in document.blocks if block.kind == "block"]
     ours = all(block.language in analysis.languages for block in blocks)
     read = {text.partition(" ")[2].strip() for _, text in document.keywords}
@@ -73,7 +73,7 @@ def _properties(analysis: Analysis, document: org.Document) -> Iterator[Finding]
 
 
 def _arguments(analysis: Analysis, document: org.Document) -> Iterator[Finding]:
-    """Tell what is odd in the header arguments written at blocks."""
+    """Report suspicious header arguments at blocks."""
     for part in analysis.judged:
         if part.region.block is not None:
             for text, start in arguments.texts_of(document, part.region.block):
@@ -81,7 +81,7 @@ def _arguments(analysis: Analysis, document: org.Document) -> Iterator[Finding]:
 
 
 def _repeated_names(analysis: Analysis, document: org.Document) -> Iterator[Finding]:
-    """Tell which blocks have a name that another block has already."""
+    """Report blocks with the name of another block."""
     taken = {block.name.lower() for block in document.blocks if block.name}
     for block in document.blocks:
         first = document.block_named(block.name) if block.name else None
@@ -102,7 +102,7 @@ def _repeated_names(analysis: Analysis, document: org.Document) -> Iterator[Find
 def _renaming(
     document: org.Document, block: Block, span: Span, taken: Collection[str]
 ) -> tuple[Fix, ...]:
-    """Return the fix that gives a block, and the result right below it, a name of its own."""
+    """Return the fix that renames a block, and the result right below it, to a unique name."""
     name = document.text[span.start : span.end]
     new = next(x for n in itertools.count(2) if (x := f"{name}-{n}").lower() not in taken)
     edits = [Edit(span.start, span.end, new)]
@@ -124,7 +124,7 @@ def _unknown_arguments(whole: str, text: str, start: int) -> Iterator[Finding]:
 def _misspelt(
     text: str, code: str, message: str, known: Sequence[str], span: Span, alike: float
 ) -> Finding:
-    """Return the problem of a name that is none of the known ones; the most like it is the fix."""
+    """Return the problem of an unknown name; the most similar known one is the fix."""
 
     def fixes() -> tuple[Fix, ...]:
         return tuple(

@@ -1,7 +1,7 @@
-"""The obvious changes that put a region's problems right: `FIXES`, by the problem's code.
+"""Quick fixes for a region's problems: `FIXES`, by the problem's code.
 
-A fix is made when somebody asks for it: a function that is given a `Place` and gives a title and a
-change of the region's text, or None; `as_edit` makes that an edit of the file.
+A fix is computed on demand: a function gets a `Place` and returns a title and a change of the
+region's text, or None; `as_edit` converts that to an edit of the file.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _SEPARATOR = re.compile(r"^[ \t]*###", re.MULTILINE)
 
 @attrs.frozen
 class Change:
-    """A change within a region: characters replaced, or (`lines`) whole lines put in or out."""
+    """A change within a region: characters replaced, or (`lines`) whole lines added or removed."""
 
     start: int
     end: int
@@ -42,7 +42,7 @@ class Change:
 
 @attrs.frozen
 class Place:
-    """Where a problem stands: `start` to `end` in the `text` of a part; `line` starts its line."""
+    """The position of a problem: `start` to `end` in a part's `text`; `line` starts its line."""
 
     part: Part
     text: str
@@ -51,7 +51,7 @@ class Place:
 
     @property
     def line(self) -> int:
-        """Where the line begins in which the problem does."""
+        """The start of the line in which the problem begins."""
         return self.text.rfind("\n", 0, self.start) + 1
 
     @property
@@ -138,7 +138,7 @@ GUESSES = frozenset({"undefined-variable"})
 
 
 def fixes(part: Part, problem: Problem, file: str) -> tuple[Fix, ...]:
-    """Return what would put a problem of a part right, as edits of the text of the `file`."""
+    """Return the fix for a problem of a part, as edits of the text of the `file`."""
     make = FIXES.get(problem.code)
     text = part.region.text
     made = make(Place(part, text, problem.start, problem.end)) if make else None

@@ -1,4 +1,4 @@
-"""Diagnostics as an editor shows them, and the problems of a region that become diagnostics."""
+"""Diagnostics for editors, and the problems of a region that become diagnostics."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _VARIABLE = re.compile(r"\{\{[^{}\n]*\}\}|:[^\s:=/?#&\"',;<>{}()\[\]]+")
 
 @attrs.frozen
 class Fix:
-    """A change that puts a problem right; a `guess` may not be what was meant."""
+    """An edit that fixes a problem; a `guess` may not be what was meant."""
 
     title: str
     edits: tuple[Edit, ...]
@@ -30,7 +30,7 @@ class Fix:
 
 @attrs.frozen
 class Diagnostic:
-    """A problem: where, how bad, what kind (a short word), and in plain words."""
+    """A problem: its span, severity, code, and message."""
 
     span: Span
     severity: Severity
@@ -40,7 +40,7 @@ class Diagnostic:
 
 @attrs.frozen
 class Finding:
-    """A diagnostic, and how to work out what would put it right."""
+    """A diagnostic, and a function that computes its fix."""
 
     diagnostic: Diagnostic
     fixes: Callable[[], tuple[Fix, ...]] = tuple
@@ -48,7 +48,7 @@ class Finding:
 
 @attrs.frozen
 class Problem:
-    """A diagnostic before its region has its place; offsets are those of a region's text."""
+    """A diagnostic with offsets relative to its region's text."""
 
     start: int
     end: int
@@ -57,12 +57,12 @@ class Problem:
     message: str
 
     def moved(self, by: int) -> Problem:
-        """Return the problem of a text that stands further on (or, below 0, further up)."""
+        """Return the problem shifted by an offset, which may be negative."""
         return attrs.evolve(self, start=self.start + by, end=self.end + by)
 
 
 def extent(text: str, offset: int) -> tuple[int, int]:
-    """Return what to underline for a problem at `offset`: a variable, or the rest of the line."""
+    """Return the span to underline at `offset`: a variable, or the rest of the line."""
     if match := _VARIABLE.match(text, offset):
         return match.span()
     line_end = text.find("\n", offset)

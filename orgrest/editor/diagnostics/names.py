@@ -1,4 +1,4 @@
-"""What is odd about the names of a request file's requests: two of one name, and circles."""
+"""Checks of request names in a request file: duplicates and circular references."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def of_names(document: Document, text: str) -> Iterator[Problem]:
-    """Yield what is odd about the names of a document's requests."""
+    """Yield the problems with the names of a document's requests."""
     for again, first in namesakes(document):
         naming = again.directive("name")
         at = again.method_span.start if naming is None else naming.span.start
@@ -34,7 +34,7 @@ def of_names(document: Document, text: str) -> Iterator[Problem]:
 def _circles(
     document: Document, text: str, named: dict[str, list[ParsedRequest]]
 ) -> Iterator[Problem]:
-    """Yield where a request needs, through whichever others, its own response."""
+    """Yield the requests that depend, directly or indirectly, on their own responses."""
     done: set[int] = set()
     open_: set[int] = set()
     for start in document.requests:
@@ -71,7 +71,7 @@ def _meant(name: str, using: ParsedRequest, named: dict[str, list[ParsedRequest]
 def _needs(
     request: ParsedRequest, named: dict[str, list[ParsedRequest]]
 ) -> Iterator[tuple[str, int]]:
-    """Yield the requests whose responses one needs before it is sent, and where it says so."""
+    """Yield the requests whose responses a request needs, and the spans of the references."""
     for one in request.directives:
         name = one.value.text.strip()
         if one.name in ("ref", "force-ref") and name in named:

@@ -1,8 +1,8 @@
-"""The problems of a document: the checks applied, and remembered for the text that follows.
+"""The problems of a document: applies the checks, and caches them for the next version.
 
-Nothing is sent, and no file is read; whether a file could be read is looked up. What a request's
-problems are hangs on its text, the definitions above it and what its region is given; while these
-stay as they were, what an earlier report has found is taken over.
+Nothing is sent, and no file is read; only whether a file could be read is checked. A request's
+problems depend on its text, the definitions above it and its region's settings; while these are
+unchanged, the findings of an earlier report are reused.
 """
 
 from __future__ import annotations
@@ -31,25 +31,25 @@ if TYPE_CHECKING:
     from orgrest.http.values.environment import Environment
 
 _Known: TypeAlias = dict[object, tuple[Problem, ...]]
-"""The problems of requests, offsets counted from the definitions above; by all they hang on."""
+"""The problems of requests by cache key, with offsets relative to the definitions above."""
 
 _NOWEB = re.compile(r"<<[ \t]*([^\n<>]*[^ \t\n<>])[ \t]*>>")
 _WARNINGS = frozenset({"no-request", "unset-environment", "no-netrc-entry"})
 
 
 def _given_by(environment: Environment) -> Hashable:
-    """Return what the chosen environments have, and what is wrong with their files."""
+    """Return the variables of the chosen environments, and the errors in their files."""
     wrong = tuple(str(one.error) for one in environment.every.broken)
-    with contextlib.suppress(OrgrestError):  # told where a variable is not found
+    with contextlib.suppress(OrgrestError):  # reported where a variable is not found
         return wrong, tuple(environment.settings().items())
     return wrong
 
 
 class Report:
-    """The problems of one analysis; `diagnostics` has them in the order of the text."""
+    """The problems of one analysis; `diagnostics` has them in document order."""
 
     def __init__(self, analysis: Analysis, before: Report | None = None) -> None:
-        """Look for problems, with what `before`, the report on an earlier text, has found."""
+        """Find problems, reusing findings of `before`, the report on an earlier text."""
         self.analysis = analysis
         self._known: _Known = {}
         self._before: _Known = before._known if before else {}
@@ -63,7 +63,7 @@ class Report:
         self._before = {}
 
     def fixes(self, diagnostic: Diagnostic) -> tuple[Fix, ...]:
-        """Return what would put one of the problems right: worked out when it is asked for."""
+        """Return the fix for one of the problems, computed on demand."""
         make = self._fixes.get(diagnostic)
         return make() if make is not None else ()
 
@@ -133,7 +133,7 @@ class Report:
                 start = item.span.end
 
     def _needs_none(self, part: Part) -> bool:
-        """Tell whether a region without a request is as it should be: empty, or part of others."""
+        """Tell whether a region may lack a request: it is empty, or part of others."""
         block = part.region.block
         if block is None or not part.region.text.strip():
             return not part.region.text.strip()
@@ -172,7 +172,7 @@ class Report:
 
 
 def _of_imports(analysis: Analysis) -> Iterator[Problem]:
-    """Tell which imports fail or lead back, and which names mean no request."""
+    """Yield the imports that fail or are circular, and the names that refer to no request."""
     imports, text = analysis.imports, analysis.text
     if analysis.kind != "http":
         return
@@ -205,7 +205,7 @@ def _references(document: syntax.Document) -> Iterator[syntax.Template]:
 
 
 def _excusable(problem: Problem, text: str) -> bool:
-    """Tell whether what other blocks put into this one may put a problem right."""
+    """Tell whether text that other blocks insert into this one may resolve a problem."""
     if problem.code == "undefined-variable":
         return True
     line = text[text.rfind("\n", 0, problem.start) + 1 : problem.end]
@@ -215,7 +215,7 @@ def _excusable(problem: Problem, text: str) -> bool:
 def _told(
     text: str, problems: Sequence[OrgrestError], notices: Sequence[Notice], start: int
 ) -> Iterator[Problem]:
-    """Turn what parsing and expanding say into problems; what stands above `start` is not ours."""
+    """Convert errors of parsing and expansion to problems, ignoring those above `start`."""
     both: tuple[OrgrestError | Notice, ...] = (*problems, *notices)
     for one in both:
         if one.offset is None or one.offset < start:

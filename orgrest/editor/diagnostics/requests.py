@@ -1,7 +1,8 @@
-"""Checks of a request that says what it means: `CHECKS`, each a generator of problems.
+"""Checks of a valid request: `CHECKS`, each a generator of problems.
 
-What cannot be read or has no value is said by parsing and expanding (`orgrest.http`); these tell
-what is odd about a request that can be sent. A new check is a function and its row in the table.
+Errors of syntax and undefined values are found by parsing and expansion (`orgrest.http`); these
+checks find suspicious parts of a request that can be sent. A new check is a function and its row in
+the table.
 """
 
 from __future__ import annotations
@@ -24,9 +25,9 @@ LISP_CALL = re.compile(r'\(\s*([^\s()"]+)(?:\s+("(?:[^"\\]|\\.)*"))?\s*\)')
 
 @attrs.frozen
 class Subject:
-    """A request in the `text` of its region, as it is read (`parsed`) and expanded (`checked`).
+    """A request in the `text` of its region, parsed (`parsed`) and expanded (`checked`).
 
-    `start` is where the definitions above it begin.
+    `start` is the beginning of the definitions above it.
     """
 
     text: str
@@ -78,7 +79,7 @@ def _lisp(one: Subject) -> Iterator[Problem]:
 
 
 def _json(one: Subject) -> Iterator[Problem]:
-    """Tell where a JSON body cannot be read, with the values of its variables put in."""
+    """Report a JSON body that is invalid after its variables are replaced."""
     body, checked = one.parsed.body, one.checked
     if body is None:
         return
@@ -92,7 +93,7 @@ def _json(one: Subject) -> Iterator[Problem]:
     except json.JSONDecodeError as error:
         around = text[: error.pos].rstrip()[-1:] + text[error.pos : error.pos + 1]
         if values.UNKNOWN in around:
-            return  # it depends on what comes back
+            return  # it depends on a response
         at = body.template.offset(_template_index(checked.body, error.pos))
         end = max(at, extent(one.text, at)[1])
         start = at if end > at else one.text.rfind("\n", 0, at) + 1
@@ -103,7 +104,7 @@ def _json(one: Subject) -> Iterator[Problem]:
 
 
 def _template_index(pieces: Sequence[tuple[str, int]], at: int) -> int:
-    """Return where in a template the character comes from that stands at an index of its pieces."""
+    """Map an index in the expanded pieces back to the index in the template."""
     for (text, index), (_, following) in itertools.pairwise((*pieces, ("", pieces[-1][1]))):
         if at < len(text):
             return min(index + at, max(following - 1, index)) if following > index else index + at
