@@ -1,4 +1,4 @@
-"""Completion in shells: what makes a shell ask orgrest, and the documents that orgrest answers.
+"""Shell completion: the scripts that set a shell up, and the completion of documents.
 
 The rest is click's: commands, options and their values.
 """

@@ -1,4 +1,4 @@
-"""What the commands share: how they complain, and options that several of them have."""
+"""Helpers of the commands: error messages, and options that several of them have."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _Command = TypeVar("_Command", bound="Callable[..., object]")
 
 
 def complain(text: str) -> None:
-    """Say what is wrong, on standard error."""
+    """Print an error to standard error."""
     click.echo(f"orgrest: {text}", err=True)
 
 
@@ -39,7 +39,7 @@ def _pairs(_: object, parameter: click.Parameter, given: Iterable[str]) -> dict[
 
 
 def with_values(command: _Command) -> _Command:
-    """Give a command the options that say where values come from.
+    """Return a command the options that say where values come from.
 
     Those are `variables`, `env_file`, `environments` and `seed`.
     """

@@ -40,7 +40,7 @@ def demo(path: Path | None) -> None:
 
 
 def tour(port: int) -> str:
-    """Give the text of the tour, for a server at this port."""
+    """Return the text of the tour, for a server at this port."""
     text = Path(__file__).with_name("tour.org").read_text("utf-8")
     return text.replace(PORT, str(port))
 
@@ -48,7 +48,7 @@ def tour(port: int) -> str:
 def run(path: Path | None, say: Callable[[str], None]) -> bool:
     """Copy the tour to `path` (or a temporary file), evaluate it, and `say` what it is then.
 
-    Tells whether all went well. Raises FileError where `path` exists or cannot be written.
+    Tells whether all went well. Raises FileError if `path` exists or cannot be written.
     """
     import tempfile
 

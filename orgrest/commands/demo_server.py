@@ -31,7 +31,7 @@ class _Handler(BaseHTTPRequestHandler):
     wbufsize = 65536  # head and body leave in one packet
 
     def version_string(self) -> str:
-        """Give the Server header."""
+        """Return the Server header."""
         return "orgrest-demo"
 
     def do_GET(self) -> None:

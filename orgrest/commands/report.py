@@ -1,4 +1,4 @@
-"""How a run is told about: requests, responses and outcomes, as lines, text and JSON."""
+"""Output of a run: requests, responses and outcomes, as lines, text and JSON."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def line(exchange: Exchange) -> str:
-    """Tell about a request in a line: method, URL, status, time."""
+    """Summarize a request in a line: method, URL, status, time."""
     from orgrest.rendering.masking import mask
     from orgrest.rendering.sanitize import visible
 
@@ -43,7 +43,7 @@ def wire(exchange: Exchange) -> str:
 
 
 def explain(exchange: Exchange) -> str:
-    """Tell for each variable of a request its value, secrets hidden, and what gives it."""
+    """Describe each variable of a request: its value, with secrets masked, and its source."""
     return "".join(
         f"# {one['name']} = {one['value']}  ({one['origin']})\n" for one in _used(exchange)
     )
@@ -78,7 +78,7 @@ def print_response(exchange: Exchange) -> None:
 def json_lines(
     file: str, outcome: Outcome, failed: bool, *, with_text: bool, explained: bool = False
 ) -> Iterator[str]:
-    """Give an outcome as JSON, a line for each request, or one without any.
+    """Return an outcome as JSON, a line for each request, or one without any.
 
     `with_text` adds what is shown of the response, which stands nowhere else, and in base64 a body
     that is no text. `explained` adds the variables of a dry run.

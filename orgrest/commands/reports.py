@@ -40,7 +40,7 @@ _PATH = click.Path(path_type=Path, dir_okay=False, allow_dash=True)
 
 
 def with_reports(command: _Command) -> _Command:
-    """Give a command the options that name the files of reports."""
+    """Return a command the options that name the files of reports."""
     for name in reversed(_REPORTS):
         option = click.option(f"--{name}", type=_PATH, metavar="FILE", help=_HELP[name])
         command = option(command)

@@ -1,4 +1,4 @@
-"""One file evaluated: read, its requests reported as they are answered, its results kept."""
+"""Evaluates one file: reads it, reports its requests as they are answered, keeps its results."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ def _evaluate(
 
 
 def _report(outcome: Outcome, source: _Read, settings: Settings, shown: Shown) -> bool:
-    """Tell what became of a block or request, and whether that is a failure."""
+    """Report the outcome of a block or request, and return whether it is a failure."""
     failed = outcome.state == "failed"
     name = outcome.file or source.name
     for exchange in outcome.exchanges:

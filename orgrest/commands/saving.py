@@ -1,7 +1,7 @@
-"""What becomes of the results of a file: saved, printed, compared or checked.
+"""The modes of handling a file's results: saving, printing, comparing, checking.
 
-`MODES` has a class for each way, by the option that chooses it. They are told of each outcome
-(`keep`) and of the end, even of a run that was broken off.
+`MODES` has a class for each, by the option that chooses it. Each gets every outcome (`keep`), and
+is called at the end, even if the run was aborted.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ SAVE_EVERY = 2.0  # seconds between saves when --save is not given
 class Results:
     """The results of a file called `name`, of which nothing is kept.
 
-    `file` is the document that they belong into, None where there is none; `encoding` is its own.
+    `file` is the document that they belong into, None if there is none; `encoding` is its own.
     `save` and `volatile` are what the options of these names say. `failed` tells that a result
     could not be kept or, where that is checked, would change.
     """
@@ -43,10 +43,10 @@ class Results:
     failed: bool = False
 
     def keep(self, outcome: Outcome, evaluation: Evaluation) -> None:
-        """Take in what became of a block."""
+        """Handle the outcome of a block."""
 
     def end(self, evaluation: Evaluation, before: str) -> None:
-        """Take in the whole document, which was `before`."""
+        """Handle the whole document; `before` is its old text."""
 
 
 class Printed(Results):
@@ -122,7 +122,7 @@ class Saved(Results):
             self.saved_at = time.monotonic()
 
     def end(self, evaluation: Evaluation, before: str) -> None:
-        """Save the document, or, where it is somebody else's by now, beside it."""
+        """Save the document, or, if someone else has changed it meanwhile, beside it."""
         del before
         if self.file is not None:
             self._save(self.file, evaluation.text, last=True)

@@ -1,1 +1,1 @@
-"""Documents evaluated: what is to be sent, references between blocks, sending, results placed."""
+"""Evaluating documents: choosing requests, resolving references, sending, placing results."""

@@ -1,6 +1,6 @@
-"""The assertions of a request judged: those of its text, and what `:expect` says of it.
+"""Evaluates the assertions of a request: those of its text, and those of `:expect`.
 
-What judging needs is found here: jq, the engine for JavaScript, RE2 for regular expressions, and
+This module provides what they need: jq, the engine for JavaScript, RE2 for regular expressions, and
 JSON Schemas out of files below the document's folder.
 """
 
@@ -32,9 +32,9 @@ if TYPE_CHECKING:
     from orgrest.org.arguments import Arguments
 
 SAME = "same"
-"""What `:expect` says where the result is to be the one that stands in the document."""
+"""The value of `:expect` that requires the result to equal the one in the document."""
 MOST_SCHEMAS = 100
-"""How many files a JSON Schema may refer to."""
+"""The maximum number of files that a JSON Schema may refer to."""
 
 _EXPECTED = re.compile(r"[1-5](?:\d\d|[xX]{2})")
 
@@ -47,9 +47,9 @@ def verdicts(
     exchange: tuple[Request, Response],
     started: Callable[[], Engine],
 ) -> Iterator[Verdict]:
-    """Judge each assertion of a request by its response.
+    """Evaluate each assertion of a request on its response.
 
-    `arguments` and `line` are those of the block around it. `started` gives the engine for
+    `arguments` and `line` are those of the block around it. `started` returns the engine for
     JavaScript.
     """
     if not parsed.assertions and "expect" not in arguments:
@@ -72,9 +72,9 @@ def verdicts(
 
 
 def expected_status(arguments: Arguments, file: str | None, line: int) -> Assertion | None:
-    """Return the assertion that `:expect` makes about the status; None where it makes none.
+    """Return the assertion of `:expect` about the status; None if there is none.
 
-    Raises EvaluationError where it says something else than statuses and `same`.
+    Raises EvaluationError for anything but statuses and `same`.
     """
     words = re.split(r"[\s,]+", arguments.get("expect"))
     wanted = [word for word in words if word and word.lower() != SAME]
@@ -97,7 +97,7 @@ def expected_status(arguments: Arguments, file: str | None, line: int) -> Assert
 
 
 def expects_same(arguments: Arguments) -> bool:
-    """Tell whether `:expect` wants the result that stands in the document."""
+    """Tell whether `:expect` requires the result in the document."""
     return SAME in re.split(r"[\s,]+", arguments.get("expect").lower())
 
 
@@ -135,8 +135,8 @@ def _tools(
 def _matches(search: Callable[[str, str], bool], text: str, pattern: str) -> bool:
     """Tell whether a pattern matches, by RE2, which takes linear time.
 
-    What only JavaScript's regular expressions have (look-around, references back) is left to
-    `search`, whose time is limited.
+    Features of JavaScript only (look-around, back-references) are left to `search`, whose time is
+    limited.
     """
     try:
         return patterns.matches(pattern, text)
@@ -152,7 +152,7 @@ def _matches(search: Callable[[str, str], bool], text: str, pattern: str) -> boo
 
 
 def _wrong_by_schema(scope: Scope, started: Callable[[], Engine], value: Any, path: str) -> str:
-    """Tell what of a value is not valid by the schema in a file, "" where it is."""
+    """Validate a value by the schema in a file; return the errors, "" if there are none."""
     schemas: dict[str, Any] = {}
     _read_schema(scope, path, schemas)
     found = started().validate(value, schemas, path)
@@ -160,7 +160,7 @@ def _wrong_by_schema(scope: Scope, started: Callable[[], Engine], value: Any, pa
 
 
 def _read_schema(scope: Scope, path: str, schemas: dict[str, Any]) -> None:
-    """Read a schema, and those of other files that it refers to."""
+    """Read a schema, and the files that it refers to."""
     if path in schemas:
         return
     if len(schemas) >= MOST_SCHEMAS:

@@ -1,4 +1,4 @@
-"""One block evaluated for Org Babel: Emacs reads the block and places the result."""
+"""Evaluates one block for Org Babel: Emacs parses the block and places the result."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 
 @attrs.frozen
 class Reply:
-    """What Babel gets to know of a block: the value that its function returns, and the outcome.
+    """A block's result for Babel: the value that its function returns, and the outcome.
 
-    `old` is where an old result stands that Org would leave there (from, to), None without one.
+    `old` is the range (from, to) of an old result that Org would not remove, or None.
     """
 
     value: layout.Returned
@@ -56,7 +56,7 @@ class Call:
 
 
 def evaluate(text: str, call: Call, *, file: str, inputs: Inputs, client: Client) -> Reply:
-    """Evaluate a block of the document `text`. Raises OrgrestError where that fails."""
+    """Evaluate a block of the document `text`. Raises OrgrestError if that fails."""
     settings = Settings(inputs, languages=REQUEST_LANGUAGES)
     evaluation = Evaluation(text, file=file, settings=settings, client=client)
     document = evaluation.document

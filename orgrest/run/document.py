@@ -1,4 +1,4 @@
-"""What a run and a kind of document know of each other: `Document`, and the run as it sees it."""
+"""The interfaces between a run and the kinds of documents."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ if TYPE_CHECKING:
 
 
 class Running(Protocol):
-    """A run, for the documents in it."""
+    """A run as its documents see it."""
 
     @property
     def scope(self) -> Scope:
-        """What the variables of the document's requests stand for."""
+        """The scope of the document's requests."""
 
     @property
     def results(self) -> RequestResults:
-        """What came of its requests so far."""
+        """The outcomes of its requests so far."""
 
     def send(
         self,
@@ -34,15 +34,15 @@ class Running(Protocol):
         again: bool = False,
         apart: bool = False,
     ) -> Outcome:
-        """Give what came of a step that is needed now: it is read and sent, unless it was.
+        """Return the outcome of a step that is needed now, sending it unless it was sent before.
 
-        What was sent is sent `again` where that is asked for. What is sent `apart` is another
-        request than the one that the step has. Raises what it failed with.
+        With `again`, it is sent once more in any case. With `apart`, it is a request of its own,
+        distinct from the step's. Raises the error with which it failed.
         """
 
 
 class Document(Protocol):
-    """A document of a kind: what it has to be done, and what comes of it."""
+    """A document of any kind: its plan, and its results."""
 
     @property
     def text(self) -> str:
@@ -50,29 +50,29 @@ class Document(Protocol):
 
     @property
     def notices(self) -> tuple[str, ...]:
-        """What the user should know about the choice that `plan` made."""
+        """Warnings about the choice that `plan` made."""
 
     @property
     def items(self) -> list[Item]:
-        """What `plan` chose, in order."""
+        """The items that `plan` chose, in order."""
 
     def plan(self) -> int:
-        """Choose what is evaluated, and tell how much that is. Raises EvaluationError."""
+        """Choose what is evaluated, and return the number of items. Raises EvaluationError."""
 
     def problems(self) -> Iterator[Outcome]:
-        """Give the failures that concern the whole document, after `plan`."""
+        """Return the failures that concern the whole document, after `plan`."""
 
     def tasks(self, item: Item, run: Running) -> Iterator[Task | Outcome]:
-        """Read what an item stands for; an outcome is of what is not to be sent."""
+        """Yield the tasks of an item; an outcome stands for one that is not sent."""
 
     def place(self, task: Task, outcome: Outcome, run: Running) -> Outcome:
-        """Keep what came of a task where it belongs. Raises one of FAILURES."""
+        """Store the result of a task. Raises one of FAILURES."""
 
     def imported_value(self, name: str) -> str | None:
         """Return what another file, which this one imports, gives for a variable, or None."""
 
     def requests_named(self, name: str, using: ParsedRequest) -> Iterator[StepId]:
-        """Yield what a name may mean in a request: itself once it was answered, and another."""
+        """Yield the requests that a name may refer to: itself once answered, and another."""
 
     def need(self, key: StepId, run: Running) -> None:
         """Send the request of a key, unless it was sent. Raises one of FAILURES."""

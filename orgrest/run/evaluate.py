@@ -1,16 +1,16 @@
-"""A document's requests evaluated: document in, requests sent, new document out.
+"""Evaluates a document: sends its requests, and produces the document with the results.
 
 An `Evaluation` goes over the request blocks, calls and inline blocks of an Org text from top to
 bottom and yields an `Outcome` for each; its `text` is the document with all results so far. A file
 of requests has no results to place: `Evaluation` yields the outcomes alone.
 
-Rules: an error in one block leaves its old result as it is and the others go on. A block that
-others refer to is sent once a run, whoever needs it first. COMMENT trees, and blocks that are
-results themselves, are not evaluated. With several jobs, only neighbouring requests with safe
+Rules: an error in one block leaves its old result unchanged and does not stop the others. A block
+that others refer to is sent once per run, when it is first needed. COMMENT trees, and blocks that
+are results themselves, are not evaluated. With several jobs, only neighbouring requests with safe
 methods that capture nothing run at once; results are placed in order all the same.
 
-Nothing is read here but what a request asks for. The files of results are written by the caller's
-`write`, before the links to them are put in; a result whose file cannot be written has failed.
+Only files that a request names are read. Files of results are written by the caller's `write`,
+before the links to them are inserted; a result whose file cannot be written fails.
 """
 
 from __future__ import annotations
@@ -45,14 +45,14 @@ if TYPE_CHECKING:
 
 @attrs.frozen
 class _Step:
-    """A step on its way: the key of its item, and what there is to be sent, or to be told."""
+    """A pending step: the key of its item, and its task or outcome."""
 
     item: StepId | None
     what: Task | Outcome
 
 
 class Evaluation(RunContext):
-    """One run over one document: `results` is what came of it so far."""
+    """One run over one document: `results` are the outcomes so far."""
 
     def __init__(
         self,
@@ -67,9 +67,9 @@ class Evaluation(RunContext):
     ) -> None:
         """Prepare the evaluation of `text`, of the file called `file` (for messages and links).
 
-        `client` may be None in a dry run. `plain` says that the text is no Org document but a file
-        of requests. `cookies` are those of earlier runs, to go on with. `write` writes a file that
-        a result is kept in, and raises OrgrestError where it cannot; without it, none is written.
+        `client` may be None in a dry run. `plain` tells that the text is a request file, not an Org
+        document. `cookies` are those of earlier runs. `write` writes a file for a result, and
+        raises OrgrestError if it cannot; without it, none is written.
         """
         self.placeholders = settings.dry_run and not settings.complete
         self.results = RequestResults()
@@ -79,8 +79,8 @@ class Evaluation(RunContext):
         self._sender = Sender(client, cookies, settings, self.results, file)
         self._early: dict[StepId, Early] = {}
         self._waiting: list[_Step] = []
-        self._needed: list[Outcome] = []  # for the step that is finished now
-        self._planned: set[StepId] = set()  # what is still to be told of
+        self._needed: list[Outcome] = []  # for the step being finished
+        self._planned: set[StepId] = set()  # outcomes not yet yielded
         kind = RequestFile if plain else OrgFile
         self.document: Document = kind(text, file=file, settings=settings, write=write)
 
@@ -88,10 +88,10 @@ class Evaluation(RunContext):
 
     @property
     def scope(self) -> Scope:
-        """What the variables of the document's requests stand for.
+        """The scope of the document's requests.
 
-        Nothing that the run holds may hold one: whole responses would live until Python looks for
-        circles.
+        It is created on each access: a stored one would form a reference cycle and keep whole
+        responses alive.
         """
         return Scope(run=self, session=self.session)
 
@@ -100,23 +100,23 @@ class Evaluation(RunContext):
         return self.document.imported_value(name)
 
     def request_named(self, name: str, using: ParsedRequest) -> StepId | None:
-        """Return the request that a name means in another one: one that was answered first."""
+        """Return the request that a name in another one refers to, preferring an answered one."""
         keys = list(self.document.requests_named(name, using))
         answered = (key for key in keys if self.results.exchange(key) is not None)
         return next(answered, keys[-1] if keys else None)
 
     def exchange(self, key: Any) -> tuple[Request, Response] | None:
-        """Return what the request of a key sent and got: it is sent now unless it was."""
+        """Return the exchange of the request with a key, sending it unless it was sent before."""
         if self.results.exchange(key) is None:
             self.document.need(key, self)
         return self.results.exchange(key)
 
     def last_exchange(self) -> tuple[Request, Response] | None:
-        """Return what was sent and got last, None at the begin."""
+        """Return the last exchange, None at the beginning."""
         return self.results.last
 
     def token(self, grant: Grant) -> Token:
-        """Return a token of OAuth 2.0. Raises OrgrestError where there is none."""
+        """Return a token of OAuth 2.0. Raises OrgrestError if there is none."""
         return self._sender.token(grant)
 
     def compute(
@@ -134,13 +134,13 @@ class Evaluation(RunContext):
 
     @property
     def notices(self) -> tuple[str, ...]:
-        """What the user should know about the choice that `plan` made."""
+        """Warnings about the choice that `plan` made."""
         return self.document.notices
 
     def plan(self) -> int:
-        """Choose what is evaluated, and tell how much that is.
+        """Choose what is evaluated, and return the number of items.
 
-        Raises EvaluationError where `Options.names` or `Options.lines` choose nothing.
+        Raises EvaluationError if `Options.names` or `Options.lines` choose nothing.
         """
         count = self.document.plan()
         self._planned = {
@@ -160,22 +160,21 @@ class Evaluation(RunContext):
             self.close()
 
     def problems(self) -> Iterator[Outcome]:
-        """Give the failures that concern the whole document, after `plan`."""
+        """Return the failures that concern the whole document, after `plan`."""
         for outcome in self.document.problems():
             yield self.told(outcome)
 
     @property
     def items(self) -> list[Item]:
-        """What `plan` chose, in order, for who evaluates one after the other himself."""
+        """The items that `plan` chose, in order, for callers that evaluate them one by one."""
         return self.document.items
 
     def evaluate(
         self, item: Item, *, client: Client | None = None, patience: RetryPolicy | None = None
     ) -> Iterator[Outcome]:
-        """Evaluate one of the items; several outcomes come where it is sent in a loop.
+        """Evaluate one of the items; a loop yields several outcomes.
 
-        From now on `client` sends with this `patience`, where they are given. Call `close` in the
-        end.
+        If given, `client` and `patience` are used from now on. Call `close` at the end.
         """
         self._sender.client = client or self._sender.client
         self._sender.patience = patience or self._sender.patience
@@ -183,14 +182,14 @@ class Evaluation(RunContext):
             yield self.told(self._finish(_Step(item.key, step)))
 
     def told(self, outcome: Outcome) -> Outcome:
-        """Give an outcome with all secrets that are known by now."""
+        """Return an outcome with all secrets known by now."""
         needed = tuple(map(self.told, outcome.needed))
         return attrs.evolve(outcome, needed=needed, secrets=frozenset(self.session.secrets))
 
     def was_sent(self, item: Item) -> bool:
-        """Tell whether an item, or a turn of its loop, was sent for another one already.
+        """Tell whether an item, or a turn of its loop, was already sent for another item.
 
-        What was not is told of as not sent: if it is sent later, it is so for another one.
+        If not, it is reported as not sent: it may still be sent later for another item.
         """
         if item.key is None:
             return False
@@ -215,7 +214,7 @@ class Evaluation(RunContext):
             yield self._finish(step)
 
     def _together(self) -> Iterator[Outcome]:
-        """Evaluate with several requests on their way; the outcomes come in order."""
+        """Evaluate with several concurrent requests; the outcomes are yielded in order."""
         from concurrent.futures import ThreadPoolExecutor
 
         waiting, jobs = self._waiting, self._settings.jobs
@@ -235,7 +234,7 @@ class Evaluation(RunContext):
             pool.shutdown(wait=False, cancel_futures=True)
 
     def _begin(self, task: Task, pool: ThreadPoolExecutor) -> bool:
-        """Send a task at once, where it can be beside those that wait for their responses."""
+        """Send a task concurrently, if it may run beside the pending ones."""
         if task.key is None or self.results.known(task.key) is not None:
             return False
         request = independent(task)
@@ -246,13 +245,13 @@ class Evaluation(RunContext):
         return True
 
     def _next(self) -> Outcome:
-        """Finish the first of the tasks that wait."""
+        """Finish the first pending task."""
         outcome = self._finish(self._waiting[0])
         self._waiting.pop(0)
         return outcome
 
     def _keep_answered(self) -> None:
-        """Place what was answered already, when the run is broken off."""
+        """Place the results of completed requests when the run is aborted."""
         for step in self._waiting:
             if isinstance(step.what, Task) and step.what.key is not None:
                 early = self._early.get(step.what.key)
@@ -260,7 +259,7 @@ class Evaluation(RunContext):
                     self._finish(step)
 
     def _finish(self, step: _Step) -> Outcome:
-        """Send what has to be sent, and place the result."""
+        """Send a task, and place the result."""
         outcome = self._placed(step.what) if isinstance(step.what, Task) else step.what
         if step.item is not None:
             self._planned.discard(step.item)
@@ -279,7 +278,7 @@ class Evaluation(RunContext):
             return attrs.evolve(outcome, state="failed", reason=reason, files=())
 
     def _sent(self, key: StepId | None, read: Callable[[], Task | Outcome]) -> Outcome:
-        """Give what came of a step, which is read and sent now unless it was."""
+        """Return the outcome of a step, sending it unless it was sent before."""
         outcome = self.results.known(key)
         if outcome is None:
             early = None if key is None else self._early.pop(key, None)
@@ -298,10 +297,10 @@ class Evaluation(RunContext):
         again: bool = False,
         apart: bool = False,
     ) -> Outcome:
-        """Give what came of a step that is needed now: it is read and sent, unless it was.
+        """Return the outcome of a step that is needed now, sending it unless it was sent before.
 
-        What was sent is sent `again` where that is asked for. What is sent `apart` is another
-        request than the one that the step has. Raises what it failed with.
+        With `again`, it is sent once more in any case. With `apart`, it is a request of its own,
+        distinct from the step's. Raises the error with which it failed.
         """
         sent = self.results.known(key) is not None
         anew = apart or (again and sent)

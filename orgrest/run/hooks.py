@@ -1,7 +1,7 @@
-"""What runs around the sending of a request of a request file, and what its directives ask for.
+"""Actions around sending a request of a request file: scripts, directives, saved responses.
 
 Scripts before and after it, tests in them, and files that the response is saved into. Scripts run
-in an engine of its own (`http.scripts`), which is started when there is the first one.
+in an engine of its own (`http.scripts`), which is started for the first one.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0}
 
 @attrs.define
 class Around:
-    """What the scripts of one request left behind: lines to show, and tests."""
+    """The results of one request's scripts: lines to show, and tests."""
 
     notes: list[str] = attrs.field(factory=list)
     tests: list[Verdict] = attrs.field(factory=list)
@@ -45,7 +45,7 @@ class ScriptRunner:
     """The scripts of one run; `globals` are the variables that they share."""
 
     def __init__(self) -> None:
-        """Start nothing yet."""
+        """Prepare; the engine starts with the first script."""
         self.globals: dict[str, Any] = {}
         self._engine: Engine | None = None
 
@@ -55,7 +55,7 @@ class ScriptRunner:
             self._engine.close()
 
     def before(self, parsed: ParsedRequest, scope: Scope, around: Around) -> None:
-        """Run the scripts above a request; what they set is there when it is completed.
+        """Run the scripts above a request, which can set variables for it.
 
         Raises ScriptError.
         """
@@ -119,7 +119,7 @@ class ScriptRunner:
         return self.started().evaluate(code, variables, responses)
 
     def started(self) -> Engine:
-        """Return the engine, in which nothing may have run yet."""
+        """Return the engine, which may not have been started yet."""
         from orgrest.http.scripts import Engine
 
         if self._engine is None:
@@ -128,7 +128,7 @@ class ScriptRunner:
 
 
 def _keep(result: Result, script: Script, parsed: ParsedRequest, around: Around) -> None:
-    """Take in what a script left behind; the place of its tests is its own."""
+    """Record the results of a script; its tests have its position."""
     around.notes += (f"log: {line}" for line in result.log)
     place = parsed.source.position(script.span.start)
     around.tests += (

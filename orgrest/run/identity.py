@@ -1,4 +1,4 @@
-"""What tells the steps of a run apart: where each one stands, never what it is called."""
+"""The identity of the steps of a run: their positions, never their names."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import attrs
 
 @attrs.frozen
 class StepId:
-    """A request or block of a document, by its place.
+    """A request or block of a document, by position.
 
     `file` is the document's, `start` the offset of the request or block in its text as it was read
     first. `turn` counts the turns of a loop, from 0; `runs` are the offsets of the `run` lines that

@@ -1,4 +1,4 @@
-"""What a document has to be evaluated, before anything is sent: places, names, tags, parts.
+"""The items of a document that can be evaluated: positions, names, tags, parts of the run.
 
 A run of tests chooses among these, and sends its setup before and its teardown after the rest.
 """
@@ -21,9 +21,9 @@ Part = Literal["setup", "request", "teardown"]
 
 @attrs.frozen(eq=False)
 class Item:
-    """A block or request of a document: `what` is how its kind of document knows it.
+    """A block or request of a document: `what` is its object in that kind of document.
 
-    `key` tells it from all others; None where it stands for requests that other lines have.
+    `key` is its identity; None if it stands for requests of other lines.
 
     `tags` are those of the Org headings above, of `#+FILETAGS:` and of `# @tag` lines.
     """
@@ -36,7 +36,7 @@ class Item:
 
     @property
     def part(self) -> Part:
-        """When it is sent: what is named or tagged `setup` or `teardown` is so."""
+        """The part of the run in which it is sent, by the name or tag `setup` or `teardown`."""
         words = {word.lower() for word in (*self.tags, self.name or "")}
         if "setup" in words:
             return "setup"
@@ -47,7 +47,7 @@ class Item:
 class Choice:
     """Which requests of a document are tested: each by its name or one of its tags; empty, all.
 
-    Names may be patterns (`login*`). Setup and teardown are always taken.
+    Names may be patterns (`login*`). Setup and teardown are always included.
     """
 
     names: tuple[str, ...] = ()

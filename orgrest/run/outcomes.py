@@ -1,6 +1,6 @@
-"""The task that a block or request becomes, and what comes of it.
+"""The tasks of blocks and requests, and their outcomes.
 
-Values that the modules of this folder, the command line and the editors hand to each other.
+Data shared by the modules of this package, the command line and the editors.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ class EvaluationError(OrgrestError):
 
 @attrs.frozen
 class Exchange:
-    """A request, and (unless nothing was sent) its response and how that is shown.
+    """A request, and (unless nothing was sent) its response in raw and rendered form.
 
-    In a dry run, `variables` are those that it uses. `tests` are what came of its assertions and of
-    the tests in its scripts. It is the `number`-th that the run sent, at `started`, in seconds
-    since 1970; `error` is why there is no response. `earlier` are the attempts before it, of which
-    each was an exchange, too.
+    In a dry run, `variables` are those that it uses. `tests` are the verdicts of its assertions and
+    of the tests in its scripts. It is the `number`-th that the run sent, at `started` (Unix time);
+    `error` is why there is no response. `earlier` are the attempts before it, of which each was an
+    exchange, too.
     """
 
     request: Request
@@ -61,7 +61,7 @@ class Exchange:
 
 @attrs.frozen(eq=False)
 class Placing:
-    """How a result was put in, for an editor whose text may have moved on since.
+    """How a result was placed, for an editor whose text may have changed since.
 
     `start` is the offset of its block in the text that was to be evaluated, `kind` and `name` are
     the block's.
@@ -73,9 +73,9 @@ class Placing:
     _make: Callable[[Document, Block], Edit]
 
     def edit(self, document: Document, block: Block) -> Edit:
-        """Give the edit that puts the result in below `block` of `document`.
+        """Return the edit that puts the result in below `block` of `document`.
 
-        Raises EvaluationError where it would close something that is open above it.
+        Raises EvaluationError if it would close something that is open above it.
         """
         edit = self._make(document, block)
         opened = closes(document, edit, block)
@@ -89,14 +89,14 @@ class Placing:
 
 @attrs.frozen
 class Outcome:
-    """What became of one block: `state` is ``done``, ``failed``, ``skipped`` or ``cached``.
+    """The outcome of one block: `state` is ``done``, ``failed``, ``skipped`` or ``cached``.
 
     `reason` says why it failed or was skipped. `files` are the result's: (path, content). `change`
     is the text that the result replaced, and the result, and `placing` how that was done; None
     where nothing was placed. `volatile` is what may differ between the two. `tests` are those of
-    all exchanges. `broken` is the exchange that a failure ended, where one had begun. `file` is
-    the one that it stands in, None for the document's own. `needed` are requests that were sent for
-    it, and are told of nowhere else. `secrets` must not be shown, in whatever of this is told.
+    all exchanges. `broken` is the exchange that a failure ended, where one had begun. `file` is the
+    imported file that contains it, None for the document itself. `needed` are requests that were
+    sent for it and are reported only here. `secrets` must be masked in whatever is shown of this.
     """
 
     line: int
@@ -126,9 +126,9 @@ class Outcome:
 
 @attrs.frozen(eq=False)
 class Task:
-    """A block, or a request of a request file, as it was read to be sent.
+    """A block, or a request of a request file, parsed and ready to be sent.
 
-    `key` tells it from all others, None where a result brought it. A `block` is the one of the text
+    `key` tells it from all others, None if a result brought it. A `block` is the one of the text
     that was to be evaluated. `file` is the one that it stands in, None for the document's own.
     `needed` are requests that are sent before, each a function that does so.
     """
@@ -148,11 +148,11 @@ class Task:
 
 
 FAILURES = (OrgrestError, ArgumentError)
-"""What a block fails with, and the others go on."""
+"""The errors with which a block fails without stopping the others."""
 
 
 def located(error: Exception, file: str, line: int) -> OrgrestError:
-    """Give one of FAILURES as an error that knows its place: the one here, if it has none."""
+    """Return one of FAILURES as an error with a position: this one, if it has none."""
     if not isinstance(error, OrgrestError):
         error = EvaluationError(str(error))
     if error.line is None:
@@ -161,5 +161,5 @@ def located(error: Exception, file: str, line: int) -> OrgrestError:
 
 
 def failed(line: int, name: str | None, error: Exception, file: str) -> Outcome:
-    """Give the outcome of a block that failed with one of FAILURES."""
+    """Return the outcome of a block that failed with one of FAILURES."""
     return Outcome(line, name, "failed", reason=located(error, file, line))

@@ -1,4 +1,4 @@
-"""How long a run waits, and when it sends a request once more.
+"""Retries, delays and deadlines of a run.
 
 Only what is safe is repeated (RFC 9110, section 9.2.2): a request with an idempotent method that
 failed or was answered with a status that says so, and any request that never reached the server. A
@@ -27,9 +27,9 @@ class BrokenOffError(OrgrestError):
 STATUSES = frozenset({408, 425, 429, 502, 503, 504})
 """What says that the same request may be answered later: RFC 9110, RFC 6585 and RFC 8470."""
 FIRST_PAUSE, LONGEST_PAUSE = 0.1, 2.0
-"""How many seconds there are between two looks whether something has come true."""
+"""The interval in seconds between two checks whether an assertion has become true."""
 MOST_DELAY = 60.0
-"""The most seconds that a server may make a run wait for one answer."""
+"""The longest delay, in seconds, that a server's `Retry-After` may impose."""
 
 
 def _sleep(seconds: float) -> bool:
@@ -51,7 +51,7 @@ class RetryPolicy:
     sleep: Callable[[float], bool] = _sleep
 
     def left(self) -> float | None:
-        """Return how many seconds the run still has, None for no end. Raises BrokenOffError."""
+        """Return the seconds left for the run, None for no limit. Raises BrokenOffError."""
         if self.deadline is None:
             return None
         left = self.deadline - time.monotonic()
@@ -60,7 +60,7 @@ class RetryPolicy:
         return left
 
     def wait(self, seconds: float) -> None:
-        """Wait. Raises BrokenOffError where the run ends meanwhile."""
+        """Wait. Raises BrokenOffError if the run ends meanwhile."""
         left = self.left()
         if left is not None and seconds > left:
             reason = f"waiting {seconds:g} s is longer than the run has time (--max-time)"
@@ -74,10 +74,10 @@ class RetryPolicy:
         pending: Callable[[Response], list[float]],
         shortest: float,
     ) -> Response:
-        """Send until nothing is `pending`, or the time for one of those is over; give the response.
+        """Send until nothing is `pending`, or the time of one is over; return the response.
 
-        `pending` gives for each the seconds that it has. What gets no answer is sent again for the
-        `shortest` of these times. Raises TransportError where there is none at the end.
+        `pending` returns the seconds allowed for each. A request without an answer is repeated for
+        the `shortest` of these times. Raises TransportError if there is no answer in the end.
         """
         start, pause = time.monotonic(), FIRST_PAUSE
         while True:
@@ -95,13 +95,13 @@ class RetryPolicy:
             pause = min(pause * 1.5, LONGEST_PAUSE)
 
     def after_error(self, request: Request, error: TransportError, attempt: int) -> float | None:
-        """Return in how many seconds to send again what got no answer n times, or None."""
+        """Return the delay in seconds before retrying after n failures, or None."""
         if attempt > self.retries:
             return None
         return self.delay if error.code == UNREACHED or _is_idempotent(request) else None
 
     def after_answer(self, request: Request, response: Response, attempt: int) -> float | None:
-        """Return in how many seconds a request is sent again after its n-th answer, or None."""
+        """Return the delay in seconds before retrying after the n-th answer, or None."""
         if attempt > self.retries or response.status not in STATUSES:
             return None
         if not _is_idempotent(request):
@@ -120,7 +120,7 @@ def _is_idempotent(request: Request) -> bool:
 
 
 def retry_after(response: Response) -> float | None:
-    """Return the seconds that `Retry-After` asks for, None where there is no such header."""
+    """Return the seconds that `Retry-After` asks for, None if there is no such header."""
     given = (response.header("Retry-After") or "").strip()
     if given.isascii() and given.isdigit():
         return float(given[:10])

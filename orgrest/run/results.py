@@ -1,4 +1,4 @@
-"""What came of the requests of a run: each is sent once, whoever needs its response first."""
+"""The outcomes of a run: each request is sent once, when its response is first needed."""
 
 from __future__ import annotations
 
@@ -21,45 +21,45 @@ MAX_DEPTH = 50
 class RequestResults:
     """The outcomes of a run's steps by their identity, and the exchanges of its requests.
 
-    `last` is what was sent and got last. A request that is under way has an exchange before it has
-    an outcome: its own scripts and assertions refer to that.
+    `last` is the last exchange. A request in progress has an exchange before it has an outcome: its
+    own scripts and assertions refer to that.
     """
 
     def __init__(self) -> None:
-        """Know nothing yet."""
+        """Start without outcomes."""
         self.last: tuple[Request, Response] | None = None
         self._outcomes: dict[StepId, Outcome] = {}
         self._exchanges: dict[StepId, tuple[Request, Response]] = {}
         self._open: list[StepId] = []
 
     def known(self, step: StepId | None) -> Outcome | None:
-        """Give what came of a step, None where it was not sent yet."""
+        """Return the outcome of a step, None if it was not sent yet."""
         return None if step is None else self._outcomes.get(step)
 
     def keep(self, step: StepId | None, outcome: Outcome) -> None:
-        """Keep what came of a step: once, it does not come to something else later."""
+        """Store the outcome of a step, once: it never changes."""
         if step is not None:
             self._outcomes.setdefault(step, outcome)
 
     def has(self, request: StepId) -> bool:
-        """Tell whether something came of a request yet, in whatever turn."""
+        """Tell whether a request has an outcome yet, in any turn of its loop."""
         return any(step.request == request for step in self._outcomes)
 
     def exchange(self, request: StepId) -> tuple[Request, Response] | None:
-        """Give what a request sent and got the last time, None where it was not answered."""
+        """Return the last exchange of a request, None if it was not answered."""
         return self._exchanges.get(request)
 
     def answered(self, step: StepId | None, request: Request, response: Response) -> None:
-        """Keep what a step sent and got."""
+        """Store the exchange of a step."""
         self.last = request, response
         if step is not None:
             self._exchanges[step.request] = self.last
 
     @contextmanager
     def needing(self, step: StepId | None) -> Iterator[None]:
-        """Look for what comes of a step inside of this context.
+        """A context in which a step is being evaluated.
 
-        Raises EvaluationError where it needs its own response, or the chain is too long.
+        Raises EvaluationError if it needs its own response, or the chain is too long.
         """
         if step is None:
             yield

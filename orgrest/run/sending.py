@@ -1,4 +1,4 @@
-"""A task's requests sent, one after the other: completed, sent, captured from and laid out."""
+"""Sends a task's requests in order: completes them, captures variables, renders the results."""
 
 from __future__ import annotations
 
@@ -52,9 +52,9 @@ class Sender:
         results: RequestResults,
         file: str,
     ) -> None:
-        """Send with `client` what stands in a document called `file`.
+        """Send requests of the document called `file` with `client`.
 
-        `cookies` are those of earlier runs, to go on with.
+        `cookies` are those of earlier runs.
         """
         self._file = file
         self._numbers = itertools.count(1)
@@ -78,15 +78,15 @@ class Sender:
         return self._tokens.get(grant)
 
     def _send_bare(self, request: Request) -> Response:
-        """Send what is no request of the document, with the client that there is now."""
+        """Send a request that is not in the document, with the current client."""
         if self.client is None:
             raise EvaluationError("nothing can be sent here")
         return self.client.send(request, follow=False, left=self.patience.left())
 
     def exchange(self, task: Task, early: Early | None = None) -> Outcome:
-        """Send the requests of a task in order; what fails is in the outcome, not raised.
+        """Send the requests of a task in order; failures are in the outcome, not raised.
 
-        What was sent `early` is not sent again.
+        A request sent `early` is not sent again.
         """
         made = _Made(task)
         try:
@@ -159,7 +159,7 @@ class Sender:
         return attrs.evolve(request, headers=(("Cookie", cookie), *request.headers))
 
     def _is_wanted(self, parsed: ParsedRequest) -> bool:
-        """Ask what a directive asks, and wait as one says; tell whether the request is sent."""
+        """Prompt and wait as directives ask; tell whether the request is to be sent."""
         if (note := parsed.directive("note")) is not None:
             question = note.value.text or f"Send {parsed.method} {parsed.target.text}?"
             if self._settings.ask is None:
@@ -178,7 +178,7 @@ class Sender:
         response: Response,
         around: Around,
     ) -> list[tuple[Path, bytes]]:
-        """Do what a request file says about a response; give the files that are to be written."""
+        """Run a request file's actions on a response; return the files to write."""
         self.hooks.after(parsed, scope, (request, response), around)
         values = variables.Values(parsed, scope)
         return [
@@ -197,7 +197,7 @@ class Sender:
         made: _Made,
         early: Early | None,
     ) -> Response:
-        """Give the response, the first one of which all holds that is to hold `eventually`.
+        """Return the first response for which all `eventually` assertions hold.
 
         When the time for that is over, it is the last one.
         """
@@ -214,7 +214,7 @@ class Sender:
         judged = attrs.evolve(parsed, assertions=waited)
 
         def pending(response: Response) -> list[float]:
-            """Return the times of those that do not hold yet."""
+            """Return the time limits of the assertions that do not hold yet."""
             found = verdicts(
                 judged,
                 task.scope,
@@ -240,7 +240,7 @@ class Sender:
         made: _Made,
         given: Future[Exchange] | None,
     ) -> Response:
-        """Give the response of a request, which is sent again where that may help."""
+        """Return the response to a request, which is retried if that may help."""
         patience = self.patience
         for attempt in itertools.count(1):
             one = given.result() if given else self.send(task, parsed, request)
@@ -299,7 +299,7 @@ class Sender:
 
 @attrs.frozen
 class Early:
-    """A request that is sent before its turn, while others wait for their responses."""
+    """A request sent ahead of its turn, while others wait for their responses."""
 
     request: Request
     exchange: Future[Exchange]
@@ -325,7 +325,7 @@ class _Made:
         self.attempts = []
 
     def outcome(self) -> Outcome:
-        """Give what came of it."""
+        """Return what came of it."""
         return Outcome(
             self.task.line,
             self.task.name,
@@ -338,7 +338,7 @@ class _Made:
         )
 
     def failed(self, error: Exception, file: str) -> Outcome:
-        """Give what came of it until it failed with one of FAILURES."""
+        """Return what came of it until it failed with one of FAILURES."""
         outcome = failed(self.task.line, self.task.name, error, self.task.file or file)
         if self.attempts:
             self.keep(None, ())
@@ -350,7 +350,7 @@ class _Made:
 def _shown(
     notify: Callable[[str], None] | None, secrets: frozenset[str]
 ) -> Callable[[str], None] | None:
-    """Return what shows the user a server's text: without secrets and control characters."""
+    """Return a server's text for display: without secrets and control characters."""
     return None if notify is None else lambda text: notify(visible(mask(text, secrets)))
 
 
@@ -362,14 +362,14 @@ def _count(text: str) -> int:
 
 @lru_cache(8)
 def _looks_back(text: str) -> bool:
-    """Tell whether requests of a text may use what the one before them got."""
+    """Tell whether requests of a text may use the previous one's response."""
     return _LAST_RESPONSE.search(text) is not None
 
 
 def independent(task: Task) -> Request | None:
-    """Give the request of a task that can be sent while others are under way, else None.
+    """Return the request of a task that can be sent concurrently with others, else None.
 
-    It has one request, with a safe method, that captures nothing and around which nothing runs.
+    The task must have one request, with a safe method, without captures, scripts or prompts.
     """
     from orgrest.http import registry
 

@@ -1,4 +1,4 @@
-"""What a run is asked for: one value, made once from options, files and environment."""
+"""The settings of a run: one value, created once from options, files and environment."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Settings:
 
     Of these, `choice` says which a run of tests takes.
 
-    `notify` shows the user what to do while a request is under way, None where nobody reads it, and
+    `notify` shows the user what to do while a request is under way, None if nobody reads it, and
     `on_message` the messages of a stream.
 
     With `until`, only those that start at that line or above it are. In a dry run a name in angle
@@ -38,7 +38,7 @@ class Settings:
     `allow_write` documents may write any file.
 
     Without `languages`, a document that has restclient blocks is taken for one of ob-restclient's:
-    its blocks in http and rest are some other tool's. Elsewhere all three are ours.
+    its blocks in http and rest are some other tool's. Elsewhere, all three languages are evaluated.
     """
 
     inputs: Inputs = attrs.field(factory=Inputs)

@@ -1,4 +1,4 @@
-"""Results compared with those that stand in the document, but for what may differ.
+"""Compares results with those in the document, except for volatile parts.
 
 Dates and durations may always differ; `:volatile` names more: headers, jq paths such as `.id`, and
 patterns between slashes. What came of assertions is told by itself and not compared.
@@ -51,7 +51,7 @@ class Volatile:
 
     @classmethod
     def of(cls, arguments: Arguments) -> Volatile:
-        """Return what the header argument `:volatile` names."""
+        """Parse the header argument `:volatile`."""
         headers: list[str] = []
         paths: list[str] = []
         found: list[str] = []
@@ -64,9 +64,9 @@ class Volatile:
 
 
 def difference(old: str, new: str, volatile: Volatile) -> tuple[str, ...]:
-    """Return the lines in which two results differ, () where they are the same.
+    """Return the differences of two results as lines, () if there are none.
 
-    Results are texts of a document, as they stand there. Raises OrgrestError where a jq path or a
+    Results are texts of a document, as they stand there. Raises OrgrestError if a jq path or a
     pattern is none.
     """
     if old == new:
@@ -94,7 +94,7 @@ def judge(
     volatile: Volatile,
     place: tuple[str, int],
 ) -> Verdict:
-    """Tell whether a result is the one that stands in the document, as `:expect same` wants it.
+    """Compare a result with the one in the document, as `:expect same` requires.
 
     `files` are those that the result links to, with what they are to hold; `place` is the file and
     the line of its block.
@@ -118,7 +118,7 @@ def judge(
 
 
 def without_volatile(text: str, names: Iterable[str]) -> str:
-    """Take the lines out of a result that differ each time: dates, durations, named headers."""
+    """Remove the volatile lines of a result: dates, durations, named headers."""
     headers = "|".join(re.escape(name) for name in ("Date", *names))
     return re.sub(
         rf"^([ \t]*+(?:[:,|-] ?)?(?://|<!--|/\*|#|;;)?[ \t]*+)"
@@ -139,7 +139,7 @@ def _inside(text: str) -> str:
 
 
 def _without_paths(before: str, after: str, paths: tuple[str, ...]) -> tuple[str, str]:
-    """Take what stands at jq paths out of two results, where both begin with JSON."""
+    """Remove the values at jq paths from two results, if both begin with JSON."""
     try:
         (one, rest), (other, others) = _json(before), _json(after)
     except (ValueError, RecursionError):

@@ -1,10 +1,10 @@
-"""The files that documents may write: data, below their folder, over none but orgrest's own.
+"""The files that documents may write: data, below their folder, overwriting only orgrest's own.
 
-What a document writes may come from a stranger's server, under a name that the document gives. So
-what is allowed is listed: endings of data, and of names with such endings none that tools read as
-their configuration (`package.json`). What was written is remembered by content, in a file of the
-user's (`$XDG_STATE_HOME/orgrest/written`), so that a file of somebody else's, or one that was
-edited since, is not overwritten. Below the folders of `--allow-write` all of this is the user's.
+Their content may come from an untrusted server, and their name from the document. So there is an
+allow-list: suffixes of data, except for names that tools read as their configuration
+(`package.json`). Written files are remembered by a digest of their content, in a file of the user's
+(`$XDG_STATE_HOME/orgrest/written`), so that other files, and those edited since, are not
+overwritten. Below the folders of `--allow-write` none of these limits apply.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def check(
 ) -> None:
     """Raise EvaluationError unless a document in `folder` may write the file `target`.
 
-    `given` is what the document calls it. `linked` says that its result is a link to that file.
+    `given` is its name in the document. `linked` tells that its result is a link to that file.
     `allowed` are the folders of `--allow-write`. All paths are without links.
     """
     if any(target.is_relative_to(one.resolve()) for one in allowed):
@@ -65,7 +65,7 @@ def check(
 
 
 def write(path: Path, data: bytes) -> None:
-    """Write a file that a result is kept in, and remember that. Raises FileError."""
+    """Write a file for a result, and remember its digest. Raises FileError."""
     write_result(path, data)
     line = f"{_digest(data)} {json.dumps(str(path.resolve()))}\n".encode()
     memory = _memory()
@@ -81,7 +81,7 @@ def write(path: Path, data: bytes) -> None:
 
 
 def _is_own(target: Path) -> bool:
-    """Tell whether a file holds what was written there last."""
+    """Tell whether a file is unchanged since it was last written."""
     name = json.dumps(str(target)).encode()
     try:
         lines = _memory().read_bytes().split(b"\n")

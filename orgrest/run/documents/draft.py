@@ -57,17 +57,17 @@ class DocumentEditor:
         return apply(self.document.text, self._edits) if self._edits else self.document.text
 
     def arguments(self, block: Block) -> Arguments:
-        """Give the header arguments of a block or call of `document`. Raises ArgumentError."""
+        """Return the header arguments of a block or call of `document`. Raises ArgumentError."""
         return header.arguments_of(self.document, self.inherited, block)
 
     def key(self, block: Block) -> StepId | None:
-        """Give what tells a block of `document` from all others, None where a result brought it."""
+        """Return what tells a block of `document` from all others, None if a result brought it."""
         start = self._origins.get(block.start)
         name = block.heading.properties.get("VERB-STORE") or block.name or ""
         return None if start is None else StepId(self._file, start, name=name)
 
     def as_placed(self, name: str) -> Document:
-        """Give the document with the result that was put in under a name, if one was."""
+        """Return the document with the result that was put in under a name, if one was."""
         return Document(self.text, self.document) if name.lower() in self._placed else self.document
 
     # blocks that the text moves
@@ -77,7 +77,7 @@ class DocumentEditor:
         self._now = {block: block for block in blocks}
 
     def now(self, block: Block) -> Block | None:
-        """Give a block that is followed as it is in `document`, None if a result replaced it."""
+        """Return a block that is followed as it is in `document`, None if a result replaced it."""
         return self._now.get(block, block)
 
     def put(
@@ -151,5 +151,5 @@ class DocumentEditor:
                 self._now[block] = starts.get(now(old.start))
 
     def _starts(self) -> set[int]:
-        """Give where blocks start in the document as it was read last."""
+        """Return where blocks start in the document as it was read last."""
         return {one.start for one in (*self.document.evaluated, *self.document.blocks)}

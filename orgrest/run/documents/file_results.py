@@ -54,7 +54,7 @@ class FileResults:
     def make(
         self, block: Block, arguments: Arguments, exchange: Exchange, number: int
     ) -> tuple[str, list[tuple[Path, bytes]]]:
-        """Give the link to the result of an exchange, and the files to be written: one, or none.
+        """Return the link to the result of an exchange, and the files to be written: one, or none.
 
         `number` is how many files the block has already. Raises one of FAILURES.
         """
@@ -84,7 +84,7 @@ class FileResults:
         return f"{_link(shown, description)}\n", files
 
     def _target(self, path: Path, given: str) -> Path:
-        """Give the file that a path leads to. Raises EvaluationError where it is the document."""
+        """Return the file that a path leads to. Raises EvaluationError if it is the document."""
         try:
             target = resolved(path)
         except (OSError, RuntimeError, ValueError) as error:  # a loop of links, a NUL
@@ -108,7 +108,7 @@ class FileResults:
         return f"{name}-{number + 1}" if number else name
 
     def _number(self, block: Block) -> int:
-        """Give a nameless request block's number among its like."""
+        """Return a nameless request block's number among its like."""
         document = self._draft.document
         if self._numbered is not document:
             nameless = (
@@ -124,7 +124,7 @@ class FileResults:
 
 
 def linked(link: str) -> str:
-    """Give the path that a link of `FileResults.make` leads to."""
+    """Return the path that a link of `FileResults.make` leads to."""
     match = _LINKED.match(link)
     return re.sub(r"\\(.)", r"\1", match[1]) if match else ""
 
@@ -144,7 +144,7 @@ def _link(path: str, description: str | None) -> str:
 
 
 def _path(name: str, given: str) -> Path:
-    """Give the path that a header argument holds; ``~`` is the home folder, as in a link."""
+    """Return the path that a header argument holds; ``~`` is the home folder, as in a link."""
     if any(not character.isprintable() for character in given):
         raise EvaluationError(f":{name} {given}: it holds characters that cannot stand in a link")
     try:

@@ -70,7 +70,7 @@ class Broken:
 
 
 def read_file(path: Path, name: str) -> Document:
-    """Read a request file. Raises OrgrestError where it cannot be read."""
+    """Read a request file. Raises OrgrestError if it cannot be read."""
     try:
         text = path.read_bytes().decode("utf-8-sig")
     except OSError as error:
@@ -165,11 +165,11 @@ class Imports(RunContext):
         return self._scope.locate(path, self._scope.directory if own else importing.path.parent)
 
     def file(self, source: Source) -> File | None:
-        """Return the file that a source is the text of, None where it is none of these."""
+        """Return the file that a source is the text of, None if it is none of these."""
         return self._of_sources.get(id(source))
 
     def imported(self, path: str, source: Source) -> File | None:
-        """Return the file that a line of a source imports, None where that fails."""
+        """Return the file that a line of a source imports, None if that fails."""
         file = self._of_sources[id(source)]
         try:
             return self._files.get(self._locate(path, file))

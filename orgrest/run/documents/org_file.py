@@ -91,7 +91,7 @@ class OrgFile:
         return len(chosen)
 
     def problems(self) -> Iterator[Outcome]:
-        """Give the failures of the whole document: each is of one block, and told there."""
+        """Return the failures of the whole document: each is of one block, and told there."""
         yield from ()
 
     def tasks(self, item: Item, run: Running) -> Iterator[Task | Outcome]:
@@ -112,7 +112,7 @@ class OrgFile:
         return outcome if task.block is None else self.placer(run).place(task.block, task, outcome)
 
     def placer(self, run: Running) -> ResultWriter:
-        """Give what places results of a run in this document."""
+        """Return what places results of a run in this document."""
         send = partial(self._send, run)
         return ResultWriter(self.draft, self._files, self._references(run), send, self._file)
 
@@ -143,7 +143,7 @@ class OrgFile:
         return attrs.evolve(task, block=block)
 
     def _skipped(self, block: Block, arguments: Arguments) -> Outcome | None:
-        """Give the outcome of a block that ``:eval`` says is not evaluated, else None."""
+        """Return the outcome of a block that ``:eval`` says is not evaluated, else None."""
         wanted = arguments.eval
         line = block.line + 1
         if is_export(arguments) and target_of(self.draft.document, block).language == VERB:

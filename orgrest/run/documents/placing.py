@@ -117,7 +117,7 @@ class ResultWriter:
     def written(
         self, block: Block, arguments: Arguments, outcome: Outcome, language: str
     ) -> Written:
-        """Give each response bare and wrapped, or as a link, and the files of the links.
+        """Return each response bare and wrapped, or as a link, and the files of the links.
 
         One that is too long is shown in part, with a link; not as a list or table, of which a part
         would be none.
@@ -173,9 +173,9 @@ class ResultWriter:
 
 
 def inline_text(arguments: Arguments, rendered: Sequence[Rendered], language: str) -> str:
-    """Give the responses of an inline block as they stand in its line.
+    """Return the responses of an inline block as they stand in its line.
 
-    Raises EvaluationError where that is more than a line.
+    Raises EvaluationError if that is more than a line.
     """
     text = "".join(one.uncut() for one in rendered).rstrip("\n")
     shown = layout.inline(arguments, text, language)

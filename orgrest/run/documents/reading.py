@@ -130,7 +130,7 @@ class BlockReader:
 def _variables(
     arguments: Arguments, given: Mapping[str, str], scope: Scope, resolve: Resolve
 ) -> tuple[dict[str, str], dict[str, str], list[tuple[str, object]]]:
-    """Give the ``:var``s that hold, as in `Scope.block`, and all of them as Org has them."""
+    """Return the ``:var``s that hold, as in `Scope.block`, and all of them as Org has them."""
     values: dict[str, str] = {}
     literal = dict(given)
     shown: list[tuple[str, object]] = []
@@ -170,7 +170,7 @@ def _between(
 def _requests(
     document: Document, arguments: Arguments
 ) -> tuple[tuple[ParsedRequest, ...], tuple[str, ...]]:
-    """Give the requests of a block that are meant, and what the user should know of the rest."""
+    """Return the requests of a block that are meant, and what the user should know of the rest."""
     if document.problems:
         raise document.problems[0]
     notes = [str(notice) for notice in document.notices]

@@ -39,7 +39,7 @@ class References:
         self._send = send
 
     def resolve(self, given: Value, arguments: Arguments) -> str:
-        """Give the text of a value in a block with these header arguments.
+        """Return the text of a value in a block with these header arguments.
 
         Lists and tables are given as JSON. Raises one of FAILURES where there is no such value.
         """
@@ -60,7 +60,7 @@ class References:
         return name, self.resolve(given, Arguments())
 
     def _data(self, block: Block | None, reference: Reference, arguments: Arguments) -> data.Data:
-        """Give the data that stands in the document under a name."""
+        """Return the data that stands in the document under a name."""
         name = reference.name
         if block is not None and block.language in EMACS_LISP:
             with contextlib.suppress(lisp.ArgumentError):  # its result may stand there, too
@@ -77,7 +77,7 @@ class References:
         raise EvaluationError(f"no block, table, list or result is named {name} in this document")
 
     def _result_of(self, block: Block, reference: Reference) -> str:
-        """Give the body that a request block gets, sending it unless that was done already."""
+        """Return the body that a request block gets, sending it unless that was done already."""
         name, text = reference.name, reference.arguments or ""
         if block.language not in ALL_LANGUAGES:
             if block.language in EMACS_LISP:

@@ -70,12 +70,12 @@ class RequestFile:
         return len(self.items)
 
     def problems(self) -> Iterator[Outcome]:
-        """Give the failures of the whole file."""
+        """Return the failures of the whole file."""
         for problem in self._problems:
             yield Outcome(problem.line or 1, None, "failed", reason=problem)
 
     def tasks(self, item: Item, run: Running) -> Iterator[Task | Outcome]:
-        """Give the requests of an item, one after the other."""
+        """Return the requests of an item, one after the other."""
         if isinstance(item.what, ParsedRequest):
             yield from self._of_request(item.what, run)
         else:
@@ -103,7 +103,7 @@ class RequestFile:
         *,
         needed: bool = False,
     ) -> Iterator[Task | Outcome]:
-        """Give a request as a task, or several in a loop.
+        """Return a request as a task, or several in a loop.
 
         `given` are the values of the `run` lines that lead to it, which stand at `runs`. One that
         is disabled is sent only where it is `needed`.
@@ -192,7 +192,7 @@ class RequestFile:
         above: tuple[File, ...],
         runs: tuple[tuple[str, int], ...],
     ) -> Iterator[Task | Outcome]:
-        """Give what a `run` in a source sends; of a file, in its order, also what that runs."""
+        """Return what a `run` in a source sends; of a file, in its order, also what that runs."""
         line = source.position(item.span.start).line
         try:
             file = self._imports.imported(item.path.text, source) if item.path else None

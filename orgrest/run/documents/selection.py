@@ -44,9 +44,9 @@ class Selection:
         self.languages = settings.languages or self._usual_languages()
 
     def blocks(self) -> list[Block]:
-        """Give the blocks that are evaluated, in the order of the text.
+        """Return the blocks that are evaluated, in the order of the text.
 
-        Raises EvaluationError where `Settings.names` or `Settings.lines` choose nothing.
+        Raises EvaluationError if `Settings.names` or `Settings.lines` choose nothing.
         """
         options, document = self._settings, self._document
         mixed = "; the file's line ends are mixed, LF and CRLF" if "\r\n" in document.text else ""

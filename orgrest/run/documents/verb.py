@@ -62,7 +62,7 @@ class VerbTree:
         self._parents = parents
 
     def complete(self, parsed: ParsedRequest, block: Block) -> ParsedRequest:
-        """Give the request of a block with those of the headings above it, and its properties.
+        """Return the request of a block with those of the headings above it, and its properties.
 
         Raises EvaluationError for a property that is not understood.
         """
@@ -117,7 +117,7 @@ class VerbTree:
         return found
 
     def variables(self, block: Block, scope: Scope) -> dict[str, str]:
-        """Give the variables of the preludes that hold for a block. Raises OrgrestError."""
+        """Return the variables of the preludes that hold for a block. Raises OrgrestError."""
         preludes = [_property(one, "PRELUDE") for one in block.heading.path()]
         preludes += [text for key, text in self.document.keywords if key == "verb-prelude"][:1]
         found: dict[str, str] = {}
@@ -137,9 +137,9 @@ def is_export(arguments: Arguments) -> bool:
 
 
 def part_asked(arguments: Arguments) -> str:
-    """Give what of a response ``:op`` asks for, as `Rendered.as_verb` takes it.
+    """Return what of a response ``:op`` asks for, as `Rendered.as_verb` takes it.
 
-    Raises EvaluationError where it asks for something else.
+    Raises EvaluationError if it asks for something else.
     """
     words = arguments.get("op", "send").split()
     if is_export(arguments):

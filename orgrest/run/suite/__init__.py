@@ -1,1 +1,1 @@
-"""Documents as tests: chosen, run by several jobs, recorded request by request, and reported."""
+"""Documents as tests: selection, concurrent jobs, and a record of each request."""

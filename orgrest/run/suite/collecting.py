@@ -1,4 +1,4 @@
-"""Documents as pytest has tests: a collector for each, an item for each request.
+"""Documents as pytest tests: a collector for each, an item for each request.
 
 The setup of a document is sent before its first chosen request, its teardown after the last one. A
 request that others refer to is sent when the first of them needs it, whether it is chosen or not.
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class RequestFailedError(Exception):
-    """A request was not answered, or an assertion does not hold; the text says all of it."""
+    """A request was not answered, or an assertion failed; the message has the details."""
 
 
 class Document(pytest.File):
@@ -35,7 +35,7 @@ class Document(pytest.File):
     _control: Control | None = None
 
     def collect(self) -> Iterator[pytest.Item]:
-        """Give the requests but for setup and teardown."""
+        """Yield the requests except for setup and teardown."""
         opened = self._open()
         try:
             problems = list(opened.problems())
@@ -130,13 +130,13 @@ class RequestItem(pytest.Item):
             pytest.skip(records[0]["reason"] or "not to be sent")
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], *_: Any) -> Any:
-        """Show what a failed request says of itself, without a traceback."""
+        """Show the message of a failed request, without a traceback."""
         if isinstance(excinfo.value, RequestFailedError):
             return str(excinfo.value)
         return super().repr_failure(excinfo)
 
     def reportinfo(self) -> tuple[Path, int, str]:
-        """Return where the request stands."""
+        """Return the position of the request."""
         return self.path, self._line - 1, self.name
 
 

@@ -1,4 +1,4 @@
-"""What ends a run before its end: a failure with --bail, the time, Ctrl-C. All jobs look here."""
+"""Early termination of a run: a failure with --bail, the time limit, Ctrl-C. All jobs check it."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ if TYPE_CHECKING:
     from orgrest.http.transport import Client
 
 TEARDOWN = 30.0
-"""How many seconds the teardown of a document may take when the run is over."""
+"""The seconds that a document's teardown may take when the run is over."""
 
 
 class Control:
     """Whether a run goes on; safe to share by threads.
 
-    `why` says why it does not. What is under way when it is interrupted is ended at once; what is
-    to be cleaned up then is sent by a client of its own.
+    `why` is the reason why it does not. An interruption aborts requests in progress at once; a
+    separate client then sends the teardown.
     """
 
     def __init__(self, new_client: Callable[[], Client], deadline: float | None = None) -> None:
@@ -43,12 +43,12 @@ class Control:
         return bool(self.why)
 
     def stop(self, why: str) -> None:
-        """Begin no further request; those under way come to their end."""
+        """Start no further request; those in progress are completed."""
         self.why = self.why or why
         self._stopped.set()
 
     def interrupt(self) -> None:
-        """End what is under way, too."""
+        """Abort requests in progress, too."""
         self.interrupted = True
         self.stop("interrupted")
         self.client.abort()
@@ -58,7 +58,7 @@ class Control:
         return not self._stopped.wait(seconds)
 
     def late_client(self) -> Client:
-        """Return the client for what is cleaned up after an interruption."""
+        """Return the client for the teardown after an interruption."""
         if not self.interrupted:
             return self.client
         with self._lock:

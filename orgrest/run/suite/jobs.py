@@ -1,7 +1,7 @@
-"""A run: many documents, by several jobs, told about in their order.
+"""A run of many documents by several jobs, reported in order.
 
-Each job is a thread that takes one document after the other; the client and its connections are
-shared. What a document's requests came to is told when all documents before it are told.
+Each job is a thread that runs one document after the other; the client and its connections are
+shared. A document's outcomes are reported after those of all documents before it.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ class _Told:
 
 
 class Run:
-    """A run over `plan`, by so many jobs; records go into `spool`, where there is one.
+    """A run over `plan` with a number of jobs; records go into `spool`, if there is one.
 
-    `summary` counts what came of it, `unreadable` says which documents could not be read.
+    `summary` counts the outcomes, `unreadable` lists the documents that could not be read.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class Run:
         self._lock = threading.Lock()
 
     def briefs(self) -> Iterator[Brief]:
-        """Run everything; yield what came of each request, in order."""
+        """Run everything; yield the outcome of each request, in order."""
         for _ in range(self._jobs):
             # Daemons: a second Ctrl-C does not wait for them.
             threading.Thread(target=self._job, daemon=True).start()

@@ -1,7 +1,7 @@
-"""What is kept of a request of a run: a record, plain data as JSON has it, without secrets.
+"""The record of a request of a run: plain JSON data, without secrets.
 
-All reports are made of records, so that secrets are masked in one place and a report made later, of
-a `.jsonl`, says the same. docs/ci.md describes the fields; bodies are cut at `BODY` bytes.
+All reports are made from records, so that secrets are masked in one place and a report made later,
+from a `.jsonl`, is the same. docs/ci.md describes the fields; bodies are cut at `BODY` bytes.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ if TYPE_CHECKING:
 
 Record: TypeAlias = dict[str, Any]
 BODY = 64 * 1024
-"""How many bytes of a body are kept for reports."""
+"""The maximum number of bytes of a body kept for reports."""
 _SENSITIVE = frozenset({"authorization", "proxy-authorization", "cookie", "set-cookie"})
 
 
 def of_outcome(
     outcome: Outcome, item: Item, place: Record, started: float, duration: float, *, fail: bool
 ) -> Record:
-    """Return the record of what became of a request.
+    """Return the record of a request's outcome.
 
     `place` says where in the run it was: the file, the turn, the row of data. It began at
     `started`, in seconds since 1970. With `fail`, a status of 400 and above is a failure.
@@ -65,7 +65,7 @@ def of_outcome(
 
 
 def without_request(place: Record, outcome: str, reason: str, line: int | None = None) -> Record:
-    """Return the record of what was not sent: a whole document, or a request that was skipped."""
+    """Return the record of something not sent: a whole document, or a skipped request."""
     return {
         **place,
         "line": line,

@@ -1,7 +1,7 @@
 """The records of a run on disk, a line of JSON each, as they come: `--jsonl`, or a temporary file.
 
-So a run of any length takes little memory, and one that was killed leaves what was done. Reports
-read the records in the order of the documents, in whatever order the jobs were done.
+So a run of any length takes little memory, and a killed one leaves its records. Reports read the
+records in the order of the documents, whatever the order of the jobs.
 
 The first line tells about the run (`{"format": 2, ...}`), the last one is its summary
 (`{"summary": ...}`); a line that is cut off, as by a power failure, is passed over.
@@ -52,7 +52,7 @@ class Spool:
         self._stream.close()
 
     def add(self, record: Record) -> None:
-        """Keep a record. Raises FileError where the disk is full."""
+        """Keep a record. Raises FileError if the disk is full."""
         with self._lock:
             unit, number = record["order"]
             place = self._end

@@ -1,4 +1,4 @@
-"""What is told of each request while a run goes on, and the sums at its end."""
+"""The summary of each request while a run is in progress, and the totals at its end."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Brief:
 
 
 def place(record: Record) -> str:
-    """Return where a request stands: file and line."""
+    """Return the position of a request: file and line."""
     return record["file"] if record["line"] is None else f"{record['file']}:{record['line']}"
 
 
@@ -87,7 +87,7 @@ def reasons(record: Record) -> Iterable[str]:
 
 @attrs.define
 class Summary:
-    """The sums of a run: how many requests came to which outcome, and how long they took."""
+    """The totals of a run: the number of requests by outcome, and their durations."""
 
     repeated: bool = False
     counts: dict[str, int] = attrs.field(factory=lambda: dict.fromkeys(OUTCOMES, 0))
@@ -95,7 +95,7 @@ class Summary:
     _times: dict[tuple[str, str], array[float]] = attrs.field(factory=dict)
 
     def count(self, brief: Brief) -> None:
-        """Take in a request."""
+        """Add a request."""
         self.counts[brief.outcome] += 1
         if self.repeated and brief.outcome != "skipped":
             key = brief.place, brief.title.partition(" [turn ")[0]

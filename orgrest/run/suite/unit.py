@@ -51,7 +51,7 @@ class Opened:
     """A document that was read and planned, whose items are sent one by one."""
 
     def __init__(self, unit: Unit, settings: Settings, control: Control) -> None:
-        """Read the document. Raises OrgrestError where that, or planning it, is not possible."""
+        """Read the document. Raises OrgrestError if that, or planning it, is not possible."""
         self._unit = unit
         self._settings = settings
         self._control = control
@@ -76,11 +76,11 @@ class Opened:
         self.evaluation.plan()
 
     def items(self, part: Part) -> list[Item]:
-        """Return what is sent in a part of the run."""
+        """Return the items sent in a part of the run."""
         return self._settings.choice.of(self.evaluation.items, part)
 
     def problems(self) -> Iterator[Record]:
-        """Give the failures that concern the whole document."""
+        """Return the failures that concern the whole document."""
         for outcome in self.evaluation.problems():
             if self._unit.found and outcome.reason and outcome.reason.code == "no-request":
                 continue
@@ -117,7 +117,7 @@ class Opened:
         return self._teardown
 
     def skip(self, item: Item, why: str) -> Iterator[Record]:
-        """Give the record of an item that is not sent, unless it was sent for another one."""
+        """Return the record of an item that is not sent, unless it was sent for another one."""
         if self.evaluation.was_sent(item):
             yield from self.send(item)
             return
@@ -133,7 +133,7 @@ class Opened:
     def _record(self, outcome: Outcome, item: Item, began: float, took: float) -> Record:
         place = self._numbered()
         found = record.of_outcome(outcome, item, place, began, took, fail=self._settings.fail)
-        if self._count == 1:  # what concerns the document is told once
+        if self._count == 1:  # failures of the whole document are reported once
             found["notes"] = [*self.evaluation.notices, *found["notes"]]
         return found
 
@@ -152,9 +152,9 @@ def _time_of(outcome: Outcome, began: float) -> tuple[float, float]:
 def run(
     unit: Unit, settings: Settings, control: Control, keep: Callable[[Record], None]
 ) -> str | None:
-    """Run a document, and `keep` what became of each request; return why it cannot be read.
+    """Run a document, and `keep` the outcome of each request; return why it cannot be read.
 
-    Whatever ends it, its teardown is sent, once its setup has begun.
+    Once its setup has begun, its teardown is sent however the run ends.
     """
     place = {"order": [unit.number, 0], **unit.place}
     if control.over:
