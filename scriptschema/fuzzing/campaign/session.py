@@ -79,6 +79,7 @@ class Session:
         for description in campaign.config.targets:
             try_target(description)
         campaign.probe()
+        sweep()  # what the trials left, which no worker has adopted
         self.state = State(campaign, on_event)
         self.programs_done = 0
         self.runs_done = 0

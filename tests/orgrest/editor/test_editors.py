@@ -207,7 +207,7 @@ def api() -> Iterator[str]:
         "/html": response(b"<p>x</p>", "Content-Type: text/html"),
         "/html?q=%41": response(b"<p>x</p>", "Content-Type: text/html"),
         "/image": response(b"\x89PNG\xff\x00\r\n", "Content-Type: image/png"),
-        "/inline": response(b"src_sh{true}", "Content-Type: text/plain"),
+        "/live": response(b"=a= ~b~ [[x]]", "Content-Type: text/plain"),
         "/nothing": response(b"", status="204 No Content"),
         "/unicode": response("é ß 日本\n".encode(), "Content-Type: text/plain"),
         "/bad": response(b'{"error": 1}', "Content-Type: application/json", status="400 Bad"),
@@ -227,7 +227,7 @@ HEADER_ARGUMENTS = [
     ":results drawer",
     ":results value list",
     ":results value table",
-    ":results value verbatim html",
+    ":results value verbatim",
     ":results value org",
     ":results value pp",
     ":results value code",
@@ -544,14 +544,15 @@ def test_nonsense_from_an_editor_is_refused_with_the_reason(
         ({"arguments": {"timeout": "soon"}}, "notes.org:3: :timeout is a number of seconds"),
         ({"arguments": {"jq": "."}, "body": ":a = <<"}, "never ends"),
         ({"results": ["list", "value", "raw"]}, "looks like Org markup"),
+        ({"results": ["verbatim", "value", "html"]}, "exported as it is, it could run scripts"),
         ({"results": ["file"], "arguments": {"file": "../x"}}, "below the document's folder"),
     ],
 )
 def test_a_block_that_cannot_be_evaluated_is_reported_with_its_place(
     changes: dict[str, object], said: str, tmp_path: Path, api: str
 ) -> None:
-    if "list" in str(changes):
-        changes = {**changes, "body": f"GET {api}/inline"}
+    if "value" in changes.get("results", ()):
+        changes = {**changes, "body": f"GET {api}/live"}
     code, output = babel(call(api, tmp_path, **changes))
     assert code == 1
     assert said in json.loads(output)["error"]

@@ -245,7 +245,6 @@ def test_variables_are_defined_anywhere_and_the_last_one_above_counts() -> None:
 
     assert [text(first, name) for name in "abcd"] == ["1", "two words", "4", None]
     assert [text(second, name) for name in "abcd"] == ["3", "two words", "4", None]
-    assert first.definition("a", 0) == first.definition("a")
     kinds = [item for item in document.items if isinstance(item, Definition)]
     assert [(d.name, d.mark) for d in kinds] == [(n, "@") for n in "abacc"]
 
