@@ -1,1 +1,1 @@
-"""Kinds of documents, each a `run.document.Document`: Org with verb's headings, request files."""
+"""The kinds of documents, each a `run.document.Document`: Org with verb, request files."""

@@ -1,8 +1,7 @@
-"""The Org document of a run: read, and with the results so far.
+"""The Org document of a run, with the results so far.
 
-Results are collected as edits of the text that was read, as long as they do not touch. One that
-does makes them part of the text, which is read again; the blocks that are still to be evaluated are
-found again in it.
+Results are collected as edits of the parsed text while they do not touch. One that does causes all
+edits to be applied and the text to be parsed again; the remaining blocks are then located in it.
 """
 
 from __future__ import annotations
@@ -32,14 +31,14 @@ if TYPE_CHECKING:
 
 
 class DocumentEditor:
-    """A document that results are put into; `document` is the text as it was read last."""
+    """A document that results are inserted into; `document` is the text as last parsed."""
 
     def __init__(
         self, text: str, file: str, write: Callable[[Path, bytes], None] | None = None
     ) -> None:
         """Read `text`, of the file called `file`.
 
-        `write` writes the files of results, before their links are put in.
+        `write` writes the files of results, before their links are inserted.
         """
         self.document = Document(text)
         self._file = file
@@ -61,23 +60,23 @@ class DocumentEditor:
         return header.arguments_of(self.document, self.inherited, block)
 
     def key(self, block: Block) -> StepId | None:
-        """Return what tells a block of `document` from all others, None if a result brought it."""
+        """Return the identity of a block of `document`, None if it is part of a new result."""
         start = self._origins.get(block.start)
         name = block.heading.properties.get("VERB-STORE") or block.name or ""
         return None if start is None else StepId(self._file, start, name=name)
 
     def as_placed(self, name: str) -> Document:
-        """Return the document with the result that was put in under a name, if one was."""
+        """Return the document including a result inserted under a name, if there is one."""
         return Document(self.text, self.document) if name.lower() in self._placed else self.document
 
     # blocks that the text moves
 
     def follow(self, blocks: Iterable[Block]) -> None:
-        """Find these blocks again whenever the text is read again."""
+        """Locate these blocks again whenever the text is parsed again."""
         self._now = {block: block for block in blocks}
 
     def now(self, block: Block) -> Block | None:
-        """Return a block that is followed as it is in `document`, None if a result replaced it."""
+        """Return a tracked block as it is in `document`, None if a result replaced it."""
         return self._now.get(block, block)
 
     def put(
@@ -89,10 +88,9 @@ class DocumentEditor:
     ) -> Outcome:
         """Make the edit that places the result of a block.
 
-        Gives the outcome with the text that it replaces, and the new one. `judge` tells whether the
-        new one is as it should be; where it is not, the old result stays. Raises EvaluationError
-        where the block is not there any more, or as `Placing.edit` does, or `write` fails; the
-        document is as it was then.
+        Returns the outcome with the old and the new text. `judge` tells whether the new one is as
+        expected; if not, the old result stays. Raises EvaluationError if the block no longer
+        exists, as `Placing.edit` does, or if `write` fails; the document is then unchanged.
         """
         placing = Placing(block.start, block.kind, block.name, make)
         edit = placing.edit(self.document, self._found(block))
@@ -131,7 +129,7 @@ class DocumentEditor:
         return before <= edit.start and edit.end <= after
 
     def _read_again(self) -> None:
-        """Make the results so far part of the text, and find the blocks in it."""
+        """Apply the edits so far to the text, and locate the blocks in it."""
         edits = sorted(self._edits, key=lambda edit: edit.end)
         ends = [edit.end for edit in edits]
         moved = [0, *itertools.accumulate(len(e.text) - (e.end - e.start) for e in edits)]
@@ -151,5 +149,5 @@ class DocumentEditor:
                 self._now[block] = starts.get(now(old.start))
 
     def _starts(self) -> set[int]:
-        """Return where blocks start in the document as it was read last."""
+        """Return the start offsets of blocks in the document as last parsed."""
         return {one.start for one in (*self.document.evaluated, *self.document.blocks)}

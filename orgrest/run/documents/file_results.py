@@ -1,6 +1,6 @@
-"""Results that go into files: where each is written, its link, and what it holds.
+"""Results in files: the path of each, its link, and its content.
 
-Where files may be written, `written` says; none is the document itself.
+`written` decides where files may be written; a result never overwrites the document itself.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class FileResults:
     ) -> tuple[str, list[tuple[Path, bytes]]]:
         """Return the link to the result of an exchange, and the files to be written: one, or none.
 
-        `number` is how many files the block has already. Raises one of FAILURES.
+        `number` is the number of files that the block already has. Raises one of FAILURES.
         """
         folder = self._folder
         given = arguments.get("file")
@@ -84,7 +84,7 @@ class FileResults:
         return f"{_link(shown, description)}\n", files
 
     def _target(self, path: Path, given: str) -> Path:
-        """Return the file that a path leads to. Raises EvaluationError if it is the document."""
+        """Resolve a path. Raises EvaluationError if it is the document."""
         try:
             target = resolved(path)
         except (OSError, RuntimeError, ValueError) as error:  # a loop of links, a NUL
@@ -94,7 +94,7 @@ class FileResults:
         return target
 
     def _is_linked(self, block: Block, target: Path) -> bool:
-        """Tell whether the block's result, as it stands, has a link to a file."""
+        """Tell whether the block's present result has a link to a file."""
         document = self._draft.document
         result = result_of(document, self._draft.now(block) or block)
         if result is None or not os.path.exists(target):  # noqa: PTH110 (never raises)
@@ -108,7 +108,7 @@ class FileResults:
         return f"{name}-{number + 1}" if number else name
 
     def _number(self, block: Block) -> int:
-        """Return a nameless request block's number among its like."""
+        """Return a nameless request block's number among the nameless ones."""
         document = self._draft.document
         if self._numbered is not document:
             nameless = (
@@ -163,7 +163,7 @@ def _extension(arguments: Arguments, exchange: Exchange) -> str:
 
 
 def _content(exchange: Exchange, arguments: Arguments) -> bytes:
-    """Give what a file result holds: the body as it came, secrets hidden; or what jq made of it."""
+    """Return the content of a file result: the body with secrets masked, or the output of jq."""
     rendered = exchange.rendered
     if rendered is not None and rendered.is_cut and rendered.data is not None:
         return rendered.data

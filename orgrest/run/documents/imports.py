@@ -1,11 +1,10 @@
-"""The request files that one imports: what they name and define, for a run and for an editor.
+"""Imported request files: their requests and variables, for a run and for an editor.
 
-A path counts from the folder of the file in which it stands. Each file is read once, so that files
-which import each other in a circle end where they began. A name means the last request of that name
-above, in the same file, else the first one below; then the last one of a file that it imports, in
-their order, each before those that it imports itself, and last of any other of the run. Variables
-of imported files count by their names alone; of several definitions the one nearest to the document
-does.
+A path is relative to the folder of the file that contains it. Each file is read once, so circular
+imports terminate. A name means the last request of that name above, in the same file, else the
+first one below; then the last one of a file that it imports, in their order, each before those that
+it imports itself, and last of any other of the run. Variables of imported files count by their
+names alone; of several definitions the one nearest to the document is used.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
     from orgrest.http.values import Scope
 
 MOST_FILES = 100
-"""How many files one may import."""
+"""The maximum number of imported files."""
 
 
 @attrs.define(eq=False)
@@ -62,7 +61,7 @@ class File:
 
 @attrs.frozen
 class Broken:
-    """An import that fails: the line of the document that leads to it, its own, what is wrong."""
+    """A failed import: the line of the document that leads to it, its own line, and the error."""
 
     item: Import
     own: Import
@@ -84,8 +83,8 @@ def read_file(path: Path, name: str) -> Document:
 class Imports(RunContext):
     """The files that a document imports, read as the document is; `main` is itself.
 
-    `broken` are the imports that fail, the others are there. `circles` are the lines of the
-    document that lead back to it, and how.
+    `broken` are the imports that failed. `circles` are the lines of the document that lead back to
+    it, with the path.
     """
 
     def __init__(
@@ -95,7 +94,7 @@ class Imports(RunContext):
         scope: Scope,
         read_file: Callable[[Path, str], Document] = read_file,
     ) -> None:
-        """Read what `document`, of the file called `file`, imports; `scope` says what may be read.
+        """Read the imports of `document`, of the file `file`; `scope` limits what may be read.
 
         `read_file` reads a file of a path and a name.
         """
@@ -194,7 +193,7 @@ class Imports(RunContext):
         return found
 
     def of(self, source: Source, name: str, end: int | None = None) -> ParsedRequest | None:
-        """Return the request that a name means in a source, or None.
+        """Return the request that a name in a source refers to, or None.
 
         Of several it is the last one that begins above `end` (None: of all), else the first one.
         """
@@ -207,7 +206,7 @@ class Imports(RunContext):
         return every[max(above - 1, 0)]
 
     def key(self, request: ParsedRequest) -> StepId:
-        """Return what tells a request from all others of the run."""
+        """Return the identity of a request in the run."""
         file = self._of_sources.get(id(request.source), self.main)
         return StepId(str(file.path), request.span.start, name=request.name or "")
 
@@ -216,7 +215,7 @@ class Imports(RunContext):
         return self._requests[key.request]
 
     def requests_named(self, name: str, using: ParsedRequest) -> Iterator[StepId]:
-        """Yield what a name may mean in a request: itself once it was answered, and another."""
+        """Yield the requests that a name may refer to: itself once answered, and another."""
         if name == using.name:
             yield self.key(using)
         request = self.of(using.source, name, using.span.start)
@@ -224,7 +223,7 @@ class Imports(RunContext):
             yield self.key(request)
 
     def request_named(self, name: str, using: ParsedRequest) -> StepId | None:
-        """Return the request that a name means in another one, where nothing was sent yet."""
+        """Return the request that a name in another one refers to, before anything is sent."""
         keys = list(self.requests_named(name, using))
         return keys[-1] if keys else None
 
@@ -238,7 +237,7 @@ class Imports(RunContext):
         return self.variables()
 
     def variables(self) -> dict[str, tuple[File, Definition]]:
-        """Return what the imported files define, by name; the document's own are not among it."""
+        """Return the definitions of the imported files by name, without the document's own."""
         found: dict[str, tuple[File, Definition]] = {}
         for file in self.files[1:]:
             for one in file.document.items:

@@ -27,7 +27,7 @@ _CALL = re.compile(r"([^(\[]+)\((.*)\)$")
 
 
 class Noweb:
-    """Puts the blocks of one document in where others refer to them."""
+    """Expands the noweb references of one document."""
 
     def __init__(self, draft: DocumentEditor, file: str) -> None:
         """Look up blocks in `draft`, of the file called `file`."""
@@ -39,7 +39,7 @@ class Noweb:
         self._refs: dict[str, list[Block]] | None = None
 
     def is_of(self, draft: DocumentEditor) -> bool:
-        """Tell whether the document is still the one that was looked at."""
+        """Tell whether the document is still the version that was indexed."""
         return self._document is draft.document
 
     def expand(
@@ -48,11 +48,11 @@ class Noweb:
         places: Sequence[tuple[int, int]],
         resolve: Callable[[Value, Arguments], str],
     ) -> tuple[str, list[tuple[int, int]]]:
-        """Put the blocks in that the references in `text` stand for.
+        """Replace the references in `text` with the blocks that they name.
 
-        `resolve` gives the value of a call, ``<<name(a=1)>>``. What stands before a reference is
-        repeated in all lines. `places` are those of `blocks.Body`; a line that was put in has the
-        place of the reference. Raises EvaluationError for names that no block has, circles, and
+        `resolve` returns the value of a call, ``<<name(a=1)>>``. The text before a reference is
+        repeated on each line. `places` are those of `blocks.Body`; an inserted line has the
+        position of the reference. Raises EvaluationError for names that no block has, circles, and
         texts that grow too long.
         """
         self._grown = 0

@@ -1,4 +1,4 @@
-"""One run over an Org document: its blocks become tasks, and what comes of them results in it."""
+"""One run over an Org document: its blocks become tasks, whose results are placed in it."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class OrgFile:
 
     @property
     def notices(self) -> tuple[str, ...]:
-        """What the user should know about the choice that `plan` made."""
+        """Warnings about the choice that `plan` made."""
         return self._selection.notices
 
     def plan(self) -> int:
@@ -95,7 +95,7 @@ class OrgFile:
         yield from ()
 
     def tasks(self, item: Item, run: Running) -> Iterator[Task | Outcome]:
-        """Read the block of an item; an outcome is of a block that is not to be sent."""
+        """Yield the task of an item's block; an outcome if it is not to be sent."""
         now = self.draft.now(item.what)
         if now is not None:
             yield self._prepare(item.what, now, run)
@@ -108,11 +108,11 @@ class OrgFile:
         return tags - {""}
 
     def place(self, task: Task, outcome: Outcome, run: Running) -> Outcome:
-        """Put what came of a task into the document. Raises one of FAILURES."""
+        """Place the result of a task in the document. Raises one of FAILURES."""
         return outcome if task.block is None else self.placer(run).place(task.block, task, outcome)
 
     def placer(self, run: Running) -> ResultWriter:
-        """Return what places results of a run in this document."""
+        """Return the object that places results in this document."""
         send = partial(self._send, run)
         return ResultWriter(self.draft, self._files, self._references(run), send, self._file)
 
@@ -143,7 +143,7 @@ class OrgFile:
         return attrs.evolve(task, block=block)
 
     def _skipped(self, block: Block, arguments: Arguments) -> Outcome | None:
-        """Return the outcome of a block that ``:eval`` says is not evaluated, else None."""
+        """Return the outcome of a block that ``:eval`` excludes, else None."""
         wanted = arguments.eval
         line = block.line + 1
         if is_export(arguments) and target_of(self.draft.document, block).language == VERB:
@@ -181,7 +181,7 @@ class OrgFile:
                 self._send(run, block, {})
 
     def _send(self, run: Running, block: Block, given: Mapping[str, str]) -> Outcome:
-        """Send a block, unless it was sent; with `given` variables in any case.
+        """Send a block, unless it was sent; with `given` variables it is always sent.
 
         Raises one of FAILURES.
         """

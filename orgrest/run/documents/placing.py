@@ -1,4 +1,4 @@
-"""The result of a block put into the document, as its header arguments want it."""
+"""Places the result of a block in the document, as its header arguments require."""
 
 from __future__ import annotations
 
@@ -32,10 +32,9 @@ if TYPE_CHECKING:
 
 @attrs.define
 class Written:
-    """The responses of a block as they are written: bare, wrapped, and with heads as comments.
+    """The responses of a block as text: bare, wrapped, and with headers as comments.
 
-    `files` are those that links lead to: (path, content). `links` says that a response is nothing
-    but a link.
+    `files` are the targets of links: (path, content). `links` tells that a response is only a link.
     """
 
     values: list[str] = attrs.field(factory=list)
@@ -67,9 +66,9 @@ class ResultWriter:
         self._file = file
 
     def place(self, block: Block, task: Task, outcome: Outcome) -> Outcome:
-        """Put what came of a task into the document below its block.
+        """Place the result of a task below its block.
 
-        Gives the outcome with that change. Raises one of FAILURES.
+        Returns the outcome with that change. Raises one of FAILURES.
         """
         arguments = task.arguments
         words = arguments.results
@@ -108,7 +107,7 @@ class ResultWriter:
     def _judge_same(
         self, task: Task, files: tuple[tuple[Path, bytes], ...], old: str, new: str
     ) -> Verdict:
-        """Tell whether a result is the one that stands in the document."""
+        """Tell whether a result equals the one in the document."""
         from orgrest.run import snapshot
 
         place = (self._file, task.line)
@@ -119,8 +118,8 @@ class ResultWriter:
     ) -> Written:
         """Return each response bare and wrapped, or as a link, and the files of the links.
 
-        One that is too long is shown in part, with a link; not as a list or table, of which a part
-        would be none.
+        One that is too long is shown in part, with a link, but not as a list or table, which cannot
+        be truncated.
         """
         written = Written()
         whole = {"file", "list", "table", "vector"} & set(arguments.results)

@@ -1,4 +1,4 @@
-"""A block of an Org document read as a task: its requests, with what its header arguments say."""
+"""Parses a block of an Org document into a task: its requests and header arguments."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class BlockReader:
     ) -> Task:
         """Read a block, or the one that a call names, with its variables, for a run in `scope`.
 
-        `resolve` gives what a ``:var`` stands for. `given` are values that go before its ``:var``s.
+        `resolve` returns the value of a ``:var``. `given` are values that override its ``:var``s.
         Raises one of FAILURES.
         """
         target = header.target_of(self._draft.document, block)
@@ -89,7 +89,7 @@ class BlockReader:
         scope: Scope,
         digest: str | None = None,
     ) -> Task:
-        """Read the requests in the body of a block, with what stands around it.
+        """Parse the requests in the body of a block, with its context.
 
         `text` is the body, `places` those of `blocks.Body`; `values` and `literal` are its
         variables, as in `Scope.block`; `digest` is its hash. Raises one of FAILURES.
@@ -130,7 +130,7 @@ class BlockReader:
 def _variables(
     arguments: Arguments, given: Mapping[str, str], scope: Scope, resolve: Resolve
 ) -> tuple[dict[str, str], dict[str, str], list[tuple[str, object]]]:
-    """Return the ``:var``s that hold, as in `Scope.block`, and all of them as Org has them."""
+    """Return the effective ``:var``s, as in `Scope.block`, and all of them as Org has them."""
     values: dict[str, str] = {}
     literal = dict(given)
     shown: list[tuple[str, object]] = []
@@ -170,7 +170,7 @@ def _between(
 def _requests(
     document: Document, arguments: Arguments
 ) -> tuple[tuple[ParsedRequest, ...], tuple[str, ...]]:
-    """Return the requests of a block that are meant, and what the user should know of the rest."""
+    """Return the selected requests of a block, and a notice about the others."""
     if document.problems:
         raise document.problems[0]
     notes = [str(notice) for notice in document.notices]

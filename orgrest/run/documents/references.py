@@ -1,4 +1,4 @@
-"""What a ``:var`` stands for: data under a name in the document, or another block's answer."""
+"""Resolves the values of ``:var``: named data in the document, or another block's response."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class References:
         settings: Settings,
         send: Callable[[Block, Mapping[str, str]], Outcome],
     ) -> None:
-        """Find data in `draft`; `send` gives what comes of a block, given some variables."""
+        """Find data in `draft`; `send` evaluates a block with given variables."""
         self._draft = draft
         self._complete = settings.complete
         self._send = send
@@ -60,10 +60,10 @@ class References:
         return name, self.resolve(given, Arguments())
 
     def _data(self, block: Block | None, reference: Reference, arguments: Arguments) -> data.Data:
-        """Return the data that stands in the document under a name."""
+        """Return the data under a name in the document."""
         name = reference.name
         if block is not None and block.language in EMACS_LISP:
-            with contextlib.suppress(lisp.ArgumentError):  # its result may stand there, too
+            with contextlib.suppress(lisp.ArgumentError):  # its result may be in the document, too
                 return lisp.understand(self._draft.document.body(block).text, {})
         element = element_named(self._draft.as_placed(name), name)
         if element is not None:

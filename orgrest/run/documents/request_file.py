@@ -33,14 +33,14 @@ if TYPE_CHECKING:
     from orgrest.run.settings import Settings
 
 MOST_TURNS = 10_000
-"""How many times `@loop` may send a request."""
+"""The maximum number of turns of `@loop`."""
 
 _TURNS = re.compile(r"for\s+(\d+)")
 _EACH = re.compile(r"for\s+(?P<name>\w+)\s+of\s+(?P<list>.+)")
 
 
 class RequestFile:
-    """A file of requests for `Evaluation`; `notices` is what the user should know about it."""
+    """A request file for `Evaluation`; `notices` are warnings about it."""
 
     def __init__(
         self,
@@ -82,7 +82,7 @@ class RequestFile:
             yield from self._run(item.what, run, self._source, {}, (self._imports.main,), ())
 
     def place(self, _task: Task, outcome: Outcome, _run: Running) -> Outcome:
-        """Save responses where that is asked for; they do not stand in such a file."""
+        """Save responses if requested; request files do not contain results."""
         for path, content in outcome.files:
             self._write(path, content)
         return outcome
@@ -105,8 +105,8 @@ class RequestFile:
     ) -> Iterator[Task | Outcome]:
         """Return a request as a task, or several in a loop.
 
-        `given` are the values of the `run` lines that lead to it, which stand at `runs`. One that
-        is disabled is sent only where it is `needed`.
+        `given` are the values of the `run` lines that lead to it, which are at `runs`. A disabled
+        one is sent only if it is `needed`.
         """
         line = parsed.source.position(parsed.span.start).line
         file = parsed.source.file or self._file
@@ -167,7 +167,7 @@ class RequestFile:
         return self._imports.requests_named(name, using)
 
     def _need(self, name: str, needing: ParsedRequest, run: Running, *, again: bool) -> None:
-        """Send the request that a name means in another one, as `need` does."""
+        """Send the request that a name in another one refers to, as `need` does."""
         source = needing.source
         parsed = self._imports.of(source, name, needing.span.start)
         if parsed is None:
@@ -192,7 +192,7 @@ class RequestFile:
         above: tuple[File, ...],
         runs: tuple[tuple[str, int], ...],
     ) -> Iterator[Task | Outcome]:
-        """Return what a `run` in a source sends; of a file, in its order, also what that runs."""
+        """Yield the requests that a `run` in a source sends, in order and recursively."""
         line = source.position(item.span.start).line
         try:
             file = self._imports.imported(item.path.text, source) if item.path else None
@@ -215,7 +215,7 @@ class RequestFile:
     def _found(
         self, item: Import, source: Source, file: File | None
     ) -> Sequence[ParsedRequest | Import]:
-        """Return what a `run` names, in a `file` or its own. Raises OrgrestError."""
+        """Return the request that a `run` names, in a `file` or its own. Raises OrgrestError."""
         broken = {id(one.own): one.error for one in self._imports.broken}
         if item.path is not None and file is None:
             error = broken.get(id(item))
@@ -279,7 +279,7 @@ def namesakes(document: Document) -> list[tuple[ParsedRequest, ParsedRequest]]:
 
 
 def same_name(request: ParsedRequest, first: ParsedRequest) -> str:
-    """Tell of a request whose name another one has already."""
+    """Return a warning about a request with the name of another one."""
     return (
         f"the request at line {position(first)} is named {request.name}, too: both are sent, and "
         "the name means the last one above whoever refers to it"
@@ -306,7 +306,7 @@ def _parsed(text: str) -> Any:
 def _turns(text: str, parsed: ParsedRequest, scope: Scope) -> Iterator[dict[str, str]]:
     """Yield the variables of each turn of `@loop`. Raises one of FAILURES.
 
-    In a dry run, a list that a response gives has one turn.
+    In a dry run, a list from a response has one turn.
     """
     import json
 

@@ -1,8 +1,8 @@
 """Which blocks of an Org document are evaluated.
 
-Requests (verb's below headings, too) and calls in our languages, unless a heading above is a
-COMMENT or they stand where a result does: what a server sent is never taken for a request. Names
-and lines choose among them, and may choose a commented one.
+Requests (including verb's below headings) and calls in request languages, unless a heading above is
+a COMMENT or they are in the place of a result: text sent by a server is never taken for a request.
+Names and lines select among them, and may select a commented one.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 class Selection:
     """The choice for one run: `languages` are those of requests in this document.
 
-    `notices` is what the user should know about the choice.
+    `notices` are warnings about the choice.
     """
 
     def __init__(self, draft: DocumentEditor, settings: Settings, file: str) -> None:
@@ -103,7 +103,7 @@ class Selection:
         return usual
 
     def _is_answer(self, block: Block) -> bool:
-        """Tell whether a block stands where an answer does, and so may be a server's."""
+        """Tell whether a block is in the place of a result, and so may come from a server."""
         if block.kind != "block" or block.result is None:
             return False
         line = block.line + 1
@@ -112,7 +112,7 @@ class Selection:
         return True
 
     def _is_sent(self, block: Block, tree: VerbTree) -> bool:
-        """Tell whether a block, or the text of a heading, is no mere template of verb's."""
+        """Tell whether a block, or the text of a heading, is more than a verb template."""
         if block.language != VERB or block.kind not in ("heading", "block"):
             return True
         if block.kind == "heading" and tree.is_prose(block):
@@ -157,9 +157,9 @@ def _same_name(pair: tuple[Block, Block]) -> str:
 def result_spans(
     document: Document, inherited: Inherited, blocks: Iterable[Block]
 ) -> list[tuple[int, int]]:
-    """Find the old results of `blocks`, inside of which no block is a request of the user's.
+    """Find the old results of `blocks`, in which no block is a request of the user.
 
-    Gives spans of offsets in order. What is kept when the block is evaluated is not among them.
+    Returns spans of offsets in order, without results that evaluation keeps.
     """
     spans: list[tuple[int, int]] = []
     for block in blocks:

@@ -1,7 +1,7 @@
 """verb's requests in one run: the headings above them, preludes, and stored responses.
 
 Of a heading's properties, ``Verb-Store`` names its response for others, ``Verb-Prelude`` gives
-variables (JSON, in the property or in a file; those of the headings above count, too, the nearest
+variables (JSON, in the property or in a file; those of the parent headings apply, too, the nearest
 first), and ``Verb-Max-Redirections: 0`` follows no redirect. Those that need Emacs Lisp are errors.
 """
 
@@ -42,7 +42,7 @@ class VerbTree:
     """The requests of verb in one document, as it was read once."""
 
     def __init__(self, document: Document, file: str) -> None:
-        """Look at `document`, of the file called `file` (for messages)."""
+        """Index `document`, of the file called `file` (for messages)."""
         self.document = document
         self._file = file
         self._parsed: dict[Block, ParsedRequest] = {}
@@ -62,7 +62,7 @@ class VerbTree:
         self._parents = parents
 
     def complete(self, parsed: ParsedRequest, block: Block) -> ParsedRequest:
-        """Return the request of a block with those of the headings above it, and its properties.
+        """Return the request of a block with those of its parent headings, and its properties.
 
         Raises EvaluationError for a property that is not understood.
         """
@@ -81,9 +81,9 @@ class VerbTree:
         )
 
     def is_request(self, block: Block) -> bool:
-        """Tell whether a text is to be sent, and not only there for those below it.
+        """Tell whether a text is to be sent, rather than only inherited by headings below.
 
-        A template is only where nothing is below it, and it has a method from above.
+        A template is sent only if nothing is below it, and it inherits a method.
         """
         parsed = self._read(block)
         if parsed.method or parsed.problems:
@@ -117,7 +117,7 @@ class VerbTree:
         return found
 
     def variables(self, block: Block, scope: Scope) -> dict[str, str]:
-        """Return the variables of the preludes that hold for a block. Raises OrgrestError."""
+        """Return the variables of the preludes that apply to a block. Raises OrgrestError."""
         preludes = [_property(one, "PRELUDE") for one in block.heading.path()]
         preludes += [text for key, text in self.document.keywords if key == "verb-prelude"][:1]
         found: dict[str, str] = {}
@@ -132,14 +132,14 @@ def _property(heading: Heading, name: str) -> str:
 
 
 def is_export(arguments: Arguments) -> bool:
-    """Tell whether a block is not to be sent, but written down in another form."""
+    """Tell whether a block is to be exported in another form instead of being sent."""
     return arguments.get("op").startswith("export")
 
 
 def part_asked(arguments: Arguments) -> str:
-    """Return what of a response ``:op`` asks for, as `Rendered.as_verb` takes it.
+    """Return the part of a response that ``:op`` selects, for `Rendered.as_verb`.
 
-    Raises EvaluationError if it asks for something else.
+    Raises EvaluationError for any other value.
     """
     words = arguments.get("op", "send").split()
     if is_export(arguments):
