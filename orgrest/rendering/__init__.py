@@ -1,1 +1,1 @@
-"""Responses as results in a document: laid out by type, and put as `:results` asks."""
+"""Rendering responses as results in a document, by media type and as `:results` asks."""

@@ -1,4 +1,4 @@
-"""What the body of a response is: its media type, text or not, its charset and language."""
+"""Classifies the body of a response: its media type, charset and language, text or binary."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ DATA_ENDINGS = frozenset(
         *(".flac", ".bin", ".dat", ".zip", ".gz", ".tar", ".bz2", ".xz", ".zst", ".7z"),
     ]
 )
-"""How names of files end that hold data: nothing runs them or reads them as its settings."""
+"""The suffixes of data files, which no program executes or reads as its configuration."""
 
 
 def media_type(response: Response) -> str:
@@ -134,7 +134,7 @@ def language(kind: str, text: str) -> str:
 
 
 def is_binary(response: Response, kind: str) -> bool:
-    """Tell whether a body of media type `kind` is for a file, not for reading.
+    """Tell whether a body of media type `kind` is binary.
 
     What is called text is text unless its beginning holds NULs, or more than three of ten
     characters that no text has; what is not called text must not hold any of them.
@@ -159,7 +159,7 @@ def is_binary(response: Response, kind: str) -> bool:
 
 
 def decode(response: Response, kind: str, size: int | None = None) -> tuple[str, list[str]]:
-    """Return the body as text with LF line ends, and what is to be said about it.
+    """Return the body as text with LF line ends, and a note about it.
 
     With `size`, only about so many bytes of its beginning.
     """
@@ -179,7 +179,7 @@ def _decoder(codec: str, errors: str) -> codecs.IncrementalDecoder:
 
 
 def _codec_of(response: Response, kind: str) -> tuple[str, list[str]]:
-    """Return the codec of a body, and what is to be said about it."""
+    """Return the codec of a body, and a note about it."""
     charset = _charset(response, kind)
     codec = next((name for bom, name in _BOMS if response.body.startswith(bom)), None)
     if codec is not None and (not charset or charset.lower().startswith("utf")):
@@ -220,7 +220,7 @@ def _codec(charset: str | None) -> str | None:
 
 
 def extension(kind: str) -> str:
-    """Return the end of a file name for a media type, with its dot."""
+    """Return the file suffix for a media type, with its dot."""
     if kind in _EXTENSIONS:
         return _EXTENSIONS[kind]
     import mimetypes

@@ -1,4 +1,4 @@
-"""How a response is written into an Org document: the type and the wrapper of a result.
+"""The layout of a response in an Org document: the type and the wrapper of a result.
 
 `results` gives a response as text; what ``:results`` and ``:wrap`` ask for is put around
 it here, as Org 9.5 does it. The words decide in this order: ``list`` and ``table`` shape the text,

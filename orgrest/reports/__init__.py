@@ -1,1 +1,1 @@
-"""A run told in files: JUnit, TAP, JSON, HTTP Archive, HTML. Each reads records, one by one."""
+"""Reports of a run: JUnit, TAP, JSON, HTTP Archive, HTML. Each reads the records one by one."""

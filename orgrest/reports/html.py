@@ -1,7 +1,8 @@
 """A run as one HTML page: searchable, each request with its exchange, assertions and waterfall.
 
-The page asks for nothing outside of it. What servers sent is text to the template, which escapes
-all values; besides, the page's policy allows no script and no style but its own, by their hashes.
+The page loads nothing external. Data from servers are text to the template, which escapes all
+values; in addition, the page's Content-Security-Policy allows only its own script and style, by
+their hashes.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ _PHASES = (
 
 
 def check() -> None:
-    """Raise OrgrestError where the page cannot be made."""
+    """Raise OrgrestError if the page cannot be made."""
     try:
         import jinja2  # noqa: F401 - only to see
     except ImportError:

@@ -37,5 +37,5 @@ def _test(number: int, record: Record) -> str:
 
 
 def _words(text: str) -> str:
-    """Return a text in which nothing is a directive or a new line."""
+    """Escape directives and newlines in a text."""
     return visible(text, one_line=True).replace("\\", "\\\\").replace("#", "\\#")

@@ -1,4 +1,4 @@
-"""The documents that the client has open, and the way between our offsets and its positions."""
+"""The client's open documents, and the mapping between offsets and its positions."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Document:
         self.report: Report | None = None
         self.last = LastOutcomes()
         self.pulled = False
-        """Whether the client asks for diagnostics; those pushed besides would be shown twice."""
+        """Whether the client pulls diagnostics; those pushed in addition would be shown twice."""
         self.followed: list[list[Change]] = []
         """The changes since each of the runs under way has begun."""
         self.shown: set[int] = set()

@@ -1,4 +1,4 @@
-"""pygls' protocol with documents of our own: what the client says of them, and its commands."""
+"""pygls' protocol with our own document classes: document synchronization and commands."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 _REFUSED = object()
-"""A message that was answered already."""
+"""A message that has already been answered."""
 
 
 class _Server(typing.Protocol):
@@ -38,13 +38,13 @@ class Protocol(LanguageServerProtocol):
 
     @property
     def ended_well(self) -> bool:
-        """Whether the client took its leave before it went."""
+        """Whether the client sent `shutdown` before `exit`."""
         return self._shutdown
 
     _initialized = False
 
     def handle_message(self, message: Any) -> None:
-        """Handle a message, unless it has no place before or behind the others."""
+        """Handle a message, unless it is out of order."""
         if message is _REFUSED:
             return
         if not hasattr(message, "jsonrpc"):

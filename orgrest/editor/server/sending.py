@@ -37,7 +37,7 @@ TRIES = 5
 async def send(
     server: Server, document: Document, settings: Settings, token: int | str | None
 ) -> list[dict[str, Any]]:
-    """Send requests of a document, keep their results, and tell what became of each, in JSON.
+    """Send requests of a document, keep their results, and return the outcome of each as JSON.
 
     `token` is the client's for the progress, if it has given one.
     """
@@ -111,7 +111,7 @@ class _Sending:
         self.server.show_message(shown, types.MessageType.Warning)
 
     async def _results(self, run: Run, sent: Sent) -> AsyncIterator[dict[str, Any]]:
-        """Yield what became of each request, once its result is kept."""
+        """Yield the outcome of each request, once its result is kept."""
         captured: dict[str, str] = {}
         document = self.document
         async for outcome in run.outcomes():
@@ -123,7 +123,7 @@ class _Sending:
             yield await self._keep(outcome)
 
     async def _keep(self, outcome: Outcome) -> dict[str, Any]:
-        """Put an outcome where it belongs, and tell about it in JSON."""
+        """Place an outcome, and describe it as JSON."""
 
         def safe(text: str) -> str:
             return visible(mask(text, outcome.secrets))
@@ -215,7 +215,7 @@ def _block_now(
 
 
 def _summary(outcome: Outcome) -> str:
-    """Tell in a line what became of a block or request."""
+    """Summarize the outcome of a block or request in a line."""
     if outcome.reason is not None:
         return outcome.reason.reason
     lines = [

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from orgrest.editor.server.run import Run
 
 _LOOK_EVERY = 1.0
-"""How many seconds there are between two looks whether the client is still there."""
+"""The interval in seconds at which the client's process is checked."""
 DELAY = 0.15
 """How long typing must pause before the document is looked at, in seconds."""
 
@@ -129,7 +129,7 @@ class Server(LanguageServer):
         return None
 
     def _look_at_importing(self, imported: Document) -> None:
-        """Look again at the documents that import one."""
+        """Check the documents that import this one again."""
         for document in self._documents.values():
             imports = document.analysis.imports if document.analysis is not None else None
             if imports is None or document is imported:
@@ -281,7 +281,7 @@ class Server(LanguageServer):
         self.look_again()
 
     def show_outcomes(self, document: Document) -> None:
-        """Show anew what hangs on what came of a document's requests."""
+        """Refresh what depends on the outcomes of a document's requests."""
         self.look_soon(document, 0)
         if self.can("workspace", "code_lens", "refresh_support"):
             self._start(self.workspace_code_lens_refresh_async(None))

@@ -73,9 +73,9 @@ def _clean_up_when_ended(server: Server) -> None:
 
 
 def _collect_seldom() -> None:
-    """Look for circles of objects seldom: that takes long with what is known of long documents.
+    """Run the cyclic garbage collector rarely: it is slow with the analyses of long documents.
 
-    An analysis is in none, and goes with the text that it is of.
+    An analysis is in no cycle, and is freed with its text.
     """
     gc.set_threshold(50_000, 20, 50)
 
