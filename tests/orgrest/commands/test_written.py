@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
+import contextlib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from click.testing import CliRunner, Result
 from servers import RawServer, by_path, echo, response
+
+from orgrest.commands.main import program
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,21 +35,14 @@ class Calls:
     def __init__(self, folder: Path, server: RawServer) -> None:
         self.folder, self.server = folder / "work", server
         self.folder.mkdir()
-        self._environment = {**os.environ, "XDG_STATE_HOME": str(folder / "state")}
+        self._environment = {"XDG_STATE_HOME": str(folder / "state")}
 
     def write(self, name: str, text: str) -> None:
         (self.folder / name).write_text(text.replace("HOST", self.server.url))
 
-    def __call__(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-m", "orgrest", *arguments],
-            cwd=self.folder,
-            env=self._environment,
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
+    def __call__(self, *arguments: str) -> Result:
+        with contextlib.chdir(self.folder):
+            return CliRunner().invoke(program, arguments, env=self._environment)
 
     def names(self) -> set[str]:
         files = (one for one in self.folder.rglob("*") if one.is_file())
@@ -75,7 +69,7 @@ def test_a_document_never_writes_what_a_tool_would_run_or_obey(orgrest: Calls, n
     orgrest.write("a.http", f"GET HOST/code\n\n>>! {name}\n")
     for file in ("a.org", "a.http"):
         done = orgrest(file)
-        assert done.returncode == 1, done.stderr
+        assert done.exit_code == 1, done.stderr
         assert "--allow-write" in done.stderr
         assert name in done.stderr
     assert orgrest.names() == set()
@@ -89,7 +83,7 @@ def test_a_document_writes_data_below_its_folder(orgrest: Calls, name: str) -> N
     block = '#+begin_src http :results file :file "NAME"\nGET HOST/code\n#+end_src\n'
     orgrest.write("a.org", block.replace("NAME", name))
     for _ in range(2):
-        assert orgrest("a.org").returncode == 0
+        assert orgrest("a.org").exit_code == 0
         assert (orgrest.folder / name).read_bytes() == CODE
 
 
@@ -100,7 +94,7 @@ def test_a_document_never_writes_over_a_file_that_orgrest_did_not_write(orgrest:
     orgrest.write("mine.txt", "mine")
     for file in ("a.org", "a.http"):
         done = orgrest(file)
-        assert done.returncode == 1
+        assert done.exit_code == 1
         assert "mine.txt is there already, and orgrest did not write it" in done.stderr
     assert (orgrest.folder / "mine.txt").read_text() == "mine"
 
@@ -108,10 +102,10 @@ def test_a_document_never_writes_over_a_file_that_orgrest_did_not_write(orgrest:
 def test_a_file_that_orgrest_wrote_is_written_again_until_somebody_edits_it(orgrest: Calls) -> None:
     orgrest.write("a.http", "GET HOST/code\n\n>>! b.txt\n")
     for _ in range(2):
-        assert orgrest("a.http").returncode == 0
+        assert orgrest("a.http").exit_code == 0
     orgrest.write("b.txt", "edited")
     done = orgrest("a.http")
-    assert done.returncode == 1
+    assert done.exit_code == 1
     assert "b.txt is there already" in done.stderr
     assert (orgrest.folder / "b.txt").read_text() == "edited"
 
@@ -120,7 +114,7 @@ def test_a_file_that_the_documents_own_result_names_is_written_again(orgrest: Ca
     block = "#+begin_src http :results file :file b.txt\nGET HOST/code\n#+end_src\n"
     orgrest.write("a.org", f"{block}\n#+RESULTS:\n[[file:b.txt]]\n")
     orgrest.write("b.txt", "of a run before there was a memory")
-    assert orgrest("a.org").returncode == 0
+    assert orgrest("a.org").exit_code == 0
     assert (orgrest.folder / "b.txt").read_bytes() == CODE
 
 
@@ -128,15 +122,15 @@ def test_allow_write_lets_a_document_write_any_file_below_a_folder(orgrest: Call
     orgrest.write("a.http", "GET HOST/code\n\n>>! out/Makefile\n")
     (orgrest.folder / "out").mkdir()
     orgrest.write("out/Makefile", "old")
-    assert orgrest("a.http", "--allow-write", "out").returncode == 0
+    assert orgrest("a.http", "--allow-write", "out").exit_code == 0
     assert (orgrest.folder / "out/Makefile").read_bytes() == CODE
     orgrest.write("a.http", "GET HOST/code\n\n>>! Makefile\n")
-    assert orgrest("a.http", "--allow-write", "out").returncode == 1
+    assert orgrest("a.http", "--allow-write", "out").exit_code == 1
 
 
 def test_a_server_does_not_choose_an_ending_that_is_run(orgrest: Calls) -> None:
     orgrest.write("a.org", "#+begin_src http\nGET HOST/sh\n#+end_src\n")
-    assert orgrest("a.org").returncode == 0
+    assert orgrest("a.org").exit_code == 0
     assert orgrest.names() == {"a-1.bin"}
 
 

@@ -79,6 +79,21 @@ def client(tmp_path: Path):  # type: ignore[no-untyped-def]  # a generator
         yield running
 
 
+@pytest.fixture(scope="module")
+def waiting(tmp_path_factory: pytest.TempPathFactory):  # type: ignore[no-untyped-def]
+    """A server for many questions, which nobody has initialized."""
+    with Client(tmp_path_factory.mktemp("waiting")) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def serving(tmp_path_factory: pytest.TempPathFactory):  # type: ignore[no-untyped-def]
+    """A server for many questions, which has to survive each."""
+    with Client(tmp_path_factory.mktemp("serving")) as running:
+        running.initialize()
+        yield running
+
+
 def test_a_request_before_initialize_is_refused_and_the_server_goes_on(client: Client) -> None:
     client.send(id=5, method="textDocument/hover", params={})
     found = client.answer()
@@ -110,9 +125,9 @@ def test_a_request_after_shutdown_and_a_second_initialize_are_invalid(client: Cl
         "Content-Length: {}\n\n",
     ],
 )
-def test_headers_are_read_in_any_spelling(client: Client, header: str) -> None:
-    client.send(header=header, id=1, method="no/such")
-    assert client.answer()["error"]["code"] == -32002
+def test_headers_are_read_in_any_spelling(waiting: Client, header: str) -> None:
+    waiting.send(header=header, id=1, method="no/such")
+    assert waiting.answer()["error"]["code"] == -32002
 
 
 @pytest.mark.parametrize(
@@ -128,23 +143,21 @@ def test_headers_are_read_in_any_spelling(client: Client, header: str) -> None:
     ],
 )
 def test_a_broken_frame_is_a_parse_error_and_the_server_goes_on(
-    client: Client, data: bytes
+    serving: Client, data: bytes
 ) -> None:
-    client.initialize()
-    client.raw(data)
-    client.send(id="there", method="no/such", params={})
-    found = client.answer()
+    serving.raw(data)
+    serving.send(id="there", method="no/such", params={})
+    found = serving.answer()
     assert (found["id"], found["error"]["code"]) == (None, -32700)
-    assert client.answer()["error"]["code"] == -32601
-    assert client.is_there()
+    assert serving.answer()["error"]["code"] == -32601
+    assert serving.is_there()
 
 
 @pytest.mark.parametrize("body", [b"[]", b"5", b"{}", b'"x"', b'{"id": 3}'])
-def test_json_that_is_no_message_is_an_invalid_request(client: Client, body: bytes) -> None:
-    client.initialize()
-    client.raw(b"Content-Length: %d\r\n\r\n%s" % (len(body), body))
-    assert client.answer()["error"]["code"] == -32600
-    assert client.is_there()
+def test_json_that_is_no_message_is_an_invalid_request(serving: Client, body: bytes) -> None:
+    serving.raw(b"Content-Length: %d\r\n\r\n%s" % (len(body), body))
+    assert serving.answer()["error"]["code"] == -32600
+    assert serving.is_there()
 
 
 def scratch(client: Client) -> list[Path]:
