@@ -72,7 +72,7 @@ def print_response(exchange: Exchange) -> None:
         click.echo(f"[the beginning of {len(rendered.data or b'')} bytes: --limit shows more]")
     elif rendered.data is not None:
         click.echo(f"[{len(rendered.data)} bytes of binary data]")
-    click.echo(attrs.evolve(rendered, tests=()).text)  # they are told of beside it
+    click.echo(attrs.evolve(rendered, tests=()).text)  # they are reported separately
 
 
 def json_lines(

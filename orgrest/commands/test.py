@@ -349,7 +349,7 @@ def _interruptible(control: Control) -> Iterator[None]:
 
 
 def _tell(brief: Brief, *, quiet: bool) -> None:
-    """Show what became of a request."""
+    """Show the outcome of a request."""
     from orgrest.rendering.sanitize import visible
 
     if quiet and brief.outcome in ("passed", "skipped"):

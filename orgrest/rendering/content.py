@@ -161,7 +161,7 @@ def is_binary(response: Response, kind: str) -> bool:
 def decode(response: Response, kind: str, size: int | None = None) -> tuple[str, list[str]]:
     """Return the body as text with LF line ends, and a note about it.
 
-    With `size`, only about so many bytes of its beginning.
+    With `size`, only about that many bytes of its beginning.
     """
     body = response.body if size is None else response.body[:size]
     codec, notes = _codec_of(response, kind)

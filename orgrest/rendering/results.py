@@ -93,7 +93,7 @@ class Rendered:
 
     @property
     def text(self) -> str:
-        """The body and, as comments, the head and what came of the assertions."""
+        """The body and, as comments, the head and the outcomes of the assertions."""
         opening, closing = _COMMENTS[self.language]
         head = (f"The whole body: {self.link}", *self.head) if self.link else self.head
         lines = [f"{opening}{_inside(line, closing)}{closing}\n" for line in (*head, *self.tests)]

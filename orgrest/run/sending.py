@@ -306,7 +306,7 @@ class Early:
 
 
 class _Made:
-    """What came of a task so far; `attempts` are those of the request that is being sent."""
+    """The results of a task so far; `attempts` are those of the request being sent."""
 
     def __init__(self, task: Task) -> None:
         self.task = task
@@ -325,7 +325,7 @@ class _Made:
         self.attempts = []
 
     def outcome(self) -> Outcome:
-        """Return what came of it."""
+        """Return its outcome."""
         return Outcome(
             self.task.line,
             self.task.name,
@@ -338,7 +338,7 @@ class _Made:
         )
 
     def failed(self, error: Exception, file: str) -> Outcome:
-        """Return what came of it until it failed with one of FAILURES."""
+        """Return its outcome up to the failure with one of FAILURES."""
         outcome = failed(self.task.line, self.task.name, error, self.task.file or file)
         if self.attempts:
             self.keep(None, ())

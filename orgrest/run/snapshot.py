@@ -76,7 +76,7 @@ def difference(old: str, new: str, volatile: Volatile) -> tuple[str, ...]:
         before, after = _without_paths(before, after, volatile.paths)
     headers = volatile.headers
     if volatile.paths or volatile.patterns:
-        headers = (*headers, "Content-Length")  # which hangs on these
+        headers = (*headers, "Content-Length")  # which depends on these
     before, after = (without_volatile(text, headers).strip() for text in (before, after))
     for pattern in volatile.patterns:
         before, after = (patterns.replaced(pattern, one, _REPLACED) for one in (before, after))

@@ -35,7 +35,7 @@ _SEVERITIES = {
 
 
 class Document:
-    """An open document of ours, its text as the client has it."""
+    """An open document that orgrest serves, with the client's current text."""
 
     def __init__(self, item: types.TextDocumentItem, kind: Kind, text: Text) -> None:
         self.uri = item.uri
@@ -101,7 +101,7 @@ def to_range(text: Text, span: Span) -> types.Range:
 
 
 def kind_of(item: types.TextDocumentItem) -> Kind | None:
-    """Return what a document that the client opened is, None where it is none of ours."""
+    """Return the kind of a document that the client opened, None if orgrest does not serve it."""
     suffix = Path(urlsplit(item.uri).path).suffix.lower()
     return _KINDS.get(item.language_id) or _SUFFIXES.get(suffix)
 

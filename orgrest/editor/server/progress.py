@@ -24,7 +24,7 @@ class Progress:
         self._token: int | str | None = None
 
     async def begin(self, token: int | str | None) -> None:
-        """Start, with the client's token or, where it knows that, one of ours."""
+        """Start, with the client's token or, if it supports that, one of the server's."""
         if token is None and self._own:
             token = f"orgrest-{uuid4()}"
             with contextlib.suppress(JsonRpcException):

@@ -34,7 +34,7 @@ class Responses:
         self._stem = stem + (f"-{number}" if number > 1 else "")
 
     def add(self, result: dict[str, Any], rendered: list[Rendered]) -> None:
-        """Take in what came of a request: its `result`, which `show` completes."""
+        """Add the `result` of a request, which `show` completes."""
         self._found.append((result, rendered))
 
     async def show(self) -> None:
@@ -75,5 +75,5 @@ class Responses:
 
 
 def _language(name: str) -> tuple[str, str]:
-    """Return what the protocol calls a language of ours, and how names of its files end."""
+    """Return the protocol's identifier of a language, and the suffix of its files."""
     return _LANGUAGES.get(name, (name, f".{name}"))

@@ -84,11 +84,11 @@ class Server(LanguageServer):
     # ---------------------------------------------------------------------------- documents
 
     def document(self, uri: str) -> Document | None:
-        """Return the open document of ours with this URI, however its characters are quoted."""
+        """Return the open document with this URI, however its characters are quoted."""
         return self._documents.get(unquote(uri))
 
     def open(self, item: types.TextDocumentItem) -> None:
-        """Take a document that the client opened, if it is one of ours."""
+        """Register a document that the client opened, if it is Org or a request file."""
         kind = kind_of(item)
         if kind is None:
             return
