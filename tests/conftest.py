@@ -1,9 +1,10 @@
 """For all tests: which examples Hypothesis draws, and what is said of tests that were skipped.
 
 Hypothesis draws the same examples in every run, so that a run that passed passes again; in CI and
-with `--long` it draws others each time. `--long` also runs the long modes: differential tests over
-100,000 inputs and more. `--few-examples` is for a run that asks which lines are reached, or what a
-version of Python changes, when another run tries all examples.
+with `--long` it draws others each time, and twice as many. `--long` also runs the long modes:
+differential tests over 100,000 inputs and more, and tests with the mark `long`. `--few-examples` is
+for a run that asks which lines are reached, or what a version of Python changes, when another run
+tries all examples.
 
 With the environment variable SCRIPTSCHEMA_REQUIRE_REAL=1, as in `.ci/run`, a skipped test fails:
 there, every real component that a test needs has been installed.
@@ -23,7 +24,11 @@ hypothesis.settings.register_profile(
     "anew", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
 )
 hypothesis.settings.register_profile(
-    "repeatable", hypothesis.settings.get_profile("anew"), derandomize=True, database=None
+    "repeatable",
+    hypothesis.settings.get_profile("anew"),
+    derandomize=True,
+    database=None,
+    max_examples=50,
 )
 
 # A shell starts a job in the background with Ctrl-C's signal ignored, and every program that the

@@ -26,8 +26,13 @@ def test_{number}(example):
     [
         ("strategies.module_sets()", "strategies.sources()", "strategies.exprs()"),
         ("strategies.programs()", "st.from_type(Expr)", "strategies.encoded(ModuleSet)"),
-        ("strategies.blocks()", "strategies.types()", "strategies.mutated(StatBlock())"),
-        ("strategies.damaged(ModuleSet)", "strategies.stats()", "st.builds(ModuleSet)"),
+        *(
+            pytest.param(names, marks=pytest.mark.long)
+            for names in [
+                ("strategies.blocks()", "strategies.types()", "strategies.mutated(StatBlock())"),
+                ("strategies.damaged(ModuleSet)", "strategies.stats()", "st.builds(ModuleSet)"),
+            ]
+        ),
     ],
 )
 def test_the_first_property_test_of_a_project_passes(

@@ -65,7 +65,19 @@ def end_orphans(known: Collection[int]) -> None:
 
 def sweep() -> None:
     """End processes and remove folders of this process, and of all that are gone."""
-    mine = owner_mark()
+    for _ in range(_ROUNDS):  # a process may have been forking while the others were ended
+        if not _end_marked(owner_mark()):
+            break
+    with contextlib.suppress(OSError):
+        for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
+            with contextlib.suppress(OSError), (folder / _LOCK).open("rb") as lock:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                shutil.rmtree(folder)
+
+
+def _end_marked(mine: str) -> int:
+    """End the processes of this one, and of all that are gone; return how many there were."""
+    ended = 0
     with contextlib.suppress(OSError):
         namespace = (_PROC / "self/ns/pid").readlink()
         for path in _PROC.iterdir():
@@ -76,11 +88,8 @@ def sweep() -> None:
                 # A number means nothing in another namespace, such as a container's.
                 if mark and (path / "ns/pid").readlink() == namespace and _is_over(mark, mine):
                     os.kill(int(path.name), signal.SIGKILL)
-    with contextlib.suppress(OSError):
-        for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
-            with contextlib.suppress(OSError), (folder / _LOCK).open("rb") as lock:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                shutil.rmtree(folder)
+                    ended += 1
+    return ended
 
 
 class Folder:

@@ -263,10 +263,11 @@ PATHS = [
 @needs_emacs
 @pytest.mark.parametrize("number", range(len(PATHS)))
 def test_emacs_writes_the_documents_that_the_command_writes(
-    number: int, tmp_path: Path, api: str
+    number: int, tmp_path: Path, api: str, long_mode: bool
 ) -> None:
     path = PATHS[number]
-    lines = HEADER_ARGUMENTS[number % 5 :: 5] if path != "image" else ["", ":results value"]
+    step = 1 if long_mode else 9
+    lines = HEADER_ARGUMENTS[number % step :: step] if path != "image" else ["", ":results value"]
     text = "".join(
         f"* Now {line}\n#+begin_src restclient {line}\nGET {api}/{path}\n#+end_src\n\nafter\n"
         for line in lines
