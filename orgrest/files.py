@@ -1,14 +1,14 @@
-r"""Documents on disk: read as text, and saved whole or not at all.
+r"""Documents on disk: read as text, and saved atomically.
 
-The text has ``\n`` line ends. What the file had (LF, CRLF or CR throughout; a mixture counts as LF
-with stray CRs, as in Emacs), its byte order mark and its encoding (UTF-8, else the one of a
-``-*- coding: NAME -*-`` cookie, else Latin-1, which keeps every byte) are put back, so that text
-that was not changed gives the bytes that were read.
+The text has ``\n`` line ends. Saving restores the file's line ends (LF, CRLF or CR throughout; a
+mixture counts as LF with stray CRs, as in Emacs), byte order mark and encoding (UTF-8, else that of
+a ``-*- coding: NAME -*-`` cookie, else Latin-1, which keeps every byte), so unchanged text yields
+the bytes that were read.
 
-Saving writes a temporary file beside the document, flushes it to the disk and renames it into
-place, after a look whether the document is still the one that was read. The file behind a link is
-replaced, not the link; mode and owner stay. A file with several names (hard links) is written into,
-while a copy beside it is whole. What killed runs left there is removed when it is an hour old.
+Saving writes a temporary file beside the document, flushes it to disk, checks that the document has
+not changed since it was read, and renames the file into place. Symbolic links are followed, and
+mode and owner are kept. A file with several hard links is overwritten in place while a complete
+copy exists beside it. Temporary files of killed runs are removed after an hour.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 REQUEST_SUFFIXES = frozenset({".http", ".rest"})
-"""How names of request files end; other documents are Org's."""
+"""The suffixes of request files; other documents are Org files."""
 
 _COOKIE = re.compile(rb"-\*-.*?coding:[ \t]*([-\w.]+?)(?:-(?:unix|dos|mac))?(?![-\w.])")
 _MARKS = (
@@ -44,9 +44,9 @@ _MARKS = (
 
 
 def resolved(path: Path) -> Path:
-    """Return a path without links. Raises OSError for a loop of links, on every Python.
+    """Return a path with symbolic links resolved. Raises OSError for a loop of links.
 
-    From 3.13 on, `Path.resolve` leaves a loop in the path.
+    From Python 3.13 on, `Path.resolve` does not raise for a loop.
     """
     target = path.resolve()
     if any(os.path.islink(part) for part in (target, *target.parents)):  # noqa: PTH114 (never raises)
@@ -55,26 +55,26 @@ def resolved(path: Path) -> Path:
 
 
 def is_request_file(path: Path) -> bool:
-    """Tell whether a file of this name holds requests alone; any other is an Org document."""
+    """Return whether this is a request file by its name; any other file is an Org document."""
     return path.suffix.lower() in REQUEST_SUFFIXES
 
 
 _RANDOM = 4  # bytes in the name of a temporary file
 _TEMPORARY = re.compile(rf"\.(.+)\.[0-9a-f]{{{2 * _RANDOM}}}", re.DOTALL)
 _MOST_BESIDE = 1000
-_LEFT_AFTER = 3600.0  # seconds after which a temporary file is one of a killed run
+_LEFT_AFTER = 3600.0  # seconds after which a temporary file must be that of a killed run
 
 
 class FileError(OrgrestError):
-    """A file that cannot be read or written."""
+    """A file cannot be read or written."""
 
 
 class FileChangedError(FileError):
-    """The file on disk is not the one that was read."""
+    """The file on disk has changed since it was read."""
 
 
 def _escape_unencodable(error: UnicodeError) -> tuple[str, int]:
-    """Write characters that an encoding lacks as JSON escapes."""
+    """Replace characters that an encoding lacks with JSON escapes; a codec error handler."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
     text = error.object[error.start : error.end]
@@ -88,20 +88,20 @@ codecs.register_error("orgrest.json", _escape_unencodable)
 
 @attrs.frozen
 class Encoding:
-    """How a text stands in a file: codec, byte order mark, line end."""
+    """The encoding of a text in a file: codec, byte order mark, line end."""
 
     codec: str = "utf-8"
     mark: bytes = b""
     newline: str = "\n"
 
     def encode(self, text: str) -> bytes:
-        r"""Give the bytes of `text`; what the codec lacks is written as ``\uXXXX``."""
+        r"""Return the bytes of `text`; characters that the codec lacks become ``\uXXXX``."""
         if self.newline != "\n":
             text = text.replace("\n", self.newline)
         return self.mark + text.encode(self.codec, "orgrest.json")
 
     def lacks(self, text: str) -> bool:
-        """Tell whether some character of `text` cannot be written in this encoding."""
+        """Return whether this encoding lacks a character of `text`."""
         try:
             text.encode(self.codec)
         except UnicodeEncodeError:
@@ -110,7 +110,7 @@ class Encoding:
 
 
 def decode(data: bytes) -> tuple[str, Encoding]:
-    """Read a file's bytes as text; what is given with it, an `Encoding`, makes it bytes again."""
+    """Return a file's bytes as text, and the `Encoding` that converts the text back."""
     for mark, codec in _MARKS:
         if data.startswith(mark) and (text := _try(data[len(mark) :], codec)) is not None:
             break
@@ -126,7 +126,7 @@ def decode(data: bytes) -> tuple[str, Encoding]:
 
 
 def _try(data: bytes, codec: str) -> str | None:
-    """Decode `data`, if that can be undone."""
+    """Decode `data`; return None unless encoding the text restores the same bytes."""
     try:
         text = data.decode(codec)
         return text if text.encode(codec) == data else None
@@ -135,7 +135,7 @@ def _try(data: bytes, codec: str) -> str | None:
 
 
 def line_end(text: str) -> str:
-    """Find the line end that a text uses throughout; LF where it uses several."""
+    """Return the line end that a text uses throughout; LF if it uses several."""
     feeds, returns = text.count("\n"), text.count("\r")
     if returns and not feeds:
         return "\r"
@@ -145,10 +145,10 @@ def line_end(text: str) -> str:
 
 
 def read_bytes(path: Path) -> bytes:
-    """Return what the file at `path` holds.
+    """Return the bytes of the file at `path`.
 
-    Raises FileError where it cannot be read or is not a regular file: a FIFO would wait for a
-    writer, a device may never end.
+    Raises FileError if it cannot be read or is not a regular file: reading a FIFO would wait for a
+    writer, reading a device might never end.
     """
 
     def opener(name: str, flags: int) -> int:
@@ -167,7 +167,7 @@ def read_bytes(path: Path) -> bytes:
 
 @attrs.define
 class File:
-    """A document that was read, and what is needed to save it again."""
+    """A document that was read, and the data needed to save it."""
 
     path: Path
     text: str
@@ -176,16 +176,16 @@ class File:
 
     @classmethod
     def read(cls, path: Path) -> File:
-        """Read the file at `path`. Raises FileError where that is not possible."""
+        """Read the file at `path`. Raises FileError if it cannot be read."""
         data = read_bytes(path)
         text, encoding = decode(data)
         return cls(path, text, encoding, data)
 
     def save(self, text: str) -> bool:
-        """Write `text` in place of what was read; tell whether anything changed.
+        """Replace the file's text by `text`; return whether it differed.
 
-        Raises FileChangedError where the file was changed since it was read, and FileError where it
-        cannot be written: in both cases the file is as it was.
+        Raises FileChangedError if the file changed since it was read, and FileError if it cannot be
+        written; in both cases the file is left as it was.
         """
         data = self.encoding.encode(text)
         if data == self._data:
@@ -206,16 +206,16 @@ class File:
         return True
 
     def check_writable(self) -> None:
-        """Raise FileError where `save` could not write: a read-only file or folder."""
+        """Raise FileError if `save` could not write because the file or folder is read-only."""
         target = self.path.resolve()
         _check_writable(target, self.path)
         if not os.access(target.parent, os.W_OK):
             raise FileError("its folder is read-only", file=str(self.path))
 
     def save_beside(self, text: str) -> Path:
-        """Write `text` to ``FILE.orgrest-results`` and give that path. Raises FileError.
+        """Write `text` to ``FILE.orgrest-results`` and return that path. Raises FileError.
 
-        Where other runs have left theirs there, it is the first free one of ``-2``, ``-3`` ...
+        If that file exists, the first free suffix of ``-2``, ``-3`` ... is added.
         """
         data = self.encoding.encode(text)
         name = f"{self.path.name}.orgrest-results"
@@ -233,14 +233,14 @@ class File:
 
 
 def write(path: Path, data: bytes) -> None:
-    """Write a file, whole or not at all. Raises FileError."""
+    """Write a file atomically. Raises FileError."""
     _replace(path.resolve(), data, path)
 
 
 def write_pieces(path: Path, pieces: Iterable[bytes]) -> None:
-    """Write a file of pieces that are made meanwhile, whole or not at all. Raises FileError.
+    """Write a file atomically from pieces that are produced on the fly. Raises FileError.
 
-    A device or pipe gets them as they come. What else the making of the pieces raises comes out.
+    A device or pipe receives each piece at once. Exceptions of the iterable are passed on.
     """
     target = path.resolve()
     if target.exists() and not target.is_file():
@@ -254,12 +254,12 @@ def write_pieces(path: Path, pieces: Iterable[bytes]) -> None:
 
 
 def write_private(path: Path, data: bytes) -> None:
-    """Write a file that only its owner may read, whole or not at all. Raises FileError."""
+    """Write a file that only its owner may read, atomically. Raises FileError."""
     _replace(path.resolve(), data, path, private=True)
 
 
 def write_result(path: Path, data: bytes) -> None:
-    """Write a file that a result is kept in, and the folders above it. Raises FileError."""
+    """Write the file of a result, and create the folders above it. Raises FileError."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -268,9 +268,9 @@ def write_result(path: Path, data: bytes) -> None:
 
 
 def entries(directory: Path, folder: str) -> list[str]:
-    """List the names in a folder, given as a document in `directory` writes it.
+    """List the names in `folder`, a path as written in a document in `directory`.
 
-    Names of folders end in a slash. There are none in a folder that is outside of `directory`, or
+    Names of folders end in a slash. The list is empty for a folder that is outside `directory` or
     cannot be read.
     """
     try:
@@ -284,14 +284,14 @@ def entries(directory: Path, folder: str) -> list[str]:
 
 @contextlib.contextmanager
 def _locked(target: Path) -> Iterator[None]:
-    """Keep other runs from saving a document meanwhile. Raises OSError where it is not there.
+    """Lock a document against saves of other runs. Raises OSError if it does not exist.
 
-    A save replaces the file that is locked: who waited for it finds other bytes there then.
+    A save replaces the locked file, so a run that waited for the lock finds different bytes.
     """
     with target.open("rb") as stream:
         try:
             import fcntl
-        except ImportError:  # not there on Windows
+        except ImportError:  # Windows has no fcntl
             yield
             return
         with contextlib.suppress(OSError):  # not every file system has locks
@@ -307,12 +307,12 @@ def _replace(
     private: bool = False,
     new: bool = False,
 ) -> None:
-    """Write a file, whole or not at all; with `new`, raise FileExistsError where there is one."""
+    """Write a file atomically; with `new`, raise FileExistsError if it exists."""
     _remove_leftovers(target)
     temporary: Path | None = None
     try:
         _check_writable(target, shown)
-        # (The module tempfile would do the same, and take 5 ms to import.)
+        # (The module tempfile would do the same, but takes 5 ms to import.)
         name = target.with_name(f".{target.name}.{os.urandom(_RANDOM).hex()}")
         number = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         temporary = name
@@ -343,7 +343,7 @@ def _replace(
 
 
 def _move_to_free(temporary: Path, target: Path) -> None:
-    """Rename a file unless there is one of the new name. Raises FileExistsError."""
+    """Rename a file. Raises FileExistsError if the new name exists."""
     try:
         os.link(temporary, target)
     except FileExistsError:
@@ -357,7 +357,7 @@ def _move_to_free(temporary: Path, target: Path) -> None:
 
 
 def _write_into(target: Path, data: bytes) -> None:
-    """Write `data` into the file itself; where there is no space for it, nothing has changed."""
+    """Overwrite the file in place; if there is not enough space, it is left unchanged."""
     with target.open("r+b", buffering=0) as out:
         size = os.fstat(out.fileno()).st_size
         try:
@@ -375,7 +375,7 @@ def _write_into(target: Path, data: bytes) -> None:
 
 @lru_cache(64)
 def _leftovers(folder: Path) -> dict[str, list[Path]]:
-    """Return the temporary files of killed runs in a folder, by what they were to become."""
+    """Return the temporary files of killed runs in a folder, by the name of their target."""
     found: dict[str, list[Path]] = {}
     with contextlib.suppress(OSError):
         for one in os.scandir(folder):
@@ -388,20 +388,20 @@ def _leftovers(folder: Path) -> dict[str, list[Path]]:
 
 
 def _remove_leftovers(target: Path) -> None:
-    """Remove the temporary files of runs that were killed while they wrote this file."""
+    """Remove the temporary files of runs that were killed while writing this file."""
     for one in _leftovers(target.parent).pop(target.name, ()):
         with contextlib.suppress(OSError):
             one.unlink()
 
 
 def _check_writable(target: Path, shown: Path) -> None:
-    """Refuse to replace a file that the user may not write, which a rename would do."""
+    """Raise FileError for a file without write permission, which a rename would replace."""
     if target.exists() and not os.access(target, os.W_OK):
         raise FileError("is read-only", file=str(shown))
 
 
 def _copy_owner(target: Path, number: int) -> None:
-    """Give the new file the old one's mode and owner, a file that is new the usual mode."""
+    """Give the temporary file the target's mode and owner, or the default mode if it is new."""
     try:
         old = target.stat()
     except FileNotFoundError:
@@ -417,7 +417,7 @@ def _copy_owner(target: Path, number: int) -> None:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Flush the folder, so that the rename survives a crash; not every system can."""
+    """Flush the folder so that the rename survives a crash, if the system supports that."""
     with contextlib.suppress(OSError):
         number = os.open(folder, os.O_RDONLY)
         try:

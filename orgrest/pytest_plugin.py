@@ -1,6 +1,6 @@
-"""For pytest: with `--orgrest`, documents of requests are collected as tests.
+"""A pytest plugin: with `--orgrest`, documents with requests are collected as tests.
 
-Every run of pytest where this package is installed loads this module, so it imports nothing.
+Every pytest run in an environment with this package loads this module, so it imports nothing.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> Document |
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """Let one worker of pytest-xdist run all requests of a document, which may need each other."""
+    """Let one pytest-xdist worker run all requests of a document: they may depend on each other."""
     if not (config.getoption("orgrest") and config.getoption("dist") == "load"):
         return None
     from xdist.scheduler import LoadFileScheduling

@@ -1,6 +1,6 @@
-"""Shell completion: the scripts that set a shell up, and the completion of documents.
+"""Shell completion: the scripts that set it up, and the completion of documents.
 
-The rest is click's: commands, options and their values.
+click completes commands, options and their values.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
 FIRST_WORD = f"{__name__}.first"
-"""A context's `meta` says so where the word to complete is the first, which may be a command."""
+"""The key in a context's `meta` that marks the completed word as the first: it may be a command."""
 
 _ASKS = "_ORGREST_COMPLETE"
 _DOCUMENT = re.compile(r"[\w.+@-]+\.(?:org|http|rest)")
@@ -24,15 +24,15 @@ _DOCUMENT = re.compile(r"[\w.+@-]+\.(?:org|http|rest)")
 def documents(
     ctx: click.Context, parameter: click.Parameter, incomplete: str
 ) -> list[CompletionItem]:
-    """Offer files, as the shell completes them; for the first word also the commands."""
+    """Return the shell's completion of files and, for the first word, the commands."""
     from click.shell_completion import CompletionItem
 
     del parameter
     found = [CompletionItem(incomplete, type="file")]
     if ctx.meta.get(FIRST_WORD):
         found += ctx.command.shell_complete(ctx, incomplete)
-        if os.environ.get(_ASKS) == "bash_complete":  # which looks for files if nothing else fits
-            # Names are wanted, not paths, and pathlib is not loaded while a shell waits.
+        if os.environ.get(_ASKS) == "bash_complete":  # falls back to files
+            # Only names are needed, and importing pathlib would delay the shell.
             names = sorted(filter(_DOCUMENT.fullmatch, os.listdir()))  # noqa: PTH208
             found += [CompletionItem(name) for name in names if name.startswith(incomplete)]
     return found

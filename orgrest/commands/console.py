@@ -1,4 +1,4 @@
-"""Helpers of the commands: error messages, and options that several of them have."""
+"""Helpers for commands: error messages and shared options."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def complain(text: str) -> None:
 
 
 def safe(text: str, secrets: frozenset[str]) -> str:
-    """Return text as it may be shown: without secrets and control characters."""
+    """Return text with secrets masked and control characters visible."""
     from orgrest.rendering.masking import mask
     from orgrest.rendering.sanitize import visible
 
@@ -39,9 +39,9 @@ def _pairs(_: object, parameter: click.Parameter, given: Iterable[str]) -> dict[
 
 
 def with_values(command: _Command) -> _Command:
-    """Return a command the options that say where values come from.
+    """Decorate a command with the options for the sources of values.
 
-    Those are `variables`, `env_file`, `environments` and `seed`.
+    Their parameters are `variables`, `env_file`, `environments` and `seed`.
     """
     for option in (
         click.option(
@@ -79,14 +79,14 @@ def inputs_of(
     seed: int | None,
     **more: Any,
 ) -> Inputs:
-    """Return where values come from for a document in a folder, by the options of `with_values`.
+    """Return the sources of values for a document in a folder, by the options of `with_values`.
 
-    Raises OrgrestError for an env file that cannot be read.
+    Raises OrgrestError if an env file cannot be read.
     """
     from orgrest.http.values import Inputs, read_env_file
 
     values: dict[str, str] = {}
-    for path in env_file:  # the later ones over the earlier
+    for path in env_file:  # later files override earlier ones
         values.update(read_env_file(path))
     return Inputs.of_user(
         directory,

@@ -1,7 +1,6 @@
-"""The command ``orgrest demo``: a tour that is evaluated against a server on this machine.
+"""The command ``orgrest demo``: a tour that is evaluated against a local server.
 
-The tour is a document like any other; it stands beside this module, with the place of the port left
-open.
+The tour is an ordinary document beside this module, with a placeholder for the port.
 """
 
 from __future__ import annotations
@@ -40,15 +39,15 @@ def demo(path: Path | None) -> None:
 
 
 def tour(port: int) -> str:
-    """Return the text of the tour, for a server at this port."""
+    """Return the text of the tour for a server on this port."""
     text = Path(__file__).with_name("tour.org").read_text("utf-8")
     return text.replace(PORT, str(port))
 
 
 def run(path: Path | None, say: Callable[[str], None]) -> bool:
-    """Copy the tour to `path` (or a temporary file), evaluate it, and `say` what it is then.
+    """Copy the tour to `path` (or a temporary file), evaluate it, and `say` the resulting text.
 
-    Tells whether all went well. Raises FileError if `path` exists or cannot be written.
+    Returns whether all requests succeeded. Raises FileError if `path` exists or is not writable.
     """
     import tempfile
 

@@ -1,6 +1,6 @@
-"""The demo's server: a few tasks, a login, and answers of several types, on this machine.
+"""The demo's local server: a few tasks, a login, and responses of several types.
 
-It listens on a free loopback port, in this process, as long as the tour runs.
+It listens on a free loopback port, in this process, while the tour runs.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from urllib.parse import parse_qs, urlsplit
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-TOKEN = "tour-token"  # noqa: S105 - what the demo's login hands out
+TOKEN = "tour-token"  # noqa: S105 - issued by the demo's login
 
 _TASKS = [
     {"id": 1, "title": "Write down the request", "done": True},
@@ -28,14 +28,14 @@ class _Handler(BaseHTTPRequestHandler):
     """Answers the tour's requests."""
 
     protocol_version = "HTTP/1.1"
-    wbufsize = 65536  # head and body leave in one packet
+    wbufsize = 65536  # sends head and body in one packet
 
     def version_string(self) -> str:
         """Return the Server header."""
         return "orgrest-demo"
 
     def do_GET(self) -> None:
-        """Answer from the table of paths."""
+        """Respond from the table of paths."""
         path = urlsplit(self.path)
         if path.path == "/login":
             self._answer(200, "text/plain", TOKEN)
@@ -58,7 +58,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._answer(404, "application/json", json.dumps({"error": f"no {path.path} here"}))
 
     def do_POST(self) -> None:
-        """Answer with what was sent."""
+        """Respond with the task that was sent."""
         length = int(self.headers["Content-Length"] or 0)
         sent = self.rfile.read(length).decode("utf-8", "replace")
         try:
@@ -77,12 +77,12 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - as in the base class
-        """Say nothing."""
+        """Log nothing."""
 
 
 @contextlib.contextmanager
 def serve() -> Iterator[int]:
-    """Run the demo's server while the context lasts; gives its port."""
+    """Run the demo's server for the duration of the context; yields its port."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
     server.daemon_threads = True
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})

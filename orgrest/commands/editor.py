@@ -1,4 +1,4 @@
-"""The commands that serve editors."""
+"""The commands for editors."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def emacs() -> None:
     without an error when they are gone.
     """
     folder = str(Path(__file__).parents[1] / "editor")
-    # -P: a click.py in the folder of a document is not to be imported
+    # -P: never import a click.py from the document's folder
     command = (sys.executable, "-P", "-m", "orgrest")
     words = " ".join(_lisp(word) for word in command)
     line = (
@@ -40,7 +40,7 @@ def emacs() -> None:
 
 
 def _lisp(text: str) -> str:
-    """Write a text as an Emacs Lisp string that stands on one line."""
+    """Return a text as a one-line Emacs Lisp string."""
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')
     return '"' + escaped.replace("\n", "\\n").replace("\r", "\\r") + '"'
 

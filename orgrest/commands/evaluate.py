@@ -1,6 +1,6 @@
-"""What ``orgrest FILE...`` does: evaluate requests.
+"""The command ``orgrest FILE...``, which evaluates requests.
 
-`evaluate` is long as it has an argument for each option; `run` does the work.
+`evaluate` has a parameter for each option; the module `run` does the work.
 """
 
 from __future__ import annotations
@@ -249,7 +249,7 @@ def evaluate(
 
 
 def _cookies(file: Path) -> Cookies:
-    """Return the cookies of a file, none where there is no such file. Raises OrgrestError."""
+    """Return the cookies in a file, none if it does not exist. Raises OrgrestError."""
     from orgrest.http.transport import Cookies
 
     return Cookies.read(read_bytes(file) if file.exists() else b"", str(file))
@@ -263,7 +263,7 @@ def _run(
     cookies: Cookies | None,
     cookie_file: Path | None,
 ) -> int:
-    """Evaluate the files, and keep their cookies in `cookie_file`; return the exit status."""
+    """Evaluate the files, and save their cookies to `cookie_file`; return the exit status."""
     from orgrest.commands import run
 
     status = 1
@@ -281,7 +281,7 @@ def _run(
     except KeyboardInterrupt:
         sys.stdout.flush()
         sys.stderr.flush()
-        os._exit(130)  # now: requests that are still under way must not be waited for
+        os._exit(130)  # a normal exit would wait for requests in progress
     finally:
         if client is not None:
             client.close()
@@ -293,7 +293,7 @@ def _print_message(message: str) -> None:
 
 
 def _answer(what: str, hidden: bool) -> str:
-    """Ask on the terminal for the value of a variable."""
+    """Prompt on the terminal for the value of a variable."""
     return str(click.prompt(what, hide_input=hidden, err=True, default="", show_default=False))
 
 
@@ -302,7 +302,7 @@ def _ask(question: str) -> bool:
 
 
 def _list_environments(paths: list[str]) -> int:
-    """Print the environments that the files around each document have, one a line."""
+    """Print the environments defined in the files around each document, one per line."""
     from orgrest.http import environments
 
     status = 0

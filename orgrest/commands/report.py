@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def line(exchange: Exchange) -> str:
-    """Summarize a request in a line: method, URL, status, time."""
+    """Summarize a request in one line: method, URL, status, time."""
     from orgrest.rendering.masking import mask
     from orgrest.rendering.sanitize import visible
 
@@ -28,7 +28,7 @@ def line(exchange: Exchange) -> str:
 
 
 def wire(exchange: Exchange) -> str:
-    """Write a request as it would be sent, secrets hidden."""
+    """Return a request as it would be sent, with secrets masked."""
     from orgrest.http.transport import wire_headers
     from orgrest.rendering.masking import mask
     from orgrest.rendering.sanitize import visible
@@ -64,7 +64,7 @@ def _used(exchange: Exchange) -> list[dict[str, str]]:
 
 
 def print_response(exchange: Exchange) -> None:
-    """Print what is shown of a response, if there is one."""
+    """Print the rendered response, if there is one."""
     rendered = exchange.rendered
     if rendered is None:
         return
@@ -78,10 +78,10 @@ def print_response(exchange: Exchange) -> None:
 def json_lines(
     file: str, outcome: Outcome, failed: bool, *, with_text: bool, explained: bool = False
 ) -> Iterator[str]:
-    """Return an outcome as JSON, a line for each request, or one without any.
+    """Yield an outcome as JSON: a line for each request, or a single line if there is none.
 
-    `with_text` adds what is shown of the response, which stands nowhere else, and in base64 a body
-    that is no text. `explained` adds the variables of a dry run.
+    `with_text` adds the rendered response, for runs that do not write it to a document, with a
+    binary body in base64. `explained` adds the variables of a dry run.
     """
     import json
     from base64 import b64encode

@@ -1,6 +1,6 @@
-"""Reports of a run: the options that name their files, and ``orgrest report``.
+"""Reports of a run: the options for their files, and ``orgrest report``.
 
-A run that was killed leaves what was done in its ``--jsonl``; its reports are made of that.
+``orgrest report`` makes reports from a ``--jsonl`` file, including that of a killed run.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _REPORTS = {
     "json": "orgrest.reports.data",
     "har": "orgrest.reports.har",
 }
-"""Where each report is made; `pieces` of the module gives its bytes."""
+"""The module of each report; its function `pieces` yields the report's bytes."""
 _HELP = {
     "junit": "Write a report as JUnit's XML.",
     "html": "Write a report as one page to read (extra `report`).",
@@ -40,7 +40,7 @@ _PATH = click.Path(path_type=Path, dir_okay=False, allow_dash=True)
 
 
 def with_reports(command: _Command) -> _Command:
-    """Return a command the options that name the files of reports."""
+    """Decorate a command with the options for the files of reports."""
     for name in reversed(_REPORTS):
         option = click.option(f"--{name}", type=_PATH, metavar="FILE", help=_HELP[name])
         command = option(command)
@@ -48,7 +48,7 @@ def with_reports(command: _Command) -> _Command:
 
 
 def chosen(given: dict[str, Any]) -> dict[str, Path]:
-    """Take the reports that are wanted out of the options of a command. Raises UsageError."""
+    """Remove the report options from a command's options, and return them. Raises UsageError."""
     reports = {name: path for name in _REPORTS if (path := given.pop(name)) is not None}
     if [str(path) for path in reports.values()].count("-") > 1:
         raise click.UsageError("only one report can go to standard output")
@@ -56,7 +56,7 @@ def chosen(given: dict[str, Any]) -> dict[str, Path]:
 
 
 def check(reports: Mapping[str, Path]) -> None:
-    """Raise OrgrestError where a report cannot be made here."""
+    """Raise OrgrestError if a report cannot be made in this installation."""
     if "html" in reports:
         from orgrest.reports.html import check as check_html
 
@@ -66,7 +66,7 @@ def check(reports: Mapping[str, Path]) -> None:
 def write_all(
     reports: Mapping[str, Path], run: Record, records: Callable[[], Iterable[Record]]
 ) -> bool:
-    """Write the reports of a run, and tell whether that was possible."""
+    """Write the reports of a run; return whether all were written."""
     from importlib import import_module
 
     from orgrest.files import FileError, write_pieces

@@ -1,4 +1,4 @@
-"""Evaluates one file: reads it, reports its requests as they are answered, keeps its results."""
+"""Evaluates one file: reads it, reports each request's outcome, and saves the results."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from orgrest.run.outcomes import Outcome
     from orgrest.run.settings import Settings
 
-MANY = 20  # requests from which on there is a progress bar
+MANY = 20  # requests, for a progress bar to be shown
 
 
 @attrs.frozen
 class Shown:
-    """What is shown and kept of a run; `mode` is a key of `saving.MODES`.
+    """The output of a run; `mode` is a key of `saving.MODES`.
 
-    `stdin_name` is the name of the file for whose text standard input is taken.
+    `stdin_name` is the name of the file whose text is read from standard input.
     """
 
     mode: str
@@ -42,9 +42,9 @@ class Shown:
 
 @attrs.frozen
 class _Read:
-    """A file as it was read: its text, and (unless it was standard input) the file.
+    """The input of an evaluation: its text, and its file (None for standard input).
 
-    `name` is what it is called in messages; `plain` says that it is a file of requests.
+    `name` is its name in messages; `plain` says that it is a request file.
     """
 
     name: str
@@ -60,7 +60,7 @@ def evaluate(
 ) -> int:
     """Evaluate a file (``-``: standard input); return the exit status.
 
-    KeyboardInterrupt comes out after saving.
+    A KeyboardInterrupt is raised again after results were saved.
     """
     try:
         source = _read(given, shown)
@@ -145,7 +145,7 @@ def _evaluate(
     except KeyboardInterrupt:
         complain(f"{source.name}: interrupted; what was done is kept")
         raise
-    finally:  # also when nobody reads what is told any more
+    finally:  # also if standard output was closed
         if not source.plain:
             results.end(evaluation, source.text)
     return int(failed or results.failed)
@@ -190,7 +190,7 @@ def _report(outcome: Outcome, source: _Read, settings: Settings, shown: Shown) -
 
 
 def _with_progress(outcomes: Iterator[Outcome], count: int, shown: Shown) -> Iterator[Outcome]:
-    """Show a progress bar on a terminal when there is much to do."""
+    """Show a progress bar on a terminal if there are many requests."""
     if shown.quiet or count < MANY or not sys.stderr.isatty() or shown.mode == "dry run":
         yield from outcomes
         return

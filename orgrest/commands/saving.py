@@ -1,7 +1,7 @@
 """The modes of handling a file's results: saving, printing, comparing, checking.
 
-`MODES` has a class for each, by the option that chooses it. Each gets every outcome (`keep`), and
-is called at the end, even if the run was aborted.
+`MODES` maps the option for each mode to its class. Its `keep` receives every outcome; `end` is
+called at the end, even of an aborted run.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ SAVE_EVERY = 2.0  # seconds between saves when --save is not given
 
 @attrs.define
 class Results:
-    """The results of a file called `name`, of which nothing is kept.
+    """The results of a file called `name`; this base class discards them.
 
-    `file` is the document that they belong into, None if there is none; `encoding` is its own.
-    `save` and `volatile` are what the options of these names say. `failed` tells that a result
-    could not be kept or, where that is checked, would change.
+    `file` is the document for the results, or None; `encoding` is its encoding. `save` and
+    `volatile` are the values of the options. `failed` is set if a result could not be saved or,
+    when checking, would change.
     """
 
     name: str
@@ -50,10 +50,10 @@ class Results:
 
 
 class Printed(Results):
-    """The new document is printed."""
+    """Prints the new document."""
 
     def end(self, evaluation: Evaluation, before: str) -> None:
-        """Print it, in the encoding of the old one."""
+        """Print the new document in the encoding of the old one."""
         del before
         stream = sys.stdout.buffer
         stream.write(self.encoding.encode(evaluation.text))
@@ -61,7 +61,7 @@ class Printed(Results):
 
 
 class Compared(Results):
-    """What would change is printed."""
+    """Prints the changes that saving would make."""
 
     def end(self, evaluation: Evaluation, before: str) -> None:
         """Print the differences."""
@@ -73,7 +73,7 @@ class Compared(Results):
 
 
 class Checked(Results):
-    """Nothing is kept; a result that would change is a failure."""
+    """Saves nothing; a result that would change is a failure."""
 
     def keep(self, outcome: Outcome, evaluation: Evaluation) -> None:
         """Compare a result with the old one."""
@@ -102,13 +102,13 @@ class Checked(Results):
 
 @attrs.define
 class Saved(Results):
-    """The document is saved, at the end or after each request, or now and then."""
+    """Saves the document: at the end, after each request, or at intervals."""
 
     saved_at: float = attrs.field(factory=time.monotonic)
     changed_on_disk: bool = False
 
     def keep(self, outcome: Outcome, evaluation: Evaluation) -> None:
-        """Save the document when it is time."""
+        """Save the document if it is due."""
         if self.file is None or outcome.change is None:
             return
         if self.encoding.lacks(outcome.change[1]):
@@ -122,13 +122,13 @@ class Saved(Results):
             self.saved_at = time.monotonic()
 
     def end(self, evaluation: Evaluation, before: str) -> None:
-        """Save the document, or, if someone else has changed it meanwhile, beside it."""
+        """Save the document, or, if it was changed on disk meanwhile, a copy beside it."""
         del before
         if self.file is not None:
             self._save(self.file, evaluation.text, last=True)
 
     def _save(self, file: File, text: str, *, last: bool) -> None:
-        """Save the document; what cannot be saved now is tried again at the end."""
+        """Save the document; after a failure, `end` tries again."""
         try:
             if not self.changed_on_disk:
                 file.save(text)

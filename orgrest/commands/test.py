@@ -1,8 +1,8 @@
-"""``orgrest test``: documents run as tests, told on the terminal and in reports.
+"""``orgrest test``: runs documents as tests, with output on the terminal and in reports.
 
-Exit status: 0 when every request was answered and every assertion held; 1 when one did not, or time
-was over (``--max-time``, ``--wait-timeout``); 2 for wrong usage or a document that cannot be read;
-130 after Ctrl-C or SIGTERM.
+Exit status: 0 if every request was answered and every assertion passed; 1 if not, or if time ran
+out (``--max-time``, ``--wait-timeout``); 2 for wrong usage or an unreadable document; 130 after
+Ctrl-C or SIGTERM.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ _COLORS = {"passed": "green", "failed": "red", "error": "red", "skipped": "yello
 _WORDS = {"passed": "ok", "failed": "FAILED", "error": "ERROR", "skipped": "skipped"}
 _FILE = click.Path(path_type=Path, dir_okay=False)
 _GRACE = 1.5
-"""How many seconds after `--max-time` what is under way is given up, with reports of the rest."""
+"""Seconds after `--max-time` until requests in progress are abandoned and reports written."""
 _SECONDS = click.FloatRange(0, min_open=True)
 
 
 @attrs.frozen
 class Asked:
-    """The options of one run, as the command line gives them."""
+    """The command-line options of one run."""
 
     files: tuple[str, ...]
     names: tuple[str, ...]
@@ -260,7 +260,7 @@ def _settings(asked: Asked) -> Settings:
 
 
 def _run(asked: Asked, plan: Sequence[Unit], settings: Settings, control: Control) -> int:
-    """Run everything, make the reports, and return the exit status."""
+    """Run all documents, write the reports, and return the exit status."""
     from contextlib import ExitStack
 
     from orgrest.run.suite.jobs import Run
@@ -277,7 +277,7 @@ def _run(asked: Asked, plan: Sequence[Unit], settings: Settings, control: Contro
             with _interruptible(control):
                 for brief in _with_progress(run.briefs(), plan, asked):
                     _tell(brief, quiet=asked.quiet)
-        except KeyboardInterrupt:  # the second one, or the time has long been over
+        except KeyboardInterrupt:  # the second one, or the grace period has ended
             abandoned = True
         status = _status(asked, run, control)
         summary = {**run.summary.as_data(), "ended": control.why or None}
@@ -289,7 +289,7 @@ def _run(asked: Asked, plan: Sequence[Unit], settings: Settings, control: Contro
         if abandoned:
             sys.stdout.flush()
             sys.stderr.flush()
-            os._exit(status)  # now: requests that are still under way must not be waited for
+            os._exit(status)  # a normal exit would wait for requests in progress
     return status
 
 
@@ -317,13 +317,13 @@ def _status(asked: Asked, run: Run, control: Control) -> int:
 
 @contextmanager
 def _interruptible(control: Control) -> Iterator[None]:
-    """Let Ctrl-C and SIGTERM end the run, and the second of them everything."""
+    """Let the first Ctrl-C or SIGTERM end the run, and the second end the process."""
     import signal
 
     def end(*_: object) -> None:
         if control.interrupted:
             raise KeyboardInterrupt
-        # Not by click: what is interrupted may be writing to the same stream.
+        # Not by click: the interrupted code may be writing to the same stream.
         os.write(2, b"orgrest: interrupted: the teardown is sent, then reports are written\n")
         control.interrupt()
 
@@ -365,7 +365,7 @@ def _tell(brief: Brief, *, quiet: bool) -> None:
 
 
 def _conclude(run: Run, summary: dict[str, Any], documents: int) -> None:
-    """Show the sums, and with --repeat how long requests took."""
+    """Show the totals and, with --repeat, the durations of requests."""
     for one in summary["percentiles"]:
         times = "  ".join(f"{name} {one[name]:.3f}" for name in ("p50", "p90", "p95", "p99", "max"))
         click.echo(f"{one['place']}  {one['title']}  x{one['count']}  {times} s", err=True)
@@ -379,7 +379,7 @@ def _conclude(run: Run, summary: dict[str, Any], documents: int) -> None:
 
 
 def _with_progress(briefs: Iterable[Brief], plan: Sequence[Unit], asked: Asked) -> Iterator[Brief]:
-    """Show on a terminal how far the run is."""
+    """Show the progress of the run on a terminal."""
     if len(plan) < 2 or asked.quiet or not sys.stderr.isatty():
         yield from briefs
         return

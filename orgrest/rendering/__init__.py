@@ -1,1 +1,1 @@
-"""Rendering responses as results in a document, by media type and as `:results` asks."""
+"""Rendering of responses as results in a document, by media type and `:results`."""

@@ -21,7 +21,7 @@ _BOMS = (
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
-# Python codecs that are no charsets of the web; some take quadratic time.
+# Python codecs that are not charsets of the web; some take quadratic time.
 _NO_CHARSETS = frozenset(
     "idna punycode unicode_escape raw_unicode_escape undefined mbcs oem".replace("_", "-").split()
 )
@@ -43,7 +43,7 @@ LANGUAGES = {
     "application/x-www-form-urlencoded": "text",
 }
 _PIECE = 2**16
-_FEW = 4  # of what no text has: so many may be a slip
+_FEW = 4  # a text may contain this many control characters by mistake
 _STRANGE = re.compile("[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f\ufffd]")
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0e-\x1a\x1c-\x1f]")
 _EXTENSIONS = {
@@ -105,16 +105,16 @@ DATA_ENDINGS = frozenset(
         *(".flac", ".bin", ".dat", ".zip", ".gz", ".tar", ".bz2", ".xz", ".zst", ".7z"),
     ]
 )
-"""The suffixes of data files, which no program executes or reads as its configuration."""
+"""The suffixes of data files that no program executes or reads as configuration."""
 
 
 def media_type(response: Response) -> str:
-    """Return the response's media type in lower case without parameters, "" when it has none."""
+    """Return the response's media type in lower case without parameters, "" if it has none."""
     return (response.header("Content-Type") or "").partition(";")[0].strip().lower()
 
 
 def language(kind: str, text: str) -> str:
-    """Return the language of the block for a text of media type `kind`."""
+    """Return the source block language for a text of media type `kind`."""
     if kind in LANGUAGES:
         return LANGUAGES[kind]
     if kind.endswith("+json"):
@@ -134,10 +134,10 @@ def language(kind: str, text: str) -> str:
 
 
 def is_binary(response: Response, kind: str) -> bool:
-    """Tell whether a body of media type `kind` is binary.
+    """Return whether a body of media type `kind` is binary.
 
-    What is called text is text unless its beginning holds NULs, or more than three of ten
-    characters that no text has; what is not called text must not hold any of them.
+    A body with a text media type is binary if its beginning contains NULs, or if more than three
+    in ten characters never occur in text; any other body is binary if it has one such character.
     """
     body = response.body
     if kind.startswith("image/") or not body:
@@ -151,7 +151,7 @@ def is_binary(response: Response, kind: str) -> bool:
         return False
     decoder = _decoder("utf-8", "strict")
     try:
-        # A character that the size limit cut in two is no sign of a binary body.
+        # The size limit may have cut a character in two, which does not make the body binary.
         pieces = (decoder.decode(body[at : at + _PIECE]) for at in range(0, len(body), _PIECE))
         return any(_CONTROL.search(piece) for piece in pieces)
     except UnicodeDecodeError:
@@ -159,9 +159,9 @@ def is_binary(response: Response, kind: str) -> bool:
 
 
 def decode(response: Response, kind: str, size: int | None = None) -> tuple[str, list[str]]:
-    """Return the body as text with LF line ends, and a note about it.
+    """Return the body as text with LF line ends, and notes about its decoding.
 
-    With `size`, only about that many bytes of its beginning.
+    With `size`, only about that many bytes are decoded, from the beginning.
     """
     body = response.body if size is None else response.body[:size]
     codec, notes = _codec_of(response, kind)
@@ -179,14 +179,14 @@ def _decoder(codec: str, errors: str) -> codecs.IncrementalDecoder:
 
 
 def _codec_of(response: Response, kind: str) -> tuple[str, list[str]]:
-    """Return the codec of a body, and a note about it."""
+    """Return the codec of a body, and notes about that choice."""
     charset = _charset(response, kind)
     codec = next((name for bom, name in _BOMS if response.body.startswith(bom)), None)
     if codec is not None and (not charset or charset.lower().startswith("utf")):
         return codec, []
     codec = _codec(charset)
     if codec in ("utf-16", "utf-32"):
-        return f"{codec}-le", []  # without a BOM, as the Encoding Standard says
+        return f"{codec}-le", []  # the Encoding Standard's default without a BOM
     if codec is not None:
         return codec, []
     return "utf-8", [
@@ -208,12 +208,12 @@ def _charset(response: Response, kind: str) -> str | None:
 
 
 def _codec(charset: str | None) -> str | None:
-    """Python's name of a charset, or None when it has none."""
+    """Return Python's name of a charset, None if Python does not know it."""
     if not charset:
         return "utf-8"
     try:
         info = codecs.lookup(charset)
-        "".encode(info.name)  # a codec that is no charset, like rot13, refuses here
+        "".encode(info.name)  # raises for a codec that is not a charset, like rot13
     except (LookupError, ValueError, TypeError):
         return None
     return None if info.name.replace("_", "-") in _NO_CHARSETS else info.name

@@ -1,11 +1,11 @@
 """Running jq programs on response bodies: `:jq`, `:jq-args` and `-> jq-set-var`.
 
-A program comes out of a document and its input from a server, so neither is trusted. It runs in a
-child process with a limit on time, memory and output, an empty environment (jq's `env` shows
-nothing) and no modules, which could be any file; of jq's options only those that name no file are
-taken. The Python package `jq` is used where it is installed, else the `jq` executable.
+The program comes from a document and its input from a server, so neither is trusted. jq runs in a
+child process with limits on time, memory and output and with an empty environment (jq's `env` shows
+nothing). Modules are disabled because they could be any file, and only options that name no file
+are accepted. The Python package `jq` is used if it is installed, else the `jq` executable.
 
-The child is started by a few lines of Python, `_CHILD`, which set the limits and then become jq.
+The child starts as a few lines of Python, `_CHILD`, which set the limits and then become jq.
 """
 
 from __future__ import annotations
@@ -52,7 +52,8 @@ _PLAIN = {
 _WITH_VALUES = {"--indent": 1, "--arg": 2, "--argjson": 2}
 _BY_PACKAGE = frozenset("rcjs")
 
-# jq's lexer as far as it tells code from text. A backslash takes a comment on to the next line.
+# The part of jq's lexer that separates code from strings and comments. A backslash at the end of a
+# line continues a comment.
 _TOKEN = re.compile(
     r"(?P<comment>\#(?:[^\\\n]|\\\r\n|\\.|\\\Z)*)"
     r"|(?P<name>[.$]?[a-zA-Z_][a-zA-Z_0-9]*(?:::[a-zA-Z_][a-zA-Z_0-9]*)*)"
@@ -64,7 +65,7 @@ _COLON = re.compile(r"\s*:")
 _KEYWORDS = frozenset({"import", "include"})
 _BUILTINS = frozenset({"modulemeta", "get_search_list", "get_jq_origin", "get_prog_origin"})
 
-# What Python itself may need to start; jq sees none of it.
+# Environment variables that Python may need to start; jq sees none of them.
 _NEEDED = ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "SYSTEMROOT")
 
 _CHILD = """
@@ -102,7 +103,7 @@ except RecursionError:
 
 @attrs.frozen
 class _Options:
-    """jq's command-line options: single letters, variables, and all words as they were."""
+    """jq's command-line options: single letters, variables, and the original words."""
 
     letters: frozenset[str]
     values: dict[str, object]
@@ -148,14 +149,14 @@ def _json(text: str) -> object:
 
 
 def _checked(program: str) -> str:
-    """Return the program without its comments, whose end jq's versions do not agree on.
+    """Return the program without comments, because versions of jq disagree where they end.
 
-    Raises `CaptureError` where it would read a file or tell where files are.
+    Raises `CaptureError` if the program would read a file or reveal file paths.
     """
     if "\0" in program:
         raise CaptureError("the jq program holds a NUL")
     kept: list[str] = []
-    inside: list[str] = []  # what to go back to: code in brackets, or a text
+    inside: list[str] = []  # stack of enclosing contexts: brackets or a string
     before = ""
     at = 0
     while match := _TOKEN.match(program, at):
@@ -168,7 +169,7 @@ def _checked(program: str) -> str:
         if word == "(":
             inside.append(")")
         elif word == '"':
-            at = cast("re.Match[str]", _TEXT.match(program, at)).end()  # it matches anything
+            at = cast("re.Match[str]", _TEXT.match(program, at)).end()  # always matches
             if program.endswith("\\(", start, at):
                 inside.append('"')
         elif before != "{" and (
@@ -182,10 +183,10 @@ def _checked(program: str) -> str:
 
 
 def run(program: str, text: str, args: str = "") -> str:
-    """Return what `program` gives on the JSON `text`, as jq prints it, without the last newline.
+    """Run `program` on the JSON `text`; return jq's output without the last newline.
 
-    Raises `CaptureError` when jq is missing, refuses the program or an argument, fails, or does not
-    come to an end.
+    Raises `CaptureError` if jq is missing, refuses the program or an argument, fails, or exceeds
+    its limits.
     """
     options = _options(args)
     program = _checked(program)
@@ -194,7 +195,7 @@ def run(program: str, text: str, args: str = "") -> str:
     executable = shutil.which("jq")
     if executable is None:
         raise CaptureError("jq is not installed: pip install jq, or install the program jq")
-    # The blank keeps a program like -.a from being an option; jq 1.6 knows no `--`.
+    # The space keeps a program like -.a from being read as an option; jq 1.6 has no `--`.
     return _start([executable, *options.words, f" {program}"], text, site=False).removesuffix("\n")
 
 
@@ -204,11 +205,11 @@ def _by_package(program: str, text: str, options: _Options) -> str:
 
 
 def _start(words: list[str], text: str, *, site: bool) -> str:
-    """Run the child; `words` begin with the executable or with `package`."""
+    """Run the child and return its output; `words` begin with the executable or `package`."""
     python = [sys.executable, "-I", *([] if site else ["-S"]), "-c", _CHILD]
     environment = {name: os.environ[name] for name in _NEEDED if name in os.environ}
     try:
-        child = subprocess.Popen(  # noqa: S603  (no shell; the options are ours)
+        child = subprocess.Popen(  # noqa: S603  (no shell; the options are checked)
             [*python, *words],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -219,7 +220,7 @@ def _start(words: list[str], text: str, *, site: bool) -> str:
         if error.errno == errno.E2BIG:
             raise CaptureError("the jq program is too long for a command line") from None
         raise CaptureError(f"jq cannot be started: {error.strerror}") from None
-    except ValueError as error:  # a NUL in an argument, or half a surrogate pair
+    except ValueError as error:  # a NUL or a lone surrogate in an argument
         raise CaptureError(f"jq's program or arguments: {error}") from None
     with child:
         out, errors = bytearray(), bytearray()
@@ -241,7 +242,7 @@ def _start(words: list[str], text: str, *, site: bool) -> str:
         raise CaptureError(f"jq did not come to an end within {TIMEOUT} s")
     if len(out) > MAX_OUTPUT or len(errors) > MAX_OUTPUT:
         raise CaptureError(f"jq printed more than {MAX_OUTPUT // 2**20} MiB")
-    if status != 0 and not (status in (1, 4) and not errors):  # 1 and 4: what -e asks for
+    if status != 0 and not (status in (1, 4) and not errors):  # 1 and 4: set by -e
         lines = errors.decode("utf-8", "replace").strip().split("\n")
         raise CaptureError(f"jq: {lines[0].removeprefix('jq: ') or f'ended with {status}'}")
     return out.decode("utf-8", "replace")
@@ -251,7 +252,7 @@ def _write(stream: IO[bytes], data: bytes) -> None:
     try:
         with stream:
             stream.write(data)
-    except OSError:  # the child ended before it read all: its exit status tells why
+    except OSError:  # the child ended before it had read everything; its exit status says why
         pass
 
 

@@ -1,15 +1,15 @@
 """The layout of a response in an Org document: the type and the wrapper of a result.
 
-`results` gives a response as text; what ``:results`` and ``:wrap`` ask for is put around
-it here, as Org 9.5 does it. The words decide in this order: ``list`` and ``table`` shape the text,
-then ``:wrap`` wins over ``html``, ``latex``, ``org``, ``code``, ``raw``, ``drawer``, and what is
-left is fixed-width text. ob-restclient's default is ``raw``, which only its own group displaces.
+`results` renders a response as text; this module wraps it as ``:results`` and ``:wrap`` ask, the
+way Org 9.5 does. Precedence: ``list`` and ``table`` shape the text; then ``:wrap`` overrides
+``html``, ``latex``, ``org``, ``code``, ``raw`` and ``drawer``; everything else becomes fixed-width
+text. ob-restclient's default is ``raw``, which only another word of the same group replaces.
 
-No response can become a part of the document. Org finds in a result nothing but plain text,
-verbatim text, code, and lists and tables of these: in source and example blocks commas see to
-that; elsewhere a text that is more than plain (`sanitize.is_plain`) goes into an example block, an
-item or cell of that kind between ``=``. What ``html`` and ``latex`` ask for would be a stranger's
-text in what the document is exported to, so it is a source block. Notes say so.
+A response can never add structure to the document. In a result, Org finds only plain text, verbatim
+text, code, and lists and tables of these. In source and example blocks, commas escape structure.
+Elsewhere, text that is not plain (`sanitize.is_plain`) goes into an example block, and such a list
+item or table cell is put between ``=``. ``html`` and ``latex`` would export a server's text
+unescaped, so a source block is written instead. Notes tell the user about such replacements.
 """
 
 from __future__ import annotations
@@ -31,19 +31,19 @@ if TYPE_CHECKING:
 
     from orgrest.org.arguments import Arguments
 
-_MAX_CELLS = 1_000_000  # a table with more, or one that alignment would blow up, is left as it is
+_MAX_CELLS = 1_000_000  # larger tables (also after alignment) are not aligned
 _EXAMPLE_FROM = 10  # lines; fewer become `: ` lines
 _NUMBER = re.compile(
     r"[<>]?[-+^.]*+[0-9][-+^.0-9eEdDx()%:]*|[<>]?[-+]?0[xX][0-9a-fA-F.]+|nan|[-+u]?inf"
 )
-# Org manual, "The Spreadsheet" and "Column Width and Alignment": formulas, rows and columns marked.
+# Org manual, "The Spreadsheet" and "Column Width and Alignment": formulas, row and column markers.
 _SPECIAL_CELL = re.compile(r":?=|(?:[!^_#*$/<>]|<>|<[lrc]?[0-9]*>)\Z")
 _RULE = re.compile(r"\|[-+]+\|?$")
 
 _DRAWER_END = re.compile(r"^[ \t]*:end:[ \t]*$", re.IGNORECASE | re.MULTILINE)
 
 Returned: TypeAlias = "str | list[str] | list[list[str] | None] | None"
-"""What a function of Babel returns: text, the items of a list, the rows of a table, nothing."""
+"""The result of a Babel function: text, list items, table rows (None is a rule), or nothing."""
 
 IN_EXAMPLE = "the response looks like Org markup and stands in an example block"
 NO_EXPORT = "the response stands in a source block: exported as it is, it could run scripts"
@@ -54,9 +54,9 @@ NO_DRAWER = "the response holds a line :end: and so does not stand in a drawer"
 
 @attrs.frozen
 class Shown:
-    """A result as it goes below a keyword: whole lines or "", and what to tell the user.
+    """A result to stand below its keyword: whole lines or "", and notes for the user.
 
-    `prose` says that nothing in it marks its end.
+    `prose` says that no delimiter marks the end of the result.
     """
 
     text: str
@@ -65,9 +65,9 @@ class Shown:
 
 
 def pure(arguments: Arguments) -> bool:
-    """Tell whether only the body is asked for, without wrapper and headers.
+    """Return whether the result is the body only, without wrapper and headers.
 
-    As in ob-restclient, ``value`` counts wherever it stands in the words of ``:results``.
+    As in ob-restclient, ``value`` may be any of the words of ``:results``.
     """
     words = arguments.results
     shaped = {"table", "vector", "file"} & set(words)
@@ -77,18 +77,18 @@ def pure(arguments: Arguments) -> bool:
 def show(
     arguments: Arguments, values: Sequence[str], blocks: Sequence[str], language: str
 ) -> Shown:
-    """Write the responses of one block as its result.
+    """Return the responses of one block as its result.
 
-    `values` are their bodies, `blocks` the same wrapped as ob-restclient does; both are whole
-    lines or empty. Of verb's, only `values` count: that is what ob-verb returns. `language` is that
-    of the block, for ``code``.
+    `values` are the bodies, `blocks` the responses wrapped as ob-restclient does; both consist of
+    whole lines or are empty. Verb blocks use only `values`, as ob-verb does. `language` is the
+    block's, for ``code``.
     """
     words = arguments.results
     bare = pure(arguments) or language == VERB
     if "code" in words and not bare and "wrap" not in arguments:
-        return Shown("".join(blocks))  # a source block already
+        return Shown("".join(blocks))  # already a source block
     text = "".join(values if bare else blocks)
-    loose = bare and not is_plain(text)  # and not in a source block, which would hold all of it
+    loose = bare and not is_plain(text)  # a source block would contain it
     if len(values) > 1 and not _delimited(arguments):
         return _drawer(text, loose)
     if _shaped(arguments):
@@ -118,11 +118,11 @@ def show(
 
 
 def inline(arguments: Arguments, text: str, language: str) -> str | None:
-    """Write the response of an inline block, as it stands in ``{{{results(...)}}}``.
+    """Return the response of an inline block as the argument of ``{{{results(...)}}}``.
 
-    None where it is more than one line, would end what it stands in, or where Org would read it:
-    an export puts what the macro holds into the paragraph first. ``raw`` stands in the macro, too
-    (in Emacs it does not, and piles up).
+    Returns None if the text has several lines, would end the macro, or contains markup: an export
+    expands the macro before it parses the paragraph. ``raw`` results use the macro, too; in Emacs
+    they do not, and accumulate.
     """
     if not text:
         return ""
@@ -166,11 +166,11 @@ def returned(
     texts: Sequence[str],
     language: str,
 ) -> tuple[Returned, tuple[str, ...], bool]:
-    """Give what Babel's function returns so that Org itself writes what `show` writes.
+    """Return the value for a Babel function, from which Org writes the same result as `show`.
 
-    With it come the notes and whether it is prose, as in `Shown`. `texts` are the responses with
-    their heads as comments; the rest is as in `show`. Raises ArgumentError where Org would make
-    more of the text than that.
+    The other two values are the notes and whether it is prose, as in `Shown`. `texts` are the
+    responses with their heads as comments; the other parameters are those of `show`. Raises
+    ArgumentError if Org would find structure or markup in the text.
     """
     words = arguments.results
     bare = pure(arguments)
@@ -178,7 +178,7 @@ def returned(
     if len(values) > 1 and not _delimited(arguments):
         return shown.text, shown.notes, False
     if "code" in words and not bare and "wrap" not in arguments:
-        return "".join(texts), (), False  # the source block is Org's
+        return "".join(texts), (), False  # Org writes the source block
     text = "".join(values if bare else blocks)
     for note in (NO_DRAWER, NO_REQUEST, NO_EXPORT, NO_VERSE):
         if note in shown.notes:
@@ -189,7 +189,7 @@ def returned(
 
 
 def shaped(arguments: Arguments, text: str) -> Returned:
-    """Give a text as the list or table that ``:results`` asks for, or as it is."""
+    """Return a text as the list or table that ``:results`` asks for, or unchanged."""
     words = arguments.results
     if "list" in words:
         return _items(text) or ""
@@ -199,7 +199,7 @@ def shaped(arguments: Arguments, text: str) -> Returned:
 
 
 def _inert_shaped(arguments: Arguments, text: str) -> Returned:
-    """Give a list or table for Org to write. Raises ArgumentError where it would not be inert."""
+    """Return a list or table for Org to write. Raises ArgumentError if it cannot be made inert."""
     try:
         if "list" in arguments.results:
             return _inert_items(text, pure(arguments)) or ""
@@ -216,14 +216,14 @@ def _shaped(arguments: Arguments) -> bool:
 
 
 def _would_be_sent(text: str, language: str) -> bool:
-    """Tell whether a text is a request where it stands in a block of this language."""
+    """Return whether a text would be a request in a source block of this language."""
     if language == VERB:
         return bool(text.strip())
     return language in REQUEST_LANGUAGES and any(map(is_request_line, text.split("\n")))
 
 
 def _delimited(arguments: Arguments) -> bool:
-    """Tell whether the result is one element, whose end Org finds again."""
+    """Return whether the result is a single element, so that Org can find its end later."""
     return "wrap" in arguments or bool(
         {"html", "latex", "org", "code", "drawer", "wrap", "pp"} & set(arguments.results)
     )
@@ -234,7 +234,7 @@ def _example(text: str) -> str:
 
 
 def _drawer(text: str, loose: bool) -> Shown:
-    if _DRAWER_END.search(text):  # nothing escapes this line
+    if _DRAWER_END.search(text):  # Org has no escape for this line
         return Shown(_example(text) if loose else text, notes=(NO_DRAWER,))
     if loose:
         return Shown(f":results:\n{_example(text)}:end:\n", notes=(IN_EXAMPLE,))
@@ -251,7 +251,7 @@ def _wrap(full: str, text: str, loose: bool) -> Shown:
         return Shown(f"#+begin_{opened}\n{escape(text)}#+end_src\n", notes=(NO_EXPORT,))
     if kind.lower() == "verse" and (
         loose or not is_plain(text)
-    ):  # of its lines Org reads the inside
+    ):  # Org parses the inside of its lines
         return Shown(_example(text), notes=(NO_VERSE,))
     if kind.lower() in ("src", "example", "comment"):
         text = escape(text)
@@ -268,11 +268,11 @@ def _fixed(text: str) -> str:
 
 
 class _LiveError(Exception):
-    """A line that can neither stand as it is, nor as verbatim text."""
+    """A line can be written neither as plain nor as verbatim text."""
 
 
 def _inert(text: str) -> str:
-    """Keep Org from reading a line in an item or cell."""
+    """Return the line of an item or cell, as verbatim text if Org would parse it."""
     found = verbatim(text)
     if found is None:
         raise _LiveError
@@ -280,48 +280,48 @@ def _inert(text: str) -> str:
 
 
 def listed(text: str, *, bare: bool = True) -> str:
-    """Write the lines of a text as an Org list. Raises _LiveError."""
+    """Return the lines of a text as an Org list. Raises _LiveError if one cannot be made inert."""
     return "".join(f"- {item}\n" for item in _inert_items(text, bare)) or "\n"
 
 
 def _items(text: str) -> list[str]:
-    """Give the lines of a text as items."""
+    """Return the lines of a text as list items."""
     return [line.strip() for line in text.split("\n") if line.strip()]
 
 
 def _inert_items(text: str, bare: bool) -> list[str]:
-    """Give the lines of a text as items, each plain or verbatim. Raises _LiveError."""
+    """Return the lines of a text as items, each plain or verbatim. Raises _LiveError."""
     return [_item(line, bare) for line in _items(text)]
 
 
 def _item(line: str, bare: bool) -> str:
-    frame = not bare and line.upper().startswith(("#+BEGIN_SRC ", "#+END_SRC"))  # no response's
+    frame = not bare and line.upper().startswith(("#+BEGIN_SRC ", "#+END_SRC"))  # by orgrest
     return line if frame or (is_plain(line) and line[0] != "[") else _inert(line)
 
 
 def table(text: str) -> str:
-    """Write a text as an Org table: JSON rows, an Org table, tab- or comma-separated values.
+    """Return a text (JSON, an Org table, tab- or comma-separated values) as an Org table.
 
-    Raises _LiveError.
+    Raises _LiveError if a cell cannot be made inert.
     """
     rows = _inert_rows(text)
     return align(rows) if rows else ""
 
 
 def _inert_rows(text: str) -> list[list[str] | None]:
-    """Give the rows of a text, each cell plain or verbatim. Raises _LiveError."""
+    """Return the rows of a text, each cell plain or verbatim. Raises _LiveError."""
     return [None if row is None else [_inert_cell(cell) for cell in row] for row in _rows(text)]
 
 
 def _rows(text: str) -> list[list[str] | None]:
-    """Find the rows in a text; None is a rule."""
+    """Parse the rows of a text; None is a rule."""
     if not text.strip():
         return []
     if text.lstrip()[0] in "[{":
         try:
             return _json_rows(json.loads(text, parse_float=_Spelled))
         except (ValueError, RecursionError):
-            pass  # no JSON, or too much of it for a table
+            pass  # not JSON, or too deeply nested
     lines = [line for line in text.split("\n") if line.strip()]
     if all(line.lstrip().startswith("|") for line in lines):
         return [
@@ -342,7 +342,7 @@ def _rows(text: str) -> list[list[str] | None]:
 
 
 def _json_rows(data: object) -> list[list[str] | None]:
-    """Give JSON as rows: a list of objects gets a header of their keys."""
+    """Return JSON data as rows; a list of objects gets a header of their keys."""
     items = data if isinstance(data, list) else [data]
     objects = [item for item in items if isinstance(item, dict)]
     if objects and len(objects) == len(items):
@@ -359,7 +359,7 @@ def _json_rows(data: object) -> list[list[str] | None]:
 
 
 class _Spelled(float):
-    """A number that remembers how it was written."""
+    """A number that keeps its original spelling."""
 
     text: str
 
@@ -376,19 +376,19 @@ def _json_cell(data: object) -> str:
 
 
 def _cell(text: str) -> str:
-    """Make a text fit for a cell: one line."""
+    """Return a text as a single line, for a cell."""
     return " ".join(text.split("\n")).strip()
 
 
 def _inert_cell(line: str) -> str:
-    """Give a cell without bars, plain or verbatim. Raises _LiveError."""
+    """Return a cell's text without bars, plain or verbatim. Raises _LiveError."""
     if not is_plain_inside(line) or _SPECIAL_CELL.match(line):
         line = _inert(line)
     return line.replace("|", "\\vert{}")
 
 
 def _width(text: str) -> int:
-    """Give the columns a text takes on a terminal."""
+    """Return the width of a text on a terminal, in columns."""
     if text.isascii():
         return len(text)
     import unicodedata
@@ -400,7 +400,7 @@ def _width(text: str) -> int:
 
 
 def align(rows: Sequence[list[str] | None]) -> str:
-    """Write rows as an aligned Org table; columns of mostly numbers stand at the right."""
+    """Return rows as an aligned Org table; columns of mostly numbers are right-aligned."""
     count = max(len(row) for row in rows if row is not None) if any(rows) else 1
     full = [None if row is None else row + [""] * (count - len(row)) for row in rows]
     columns = list(zip(*(row for row in full if row is not None), strict=True))

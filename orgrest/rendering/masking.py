@@ -1,18 +1,18 @@
-r"""Secrets in what servers send back, shown as `***`.
+r"""Masks secrets in responses as `***`.
 
-Servers echo what they got, and rarely byte for byte. `mask` knows the spellings that are common:
+Servers echo what they received, often in another encoding. `mask` finds the common spellings:
 
-- as it is, in upper and in lower case, each line of several;
-- %-encoded, in UTF-8 or Latin-1; in JSON and as `\uXXXX` only; in HTML, with entities by name, in
-  decimal and in hexadecimal, for the special characters, for all that are not ASCII, or for all;
-- in base64, alone or inside of something else (`user:secret`), and in hexadecimal;
-- as UTF-8 that was taken for Latin-1 or Windows-1252, and Latin-1 that was taken for UTF-8.
+- unchanged, in upper case and in lower case, and each line of a multi-line secret;
+- percent-encoded, in UTF-8 or Latin-1; JSON-escaped, also with every character as `\uXXXX`; as HTML
+  with named, decimal or hexadecimal references for the special, the non-ASCII, or all characters;
+- in base64, alone or as a part of something else (`user:secret`), and in hexadecimal;
+- as UTF-8 decoded as Latin-1 or Windows-1252, and as Latin-1 decoded as UTF-8.
 
-A secret of fewer than `LEAST` characters stands in many a text by chance: it is masked where it is
-the whole text (the value of a variable, say), and nowhere else.
+A secret of fewer than `LEAST` characters often occurs by chance, so it is masked only if it is the
+whole text, such as the value of a variable.
 
-It is no wall: a server can always disguise what it got (backwards, two of these at once, a word at
-a time). A secret belongs only to servers that may have it.
+This is not a security boundary: a server can always disguise a secret (reversed, encoded twice, in
+pieces). Send a secret only to servers that may know it.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ if TYPE_CHECKING:
 
 MASK = "***"
 LEAST = 4
-"""How many characters a secret has that is masked within other text."""
+"""The minimum length of a secret that is masked within other text."""
 
-# What may stay as it is in a percent-encoded text: nothing; paths; `encodeURIComponent`;
-# `encodeURI` and what is sent as a request target.
+# Sets of characters that percent-encoders leave unchanged: none; those of paths; those of
+# `encodeURIComponent`; those of `encodeURI` and of request targets.
 _QUOTED_SAFE = (
     "",
     "/",
@@ -47,11 +47,11 @@ _JSON_IN_HTML = re.compile(r"[<>&']")
 _REFERENCES = ("&#{};", "&#x{:x};", "&#x{:X};", "&#X{:X};")
 _BASE64 = re.compile(r"[A-Za-z0-9+/_-]*={0,2}")
 _BASE64_CHARACTERS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_")
-_LEAST_BASE64 = 5  # characters; fewer stand in many a text by chance
+_LEAST_BASE64 = 5  # characters; shorter words occur by chance
 
 
 def mask(text: str, secrets: Collection[str]) -> str:
-    """`text` with every secret, in any of its spellings, as `***`."""
+    """Return `text` with every secret, in any of its spellings, replaced by `***`."""
     if not secrets:
         return text
     if len(text) < LEAST:
@@ -67,7 +67,7 @@ def mask(text: str, secrets: Collection[str]) -> str:
 
 
 def mask_bytes(data: bytes, secrets: Collection[str]) -> bytes:
-    """`data` with every secret, in any of its spellings, as `***`."""
+    """Return `data` with every secret, in any of its spellings, replaced by `***`."""
     if not secrets:
         return data
     found = _spellings(frozenset(secrets))
@@ -79,7 +79,7 @@ def mask_bytes(data: bytes, secrets: Collection[str]) -> bytes:
 
 
 def mask_cut(text: str, secrets: Collection[str]) -> str:
-    """Mask the beginning of a secret at the end of a text that was cut there."""
+    """Mask the beginning of a secret at the end of a truncated text."""
     for spelling in _spellings(frozenset(secrets)).whole:
         for length in range(min(len(spelling) - 1, len(text)), 3, -1):
             if text.endswith(spelling[:length]):
@@ -88,7 +88,7 @@ def mask_cut(text: str, secrets: Collection[str]) -> str:
 
 
 def _mask_base64(text: str, inside: str) -> str:
-    """Mask the whole words of base64 that hold a part which only a secret gives."""
+    """Mask every base64 word that contains characters which encode a secret."""
     out: list[str] = []
     done = 0
     at = text.find(inside)
@@ -104,7 +104,7 @@ def _mask_base64(text: str, inside: str) -> str:
 
 
 class _Spellings:
-    """How secrets may look, the longest first."""
+    """The spellings of secrets, the longest first."""
 
     def __init__(self, secrets: Iterable[str]) -> None:
         whole: set[str] = set()
@@ -133,7 +133,7 @@ def _ordered(texts: Iterable[str]) -> tuple[str, ...]:
 
 
 def _encoded(text: str) -> set[bytes]:
-    """Return a text's bytes in UTF-8, and in Latin-1 where that has them."""
+    """Return a text's bytes in UTF-8 and, if Latin-1 can encode it, in Latin-1."""
     found = {to_bytes(text)}
     with contextlib.suppress(UnicodeEncodeError):
         found.add(text.encode("latin-1"))
@@ -141,7 +141,7 @@ def _encoded(text: str) -> set[bytes]:
 
 
 def _texts(text: str) -> Iterator[str]:
-    """Yield the spellings of a text that encode each character by itself."""
+    """Yield the spellings of a text that encode each character separately."""
     for one in (text, text.upper(), text.lower(), *_misread(text)):
         yield from (one, visible(one), visible(one, one_line=True))
     for data in _encoded(text):
@@ -151,7 +151,7 @@ def _texts(text: str) -> Iterator[str]:
 
 
 def _misread(text: str) -> Iterator[str]:
-    """Yield what becomes of a text whose bytes are read in another charset."""
+    """Yield the texts that result from decoding the text's bytes in a wrong charset."""
     if text.isascii():
         return
     for data in _encoded(text):
@@ -211,7 +211,7 @@ def _base64(data: bytes) -> set[str]:
 
     encoded = {b64encode(data).decode(), urlsafe_b64encode(data).decode()}
     encoded |= {one.rstrip("=") for one in encoded}
-    for width in (64, 76):  # PEM's and MIME's lines
+    for width in (64, 76):  # the line lengths of PEM and MIME
         for end in ("\n", "\r\n"):
             encoded |= {
                 end.join(one[i : i + width] for i in range(0, len(one), width))
@@ -222,12 +222,12 @@ def _base64(data: bytes) -> set[str]:
 
 
 def _inside_base64(data: bytes) -> Iterator[str]:
-    """Yield what base64 of any data that holds this one holds, for each place it may start at."""
+    """Yield the base64 characters that `data` yields inside longer data, for each alignment."""
     from base64 import b64encode, urlsafe_b64encode
 
     for before in range(3):
         padded = bytes(before) + data
-        first = -(-before * 8 // 6)  # the first character that is made of `data` alone
+        first = -(-before * 8 // 6)  # the first character that depends on `data` only
         last = len(padded) * 8 // 6
         for encode in (b64encode, urlsafe_b64encode):
             inside = encode(padded)[first:last].decode()

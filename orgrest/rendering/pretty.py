@@ -1,15 +1,15 @@
-r"""JSON and XML laid out for reading, without changing what they say.
+r"""Pretty-prints JSON and XML without changing their meaning.
 
-Both work on tokens, in one pass and without recursion, and give the text back as it is where they
-do not understand it: what a server sent is shown, never repaired.
+Both printers work on tokens, in one pass and without recursion, and return malformed text
+unchanged: a response is shown, never repaired.
 
-JSON (RFC 8259) is indented by two blanks; the order of keys, duplicate keys and the spelling of
-numbers stay. Strings lose the escapes that they do not need. Several values one after the other are
-laid out one by one; what follows the last is kept.
+JSON (RFC 8259) is indented by two spaces. The order of keys, duplicate keys and the spelling of
+numbers are kept; unnecessary escapes in strings are removed. Several consecutive values are laid
+out separately; text after the last one is kept.
 
-XML is indented by two blanks. An element that holds text is broken, where it stands on one line,
-before a tag that follows another and nowhere else, as restclient and Emacs's nxml-mode do. One that
-says xml:space="preserve" is kept as it is. Nothing is resolved: no entity, no doctype.
+XML is indented by two spaces. A one-line element that contains text is broken only between two
+adjacent tags, as restclient and Emacs's nxml-mode do. An element with xml:space="preserve" is kept
+unchanged. Entities and doctypes are not resolved.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _JSON = re.compile(
       )""",
     re.VERBOSE,
 )
-# What is left of a token whose end is missing: nothing, a string, a number, a word.
+# The beginning of a truncated token: nothing, a string, a number, a word.
 _CUT_TOKEN = re.compile(
     r"""[ \t\n\r]*+(?:"(?:[^"\\\x00-\x1f]|\\.)*+\\?|[0-9.eE+-]*+|[a-z]*+)""", re.DOTALL
 )
@@ -50,8 +50,8 @@ _SHORT_ESCAPES = {
     "\t": "\\t",
 }
 
-# Atomic groups, since Python 3.11.0 to 3.11.4 matches `(...)*+` wrongly where a round of it fails
-# half-way, as in an attribute without its second quote (gh-106052).
+# Atomic groups, because Python 3.11.0 to 3.11.4 matches `(...)*+` wrongly if an iteration fails
+# half-way, as in an attribute without its closing quote (gh-106052).
 _XML = re.compile(
     r"""
         (?P<comment><!--.*?-->)
@@ -66,13 +66,13 @@ _XML = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 _PRESERVE = re.compile(r"xml:space\s*=\s*[\"']preserve")
-# What restclient lets stand between two tags that it puts on two lines. The t is a slip of its
-# (it writes "\\t" where a tab is meant), but documents are full of results that were made so.
+# The characters that restclient allows between two tags when it breaks the line there. The t is a
+# bug in restclient ("\\t" instead of a tab), but existing documents contain results made this way.
 _BETWEEN_TAGS = re.compile(r"[ \\t]*+")
 
 
 class _NotUnderstoodError(Exception):
-    """The text is not what it should be, or would grow too much."""
+    """The text is malformed, or its layout would be too large."""
 
 
 def _same(text: str) -> str:
@@ -80,10 +80,10 @@ def _same(text: str) -> str:
 
 
 def json_text(text: str, change: Callable[[str], str] = _same, *, cut: bool = False) -> str:
-    """Lay out the JSON values of `text`; text that is no JSON comes back as it is.
+    """Pretty-print the JSON values of `text`; text that is not JSON is returned unchanged.
 
     `change` is applied to every string (decoded) and number before it is written. `cut` says that
-    the end of the text is missing.
+    the text was truncated.
     """
     out: list[str] = []
     at = 0
@@ -106,11 +106,11 @@ def json_text(text: str, change: Callable[[str], str] = _same, *, cut: bool = Fa
 def _json_value(
     text: str, at: int, change: Callable[[str], str], budget: int, *, cut: bool
 ) -> tuple[str, int]:
-    """One value: its layout and where it ends; of one that is cut, where its last token ends."""
-    out = io.StringIO()  # a list would hold a string of sixty bytes for each token
+    """Return a value's layout and its end; of a truncated one, the end of its last token."""
+    out = io.StringIO()  # a list would need a string of sixty bytes for each token
     closers: list[str] = []
-    # What may come next: a value, a key, the colon behind a key, a comma or the end; an opening
-    # bracket also allows its closing one.
+    # What may come next: a value, a key, the colon after a key, a comma or the end; after an
+    # opening bracket also the closing one.
     state, may_close = "value", False
     size, last = 0, ""
     while True:
@@ -153,7 +153,7 @@ def _json_value(
 
 
 def _depth_of(closers: list[str], mark: str | None) -> int:
-    """How deep the token stands that was just read: a bracket stands outside of what it opens."""
+    """Return the depth of the token just read; a bracket is one level above its contents."""
     return len(closers) - (1 if mark in ("[", "{") else 0)
 
 
@@ -170,7 +170,7 @@ def _json_escape(match: re.Match[str]) -> str:
 
 
 def xml_text(text: str) -> str:
-    """Lay out XML; text that is not well nested comes back as it is."""
+    """Pretty-print XML; text whose tags are not properly nested is returned unchanged."""
     try:
         return _xml(text)
     except _NotUnderstoodError:
@@ -216,7 +216,7 @@ def _xml(text: str) -> str:
 
 
 def _xml_structure(tokens: list[re.Match[str]]) -> tuple[set[int], dict[int, int]]:
-    """Which start tags' elements are kept as they are, and the end tag of each start tag."""
+    """Return the start tags of elements that are kept unchanged, and each start tag's end tag."""
     verbatim: set[int] = set()
     ends: dict[int, int] = {}
     opened: list[int] = []
@@ -242,10 +242,11 @@ def _xml_structure(tokens: list[re.Match[str]]) -> tuple[set[int], dict[int, int
 
 
 def _broken(tokens: list[re.Match[str]], depth: int, budget: int) -> str:
-    """Break the tokens of an element with text before tags that follow one; indent the lines.
+    """Break the lines of an element with text between adjacent tags, and indent them.
 
-    The rules are those of Emacs 28's `nxml-compute-indent`: a line that ends with the end tag of an
-    element that begins a line stands below that one; another by what stands on it and above it.
+    The rules are those of Emacs 28's `nxml-compute-indent`: a line that ends with an end tag is
+    aligned with the start tag, if that begins a line; any other line is indented by its own tokens
+    and those of the line above.
     """
     lines: list[list[re.Match[str]]] = [[]]
     for index, token in enumerate(tokens):
@@ -255,7 +256,7 @@ def _broken(tokens: list[re.Match[str]], depth: int, budget: int) -> str:
         if index and token["text"] is None and tokens[after]["text"] is None:
             lines.append([])
         lines[-1].append(token)
-    opened: list[tuple[int, bool]] = []  # for each open element: its line, and if it begins it
+    opened: list[tuple[int, bool]] = []  # of open elements: line, and whether it begins it
     widths: list[int] = []
     for number, line in enumerate(lines):
         closed = (number, False)
@@ -283,7 +284,7 @@ def _broken(tokens: list[re.Match[str]], depth: int, budget: int) -> str:
 
 
 def _context(line: list[re.Match[str]]) -> str:
-    """What the tokens of a line are, taken together: `nxml-merge-indent-context-type`."""
+    """Return the combined type of a line's tokens, as `nxml-merge-indent-context-type` does."""
     context = ""
     for token in line:
         if token["close"]:

@@ -1,18 +1,18 @@
-r"""From a response to the text that stands under the request.
+r"""Renders a response as the text below its request.
 
-What ob-restclient shows, in its order: the body, laid out by its type, then as comments of that
-type the request line, the status line, the header lines as the server sent them and the duration.
-`Rendered` has these apart, and together as the block `#+BEGIN_SRC js`.
+The parts and their order are those of ob-restclient: the body, pretty-printed by its type, then as
+comments of that type the request line, the status line, the header lines as the server sent them
+and the duration. `Rendered` has the separate parts and the complete block (`#+BEGIN_SRC js`).
 
-Nothing that a server sends is trusted. Rules:
+Servers are not trusted. Rules:
 
 - Secrets (`Request.secrets`) are shown as `***` in the spellings that `masking` knows. They are
-  masked before anything is laid out, and again afterwards.
-- What `sanitize` finds harmful is made visible; line ends are LF.
-- `Rendered.block` puts Org's comma where a line would be structure. Texts for other places are
-  bare: `layout` keeps Org from reading more than text there.
-- A body that is no text, and one that is longer than a limit, goes into a file; of the latter the
-  beginning is shown. Only that is decoded and laid out: memory and time are those of the limit.
+  masked before the text is pretty-printed, and again afterwards.
+- Characters that `sanitize` considers harmful are made visible; line ends are LF.
+- `Rendered.block` puts Org's escaping comma before lines that would be structure. The other texts
+  are not escaped; `layout` makes them inert where they are inserted.
+- A binary body goes into a file, as does one longer than a limit, whose beginning is shown. Only
+  that beginning is decoded and laid out, so the limit bounds memory and time.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
 SHOWN = 2**20
-"""How many bytes of a body a document shows, unless told otherwise."""
+"""The default number of bytes of a body that a document shows."""
 
 _SIZE = re.compile(r"(\d{1,15})[ \t]*([kKmM]?)(?:i?[bB])?")
 _UNITS = {"": 1, "k": 2**10, "m": 2**20}
 
-_SLACK = 2**16  # bytes beyond those that are shown: their layout may be shorter
+_SLACK = 2**16  # bytes read beyond the limit, because pretty-printing may shorten them
 _XML_COMMENT = ("<!-- ", " -->")
 _COMMENTS = {
     "js": ("// ", ""),
@@ -53,14 +53,14 @@ _COMMENTS = {
 
 @attrs.frozen
 class Rendered:
-    """What a response looks like in a document, in parts; all of it masked and visible.
+    """The parts of a response in a document, with secrets masked and control characters visible.
 
-    `body` is the text of the body ("" when there is none, or when it is in `data`), `head` the
-    request line, redirects, status line, headers and duration, each without comment characters,
-    `language` the source block's. `data` is a body that belongs into a file, `extension` the end of
-    that file's name; of one that is cut, `body` is the beginning, and `link` leads to the file once
-    that has a name. `notes` is what the user should be told. `tests` tell what came of the
-    request's assertions and tests, a line for each.
+    `body` is the text of the body ("" if there is none or it is in `data`); `head` has the request
+    line, redirects, status line, headers and duration without comment characters; `language` is
+    that of the source block. `data` is a body to be written to a file and `extension` the suffix of
+    that file; if the body is cut, `body` is its beginning, and `link` leads to the file once that
+    has a name. `notes` are messages for the user. `tests` has a line for each of the request's
+    assertions and tests.
     """
 
     body: str
@@ -78,7 +78,7 @@ class Rendered:
         return self.data is not None and self.body != ""
 
     def uncut(self) -> str:
-        """Return the body for those who need all of it. Raises `OrgrestError` where it is cut."""
+        """Return the complete body. Raises `OrgrestError` if it is cut."""
         if self.is_cut:
             size = len(self.data or b"")
             reason = f"the body is only shown in part, and all of it is needed: :limit {size}"
@@ -87,7 +87,7 @@ class Rendered:
 
     @property
     def value(self) -> str:
-        """The body alone, as `:results value` shows it."""
+        """The body only, as `:results value` shows it."""
         lines = [line for line in (self.body, self.link) if line]
         return "".join(f"{line}\n" for line in lines)
 
@@ -102,7 +102,7 @@ class Rendered:
     def as_verb(self, part: str) -> str:
         """Return the response as ob-verb does: status line, headers, an empty line, the body.
 
-        `part` is `get-headers` or `get-body` for only these, else "".
+        `part` is `get-headers` or `get-body` for that part only, else "".
         """
         if part == "get-body":
             return self.value
@@ -119,16 +119,16 @@ class Rendered:
 
 
 def _inside(line: str, closing: str) -> str:
-    """Return a line of a comment, so that it does not end the comment."""
+    """Return a line for a comment, changed so that it cannot end the comment."""
     if closing == " -->":
         return line.replace("--", "-&#45;") if "--" in line else line
     return line.replace("*/", "*\\/") if closing else line
 
 
 def parse_size(text: str) -> int:
-    """Return the number of bytes that a text like `500`, `64k` or `2 MiB` says, at least 1.
+    """Parse a size such as `500`, `64k` or `2 MiB`; return the number of bytes, at least 1.
 
-    Raises ValueError for another text.
+    Raises ValueError for any other text.
     """
     match = _SIZE.fullmatch(text.strip())
     size = int(match[1]) * _UNITS[match[2].lower()] if match else 0
@@ -147,12 +147,11 @@ def render(
     jq_args: str = "",
     limit: int = SHOWN,
 ) -> Rendered:
-    """Make the result of a request out of its response.
+    """Render the response to a request.
 
-    `headers` is `yes`, `no` (the body only) or `only` (the head only). `tests` are what came of the
-    request's assertions. `jq` is a program whose
-    output takes the body's place. `limit` is how many bytes of a body are shown. Raises
-    `CaptureError` when jq fails.
+    `headers` is `yes`, `no` (the body only) or `only` (the head only). `tests` are the outcomes of
+    the request's assertions. `jq` is a program whose output replaces the body. `limit` is the
+    maximum number of bytes of a body shown. Raises `CaptureError` if jq fails.
     """
     secrets = request.secrets
     kind = media_type(response)
@@ -185,13 +184,13 @@ def render(
 
 
 def test_line(one: Verdict) -> str:
-    """Tell in a line whether an assertion or a test held, and why not."""
+    """Return a line that says whether an assertion or test passed, and if not, why."""
     return f"ok  {one.name}" if one.held else f"FAILED  {one.name}: {one.reason}"
 
 
 @attrs.frozen
 class _Text:
-    """A body as text: what of it is shown, and what of it was laid out."""
+    """A body as text: the part that is shown, and the part that was laid out."""
 
     text: str
     language: str
@@ -208,7 +207,7 @@ def _read(
     jq_args: str,
     limit: int,
 ) -> _Text:
-    """Lay out the body, or what jq makes of it, as far as it is shown."""
+    """Return the shown part of the body, or of jq's output for it, pretty-printed."""
     if jq is not None:
         text, notes = decode(response, kind)
         text, lang, cut = _jq(jq, text, jq_args), "js", False
@@ -230,7 +229,7 @@ def _read(
 
 
 def _beginning(text: str, limit: int) -> str:
-    """Return a text, or whole lines of it that come to `limit` bytes; part of one if need be."""
+    """Return the whole lines that fit in `limit` bytes, or part of an overlong first line."""
     if len(text) * 4 <= limit or len(data := to_bytes(text[: limit + 1])) <= limit:
         return text
     shown = data[:limit].decode("utf-8", "ignore")
@@ -261,10 +260,10 @@ def _jq(program: str, text: str, args: str) -> str:
 
 
 def captures(request: Request, response: Response) -> Iterator[tuple[str, str]]:
-    """Compute, one by one, the variables that the request's `-> jq-set-var` lines name.
+    """Compute the variables of the request's `-> jq-set-var` lines.
 
-    Gives pairs of name and value. Raises `CaptureError` with the line's place when jq fails or
-    finds nothing; the pairs above that line have then been given.
+    Yields pairs of name and value. If jq fails or finds nothing, raises `CaptureError` with the
+    position of the line, after the pairs of the lines above it.
     """
     if not request.captures:
         return

@@ -1,8 +1,8 @@
-r"""Texts of strangers made harmless: control characters, Emacs's local variables, Org's structure.
+r"""Makes untrusted text harmless: control characters, Emacs's local variables, Org's structure.
 
-Control characters, and characters that turn the direction of text, are shown as `\x1b` or
-`\u202e`; bytes that are not of the charset as `\xe9`. `is_plain` says whether a text is no more
-than text in an Org document; `verbatim` keeps Org from reading one that is not.
+Control characters, and characters that change the direction of text, are shown as `\x1b` or
+`\u202e`, bytes that are invalid in the charset as `\xe9`. `is_plain` tests whether Org would find
+no markup or structure in a text; `verbatim` protects one in which it would.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _INVISIBLE = re.compile(
 _LOCAL_VARIABLES = re.compile(r"(local variables):", re.IGNORECASE)
 
 _END = r"(?=[ \t\n]|\Z)"
-# Org's syntax, "Elements": what a line of a paragraph may begin with.
+# Org Syntax, "Elements": what a line of a paragraph may begin with.
 _START = re.compile(
     r"""^(?!
         [ \t]*+(?:
@@ -29,8 +29,8 @@ _START = re.compile(
     )""",
     re.MULTILINE | re.VERBOSE | re.IGNORECASE,
 )
-# Org's syntax, "Objects": finds a character that is none of those that a paragraph may hold, each
-# where it begins nothing.
+# Org Syntax, "Objects": matches a character that could begin an object, that is, any character not
+# listed as allowed in its context.
 _LIVE = re.compile(
     rf"""(?!
         [^\W_] | [ \t\n"'}}\](),.;!?>&`#|*/+=~$-] | [^\x00-\x7f]
@@ -42,16 +42,16 @@ _LIVE = re.compile(
     )[\s\S]""",
     re.VERBOSE,
 )
-# Emphasis, by `org-emphasis-regexp-components`: what opens it, and what closes it.
+# What opens and what closes emphasis, by `org-emphasis-regexp-components`.
 _OPENS = re.compile(r"""(?:^|(?<=[-\s('"{])|(?<=[^\x00-\x7f]))[*/+=~](?=\S)""", re.MULTILINE)
 _CLOSES = re.compile(r"""(?<=\S)[*/+=~](?=$|[-\s.,:!?;'")}\\\[]|[^\x00-\x7f])""", re.MULTILINE)
 _ENDS_VERBATIM = {sign: re.compile(rf"^{sign}|{sign}(?![^\W_])") for sign in "=~"}
 
 
 def visible(text: str, *, one_line: bool = False) -> str:
-    r"""`text` with control characters as `\x1b`; tabs stay, and newlines unless `one_line`.
+    r"""Return `text` with control characters as `\x1b`; tabs stay, and newlines unless `one_line`.
 
-    The marks of file-local variables lose their colon: Emacs would obey a document that ends so.
+    The colon of file-local variable markers is removed, because Emacs would apply the variables.
     """
     shown = _LOCAL_VARIABLES.sub(r"\1\\x3a", _INVISIBLE.sub(_show_character, text))
     return shown.replace("\n", "\\x0a") if one_line else shown
@@ -65,15 +65,15 @@ def _show_character(match: re.Match[str]) -> str:
 
 
 def is_plain(text: str) -> bool:
-    """Whether Org finds nothing in whole lines of `text` but paragraphs without any markup.
+    """Return whether the lines of `text` are only paragraphs without markup to Org.
 
-    What is allowed is listed, so some texts that mean nothing to Org are not taken for plain.
+    The check lists what is allowed, so it also rejects some texts that are plain.
     """
     return _START.search(text) is None and is_plain_inside(text)
 
 
 def is_plain_inside(text: str) -> bool:
-    """Whether Org finds no markup in `text` where no line begins with it."""
+    """Return whether Org finds no markup in `text` when it does not begin a line."""
     if _LIVE.search(text) or text.count("$") > 1:
         return False
     opened: dict[str, int] = {}
@@ -85,9 +85,9 @@ def is_plain_inside(text: str) -> bool:
 
 
 def verbatim(text: str) -> str | None:
-    """A line as Org's ``=verbatim=`` or, where that would end inside of it, ``~code~``, or None.
+    """Return a line as Org's ``=verbatim=``, or ``~code~`` if it contains what ends that, or None.
 
-    Org manual, "Emphasis and Monospace". The line has no blanks at its ends.
+    Source: Org manual, "Emphasis and Monospace". The line has no leading or trailing blanks.
     """
     for sign, ends in _ENDS_VERBATIM.items():
         if not ends.search(text):

@@ -1,1 +1,1 @@
-"""Reports of a run: JUnit, TAP, JSON, HTTP Archive, HTML. Each reads the records one by one."""
+"""Reports of a run: JUnit, TAP, JSON, HTTP Archive and HTML, each written record by record."""

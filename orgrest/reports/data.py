@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def pieces(run: Record, records: Iterable[Record]) -> Iterator[bytes]:
-    """Give the report, piece by piece."""
+    """Yield the report in pieces."""
     yield encoded({"format": FORMAT, **run})[:-1] + b',"requests":['
     separator = b"\n"
     for record in records:

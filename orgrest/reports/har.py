@@ -1,8 +1,8 @@
-"""The exchanges of a run as an HTTP Archive 1.2, which browsers' tools and proxies read.
+"""The exchanges of a run as an HTTP Archive 1.2, which browser tools and proxies read.
 
-Source: the specification of HAR 1.2 (Jan Odvarko's, and the W3C's draft of it). A page stands for a
-document. Times are in milliseconds; -1 says that there was no such phase. `ssl` is part of
-`connect`, as the specification says.
+Source: the HAR 1.2 specification by Jan Odvarko, and its W3C draft. A page stands for a document.
+Times are in milliseconds; -1 means that there was no such phase. As specified, `connect` includes
+`ssl`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def pieces(run: Record, records: Iterable[Record]) -> Iterator[bytes]:
-    """Give the archive, piece by piece. Only what was answered, or tried, is in it."""
+    """Yield the archive in pieces. It has only requests that were sent or attempted."""
     creator = {"name": "orgrest", "version": run["orgrest"]}
     head = {"version": "1.2", "creator": creator}
     yield b'{"log":' + encoded(head)[:-1] + b',"entries":['
@@ -110,7 +110,7 @@ def _request(request: Record) -> Record:
 
 
 def _response(response: Record | None, why: str | None) -> Record:
-    if response is None:  # as browsers write what was not answered
+    if response is None:  # as browsers represent a missing response
         nothing = {"size": 0, "mimeType": "x-unknown"}
         return _answer(0, why or "", "", [], nothing, "")
     body = response["body"]

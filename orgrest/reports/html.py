@@ -1,8 +1,7 @@
 """A run as one HTML page: searchable, each request with its exchange, assertions and waterfall.
 
-The page loads nothing external. Data from servers are text to the template, which escapes all
-values; in addition, the page's Content-Security-Policy allows only its own script and style, by
-their hashes.
+The page loads nothing external. The template escapes all values, and the page's
+Content-Security-Policy allows only its own script and style, by their hashes.
 """
 
 from __future__ import annotations
@@ -32,16 +31,16 @@ _PHASES = (
 
 
 def check() -> None:
-    """Raise OrgrestError if the page cannot be made."""
+    """Raise OrgrestError if the page cannot be made because a package is missing."""
     try:
-        import jinja2  # noqa: F401 - only to see
+        import jinja2  # noqa: F401 - only a test
     except ImportError:
         reason = "--html needs a package: pip install 'scriptschema[report]'"
         raise OrgrestError(reason) from None
 
 
 def pieces(run: Record, records: Iterable[Record]) -> Iterator[bytes]:
-    """Give the page, piece by piece."""
+    """Yield the page in pieces."""
     import jinja2
 
     environment = jinja2.Environment(
@@ -66,7 +65,7 @@ def _milliseconds(seconds: float) -> str:
 
 
 def _pretty(body: dict[str, Any]) -> str:
-    """Return the text of a body; JSON that is whole is laid out."""
+    """Return the text of a body; complete JSON is pretty-printed."""
     text: str = body["text"]
     if "json" in body["type"] and not body["cut"]:
         try:
@@ -77,7 +76,7 @@ def _pretty(body: dict[str, Any]) -> str:
 
 
 def phases(timing: Record) -> list[Record]:
-    """Return the phases of an exchange as bars: where each begins and ends, in percent."""
+    """Return the phases of an exchange as bars, with begin and end in percent."""
     spent = [(name, words, timing[name]) for name, words in _PHASES if timing[name] is not None]
     total = sum(seconds for _, _, seconds in spent) or 1.0
     found, at = [], 0.0

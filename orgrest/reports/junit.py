@@ -1,9 +1,9 @@
-"""A run as JUnit's XML, which CI systems read: a suite for each document, a case for each request.
+"""A run as JUnit XML, which CI systems read: a suite for each document, a case for each request.
 
-Source: the schema that Jenkins publishes for it (`junit-10.xsd` of its xUnit plugin), which most
-readers follow: a case has no file and line, which stand in its text. All that failed in a request
-is in one `failure`, as many readers show the first one only. GitLab tells cases apart by
-`classname` and `name`, and reads `time` in seconds.
+Source: the schema that Jenkins publishes (`junit-10.xsd` of its xUnit plugin), which most readers
+follow. It has no attributes for a case's file and line, so they are in the text. All failures of a
+request are in one `failure` element, because many readers show only the first. GitLab identifies
+cases by `classname` and `name`, and reads `time` in seconds.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ if TYPE_CHECKING:
 
     from orgrest.run.suite.record import Record
 
-# What XML 1.0 does not allow anywhere.
+# Characters that XML 1.0 does not allow.
 _FORBIDDEN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def pieces(run: Record, records: Iterable[Record]) -> Iterator[bytes]:
-    """Give the report, piece by piece."""
+    """Yield the report in pieces."""
     summary = run["summary"]
     counts = {"tests": summary["requests"], **_counts(summary), "time": _time(summary["duration"])}
     yield b'<?xml version="1.0" encoding="UTF-8"?>\n'
-    del counts["skipped"]  # which only suites have
+    del counts["skipped"]  # only suites have this attribute
     yield f"<testsuites{_attributes(name='orgrest', **counts)}>\n".encode()
     for _, found in groupby(records, key=lambda record: record["order"][0]):
         yield _suite(list(found)).encode()

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def pieces(run: Record, records: Iterable[Record]) -> Iterator[bytes]:
-    """Give the report, piece by piece."""
+    """Yield the report in pieces."""
     yield b"TAP version 13\n"
     yield f"1..{run['summary']['requests']}\n".encode()
     for number, record in enumerate(records, 1):
@@ -30,12 +30,12 @@ def _test(number: int, record: Record) -> str:
         return f"{line} # SKIP {_words(' '.join(why))}\n"
     if outcome == "passed":
         return f"{line}\n"
-    # A text in JSON is one in YAML, too.
+    # A JSON string is also a YAML string.
     severity = "fail" if outcome == "failed" else "error"
     messages = "".join(f"    - {json.dumps(one)}\n" for one in why)
     return f"{line}\n  ---\n  severity: {severity}\n  messages:\n{messages}  ...\n"
 
 
 def _words(text: str) -> str:
-    """Escape directives and newlines in a text."""
+    """Escape TAP directives and newlines in a text."""
     return visible(text, one_line=True).replace("\\", "\\\\").replace("#", "\\#")

@@ -1,7 +1,6 @@
-"""Actions around sending a request of a request file: scripts, directives, saved responses.
+"""Actions before and after a request of a request file: scripts, directives, saved responses.
 
-Scripts before and after it, tests in them, and files that the response is saved into. Scripts run
-in an engine of its own (`http.scripts`), which is started for the first one.
+Scripts run in a separate engine process (`http.scripts`), which starts with the first one.
 """
 
 from __future__ import annotations
@@ -42,10 +41,10 @@ class Around:
 
 
 class ScriptRunner:
-    """The scripts of one run; `globals` are the variables that they share."""
+    """Runs the scripts of one run; `globals` are their shared variables."""
 
     def __init__(self) -> None:
-        """Prepare; the engine starts with the first script."""
+        """Create a runner; the engine starts with the first script."""
         self.globals: dict[str, Any] = {}
         self._engine: Engine | None = None
 
@@ -55,7 +54,7 @@ class ScriptRunner:
             self._engine.close()
 
     def before(self, parsed: ParsedRequest, scope: Scope, around: Around) -> None:
-        """Run the scripts above a request, which can set variables for it.
+        """Run the scripts above a request, which can set its variables.
 
         Raises ScriptError.
         """
@@ -70,7 +69,7 @@ class ScriptRunner:
         exchange: tuple[Request, Response],
         around: Around,
     ) -> None:
-        """Run the scripts below a request, which see its response. Raises ScriptError."""
+        """Run the scripts below a request, with access to its response. Raises ScriptError."""
         for script in self._of(parsed, "after"):
             result = self._run(script, parsed, scope, *exchange)
             _keep(result, script, parsed, around)
@@ -119,7 +118,7 @@ class ScriptRunner:
         return self.started().evaluate(code, variables, responses)
 
     def started(self) -> Engine:
-        """Return the engine, which may not have been started yet."""
+        """Return the engine; start it if necessary."""
         from orgrest.http.scripts import Engine
 
         if self._engine is None:
@@ -128,7 +127,7 @@ class ScriptRunner:
 
 
 def _keep(result: Result, script: Script, parsed: ParsedRequest, around: Around) -> None:
-    """Record the results of a script; its tests have its position."""
+    """Record the results of a script; its tests get the script's position."""
     around.notes += (f"log: {line}" for line in result.log)
     place = parsed.source.position(script.span.start)
     around.tests += (
@@ -139,7 +138,7 @@ def _keep(result: Result, script: Script, parsed: ParsedRequest, around: Around)
 
 
 def _code(script: Script, scope: Scope) -> tuple[str, int | None]:
-    """Return a script's code, and where that begins in the source, None for one in a file."""
+    """Return a script's code and its offset in the source, None for a script in a file."""
     if script.text is not None:
         return script.text.text, script.text.offset(0)
     if script.file is None:
@@ -154,7 +153,7 @@ def _code(script: Script, scope: Scope) -> tuple[str, int | None]:
 def _located(
     error: OrgrestError, script: Script, parsed: ParsedRequest, offset: int | None
 ) -> OrgrestError:
-    """Return the error of a script with its place in the document."""
+    """Return the error of a script with its position in the document."""
     source = parsed.source
     place = source.position(script.span.start if offset is None else offset)
     if script.file is not None:
@@ -166,7 +165,7 @@ def _located(
 
 
 def _as_written(parsed: ParsedRequest) -> Request:
-    """Return a request as it is written: its variables have no values yet."""
+    """Return a request as written, without values for its variables."""
     from orgrest.http.syntax import HeaderLine
 
     body = parsed.body.template.text.encode("utf-8", "replace") if parsed.body else None
@@ -179,7 +178,7 @@ def _as_written(parsed: ParsedRequest) -> Request:
 
 
 def _value(text: str) -> Any:
-    """Return a variable as a script sees it: what is JSON but no string is an object of its own."""
+    """Return a variable as a script sees it: parsed if it is JSON other than a string."""
     if text[:1] not in "{[":
         return text
     try:
@@ -193,10 +192,10 @@ def _text(value: Any) -> str:
 
 
 def saved(saving: Saving, path: str, scope: Scope, allowed: Sequence[Path] = ()) -> Path:
-    """Return the file that a response is saved into, as `written.check` allows it.
+    """Return the file to save a response to, if `written.check` allows it.
 
-    `path` is what is written, with its variables replaced. One that is there is overwritten by
-    `>>!` only; `>>` takes the next free name. Raises EvaluationError.
+    `path` is the written path with its variables substituted. Only `>>!` overwrites an existing
+    file; `>>` takes the next free name. Raises EvaluationError.
     """
     try:
         target = resolved(scope.directory.resolve() / path)
@@ -214,9 +213,9 @@ def saved(saving: Saving, path: str, scope: Scope, allowed: Sequence[Path] = ())
 
 
 def seconds(text: str, what: str, unit: str = "ms") -> float:
-    """Return a directive's time in seconds; a bare number is in the `unit`.
+    """Parse the duration `text` of the directive `what`; return seconds.
 
-    Raises EvaluationError for anything else.
+    A bare number is in `unit`. Raises EvaluationError for anything else.
     """
     match = _TIME.fullmatch(text.strip())
     if match is None:

@@ -1,14 +1,14 @@
 """The language server: orgrest in any editor, over LSP.
 
-What an editor shows comes from `completion`, `analysis` and their like; this package keeps the open
-documents (`documents`), answers the client (`features`), and sends requests when the user says so
-(`commands`, `sending`). Rules:
+`completion`, `analysis` and the other modules of `orgrest.editor` compute what an editor shows.
+This package keeps the open documents (`documents`), answers the client (`features`), and sends
+requests on the user's command (`commands`, `sending`). Rules:
 
-- Nothing is sent, run or written but by a command of the user's.
-- Handlers that take long work in a thread; a run has one of its own (`run`), its progress is shown,
-  and it can be cancelled.
-- The text in the editor is what counts, not the file. A result is put in below its own block by an
-  edit that touches nothing else, wherever the block is by then.
-- Cookies and captured variables last as long as their document is open; connections as long as
+- Nothing is sent, run or written except by a command of the user.
+- Slow handlers work in a thread. A run has its own thread (`run`), shows its progress, and can be
+  cancelled.
+- The editor's text counts, not the file on disk. A result is inserted below its block, wherever
+  the block has moved to, by an edit that changes nothing else.
+- Cookies and captured variables last as long as their document is open, connections as long as
   one run.
 """

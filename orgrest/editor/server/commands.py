@@ -1,14 +1,17 @@
-"""The commands of the language server, for any editor to bind to a key: `COMMANDS`.
+"""The commands of the language server (`COMMANDS`), which any editor can bind to keys.
 
-Each takes one argument, `{"uri": ..., "line": N}` (lines from 0; `position` may stand for `line`):
+Each takes one argument, `{"uri": ..., "line": N}` (lines count from 0; a `position` may replace
+`line`):
 
-- ``orgrest.send`` sends the request there. In a request file the answer is shown in a document of
-  its own, and the command gives `{"text", "language", "status", "duration", "uri", ...}`; in an Org
-  file the result is put in below the block, and it gives `{"line", "state", "message", ...}`.
-- ``orgrest.sendAllAbove`` sends all from the top to that line; `results` has what each gave.
-- ``orgrest.copyAsCurl`` gives the request as a curl command, secrets included: it has to work.
+- ``orgrest.send`` sends the request at that line. In a request file the response is shown in a
+  separate document, and the command returns `{"text", "language", "status", "duration", "uri",
+  ...}`; in an Org file the result is inserted below the block, and the command returns
+  `{"line", "state", "message", ...}`.
+- ``orgrest.sendAllAbove`` sends all requests from the top to that line; `results` lists the result
+  of each.
+- ``orgrest.copyAsCurl`` returns the request as a working curl command, secrets included.
 - ``orgrest.chooseEnvironment`` asks for the environment of the documents in this folder, remembers
-  it, and gives `{"environments", "chosen"}`.
+  it, and returns `{"environments", "chosen"}`.
 """
 
 from __future__ import annotations
@@ -35,7 +38,7 @@ from orgrest.run.settings import Settings
 _NO_ENVIRONMENT = "no environment"
 
 Token: TypeAlias = int | str | None
-"""What the client calls the progress of a command; None where it is not to be shown."""
+"""The client's progress token for a command; None to show no progress."""
 
 
 async def _send(server: Server, document: Document, line: int, token: Token) -> dict[str, Any]:
@@ -110,7 +113,7 @@ async def _choose_environment(
 
 @attrs.frozen
 class Command:
-    """A command: what menus call it, and what runs it; that is given the line (from 0)."""
+    """A command: its title in menus, and its handler, which receives the line (from 0)."""
 
     title: str
     run: Callable[[Server, Document, int, Token], Awaitable[Any]]
@@ -125,5 +128,5 @@ COMMANDS: Mapping[str, Command] = {
 
 
 def command(name: str, uri: str, line: int) -> types.Command:
-    """Return one of the commands for a line, as the protocol has it."""
+    """Return a command for a line as the protocol's type."""
     return types.Command(COMMANDS[name].title, name, arguments=[{"uri": uri, "line": line}])

@@ -1,4 +1,4 @@
-"""The client's open documents, and the mapping between offsets and its positions."""
+"""The client's open documents, and the mapping between offsets and LSP positions."""
 
 from __future__ import annotations
 
@@ -49,28 +49,28 @@ class Document:
         self.cookies = Cookies()
         self.captured: dict[str, str] = {}
         self.secrets: frozenset[str] = frozenset()
-        """Those of all runs: what was captured may hold them."""
+        """The secrets of all runs so far, which captured values may contain."""
         self.analysis: Analysis | None = None
         self.names: Names | None = None
         self.report: Report | None = None
         self.last = LastOutcomes()
         self.pulled = False
-        """Whether the client pulls diagnostics; those pushed in addition would be shown twice."""
+        """Whether the client pulls diagnostics; if it does, pushed ones would be shown twice."""
         self.followed: list[list[Change]] = []
-        """The changes since each of the runs under way has begun."""
+        """For each run in progress, the changes since it began."""
         self.shown: set[int] = set()
-        """The numbers of the runs under way: each shows its responses in a file of its own."""
+        """The numbers of the runs in progress; each shows its responses in a separate file."""
         self.timer: asyncio.TimerHandle | None = None
         self.reading = asyncio.Lock()
         self.judging = asyncio.Lock()
 
     @property
     def name(self) -> str:
-        """What the document is called in messages and links."""
+        """The document's name in messages and links."""
         return str(self.path) if self.path else unquote(urlsplit(self.uri).path) or "untitled"
 
     def change(self, changes: Iterable[Any], version: int) -> None:
-        """Take the changes that the client sends."""
+        """Apply the changes that the client sent."""
         for change in changes:
             where = getattr(change, "range", None)
             if where is None:
@@ -85,29 +85,29 @@ class Document:
 
 
 def to_place(position: types.Position) -> Place:
-    """Return a position of the protocol's as ours."""
+    """Convert an LSP position to a `Place`."""
     return Place(position.line, position.character)
 
 
 def to_position(text: Text, offset: int) -> types.Position:
-    """Return the position of an offset."""
+    """Convert an offset to an LSP position."""
     place = text.place(offset)
     return types.Position(place.line, place.character)
 
 
 def to_range(text: Text, span: Span) -> types.Range:
-    """Return the range of a span."""
+    """Convert a span to an LSP range."""
     return types.Range(to_position(text, span.start), to_position(text, span.end))
 
 
 def kind_of(item: types.TextDocumentItem) -> Kind | None:
-    """Return the kind of a document that the client opened, None if orgrest does not serve it."""
+    """Return the kind of a document that the client opened, None for an unsupported one."""
     suffix = Path(urlsplit(item.uri).path).suffix.lower()
     return _KINDS.get(item.language_id) or _SUFFIXES.get(suffix)
 
 
 def to_diagnostic(text: Text, one: Diagnostic) -> types.Diagnostic:
-    """Return a diagnostic as the protocol has it."""
+    """Convert a diagnostic to the protocol's type."""
     return types.Diagnostic(
         to_range(text, one.span),
         one.message,

@@ -1,7 +1,7 @@
-"""Which environments were chosen in editors: by the user for a folder, or by the client's setting.
+"""The environments chosen in editors: by the user for a folder, or in the client's settings.
 
-A choice is remembered in the user's state directory (`$XDG_STATE_HOME`, else `~/.local/state`), in
-`orgrest/environments.json`, an object of folders with the names that were chosen in each.
+Choices are stored in the user's state directory (`$XDG_STATE_HOME`, else `~/.local/state`), in
+`orgrest/environments.json`: an object that maps each folder to the names chosen for it.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 _LARGEST = 2**20
 _MOST = 1000
-"""How many folders are remembered."""
+"""The maximum number of folders remembered."""
 
 
 class Choices:
-    """The choices of one server's user; `setting` is what the client's setting says.
+    """The choices of one server's user; `setting` has the environments of the client's settings.
 
-    `variables` are those of the client's settings, which win over all others as `--var` does: they
-    answer what an editor cannot ask.
+    `variables` are those of the client's settings. Like `--var`, they override all others: they
+    supply values that the server cannot prompt for.
     """
 
     def __init__(self) -> None:
@@ -34,7 +34,7 @@ class Choices:
         self._known: dict[str, tuple[str, ...]] | None = None
 
     def configure(self, given: Any) -> None:
-        """Take the client's settings: `environments` and `variables`, perhaps below `orgrest`."""
+        """Read the client's settings `environments` and `variables`, optionally under `orgrest`."""
         if isinstance(given, dict):
             given = given.get("orgrest", given)
         if isinstance(given, dict) and "environments" in given:
@@ -44,13 +44,13 @@ class Choices:
             self.variables = {name: one for name, one in found if isinstance(one, str)}
 
     def of(self, folder: Path) -> tuple[str, ...]:
-        """Return the environments of a folder's documents, those chosen before those set."""
+        """Return the environments of a folder's documents: the user's choice, else the setting."""
         if self._known is None:
             self._known = _read()
         return self._known.get(str(folder), self.setting)
 
     def choose(self, folder: Path, names: Sequence[str]) -> None:
-        """Remember a choice. Raises FileError where it cannot be written; it holds all the same."""
+        """Store a choice. If writing fails, it raises FileError, but the choice is in effect."""
         known = {one: given for one, given in _read().items() if one != str(folder)}
         known = dict(list(known.items())[-_MOST + 1 :])
         known[str(folder)] = tuple(names)
@@ -65,7 +65,7 @@ def _file() -> Path:
 
 
 def _read() -> dict[str, tuple[str, ...]]:
-    """Return what is remembered; nothing where the file is not there, or is not ours."""
+    """Return the stored choices; none if the file is missing or not in the expected format."""
     try:
         with _file().open("rb") as stream:
             found = json.loads(stream.read(_LARGEST))
@@ -77,6 +77,6 @@ def _read() -> dict[str, tuple[str, ...]]:
 
 
 def _names(given: Any) -> tuple[str, ...]:
-    """Return the names in a value of JSON: a name, or a list of them."""
+    """Return the names in a JSON value that is a name or a list of names."""
     given = [given] if isinstance(given, str) else given
     return tuple(one for one in given if isinstance(one, str)) if isinstance(given, list) else ()

@@ -1,7 +1,7 @@
-"""What the language server answers: `FEATURES`, with a handler for each request of the protocol.
+"""The requests that the language server answers: `FEATURES` has a handler for each.
 
-A handler gets the server, the open document and the request's parameters, and turns what the rest
-of `orgrest.editor` finds into the protocol's types.
+A handler receives the server, the open document and the request's parameters, and converts the
+results of the other modules of `orgrest.editor` to the protocol's types.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ _SYMBOLS = {
 def _complete(
     server: Server, document: Document, params: types.CompletionParams
 ) -> types.CompletionList:
-    """Offer what can be typed at a place; in the loop, because typing waits for it."""
+    """Return completions at a position; runs in the event loop because typing waits for it."""
     text = document.text
     found = complete(
         text.text,
@@ -96,10 +96,10 @@ def _complete(
 
 
 def _settings(server: Server, document: Document) -> dict[str, tuple[str, str]]:
-    """Return the variables of the chosen environments: value, and where it comes from."""
+    """Return the variables of the chosen environments, each with its value and source."""
     try:
         found = Scope(server.inputs(document)).environment.settings()
-    except OrgrestError:  # a problem of the requests that need it
+    except OrgrestError:  # reported at the requests that need it
         return {}
     return {
         name: ("***" if one.secret else one.value, one.file.name) for name, one in found.items()
@@ -107,7 +107,7 @@ def _settings(server: Server, document: Document) -> dict[str, tuple[str, str]]:
 
 
 def _imported(server: Server, document: Document) -> Imported:
-    """Return what other files bring: variables with value and place, requests with their place."""
+    """Return what other files define: variables (value and position) and requests (position)."""
     name = PurePath(document.name).name
     imports = of_lines(document.text.text, name, Scope(server.inputs(document)), server.files)
     if imports is None:
@@ -128,7 +128,7 @@ def _imported(server: Server, document: Document) -> Imported:
 def _signature(
     _: Server, document: Document, params: types.SignatureHelpParams
 ) -> types.SignatureHelp | None:
-    """Tell how a function is called; in the loop, because typing waits for it."""
+    """Return a function's signature; runs in the event loop because typing waits for it."""
     text = document.text
     found = signature(text.text, text.offset(to_place(params.position)), document=document.kind)
     if found is None:
@@ -176,7 +176,7 @@ async def _definition(
 
 
 def _location(server: Server, place: Place) -> types.Location:
-    """Return a place in another file for the client."""
+    """Convert a place in another file to an LSP location."""
     encoding: Any = types.PositionEncodingKind(server.workspace.position_encoding).value
     text = Text(place.file.document.source.text, encoding)
     opened = server.document_at(place.file.path)
@@ -284,7 +284,7 @@ async def _tokens(
 
 
 def _token_data(analysis: Analysis, text: Text, within: Span | None) -> list[int]:
-    """Return tokens as the protocol writes them: each relative to the one before."""
+    """Return the tokens in the protocol's encoding: each relative to the one before."""
     data: list[int] = []
     line = character = 0
     for token in outline.tokens(analysis, within):
@@ -307,7 +307,7 @@ async def _lenses(
     for one in outline.lenses(analysis):
         where = to_range(text, one.span)
         if (summary := last.get(one.span.start)) is not None:
-            found.append(types.CodeLens(where, types.Command(summary, "")))  # only to be read
+            found.append(types.CodeLens(where, types.Command(summary, "")))  # not clickable
         names = ["orgrest.send", *([] if one.first else ["orgrest.sendAllAbove"])]
         found += (
             types.CodeLens(where, command(name, document.uri, where.start.line)) for name in names
@@ -350,14 +350,14 @@ async def _actions(
 
 
 def _is_kind(kind: types.CodeActionKind | str | None, wanted: types.CodeActionKind | str) -> bool:
-    """Tell whether a kind is the wanted one or one below it: `a.b` is below `a`."""
+    """Return whether a kind is the wanted one or a sub-kind of it, as `a.b` is of `a`."""
     given = kind.value if isinstance(kind, types.CodeActionKind) else str(kind)
     above = wanted.value if isinstance(wanted, types.CodeActionKind) else wanted
     return not above or given == above or given.startswith(f"{above}.")
 
 
 def _has_request(analysis: Analysis, offset: int) -> bool:
-    """Tell whether a place belongs to a request that can be sent."""
+    """Return whether an offset is in a request that can be sent."""
     document = analysis.document
     if document is None:
         return bool(analysis.parts[0].parsed.requests)
@@ -403,7 +403,7 @@ FEATURES: tuple[tuple[str, Any, Any], ...] = (
 
 
 def make_server() -> Server:
-    """Return a server with all its features, to be started."""
+    """Return a server with all its features, not yet started."""
     server = Server()
     server.feature(types.INITIALIZE)(lambda given: server.configure(given.initialization_options))
     server.feature(types.WORKSPACE_DID_CHANGE_CONFIGURATION)(
@@ -418,12 +418,12 @@ def make_server() -> Server:
 
 
 async def _answer(server: Server, handler: Any, params: Any) -> Any:
-    """Let a handler answer that may take its time; documents of others have nothing to offer."""
+    """Run a handler that may be slow; for documents that are not served, return None."""
     document = server.document(params.text_document.uri)
     return None if document is None else await handler(server, document, params)
 
 
 def _at_once(server: Server, handler: Any, params: Any) -> Any:
-    """Let a handler answer in the loop."""
+    """Run a handler in the event loop."""
     document = server.document(params.text_document.uri)
     return None if document is None else handler(server, document, params)

@@ -1,7 +1,7 @@
-"""Messages of a client taken apart from its bytes, also where one of them is broken.
+"""Splits a client's byte stream into messages, and recovers after a malformed one.
 
-Source: the Language Server Protocol, "Base Protocol". Names of header fields are read in any case;
-bytes that are no message are passed over up to the next one, and are told of once.
+Source: the Language Server Protocol, "Base Protocol". Header field names are case-insensitive.
+Bytes that are not a message are skipped up to the next one and reported once.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ _FIELD = re.compile(rb"[!-9;-~]+[ \t]*:[^\r\n]*\r?\n?\Z")
 
 
 class Frames:
-    """What pygls reads from: the messages of `reader`, each below the one header that it knows.
+    """The stream that pygls reads: each message of `reader` with only a Content-Length header.
 
-    `broken` is called for bytes that are no message.
+    `broken` is called once for each run of bytes that are not a message.
     """
 
     def __init__(self, reader: AsyncReader, broken: Callable[[], None]) -> None:
-        """Read nothing yet."""
+        """Wrap `reader`; reads nothing yet."""
         self._reader = reader
         self._broken = broken
         self._next = b""
 
     async def readline(self) -> bytes:
-        """Return a line of a message's header, b"" where the client has gone."""
+        """Return the next line of a message's header, b"" once the client has disconnected."""
         if self._next:
             line, self._next = self._next, b""
             return line
@@ -42,15 +42,15 @@ class Frames:
         return b"Content-Length: %d\r\n" % length
 
     async def readexactly(self, count: int) -> bytes:
-        """Return the bytes of a message."""
+        """Return a message's body of `count` bytes."""
         return await self._reader.readexactly(count)
 
     async def _length(self) -> int:
-        """Read a header; return the length that it tells, 0 at the end."""
+        """Read a header; return its content length, 0 at the end of the stream."""
         length, lost = 0, False
         while line := await self._reader.readline():
             found = _LENGTH.search(line)
-            if found is not None:  # behind what was lost, too
+            if found is not None:  # also after skipped bytes
                 lost |= bool(length) or found.start() > 0
                 length = int(found[1])
                 if lost or not length:

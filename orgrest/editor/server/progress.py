@@ -1,4 +1,4 @@
-"""What the client shows of a run: its progress, with a button that cancels it."""
+"""Progress of a run in the client, with a button that cancels it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Progress:
-    """What the client shows of a run, with a button that cancels it."""
+    """The progress of one run as the client shows it."""
 
     def __init__(self, server: Server, run: Run) -> None:
         self._progress = server.work_done_progress
@@ -24,7 +24,7 @@ class Progress:
         self._token: int | str | None = None
 
     async def begin(self, token: int | str | None) -> None:
-        """Start, with the client's token or, if it supports that, one of the server's."""
+        """Start with the client's token or, if the client supports it, one made by the server."""
         if token is None and self._own:
             token = f"orgrest-{uuid4()}"
             with contextlib.suppress(JsonRpcException):
@@ -42,14 +42,14 @@ class Progress:
             self._run.cancel()
 
     def report(self, message: str) -> None:
-        """Say what was done."""
+        """Show a message."""
         if self._token is not None:
             self._progress.report(
                 self._token, types.WorkDoneProgressReport(cancellable=True, message=message)
             )
 
     def end(self, message: str) -> None:
-        """Say that it is over."""
+        """End the progress with a last message."""
         if self._token is not None:
             self._progress.end(self._token, types.WorkDoneProgressEnd(message=message))
             self._progress.tokens.pop(self._token, None)

@@ -1,4 +1,4 @@
-"""pygls' protocol with our own document classes: document synchronization and commands."""
+"""pygls' protocol with orgrest's document classes: document synchronization and commands."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
 
 _REFUSED = object()
-"""A message that has already been answered."""
+"""Stands for a message that has already been answered."""
 
 
 class _Server(typing.Protocol):
-    """What the protocol needs of its server."""
+    """The part of the server that the protocol uses."""
 
     process_id: int | None
 
@@ -32,9 +32,9 @@ class _Server(typing.Protocol):
 
 
 class Protocol(LanguageServerProtocol):
-    """pygls' protocol with our own documents, whose lines end where the protocol says."""
+    """pygls' protocol with orgrest's documents, whose line ends are those of the protocol."""
 
-    _server: _Server  # type: ignore[assignment]  # what is needed of it, and not where it is
+    _server: _Server  # type: ignore[assignment]  # a narrower type than the base class's
 
     @property
     def ended_well(self) -> bool:
@@ -44,7 +44,7 @@ class Protocol(LanguageServerProtocol):
     _initialized = False
 
     def handle_message(self, message: Any) -> None:
-        """Handle a message, unless it is out of order."""
+        """Handle a message, unless it was refused as out of order or malformed."""
         if message is _REFUSED:
             return
         if not hasattr(message, "jsonrpc"):
@@ -59,7 +59,7 @@ class Protocol(LanguageServerProtocol):
             self._server.watch(self._server.process_id)
 
     def _is_refused(self, method: str, number: Any) -> bool:
-        """Refuse a request that has no place here, and pass over such a notification."""
+        """Return whether a message is out of order; answer it with an error if it is a request."""
         if method == types.EXIT or self._initialized != (method == types.INITIALIZE):
             if not (self._shutdown and number is not None):
                 return False
@@ -73,12 +73,12 @@ class Protocol(LanguageServerProtocol):
         return True
 
     def refuse(self, code: int, reason: str, number: Any = None) -> None:
-        """Answer a request with an error; without a `number`, whatever it was."""
+        """Send an error response; without a `number` it answers no particular request."""
         error = {"code": int(code), "message": reason}
         self._send_data({"jsonrpc": self.VERSION, "id": number, "error": error})
 
     def structure_message(self, data: dict[str, Any]) -> Any:
-        """Read a message; a request that cannot be read is answered, too."""
+        """Parse a message; a request that cannot be parsed is answered with an error."""
         method = data.get("method")
         is_call = "jsonrpc" in data and isinstance(method, str)
         if is_call and self._is_refused(str(method), data.get("id")):
@@ -92,12 +92,12 @@ class Protocol(LanguageServerProtocol):
 
     @lsp_method(types.TEXT_DOCUMENT_DID_OPEN)
     def lsp_text_document__did_open(self, params: types.DidOpenTextDocumentParams) -> None:
-        """Take a document that the client opened."""
+        """Register a document that the client opened."""
         self._server.open(params.text_document)
 
     @lsp_method(types.TEXT_DOCUMENT_DID_CHANGE)
     def lsp_text_document__did_change(self, params: types.DidChangeTextDocumentParams) -> None:
-        """Take the changes of an open document."""
+        """Apply changes to an open document."""
         self._server.change(params)
 
     @lsp_method(types.TEXT_DOCUMENT_DID_CLOSE)
@@ -109,7 +109,7 @@ class Protocol(LanguageServerProtocol):
     async def lsp_workspace__execute_command(  # type: ignore[override]  # pygls calls both
         self, params: types.ExecuteCommandParams
     ) -> Any:
-        """Run a command as a task of its own, which a cancelled request cancels."""
+        """Run a command in a separate task; cancelling the request cancels the task."""
         handler = self.fm.commands.get(params.command)
         if handler is None:
             raise JsonRpcInvalidParams(f"there is no command {params.command}")

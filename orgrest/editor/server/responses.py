@@ -1,4 +1,4 @@
-"""Responses that belong nowhere in their document: shown in one of their own."""
+"""Shows responses that are not inserted into their document in a separate one."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ _LANGUAGES = {"js": ("javascript", ".js"), "nxml": ("xml", ".xml"), "text": ("pl
 
 
 class Responses:
-    """The responses of one run over a document; `number` tells it from others under way."""
+    """The responses of one run over a document; `number` is unique among the runs in progress."""
 
     def __init__(self, server: Server, document: Document, number: int) -> None:
         self._server = server
         self._found: list[tuple[dict[str, Any], list[Rendered]]] = []
         stem = re.sub(r"[^\w.-]+", "-", Path(document.name).stem) or "response"
-        stem += f"-{sha256(document.uri.encode()).hexdigest()[:8]}"  # others may have this name
+        stem += f"-{sha256(document.uri.encode()).hexdigest()[:8]}"  # names may clash
         self._stem = stem + (f"-{number}" if number > 1 else "")
 
     def add(self, result: dict[str, Any], rendered: list[Rendered]) -> None:
-        """Add the `result` of a request, which `show` completes."""
+        """Add a request's responses and its `result`, which `show` completes."""
         self._found.append((result, rendered))
 
     async def show(self) -> None:
-        """Show what was added; add ``text``, ``language`` and ``uri`` to each result."""
+        """Show all responses; add ``text``, ``language`` and ``uri`` to each result."""
         if not self._found:
             return
         languages = {one.language for _, found in self._found for one in found}
@@ -58,7 +58,7 @@ class Responses:
             await self._show_document(path)
 
     async def _text(self, one: Rendered, count: itertools.count[int]) -> str:
-        """Return the text of a response; data that is no text, or too much, goes to a file."""
+        """Return the text of a response; binary or oversized bodies are written to a file."""
         if one.data is None:
             return one.text
         data = self._server.scratch() / f"{self._stem}.response-{next(count)}{one.extension}"
@@ -68,12 +68,12 @@ class Responses:
 
     async def _show_document(self, path: Path) -> None:
         if self._server.can("window", "show_document", "support"):
-            with contextlib.suppress(JsonRpcException):  # what it shows is the result, too
+            with contextlib.suppress(JsonRpcException):  # the result has it, too
                 await self._server.window_show_document_async(
                     types.ShowDocumentParams(path.as_uri(), take_focus=False)
                 )
 
 
 def _language(name: str) -> tuple[str, str]:
-    """Return the protocol's identifier of a language, and the suffix of its files."""
+    """Return the LSP identifier of a language, and the suffix of its files."""
     return _LANGUAGES.get(name, (name, f".{name}"))

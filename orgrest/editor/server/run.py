@@ -1,7 +1,7 @@
-"""Sending in the background: an evaluation in a thread of its own, followed from an event loop.
+"""Background evaluation: runs in a separate thread and is followed from an event loop.
 
-Each run has a `Client`, hence connections, of its own, so that ending them ends this run and no
-other. The thread is a daemon: an editor that quits does not wait for a server that never answers.
+Each run has its own `Client`, so closing its connections ends this run only. The thread is a
+daemon, so that an editor can quit while a server does not answer.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ class Run:
         ask: Callable[[str], Awaitable[bool]] | None = None,
         notice: Callable[[str], None] = lambda _: None,
     ) -> None:
-        """Prepare the evaluation; `ask` is awaited in the loop when a block asks before it runs.
+        """Prepare the evaluation; `ask` is awaited in the loop when a block needs confirmation.
 
-        `notice` is called in the loop with what the user should know of the choice that was made.
+        `notice` is called in the loop with messages about the selection of requests.
         """
         self._notice = notice
         self._loop = asyncio.get_running_loop()
@@ -66,13 +66,13 @@ class Run:
 
     @property
     def captured(self) -> dict[str, str]:
-        """What the requests of this run captured so far."""
+        """The variables that this run's requests have captured so far."""
         return self._evaluation.session.new_captures if self._evaluation is not None else {}
 
     async def outcomes(self) -> AsyncIterator[Outcome]:
-        """Send, and yield what comes of each request.
+        """Send the requests, and yield the outcome of each.
 
-        Raises CancelledRunError after `cancel`. Whoever stops listening ends the run.
+        Raises CancelledRunError after `cancel`. Closing the iterator early ends the run.
         """
         threading.Thread(target=self._work, daemon=True, name="orgrest run").start()
         try:
@@ -84,12 +84,12 @@ class Run:
             self.stop()
 
     def cancel(self) -> None:
-        """End the run at once: what comes later is dropped. To be called in the loop."""
+        """End the run at once and drop later outcomes. Call this in the event loop."""
         self.stop()
         self._queue.put_nowait(CancelledRunError())
 
     def stop(self) -> None:
-        """End the run, and drop what would come of it."""
+        """End the run, and drop its remaining outcomes."""
         self._cancelled = True
         if self._client is not None:
             self._client.abort()
@@ -128,7 +128,7 @@ class Run:
             self._loop.call_soon_threadsafe(call, *what)
 
     def _answer(self, ask: Callable[[str], Awaitable[bool]], question: str) -> bool:
-        """Ask in the loop, and wait for the answer; a run that was cancelled asks no more."""
+        """Ask in the event loop, and wait for the answer; a cancelled run does not ask."""
         if self._cancelled:
             return False
         coroutine: Any = ask(question)

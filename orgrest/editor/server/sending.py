@@ -1,4 +1,4 @@
-"""Sending the requests of an open document, and putting the results into it."""
+"""Sends the requests of an open document and inserts their results."""
 
 from __future__ import annotations
 
@@ -31,23 +31,23 @@ if TYPE_CHECKING:
     from orgrest.run.settings import Settings
 
 TRIES = 5
-"""How often a result is offered to a client whose text moves on meanwhile."""
+"""The number of attempts to insert a result while the user keeps editing."""
 
 
 async def send(
     server: Server, document: Document, settings: Settings, token: int | str | None
 ) -> list[dict[str, Any]]:
-    """Send requests of a document, keep their results, and return the outcome of each as JSON.
+    """Send requests of a document, insert their results, and return the outcome of each as JSON.
 
-    `token` is the client's for the progress, if it has given one.
+    `token` is the client's progress token, if it gave one.
     """
     return await _Sending(server, document).send(settings, token)
 
 
 class _Sending:
-    """One run over requests of a document, whose text may move on meanwhile.
+    """One run over requests of a document, which may be edited meanwhile.
 
-    `snapshot` is the text that is sent, `changes` is what happened to it since.
+    `snapshot` is the text when the run began, `changes` are the edits since then.
     """
 
     def __init__(self, server: Server, document: Document) -> None:
@@ -59,7 +59,7 @@ class _Sending:
         self.responses = Responses(server, document, self.number)
 
     async def send(self, settings: Settings, token: int | str | None) -> list[dict[str, Any]]:
-        """Send, keep the results as they come, and show what belongs nowhere else."""
+        """Send the requests, insert results as they arrive, and show the remaining responses."""
         server, document = self.server, self.document
         run = Run(
             self.snapshot.text,
@@ -98,7 +98,7 @@ class _Sending:
         return found
 
     def _sent(self) -> Sent:
-        """Find the requests of the text that is sent."""
+        """Find the requests in the snapshot."""
         text, document = self.snapshot.text, self.document
         known = document.analysis
         if known is None or known.text != text:
@@ -106,24 +106,24 @@ class _Sending:
         return Sent(known)
 
     def _notice(self, text: str) -> None:
-        """Say what the command line says, too, when more than one request was asked for."""
+        """Show a message about the selection of requests."""
         shown = visible(mask(f"{self.document.name}: {text}", self.document.secrets))
         self.server.show_message(shown, types.MessageType.Warning)
 
     async def _results(self, run: Run, sent: Sent) -> AsyncIterator[dict[str, Any]]:
-        """Yield the outcome of each request, once its result is kept."""
+        """Yield the outcome of each request once its result is inserted."""
         captured: dict[str, str] = {}
         document = self.document
         async for outcome in run.outcomes():
             captured, known = run.captured, captured
             new = dict(captured.items() - known.items())
-            document.captured = {**document.captured, **new}  # others may be under way
+            document.captured = {**document.captured, **new}  # other runs may be in progress
             document.secrets |= outcome.secrets
             document.last.keep(sent, outcome)
             yield await self._keep(outcome)
 
     async def _keep(self, outcome: Outcome) -> dict[str, Any]:
-        """Place an outcome, and describe it as JSON."""
+        """Insert or collect the result of an outcome, and return the outcome as JSON."""
 
         def safe(text: str) -> str:
             return visible(mask(text, outcome.secrets))
@@ -158,7 +158,7 @@ class _Sending:
         return result
 
     async def _put(self, placing: Placing) -> str | None:
-        """Offer the client the edit that puts a result in; give what stands against it, or None."""
+        """Ask the client to insert a result; return None, or the reason why it was not inserted."""
         server, document = self.server, self.document
         reason: str | None = None
         for _ in range(TRIES):
@@ -187,12 +187,12 @@ class _Sending:
                 return None
             reason = answer.failure_reason
             if document.text is text:
-                break  # it is not that the text has moved on
+                break  # refused although the text is unchanged
         why = f": {reason}" if reason else ""
         return f"the editor did not take the result{why}; it is shown instead"
 
     def _moved(self, start: int) -> int | None:
-        """Return where in the present `raw` text an offset of the text that was sent stands."""
+        """Map an offset in the snapshot to one in the current raw text, None if it was deleted."""
         at: int | None = self.snapshot.raw_offset(start)
         for change in self.changes:
             if at is None:
@@ -204,7 +204,7 @@ class _Sending:
 def _block_now(
     document: org.Document, text: Text, placing: Placing, at: int | None
 ) -> Block | None:
-    """Find the block that a result belongs to: where it was moved to, or else by its name."""
+    """Find the block that a result belongs to: at its new offset `at`, else by its name."""
     if at is not None:
         offset = text.from_raw(at)
         line = document.line_of(offset)

@@ -1,4 +1,4 @@
-"""The server of one client: its open documents, what is known of them, and how it is talked to."""
+"""The server of one client: its open documents, their analyses, and messages to the client."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ if TYPE_CHECKING:
 _LOOK_EVERY = 1.0
 """The interval in seconds at which the client's process is checked."""
 DELAY = 0.15
-"""How long typing must pause before the document is looked at, in seconds."""
+"""The pause in typing, in seconds, after which the document is checked."""
 
 
 def _can_look() -> bool:
-    return hasattr(os, "getuid")  # on Windows, to look is to end it
+    return hasattr(os, "getuid")  # on Windows, os.kill(pid, 0) would end the process
 
 
 def _is_alive(process: int) -> bool:
@@ -49,13 +49,13 @@ def _is_alive(process: int) -> bool:
         os.kill(process, 0)
     except (ProcessLookupError, OverflowError):
         return False
-    except OSError:  # somebody else's
+    except OSError:  # another user's process
         return True
     return True
 
 
 def remove_leftovers() -> None:
-    """Remove the folders of servers that were killed."""
+    """Remove the temporary folders of servers that were killed."""
     if not _can_look():
         return
     for one in Path(tempfile.gettempdir()).glob("orgrest-*-*"):
@@ -79,16 +79,16 @@ class Server(LanguageServer):
         self._scratch: Path | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self.files = RequestFiles(self._opened)
-        """The files that others import."""
+        """The files that open documents import."""
 
     # ---------------------------------------------------------------------------- documents
 
     def document(self, uri: str) -> Document | None:
-        """Return the open document with this URI, however its characters are quoted."""
+        """Return the open document with this URI, however it is percent-encoded."""
         return self._documents.get(unquote(uri))
 
     def open(self, item: types.TextDocumentItem) -> None:
-        """Register a document that the client opened, if it is Org or a request file."""
+        """Register a document that the client opened, if it is an Org or request file."""
         kind = kind_of(item)
         if kind is None:
             return
@@ -100,7 +100,7 @@ class Server(LanguageServer):
         self._look_at_importing(document)
 
     def change(self, params: types.DidChangeTextDocumentParams) -> None:
-        """Take the changes of a document."""
+        """Apply changes to a document."""
         document = self.document(params.text_document.uri)
         if document is not None:
             document.change(params.content_changes, params.text_document.version)
@@ -108,7 +108,7 @@ class Server(LanguageServer):
             self._look_at_importing(document)
 
     def close(self, uri: str) -> None:
-        """Forget a document, and what was found in it."""
+        """Forget a document and its analysis."""
         document = self._documents.pop(unquote(uri), None)
         if document is not None:
             if document.timer is not None:
@@ -117,12 +117,12 @@ class Server(LanguageServer):
             self._look_at_importing(document)
 
     def _opened(self, path: Path) -> str | None:
-        """Return the text of a file that the client has open, else None."""
+        """Return the text of a file if the client has it open, else None."""
         document = self.document_at(path)
         return None if document is None else document.text.text
 
     def document_at(self, path: Path) -> Document | None:
-        """Return the open document of a file, or None."""
+        """Return the open document for a file, or None."""
         for document in list(self._documents.values()):
             if document.path is not None and document.real_path == path:
                 return document
@@ -140,7 +140,7 @@ class Server(LanguageServer):
                     self.refresh_diagnostics()
 
     def inputs(self, document: Document) -> Inputs:
-        """Return where the values of a document's variables come from: files in its folder."""
+        """Return the sources of a document's variables: settings and files around its folder."""
         return Inputs.of_user(
             self.folder(document),
             remembered=document.captured,
@@ -150,11 +150,11 @@ class Server(LanguageServer):
         )
 
     def folder(self, document: Document) -> Path:
-        """Return the folder of a document; one that is in none gets one with nothing in it."""
+        """Return the folder of a document; the scratch folder for one without a file."""
         return document.path.parent if document.path else self.scratch()
 
     async def analysis(self, document: Document) -> tuple[Analysis, Text]:
-        """Return what is known of a document, and the text that it was found in."""
+        """Return the analysis of a document, and the text that was analysed."""
         async with document.reading:
             text = document.text
             before = document.analysis
@@ -179,14 +179,14 @@ class Server(LanguageServer):
             return document.analysis, text  # type: ignore[return-value]  # set above
 
     async def names(self, document: Document) -> tuple[Names, Text]:
-        """Return the names in a document, and the text that they were found in."""
+        """Return the names in a document, and the text that contains them."""
         analysis, text = await self.analysis(document)
         if document.names is None or document.names.analysis is not analysis:
             document.names = Names(analysis, document.names)
         return document.names, text
 
     async def report(self, document: Document) -> tuple[Report, Text]:
-        """Return the problems of a document, and the text that they were found in."""
+        """Return the problems of a document, and the text that contains them."""
         async with document.judging:
             analysis, text = await self.analysis(document)
             before = document.report
@@ -197,7 +197,7 @@ class Server(LanguageServer):
     # -------------------------------------------------------------------------- diagnostics
 
     def look_soon(self, document: Document, delay: float = DELAY) -> None:
-        """Look at a document when its user pauses."""
+        """Check a document once its user has stopped typing for `delay` seconds."""
         if document.timer is not None:
             document.timer.cancel()
         loop = asyncio.get_running_loop()
@@ -223,7 +223,7 @@ class Server(LanguageServer):
             self._publish(document.uri, version, [to_diagnostic(text, one) for one in found])
 
     async def pull(self, document: Document) -> list[types.Diagnostic]:
-        """Return the problems of a document to a client that asks for them, from now on."""
+        """Return the problems of a document to a client that pulls them; stop pushing them."""
         if not document.pulled:
             document.pulled = True
             self._publish(document.uri, None, [])
@@ -235,10 +235,10 @@ class Server(LanguageServer):
     def _publish(self, uri: str, version: int | None, found: list[types.Diagnostic]) -> None:
         self.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, found, version))
 
-    # ------------------------------------------------------------------------------ talking
+    # ----------------------------------------------------------------------------- messages
 
     def log(self, text: str, kind: types.MessageType = types.MessageType.Info) -> None:
-        """Put a line into the client's log."""
+        """Write a line to the client's log."""
         self.window_log_message(types.LogMessageParams(kind, f"orgrest: {text}"))
 
     def show_message(self, text: str, kind: types.MessageType = types.MessageType.Error) -> None:
@@ -246,7 +246,7 @@ class Server(LanguageServer):
         self.window_show_message(types.ShowMessageParams(kind, f"orgrest: {text}"))
 
     def report_server_error(self, error: Exception, source: Any) -> None:
-        """Log what went wrong: the client is not there to be bothered with it."""
+        """Log an internal error instead of showing it to the user."""
         with contextlib.suppress(Exception):  # the client may be gone
             if isinstance(error, (json.JSONDecodeError, UnicodeDecodeError, RecursionError)):
                 self.protocol.refuse(types.ErrorCodes.ParseError, "the message is not JSON")
@@ -254,21 +254,21 @@ class Server(LanguageServer):
             self.log(f"{source.__name__}: {error}", types.MessageType.Error)
 
     def can(self, *path: str) -> bool:
-        """Tell whether the client says that it has a capability."""
+        """Return whether the client announced a capability."""
         found: Any = self.client_capabilities
         for name in path:
             found = getattr(found, name, None)
         return bool(found)
 
     async def ask(self, question: str) -> bool:
-        """Ask the user, who may say nothing at all."""
+        """Ask the user a yes-or-no question; a dismissed question counts as no."""
         kind = types.MessageType.Warning
         return await self.choose(question, ("Evaluate", "Cancel"), kind) == "Evaluate"
 
     async def choose(
         self, question: str, answers: Iterable[str], kind: types.MessageType
     ) -> str | None:
-        """Let the user choose one of the answers; None where they choose none."""
+        """Let the user choose one of the answers; None if they dismiss the question."""
         items = [types.MessageActionItem(one) for one in answers]
         answer = await self.window_show_message_request_async(
             types.ShowMessageRequestParams(kind, question, items)
@@ -276,12 +276,12 @@ class Server(LanguageServer):
         return None if answer is None else answer.title
 
     def configure(self, given: Any) -> None:
-        """Take the client's settings, which may choose other environments."""
+        """Apply the client's settings, which may choose other environments."""
         self.choices.configure(given)
         self.look_again()
 
     def show_outcomes(self, document: Document) -> None:
-        """Refresh what depends on the outcomes of a document's requests."""
+        """Refresh diagnostics and code lenses, which depend on the outcomes of requests."""
         self.look_soon(document, 0)
         if self.can("workspace", "code_lens", "refresh_support"):
             self._start(self.workspace_code_lens_refresh_async(None))
@@ -289,21 +289,22 @@ class Server(LanguageServer):
             self.refresh_diagnostics()
 
     def refresh_diagnostics(self) -> None:
-        """Let a client ask for diagnostics again that can be told to."""
+        """Ask the client to pull diagnostics again, if it supports that."""
         if self.can("workspace", "diagnostics", "refresh_support"):
             self._start(self.workspace_diagnostic_refresh_async(None))
 
     def look_again(self) -> None:
-        """Look at all documents again, because what they are given has changed."""
+        """Check all documents again after a change of their environments or variables."""
         for document in self._documents.values():
             self.look_soon(document, 0)
 
     # ----------------------------------------------------------------------------- commands
 
     def target(self, arguments: Any) -> tuple[Document, int]:
-        """Return the document and the line (from 0) that a command's arguments name.
+        """Return the document and the line (from 0) given by a command's arguments.
 
-        They are one object with `uri`, and `line` or `position`. Raises JsonRpcInvalidParams.
+        The arguments are one object with `uri` and either `line` or `position`. Raises
+        JsonRpcInvalidParams for anything else.
         """
         given = arguments[0] if isinstance(arguments, (list, tuple)) and arguments else None
         if not isinstance(given, dict):
@@ -318,13 +319,13 @@ class Server(LanguageServer):
         return document, line
 
     def scratch(self) -> Path:
-        """Return a folder of this server's own, where nothing else is."""
+        """Return a temporary folder that only this server uses."""
         if self._scratch is None:
             self._scratch = Path(tempfile.mkdtemp(prefix=f"orgrest-{os.getpid()}-"))
         return self._scratch
 
     def watch(self, process: int | None) -> None:
-        """End when the client's process has ended, which may have had no time to say so."""
+        """End the server when the client's process has died without a shutdown request."""
         if process is not None and _can_look():
             self._start(self._end_with(process))
 
@@ -332,10 +333,10 @@ class Server(LanguageServer):
         while _is_alive(process):
             await asyncio.sleep(_LOOK_EVERY)
         self.stop()
-        os._exit(1)  # a thread waits for standard input
+        os._exit(1)  # a normal exit would wait for the thread that reads standard input
 
     def stop(self) -> None:
-        """End what is under way, and leave nothing behind."""
+        """Stop all runs, and remove the temporary folder."""
         for run in list(self.runs):
             run.stop()
         if self._scratch is not None:
@@ -345,7 +346,7 @@ class Server(LanguageServer):
     def workspace_edit(
         self, uri: str, version: int | None, text: Text, edits: Iterable[Edit]
     ) -> types.WorkspaceEdit:
-        """Return edits of a document's text for the client, which refuses them once it changed."""
+        """Return edits of a document for the client, which refuses them if the version differs."""
         changes = [
             types.TextEdit(
                 to_range(text, Span(edit.start, edit.end)), text.with_line_ends(edit.text)

@@ -1,4 +1,4 @@
-"""How the language server is started: over standard input and output, or for a client over TCP."""
+"""Starts the language server on standard input and output or on a TCP port."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
     from orgrest.editor.server.server import Server
 
 _LONG = 200
-"""How much of a message is logged, in characters."""
+"""The maximum length of a logged message, in characters."""
 
 
 def _favour_typing() -> None:
-    """Let the thread that answers have its turn soon while others compute; seldom look for garbage.
+    """Switch threads often, so that typing is answered during computations; collect rarely.
 
-    What analyses keep of a long document makes each full search for garbage a noticeable pause.
+    A full collection takes noticeably long with the analysis of a long document in memory.
     """
     sys.setswitchinterval(0.0005)
     gc.freeze()
@@ -41,10 +41,10 @@ def _favour_typing() -> None:
 
 
 class _OneLine(logging.Formatter):
-    """What pygls has to say of a message that it could not handle, without its tracebacks."""
+    """Formats a log record as one line without a traceback."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """Give the line: the message, cut where it is long, and the error."""
+        """Return the message, shortened to `_LONG` characters, and the error."""
         first, *more = record.getMessage().strip().splitlines() or [""]
         error = record.exc_info[1] if record.exc_info else None
         last = str(error) if error is not None else more[-1] if more else ""
@@ -53,19 +53,19 @@ class _OneLine(logging.Formatter):
 
 
 def _log_in_short() -> None:
-    """Write what the libraries log to standard error, a line each."""
+    """Log the libraries' records to standard error, one line each."""
     handler = logging.StreamHandler()
     handler.setFormatter(_OneLine())
     logging.basicConfig(level=logging.WARNING, handlers=[handler])
 
 
 def _clean_up_when_ended(server: Server) -> None:
-    """Let the signals that end a process leave nothing behind of this one."""
+    """On SIGTERM and SIGHUP, stop the server and then let the signal end the process."""
 
     def end(number: int, _: object) -> None:
         server.stop()
         signal.signal(number, signal.SIG_DFL)
-        signal.raise_signal(number)  # at once: a thread waits for standard input
+        signal.raise_signal(number)  # an exit would wait for the thread that reads input
 
     for name in ("SIGTERM", "SIGHUP"):
         if hasattr(signal, name):
@@ -73,15 +73,15 @@ def _clean_up_when_ended(server: Server) -> None:
 
 
 def _collect_seldom() -> None:
-    """Run the cyclic garbage collector rarely: it is slow with the analyses of long documents.
+    """Run the cyclic garbage collector rarely: the analyses of long documents make it slow.
 
-    An analysis is in no cycle, and is freed with its text.
+    Analyses contain no reference cycles, so they are freed without it.
     """
     gc.set_threshold(50_000, 20, 50)
 
 
 def serve_stdio() -> int:
-    """Serve the client at standard input and output; give the exit status."""
+    """Serve the client on standard input and output; return the exit status."""
     server = make_server()
     remove_leftovers()
     _favour_typing()
@@ -99,10 +99,10 @@ def serve_stdio() -> int:
 
 
 def serve_tcp(host: str, port: int, announce: Callable[[int], None]) -> int:
-    """Serve the first client that connects; give the exit status.
+    """Serve the first client that connects; return the exit status.
 
-    `announce` is told the port, which the system chooses where `port` is 0. Raises OSError where
-    it cannot be listened on.
+    `announce` is called with the port, which the system chooses if `port` is 0. Raises OSError if
+    the address cannot be bound.
     """
     server = make_server()
     _favour_typing()
@@ -132,7 +132,7 @@ async def _serve_one(server: Server, host: str, port: int, announce: Callable[[i
     reader, writer = await connected
     listener.close()
     server.protocol.set_writer(writer)
-    with contextlib.suppress(OSError, EOFError, ValueError):  # gone, or it speaks no LSP
+    with contextlib.suppress(OSError, EOFError, ValueError):  # disconnected, or not LSP
         await _serve(server, reader)
     writer.close()
 

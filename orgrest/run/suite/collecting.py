@@ -1,7 +1,7 @@
-"""Documents as pytest tests: a collector for each, an item for each request.
+"""Documents as pytest tests: a collector for each document, an item for each request.
 
-The setup of a document is sent before its first chosen request, its teardown after the last one. A
-request that others refer to is sent when the first of them needs it, whether it is chosen or not.
+A document's setup is sent before its first selected request, its teardown after the last one. A
+request that others refer to is sent when the first of them needs it, whether selected or not.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class RequestFailedError(Exception):
 
 
 class Document(pytest.File):
-    """A document of requests."""
+    """A document with requests."""
 
     _opened: Opened | None = None
     _control: Control | None = None
@@ -53,15 +53,15 @@ class Document(pytest.File):
             self._end()
 
     def setup(self) -> None:
-        """Send what is named or tagged setup."""
+        """Send the requests named or tagged setup."""
         self._opened = opened = self._open()
         for item in opened.items("setup"):
             _send(opened, item)
 
     def teardown(self) -> None:
-        """Send what is named or tagged teardown, all of it, and tell of the first failure."""
+        """Send all requests named or tagged teardown, then raise the first failure."""
         opened = self._opened
-        if opened is None:  # what could not be read was not set up
+        if opened is None:  # reading the document failed
             return
         failures = []
         try:
@@ -76,7 +76,7 @@ class Document(pytest.File):
             raise failures[0]
 
     def send(self, line: int) -> list[Record]:
-        """Send the request at a line. Raises RequestFailedError."""
+        """Send the request at a line; return its records. Raises RequestFailedError."""
         opened = self._opened
         assert opened is not None  # noqa: S101 - pytest sets a collector up before its items
         item = next(one for one in opened.items("request") if one.line == line)
@@ -114,9 +114,9 @@ class RequestItem(pytest.Item):
     """A request as a test."""
 
     def __init__(self, *, line: int, tags: frozenset[str], **given: Any) -> None:
-        """Take the request at a line of the document."""
+        """Create the item of the request at `line` of the document."""
         super().__init__(**given)
-        self.funcargs: dict[str, object] = {}  # some plugins, as pytest-lsp, rely on it
+        self.funcargs: dict[str, object] = {}  # some plugins, such as pytest-lsp, need it
         self._line = line
         for tag in tags:
             self.extra_keyword_matches.add(tag)
@@ -124,7 +124,7 @@ class RequestItem(pytest.Item):
     def runtest(self) -> None:
         """Send the request."""
         document = self.parent
-        assert isinstance(document, Document)  # noqa: S101 - which made this
+        assert isinstance(document, Document)  # noqa: S101 - the only parent
         records = document.send(self._line)
         if records and all(one["outcome"] == "skipped" for one in records):
             pytest.skip(records[0]["reason"] or "not to be sent")

@@ -16,14 +16,14 @@ TEARDOWN = 30.0
 
 
 class Control:
-    """Whether a run goes on; safe to share by threads.
+    """Tells whether a run goes on; thread-safe.
 
-    `why` is the reason why it does not. An interruption aborts requests in progress at once; a
+    `why` is the reason for its termination. An interruption aborts requests in progress at once; a
     separate client then sends the teardown.
     """
 
     def __init__(self, new_client: Callable[[], Client], deadline: float | None = None) -> None:
-        """Begin; `deadline` is a time of `time.monotonic`. Raises what making a client does."""
+        """Create a client; `deadline` is a `time.monotonic` time. Raises what `new_client` does."""
         self.deadline = deadline
         self.why = ""
         self.interrupted = False
@@ -35,7 +35,7 @@ class Control:
 
     @property
     def over(self) -> bool:
-        """Whether no further request may be begun."""
+        """Whether no further request may be sent."""
         if not self.why and self.deadline is not None and time.monotonic() >= self.deadline:
             self.stop("the time for the whole run is over (--max-time)")
         if not self.why and self.client.budget.spent:
@@ -43,18 +43,18 @@ class Control:
         return bool(self.why)
 
     def stop(self, why: str) -> None:
-        """Start no further request; those in progress are completed."""
+        """Send no further request; those in progress are completed."""
         self.why = self.why or why
         self._stopped.set()
 
     def interrupt(self) -> None:
-        """Abort requests in progress, too."""
+        """Send no further request, and abort those in progress."""
         self.interrupted = True
         self.stop("interrupted")
         self.client.abort()
 
     def sleep(self, seconds: float) -> bool:
-        """Wait, and tell whether the run goes on."""
+        """Wait, and return whether the run goes on."""
         return not self._stopped.wait(seconds)
 
     def late_client(self) -> Client:

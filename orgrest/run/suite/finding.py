@@ -1,4 +1,4 @@
-"""Which documents are tested, and with which rows of data."""
+"""Finds the documents to test and reads their rows of data."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 ENDINGS = (".org", ".http", ".rest")
-"""What the names of documents end in, which are looked for in folders."""
+"""The suffixes of documents that are searched for in folders."""
 _SKIPPED = frozenset({"node_modules", "__pycache__", "venv"})
 
 
 def find(given: Iterable[str]) -> list[str]:
-    """Return the files that are meant, each once, in order: those named, in folders, of patterns.
+    """Return the files given by name, folder or pattern, in order and without duplicates.
 
-    Folders are searched with all below them, but for those that are hidden or of packages. Raises
-    OrgrestError where there is nothing.
+    Folders are searched recursively, except for hidden and package folders. Raises OrgrestError if
+    nothing is found.
     """
     found: dict[str, None] = {}
     for name in given:
@@ -38,7 +38,7 @@ def find(given: Iterable[str]) -> list[str]:
 
 
 def _found(name: str) -> Iterator[str]:
-    if not name:  # which `Path` takes for the current folder
+    if not name:  # `Path("")` is the current folder
         return
     path = Path(name)
     if path.is_dir():
@@ -48,7 +48,7 @@ def _found(name: str) -> Iterator[str]:
     elif any(character in name for character in "*?["):
         from glob import glob
 
-        for match in sorted(glob(name, recursive=True)):  # noqa: PTH207 - absolute ones, too
+        for match in sorted(glob(name, recursive=True)):  # noqa: PTH207 - absolute patterns, too
             yield from _below(Path(match)) if Path(match).is_dir() else (match,)
 
 
@@ -67,9 +67,9 @@ def _below(folder: Path) -> Iterator[str]:
 
 
 def rows(path: Path) -> list[dict[str, str]]:
-    """Return the rows of a table as variables by name: CSV with a first line of names, or JSON.
+    """Return the rows of a data file as variables by name: CSV with a header line, or JSON.
 
-    JSON is a list of objects; values that are no texts are written as JSON. Raises OrgrestError.
+    JSON is a list of objects; values other than strings stay JSON. Raises OrgrestError.
     """
     text, _ = decode(read_bytes(path))
     shown = str(path)

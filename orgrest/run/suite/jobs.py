@@ -1,7 +1,7 @@
 """A run of many documents by several jobs, reported in order.
 
-Each job is a thread that runs one document after the other; the client and its connections are
-shared. A document's outcomes are reported after those of all documents before it.
+Each job is a thread that runs one document after another; the jobs share the client and its
+connections. A document's outcomes are reported after those of all documents before it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @attrs.frozen
 class _Told:
-    """What a job tells of a document: a request's outcome, or that it is done (and why not)."""
+    """A job's message about a document: a request's outcome, or its end with an optional error."""
 
     number: int
     brief: Brief | None = None
@@ -51,7 +51,7 @@ class Run:
         jobs: int = 1,
         spool: Spool | None = None,
     ) -> None:
-        """Prepare; nothing is sent yet."""
+        """Prepare the run; nothing is sent yet."""
         self.summary = Summary(repeated=any(unit.turn > 1 for unit in plan))
         self.unreadable: list[str] = []
         self._plan = plan
@@ -64,9 +64,9 @@ class Run:
         self._lock = threading.Lock()
 
     def briefs(self) -> Iterator[Brief]:
-        """Run everything; yield the outcome of each request, in order."""
+        """Run all documents; yield the outcome of each request, in order."""
         for _ in range(self._jobs):
-            # Daemons: a second Ctrl-C does not wait for them.
+            # Daemons, so that a second Ctrl-C does not wait for them.
             threading.Thread(target=self._job, daemon=True).start()
         held: dict[int, list[_Told]] = {unit.number: [] for unit in self._plan}
         for unit in self._plan:

@@ -1,7 +1,7 @@
-"""The record of a request of a run: plain JSON data, without secrets.
+"""The record of one request of a run: plain JSON data without secrets.
 
-All reports are made from records, so that secrets are masked in one place and a report made later,
-from a `.jsonl`, is the same. docs/ci.md describes the fields; bodies are cut at `BODY` bytes.
+All reports are made from records. So secrets are masked in one place, and a report made later from
+a `.jsonl` file is the same. docs/ci.md describes the fields; bodies are cut at `BODY` bytes.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ def of_outcome(
 ) -> Record:
     """Return the record of a request's outcome.
 
-    `place` says where in the run it was: the file, the turn, the row of data. It began at
-    `started`, in seconds since 1970. With `fail`, a status of 400 and above is a failure.
+    `place` is its position in the run: the file, the turn, the row of data. `started` is in seconds
+    since 1970. With `fail`, a status of 400 and above is a failure.
     """
     hide = partial(mask, secrets=outcome.secrets)
     exchanges = (*outcome.exchanges, *((outcome.broken,) if outcome.broken else ()))
@@ -114,7 +114,7 @@ def _of_exchange(exchange: Exchange, known: frozenset[str]) -> Record:
     secrets = known | request.secrets
     try:
         headers = wire_headers(request)
-    except OrgrestError:  # what could not be sent for its headers
+    except OrgrestError:  # invalid headers, so it was never sent
         headers = request.headers
     return {
         "request": {
@@ -154,7 +154,7 @@ def _of_response(response: Response, secrets: frozenset[str]) -> Record:
 
 
 def _headers(headers: Headers, secrets: frozenset[str]) -> list[list[str]]:
-    """Return header lines; credentials and cookies are hidden wherever they came from."""
+    """Return header lines; credentials and cookies are hidden whatever their source."""
     return [
         [name, "***" if name.lower() in _SENSITIVE else mask(value, secrets)]
         for name, value in headers
@@ -164,7 +164,7 @@ def _headers(headers: Headers, secrets: frozenset[str]) -> list[list[str]]:
 def _of_body(
     data: bytes, text: str | None, kind: str, secrets: frozenset[str], *, truncated: bool = False
 ) -> Record:
-    """Return a body: the beginning of its `text`, or, where it has none, of its bytes in base64."""
+    """Return a body: the beginning of its `text` or, if it is binary, of its bytes in base64."""
     cut = truncated or len(data) > BODY
     found: Record = {"type": mask(kind, secrets), "size": len(data), "cut": cut}
     if text is None:

@@ -1,10 +1,10 @@
-"""The records of a run on disk, a line of JSON each, as they come: `--jsonl`, or a temporary file.
+"""The records of a run on disk, one line of JSON each: the `--jsonl` file or a temporary file.
 
-So a run of any length takes little memory, and a killed one leaves its records. Reports read the
-records in the order of the documents, whatever the order of the jobs.
+Records are written as they arrive, so a run of any length needs little memory, and a killed one
+leaves its records. Reports read them in the order of the documents, whatever the order of the jobs.
 
-The first line tells about the run (`{"format": 2, ...}`), the last one is its summary
-(`{"summary": ...}`); a line that is cut off, as by a power failure, is passed over.
+The first line describes the run (`{"format": 2, ...}`), the last one is its summary
+(`{"summary": ...}`); a truncated line, as after a power failure, is skipped.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ FORMAT = 2
 
 
 class Spool:
-    """Records are added by any thread and read when all are there. Use it as a context manager."""
+    """A context manager for records, which any thread may add and which are read at the end."""
 
     def __init__(self, path: Path | None, head: Record) -> None:
-        """Begin a new file, a temporary one without `path`. Raises FileError."""
+        """Create the file; a temporary one if `path` is None. Raises FileError."""
         self._lock = threading.Lock()
         self._places: list[tuple[int, int, int, int]] = []
         self._path = path
@@ -52,7 +52,7 @@ class Spool:
         self._stream.close()
 
     def add(self, record: Record) -> None:
-        """Keep a record. Raises FileError if the disk is full."""
+        """Write a record. Raises FileError, for instance if the disk is full."""
         with self._lock:
             unit, number = record["order"]
             place = self._end
@@ -60,7 +60,7 @@ class Spool:
             self._places.append((unit, number, place, self._end - place))
 
     def write(self, value: Record) -> None:
-        """Write a line that is no record. Raises FileError."""
+        """Write a line that is not a record. Raises FileError."""
         line = encoded(value) + b"\n"
         try:
             self._stream.write(line)
@@ -69,14 +69,14 @@ class Spool:
         self._end += len(line)
 
     def records(self) -> Iterator[Record]:
-        """Read the records in order."""
+        """Yield the records in the order of the documents."""
         for _, _, place, length in sorted(self._places):
             self._stream.seek(place)
             yield json.loads(self._stream.read(length))
 
 
 def encoded(value: Record) -> bytes:
-    """Return a value as JSON; a surrogate, which stands for a byte outside UTF-8, as an escape."""
+    """Return a value as JSON; surrogates, which stand for non-UTF-8 bytes, are escaped."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     return text.encode("utf-8", "backslashreplace")
 
@@ -88,9 +88,9 @@ def _temporary() -> IO[bytes]:
 
 
 def read(path: Path) -> tuple[Record, list[Record], Record]:
-    """Read what a run wrote, also one that was killed: its head, records in order, and its summary.
+    """Read the file of a run: its head, its records in order, and its summary.
 
-    The summary is empty where the run did not come to its end. Raises OrgrestError.
+    The summary is empty if the run was killed. Raises OrgrestError.
     """
     from orgrest.files import read_bytes
 
@@ -99,7 +99,7 @@ def read(path: Path) -> tuple[Record, list[Record], Record]:
         try:
             value = json.loads(line) if line.strip() else None
         except (ValueError, RecursionError):
-            continue  # cut off
+            continue  # truncated
         if isinstance(value, dict):
             found.append(value)
         elif value is not None:

@@ -1,4 +1,4 @@
-"""The summary of each request while a run is in progress, and the totals at its end."""
+"""A summary of each request while a run is in progress, and the totals at its end."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ PERCENTILES = (50, 90, 95, 99)
 
 @attrs.frozen
 class Brief:
-    """A record in a few words: `title` names the request, `why` has the lines of a failure.
+    """A short form of a record: `title` names the request, `why` has the lines of a failure.
 
-    `unit` is the number of the document's run, `notes` what else the user should know.
+    `unit` is the number of the document's run; `notes` are other messages for the user.
     """
 
     unit: int
@@ -58,7 +58,7 @@ def place(record: Record) -> str:
 
 
 def title(record: Record) -> str:
-    """Return what a request is called: its name, else its method and URL; with turn and row."""
+    """Return a request's title: its name, else its method and URL; with turn and row."""
     words = record["name"] or ""
     if not words and record["exchanges"]:
         request = record["exchanges"][-1]["request"]
@@ -70,13 +70,13 @@ def title(record: Record) -> str:
 
 
 def spent(record: Record) -> float:
-    """Return how long the server and the way to it took; what was not answered, as a whole."""
+    """Return the time spent on server and network; without a response, the total time."""
     times = [one["duration"] for one in record["exchanges"]]
     return sum(times) if times and None not in times else float(record["duration"])
 
 
 def reasons(record: Record) -> Iterable[str]:
-    """Yield why a request failed, or was skipped, a line each."""
+    """Yield the reasons why a request failed or was skipped, one line each."""
     if record["reason"]:
         yield record["reason"]
     for test in record["assertions"]:
@@ -87,7 +87,7 @@ def reasons(record: Record) -> Iterable[str]:
 
 @attrs.define
 class Summary:
-    """The totals of a run: the number of requests by outcome, and their durations."""
+    """The totals of a run: the number of requests by outcome, and the durations."""
 
     repeated: bool = False
     counts: dict[str, int] = attrs.field(factory=lambda: dict.fromkeys(OUTCOMES, 0))
@@ -120,7 +120,7 @@ class Summary:
 
 
 def percentiles(times: Iterable[float]) -> Record:
-    """Return the count, the least, greatest and middle of durations; by the nearest rank."""
+    """Return count, minimum, maximum and percentiles of durations, by the nearest rank."""
     ordered = sorted(times)
     count = len(ordered)
     ranks = {f"p{one}": ordered[max(0, -(-one * count // 100) - 1)] for one in PERCENTILES}

@@ -1,4 +1,4 @@
-"""A document run once, for one turn and row of data: its setup, its requests, its teardown."""
+"""One run of a document, for one turn and row of data: setup, requests, teardown."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 
 @attrs.frozen
 class Unit:
-    """A document in a run: the `turn` (from 1) of those that --repeat asks for, and its data.
+    """A document to run, with its row of data and its `turn` (from 1) among those of --repeat.
 
-    Where it was `found` in a folder, it need not have requests: others may import it.
+    A document `found` in a folder need not have requests: others may import it.
     """
 
     number: int
@@ -43,7 +43,7 @@ class Unit:
 
     @property
     def place(self) -> Record:
-        """What each record of it begins with."""
+        """The fields that identify the document's run, at the beginning of its records."""
         return {"document": self.file, "file": self.file, "turn": self.turn, "row": self.row}
 
 
@@ -51,7 +51,7 @@ class Opened:
     """A document that was read and planned, whose items are sent one by one."""
 
     def __init__(self, unit: Unit, settings: Settings, control: Control) -> None:
-        """Read the document. Raises OrgrestError if that, or planning it, is not possible."""
+        """Read and plan the document. Raises OrgrestError if either fails."""
         self._unit = unit
         self._settings = settings
         self._control = control
@@ -88,7 +88,7 @@ class Opened:
             yield self._record(outcome, item, time.time(), 0.0)
 
     def send(self, item: Item) -> Iterator[Record]:
-        """Send an item, and give the record of each request that was sent for it."""
+        """Send an item; yield the record of each request that was sent for it."""
         client, patience = self._control.client, None
         if item.part == "teardown":
             client = self._control.late_client()
@@ -106,18 +106,18 @@ class Opened:
                 sent = Item(needed.line, needed.name, frozenset(), None)
                 yield self._record(needed, sent, *_time_of(needed, began))
             yield self._record(outcome, item, began, took)
-            if over:  # the other requests of its loop, or of the files that it runs, are not sent
+            if over:  # skip the other requests of its loop or of the files that it runs
                 return
 
     def _ending(self) -> RetryPolicy:
-        """Return how long there is for the teardown when the run is over."""
+        """Return the time limits for a teardown after the end of the run."""
         if self._teardown is None:
             end = time.monotonic() + TEARDOWN
             self._teardown = RetryPolicy(deadline=end)
         return self._teardown
 
     def skip(self, item: Item, why: str) -> Iterator[Record]:
-        """Return the record of an item that is not sent, unless it was sent for another one."""
+        """Yield an item's record as skipped, or its records if it was sent for another item."""
         if self.evaluation.was_sent(item):
             yield from self.send(item)
             return
@@ -125,7 +125,7 @@ class Opened:
         yield {**found, "name": item.name, "part": item.part, "tags": sorted(item.tags)}
 
     def close(self) -> None:
-        """End what was started, and keep the results where that is asked for. Raises FileError."""
+        """Close the evaluation, and save the results if requested. Raises FileError."""
         self.evaluation.close()
         if self._settings.write and not self._plain:
             self._file.save(self.evaluation.text)
@@ -143,7 +143,7 @@ class Opened:
 
 
 def _time_of(outcome: Outcome, began: float) -> tuple[float, float]:
-    """Return when the exchanges of an outcome were, and how long they took."""
+    """Return the start and the duration of an outcome's exchanges."""
     every = [one for one in (*outcome.exchanges, outcome.broken) if one is not None]
     took = [one.response.duration for one in every if one.response is not None]
     return min((one.started for one in every), default=began), sum(took)
@@ -152,7 +152,7 @@ def _time_of(outcome: Outcome, began: float) -> tuple[float, float]:
 def run(
     unit: Unit, settings: Settings, control: Control, keep: Callable[[Record], None]
 ) -> str | None:
-    """Run a document, and `keep` the outcome of each request; return why it cannot be read.
+    """Run a document; pass each request's record to `keep`; return why it cannot be read, or None.
 
     Once its setup has begun, its teardown is sent however the run ends.
     """
@@ -189,7 +189,7 @@ def _send_all(
     whole = [kept(found) for found in opened.problems()]
     requests = opened.items("request")
     if not (requests or whole):
-        return  # what is left of it has nothing to set up
+        return  # setup and teardown alone are not sent
     ready, begun = True, False
     try:
         for item in (*opened.items("setup"), *requests):
