@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from scriptschema.fuzzing.targets.description import Description
 
 FOUND = 3
-"""The status that says, with --fail-on-find, that something new was found."""
+"""The exit status for a new find with --fail-on-find."""
 
 DEMO_SECONDS = 30.0
 
@@ -30,7 +30,7 @@ _UNITS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
 
 
 def _duration(_context: object, _parameter: object, value: str | None) -> float | None:
-    """The seconds of a duration: 30s, 10m, 8h, 2d, or seconds."""
+    """Parse a duration (30s, 10m, 8h, 2d, or plain seconds); return seconds."""
     if value is None:
         return None
     found = re.fullmatch(r"(\d+(?:\.\d+)?)([smhd]?)", value)
@@ -42,7 +42,7 @@ def _duration(_context: object, _parameter: object, value: str | None) -> float 
 def _names(
     context: click.Context, parameter: click.Parameter, value: str | None
 ) -> tuple[str, ...] | None:
-    """The libraries and members in a list of names with commas."""
+    """Parse a comma-separated list of libraries and members."""
     if value is None:
         return None
     from scriptschema.fuzzing.campaign.restriction import missing_of
@@ -192,7 +192,7 @@ def fuzz(
 
 
 def _summarize(session: Session, folder: Path) -> None:
-    """Say what was found, and what of it is not reduced yet."""
+    """Print the number of finds, and how many of them are not reduced yet."""
     from scriptschema.fuzzing.oracles.severity import LEAST, is_at_least
 
     left = session.state.triage.waiting
@@ -212,7 +212,7 @@ def _summarize(session: Session, folder: Path) -> None:
 
 
 def _cluster(address: str | None) -> AbstractContextManager[Cluster | None]:
-    """The cluster at an address, if there is one."""
+    """Return the cluster at an address, or a context of None without an address."""
     from contextlib import nullcontext
 
     from scriptschema.fuzzing.campaign.cluster import Cluster
@@ -227,7 +227,7 @@ def _cluster(address: str | None) -> AbstractContextManager[Cluster | None]:
 
 
 def _report(folder: Path) -> None:
-    """Write the report of a demonstration beside the campaign, if its extra is installed."""
+    """Write the report of a demonstration beside its folder, if the extra is installed."""
     from scriptschema.commands.engines import report_command
 
     page = folder.with_name("report.html")
@@ -236,7 +236,7 @@ def _report(folder: Path) -> None:
 
 
 def explain(folder: Path, config: Config, programs: int, names: list[str]) -> None:
-    """Say what a demonstration did, and what to do next."""
+    """Print what a demonstration did, and what to do next."""
     runs = [target.run_name(variant) for target in config.targets for variant in target.variants]
     lines = [f"what was run: each program on {', '.join(runs)}"]
     if names:
@@ -267,7 +267,7 @@ def _config(
     known: Path | None,
     **options: Any,
 ) -> Config | None:
-    """What was asked for; None to go on with a campaign that is there."""
+    """Return the configuration given by the options; None to continue an existing campaign."""
     from scriptschema.fuzzing.campaign.config import Config
     from scriptschema.fuzzing.targets.description import TargetError, from_word
 
@@ -296,7 +296,7 @@ def _config(
 
 
 def _at_home(target: Description) -> Description:
-    """The target with the folder that it means now, wherever the campaign goes on."""
+    """Return the target with its folder made absolute, so that later runs can start anywhere."""
     if target.kind != "luau-web":
         return target
     import attrs
@@ -305,7 +305,7 @@ def _at_home(target: Description) -> Description:
 
 
 def _read_config(path: Path, given: dict[str, Any]) -> Config:
-    """The configuration in a TOML file, with the options given instead of its own."""
+    """Return the configuration in a TOML file; options in `given` override it."""
     import tomllib
 
     from scriptschema import files

@@ -1,6 +1,6 @@
-"""What `fuzz` shows while it runs: a display on terminals, lines elsewhere, or events as JSON.
+"""The output of `fuzz` while it runs: a live display on terminals, else lines, or JSON events.
 
-Each is called with the events of `fuzzing.campaign.state`.
+Each is a callable that receives the events of `fuzzing.campaign.state`.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ import click
 from scriptschema.commands.console import counted
 
 EVERY = 10.0
-"""Seconds between two lines about how things stand."""
+"""Seconds between two progress lines."""
 
 FINDS = ("find", "reduced", "retracted")
-"""The events that are about a find."""
+"""The events that concern a find."""
 
 _SHOWN = 8
 
@@ -29,7 +29,7 @@ def as_json(event: dict[str, Any]) -> None:
 
 
 def line_of(event: dict[str, Any]) -> str:
-    """A find, or how things stand, in a line."""
+    """Return a find or a progress event as a line of text."""
     if event["event"] in FINDS:
         what = "new" if event["event"] == "find" else event["event"]
         return f"{what}: {event['signature']}, {event['nodes']} nodes: {event['name']}"
@@ -46,19 +46,19 @@ def line_of(event: dict[str, Any]) -> str:
 
 
 def tell_targets(event: dict[str, Any]) -> None:
-    """Say what the targets are, and what they lack, which programs then do not use."""
+    """Print the targets' versions, and the features they lack, which programs will not use."""
     for target in event.get("targets", ()):
         click.echo(f"target: {target}", err=True)
 
 
 class Lines:
-    """Prints finds to standard output, and now and then how things stand to standard error."""
+    """Prints finds to standard output, and progress at intervals to standard error."""
 
     def __init__(self) -> None:
         self._shown = time.monotonic()
 
     def __call__(self, event: dict[str, Any]) -> None:
-        """Take an event."""
+        """Handle an event."""
         if event["event"] == "start":
             tell_targets(event)
         elif event["event"] in FINDS:
@@ -71,14 +71,14 @@ class Lines:
 
 
 class Display:
-    """A display on standard error that changes in place, with the latest finds."""
+    """A live display on standard error, with the latest finds."""
 
     def __init__(self) -> None:
         self._live: Any = None
         self._finds: deque[str] = deque(maxlen=_SHOWN)
 
     def __call__(self, event: dict[str, Any]) -> None:
-        """Take an event."""
+        """Handle an event."""
         if event["event"] == "start":
             from rich.console import Console
             from rich.live import Live

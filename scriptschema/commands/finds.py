@@ -1,4 +1,4 @@
-"""The commands for what a campaign found: `reproduce`, `bisect` and `export`."""
+"""The commands for the finds of a campaign: `reproduce`, `bisect` and `export`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 FIND = NonEmptyPath(path_type=Path)
 LINES = 20
-"""How many lines of what a run wrote are shown."""
+"""The maximum number of lines shown of a run's output."""
 
 
 @click.command("reproduce")
@@ -73,7 +73,7 @@ def _runs(find: Find, folder: Path, stem: str, replay: bool) -> Iterator[Shown]:
 
 
 def _tell(shown: Shown, find: Find) -> bool:
-    """Print what a program did; return whether it is what the find is known by."""
+    """Print a program's outcomes; return whether its signature is that of the find."""
     from scriptschema.fuzzing.campaign.replay import is_of
 
     for run in shown.runs:
@@ -103,7 +103,7 @@ def _show(run: Run) -> None:
 
 
 def reduce_find(folder: Path) -> None:
-    """Reduce a find in its folder to the end, and say how small it has become."""
+    """Reduce a find in its folder completely, and print the resulting size."""
     from contextlib import nullcontext
 
     from scriptschema import files
@@ -119,7 +119,7 @@ def reduce_find(folder: Path) -> None:
     campaign = folder.absolute().parent.parent
     is_there = (campaign / config.FILE).is_file()
     try:
-        with Campaign(campaign, None) if is_there else nullcontext():  # which may be running
+        with Campaign(campaign, None) if is_there else nullcontext():  # raises if it is running
             find = finds.load(folder)
             runner = Runner(Config.from_json(find.config))
             try:
@@ -140,7 +140,7 @@ def reduce_find(folder: Path) -> None:
 
 
 def _builds(_: object, __: object, values: tuple[str, ...]) -> list[tuple[str, str]]:
-    """The names and commands of builds."""
+    """Parse builds into names and commands."""
     builds = [(name.strip(), command) for name, _, command in (v.partition("=") for v in values)]
     for name, command in builds:
         if not name or not command.strip():

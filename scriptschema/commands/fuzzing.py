@@ -144,7 +144,7 @@ def _check_target(path: Path) -> None:
 
 
 def _read(path: Path, form: Any, names: Names) -> tuple[ModuleSet, Names]:
-    """The tree in a file, and its names; raises FileError."""
+    """Return the tree in a file, and its names. Raises FileError."""
     from scriptschema import files
     from scriptschema.luau import sources
     from scriptschema.luau.names import NameReader
@@ -169,7 +169,7 @@ def _read(path: Path, form: Any, names: Names) -> tuple[ModuleSet, Names]:
 
 
 def _write(target: Path, tree: ModuleSet, names: Names, text: str | None = None) -> None:
-    """Write the tree as what the target's ending says; raises FileError."""
+    """Write the tree in the format given by the target's suffix. Raises FileError."""
     from scriptschema import files
     from scriptschema.luau import sources
     from scriptschema.luau.render import render
@@ -185,7 +185,7 @@ def _write(target: Path, tree: ModuleSet, names: Names, text: str | None = None)
 
 
 def _shortest_text(tree: ModuleSet, names: Names, test: CommandTest) -> str | None:
-    """The shortest text of a program without a module for which the test holds, if it reads one."""
+    """Return the shortest source that passes the test, None for a module or a test of trees."""
     from scriptschema.fuzzing.shorten import compact, short_names
     from scriptschema.luau.render import render
 
@@ -198,7 +198,7 @@ def _shortest_text(tree: ModuleSet, names: Names, test: CommandTest) -> str | No
 
 
 class _Display:
-    """A line on standard error, if that is a terminal: the size and the tests so far."""
+    """A status line on standard error, if that is a terminal: size, and number of tests."""
 
     def __init__(self) -> None:
         self.status: Any = None

@@ -1,20 +1,20 @@
-"""Campaigns: fuzzing for as long as one likes, in a folder that is its whole state.
+"""Campaigns: fuzzing runs of any length, whose entire state is a folder.
 
 The folder of a campaign (`folder.Campaign`):
 
     campaign.json         targets, generator, oracles, seed: `config.Config`
-    suspects/NAME/        what may be the bug of a find, or another: its reduction will tell
-    corpus/HASH.pb        trees that showed something new, each by a hash of its bytes
-    finds/NAME/           a bug, found once: `finds.Find`
-        find.json         signature, verdict, runs, how often, how to run it again
-        program.luau      the program as it was found; program.pb is its tree
-        reduced.luau      the smallest that shows the same, once there is one; and reduced.pb
-        requests.jsonl    the last that the process got that broke, if that was not reduced
-    statistics.jsonl      a line every few seconds, what was done since: `statistics.Interval`
-    log.txt               what happened, with the time, for people
+    suspects/NAME/        a program that shows a known or a new bug; its reduction decides
+    corpus/HASH.pb        trees with new behaviour, each named by a hash of its bytes
+    finds/NAME/           one bug: `finds.Find`
+        find.json         signature, verdict, runs, count, and the command to reproduce it
+        program.luau      the original program; program.pb is its tree
+        reduced.luau      the smallest program with the same verdict, once known; and reduced.pb
+        requests.jsonl    the last requests to the broken process, for a bug that was not reduced
+    statistics.jsonl      a line every few seconds with the work since then: `statistics.Interval`
+    log.txt               a log with timestamps, for people
     .lock                 held by the process that runs the campaign
 
-A file is written whole or not at all, and a find's folder appears whole, before it is reported and
-reduced; only `statistics.jsonl` and `log.txt` grow, and of them no more than the last line can be
-cut off. So it does no harm to kill a campaign at any time, and to read it while it runs.
+Files are written atomically, and a find's folder appears atomically before the find is reported and
+reduced. Only `statistics.jsonl` and `log.txt` are appended to, and at most their last line can be
+truncated. So a campaign can be killed at any time, and read while it runs.
 """

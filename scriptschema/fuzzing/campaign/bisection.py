@@ -1,4 +1,4 @@
-"""Which of several builds is the first that shows a find."""
+"""Finds the first of several builds that shows a find."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from scriptschema.messages import ModuleSet
 
 @attrs.frozen
 class Bisection:
-    """The builds, the oldest first, and whether those that were run show the find.
+    """The builds, oldest first, and for each that was run whether it shows the find.
 
-    `first` is the first that shows it; None if the newest does not. `before` is the last that does
-    not show it; None if the oldest shows it, and then one that is older still may be the first.
+    `first` is the first build that shows it; None if the newest does not. `before` is the last
+    build that does not; None if the oldest shows it, so that the bug may be older still.
     """
 
     builds: list[str]
@@ -29,7 +29,7 @@ class Bisection:
     before: str | None = None
 
     def as_json(self) -> dict[str, Any]:
-        """Everything as JSON's types."""
+        """Return all fields as JSON data."""
         return attrs.asdict(self)
 
     def __str__(self) -> str:
@@ -46,10 +46,10 @@ def bisect(
     builds: Sequence[tuple[str, str]],
     on_run: Callable[[str, bool], None],
 ) -> Bisection:
-    """Look for the first build, by halves; the builds are names and commands, the oldest first.
+    """Search for the first build by bisection; `builds` are names and commands, oldest first.
 
-    A command takes the place of that of the campaign's first target, whose variants and limits
-    stay. A build shows the find if what it does is of the same kind: a stack may be another there.
+    Each command replaces that of the campaign's first target, whose variants and limits are kept. A
+    build shows the find if its verdict has the same kind, since stacks may differ between builds.
 
     Raises TargetError and JudgeError.
     """
@@ -79,7 +79,7 @@ def bisect(
 
 
 def kind_of(find: Find) -> str:
-    """The kind of verdict that a find's program brings when it shows it."""
+    """Return the kind of verdict that a find's program yields."""
     if find.signature.kind == outcome.ONCE:
         return find.signature.detail.partition(":")[0]
     return find.signature.kind

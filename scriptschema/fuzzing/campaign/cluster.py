@@ -1,14 +1,14 @@
-"""Workers of a campaign on other machines, by Dask (extra `cluster`).
+"""Workers of a campaign on other machines, through Dask (extra `cluster`).
 
     with Cluster("tcp://scheduler:8786") as cluster:      or local:4
         session = Session(campaign, jobs=cluster.threads, workers=cluster)
 
-An order to a worker is a task of Dask's, of ten seconds of fuzzing: what it costs to hand one over
-is then nothing, and as much is lost at most where a machine goes. It takes along the trees that
-were kept last, and brings what it kept as its result; what it suspects it tells at once.
+An order to a worker is a Dask task of ten seconds of fuzzing, so that its overhead is negligible
+and the loss of a machine costs no more than that. A task carries the latest trees of the other
+workers and returns those that it kept; suspects are reported at once.
 
-In each process of the cluster fuzzers wait for the next task, so that a target is not started for
-each. Dask runs tasks again whose process has ended.
+Each process of the cluster keeps its fuzzers between tasks, so that targets are not restarted. Dask
+repeats tasks whose process has died.
 """
 
 from __future__ import annotations
@@ -44,25 +44,25 @@ SLICE: Final = 10.0
 """Seconds of fuzzing in a task."""
 
 PATIENCE: Final = 30.0
-"""Seconds that may pass until there is a scheduler, and a worker."""
+"""Seconds to wait for a scheduler, and for a worker."""
 
 _LOOK: Final = 1.0
-"""Seconds after which a task sees whether it has something to tell."""
+"""Seconds between a task's checks for something to report."""
 
 _IDLE: Final = 60.0
-"""Seconds after which a fuzzer without a task is given up, with its target's processes."""
+"""Seconds after which an idle fuzzer is closed, with its target's processes."""
 
 
 class ClusterError(Exception):
-    """A cluster that cannot be used; the text says why."""
+    """A cluster cannot be used; the message says why."""
 
 
 class Cluster:
-    """The cluster at `address`, `tcp://HOST:PORT`, or `local:N` for N processes of this machine.
+    """The cluster at `address`: `tcp://HOST:PORT`, or `local:N` for N processes on this machine.
 
-    A context. `slice_seconds` is how long a task fuzzes.
+    A context manager. `slice_seconds` is the duration of a task.
 
-    Raises ClusterError, MissingExtra and, where it does not work there, TargetError.
+    Raises ClusterError, MissingExtra and, if a target does not work there, TargetError.
     """
 
     def __init__(self, address: str, *, slice_seconds: float = SLICE) -> None:
@@ -80,7 +80,7 @@ class Cluster:
             raise MissingExtra(
                 "--cluster needs Dask: install it with pip install 'scriptschema[cluster]'"
             ) from error
-        for logger in ("distributed", "distributed.client"):  # what matters is told here
+        for logger in ("distributed", "distributed.client"):  # problems are reported here
             logging.getLogger(logger).setLevel(logging.CRITICAL)
         try:
             address: Any = self.address
@@ -109,17 +109,17 @@ class Cluster:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        with contextlib.suppress(Exception):  # what is gone needs no farewell
+        with contextlib.suppress(Exception):  # it may be gone already
             self.client.run(_give_up, self._key, on_error="ignore")
         self._stack.close()
 
     @property
     def threads(self) -> int:
-        """How many tasks run at a time."""
+        """The number of tasks that run at a time."""
         return sum(self.client.nthreads().values())
 
     def require(self, config: Config) -> None:
-        """Try the targets on all workers. Raises TargetError and ClusterError."""
+        """Check the targets on all workers. Raises TargetError and ClusterError."""
         for worker, problem in self.client.run(_try, config, on_error="return").items():
             if isinstance(problem, Exception):
                 raise ClusterError(f"worker {worker}: {problem}")
@@ -127,19 +127,19 @@ class Cluster:
                 raise TargetError(f"worker {worker}: {problem}")
 
     def worker(self, campaign: Campaign, seed: int) -> RemoteWorker:
-        """A worker for a session."""
+        """Return a new worker for a session."""
         made = RemoteWorker(self.client, self._key, campaign.config, campaign.path, seed)
         self._workers[seed] = made
         return made
 
     def _receive(self, event: tuple[float, bytes]) -> None:
-        seed, batch = pickle.loads(event[1])  # noqa: S301  # from workers, which run any code of ours
+        seed, batch = pickle.loads(event[1])  # noqa: S301  # workers are trusted
         if seed in self._workers:
             self._workers[seed].put(News(batch))
 
 
 class RemoteWorker:
-    """A worker of a session whose orders are tasks of Dask's: an `AnyWorker`."""
+    """An `AnyWorker` whose orders are Dask tasks."""
 
     def __init__(self, client: Any, key: str, config: Config, folder: Path, seed: int) -> None:
         self.seed = seed
@@ -156,9 +156,9 @@ class RemoteWorker:
         self._trees = deque((path.read_bytes() for path in there[-PARENTS:]), maxlen=PARENTS)
 
     def ask(self, order: Order | Task) -> None:
-        """Submit a task; one that fails is noticed when its answer is awaited.
+        """Submit a task; its failure is noticed when its answer is awaited.
 
-        Raises ClusterError where the scheduler has gone, and does not come back for a while.
+        Raises ClusterError if the scheduler is gone and does not return for a while.
         """
         end = time.monotonic() + PATIENCE
         while self.client.status != "running":
@@ -176,17 +176,17 @@ class RemoteWorker:
                 _work, self._key, self._config, order, self.seed, number, pure=False
             )
             self._future.add_done_callback(self._done)
-        except Exception as error:  # whatever a client whose scheduler has gone raises
+        except Exception as error:  # a client without its scheduler may raise anything
             self.put(error)
 
     def put(self, answer: Any) -> None:
-        """Give the session an answer; called in Dask's threads."""
-        with self._lock, contextlib.suppress(OSError):  # the session is over
+        """Pass an answer to the session; called in Dask's threads."""
+        with self._lock, contextlib.suppress(OSError):  # the session may be over
             self._answers.append(answer)
             self._bell.send_bytes(b".")
 
     def answer(self) -> Any:
-        """The next answer; News if the order goes on. Raises EOFError if the task was lost."""
+        """Return the next answer; News if the order continues. Raises EOFError for a lost task."""
         self.pipe.recv_bytes()
         found = self._answers.popleft()
         batch = found.batch if isinstance(found, News) else found
@@ -203,7 +203,7 @@ class RemoteWorker:
         return found
 
     def stop(self) -> None:
-        """Take back what has not begun; what runs goes on to its end."""
+        """Cancel a task that has not begun; one that runs is completed."""
         with contextlib.suppress(Exception):
             if self._future is not None:
                 self._future.cancel()
@@ -214,16 +214,16 @@ class RemoteWorker:
     def _done(self, future: Any) -> None:
         try:
             self.put(future.result())
-        except Exception as error:  # a worker was killed too often, or the scheduler has gone
+        except Exception as error:  # worker killed too often, or scheduler gone
             self.put(error)
 
 
-# What runs in the processes of the cluster
+# The following runs in the processes of the cluster
 
 
 @attrs.define
 class _Idle:
-    """A fuzzer that waits for a task, the names of its trees, and what gives it up."""
+    """A fuzzer without a task, the names of its trees, and the timer that closes it."""
 
     fuzzer: Fuzzer
     names: set[str]
@@ -235,7 +235,7 @@ _lock = threading.Lock()
 
 
 def _work(key: str, config: Config, order: Order | Task, seed: int, number: int) -> Any:
-    """Do an order; `number` is the seed of a fuzzer that is made for it."""
+    """Execute an order; `number` is the seed if a fuzzer has to be made for it."""
     try:
         with _fuzzer(key, config, number) as idle:
             if isinstance(order, Task):
@@ -253,7 +253,7 @@ def _work(key: str, config: Config, order: Order | Task, seed: int, number: int)
 
 
 def _fuzz(fuzzer: Fuzzer, order: Order, key: str, seed: int) -> Batch:
-    """Fuzz; what is suspected is told at once, with all that was done by then."""
+    """Fuzz; report suspects at once, together with the work done so far."""
     end = time.monotonic() + order.seconds
     left = order.programs
     batch = Batch()
@@ -269,7 +269,7 @@ def _fuzz(fuzzer: Fuzzer, order: Order, key: str, seed: int) -> Batch:
 
 
 def _tell(key: str, seed: int, batch: Batch) -> bool:
-    """Tell the session what was done so far, if this is a process of a cluster."""
+    """Send the work done so far to the session, if this is a process of a cluster."""
     from distributed import get_worker
 
     try:
@@ -282,7 +282,7 @@ def _tell(key: str, seed: int, batch: Batch) -> bool:
 
 @contextlib.contextmanager
 def _fuzzer(key: str, config: Config, number: int) -> Iterator[_Idle]:
-    """Give a fuzzer of the campaign that no other task uses. Raises TargetError."""
+    """Yield a fuzzer of the campaign for exclusive use. Raises TargetError."""
     with _lock:
         found = _idle.setdefault(key, []).pop() if _idle.get(key) else None
     if found is None:
@@ -302,7 +302,7 @@ def _fuzzer(key: str, config: Config, number: int) -> Iterator[_Idle]:
 
 
 def _give_up(key: str) -> None:
-    """Close the fuzzers of a campaign that wait for tasks."""
+    """Close the idle fuzzers of a campaign."""
     with _lock:
         there = _idle.pop(key, [])
     for idle in there:
@@ -312,7 +312,7 @@ def _give_up(key: str) -> None:
 
 
 def _try(config: Config) -> str:
-    """What is wrong with the targets here, in words; empty if nothing is."""
+    """Return a message about targets that do not work here; empty if all work."""
     try:
         for description in config.targets:
             try_target(description)

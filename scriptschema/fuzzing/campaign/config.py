@@ -1,4 +1,4 @@
-"""What a campaign was asked to do: `campaign.json`."""
+"""The configuration of a campaign: `campaign.json`."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ SOURCES: Final = ("program", "repaired")
 
 @attrs.frozen
 class Config:
-    """A campaign's configuration; what is not here may change from one run of it to the next.
+    """A campaign's configuration; other settings may change between runs of the campaign.
 
-    `source` is how new programs are made: `program` by the generator of programs, `repaired` from
-    random trees. `size` is the number of nodes that is aimed at, `mutants` the share of programs
-    that are mutants of others. `checker` and `printer` are commands, see `oracles`; `judge` is a
-    function of one's own, `module:function`; `known` the path of a file with known bugs. `compare`
-    and `ulps` say what makes a difference, see `oracles.differential`. Programs do `without`
-    libraries, members and globals, or with `only` some libraries; `probed` is what the targets said
-    that they are when the campaign was last started.
+    `source` says how new programs are made: `program` by the program generator, `repaired` from
+    random trees. `size` is the intended number of nodes, `mutants` the share of programs that are
+    mutants of others. `checker` and `printer` are commands (see `oracles`), `judge` is a user's
+    function (`module:function`), `known` the path of a file with known bugs. `compare` and `ulps`
+    define a difference (see `oracles.differential`). Programs avoid the names in `without`
+    (libraries, members, globals) and all libraries not in `only`. `probed` has the targets'
+    properties when the campaign was last started.
     """
 
     targets: tuple[Description, ...]
@@ -57,16 +57,16 @@ class Config:
     probed: tuple[Probed, ...] = attrs.field(default=(), eq=False)
 
     def __attrs_post_init__(self) -> None:
-        """Raise ValueError for libraries that there are not."""
+        """Raise ValueError for unknown libraries."""
         missing_of(self.without, self.only)
 
     def missing(self) -> frozenset[str]:
-        """What programs must not use: what they are to do without, and what a target lacks."""
+        """The features that programs must not use: the excluded ones, and those a target lacks."""
         lacked = [name for target in self.probed for name in target.missing]
         return missing_of(self.without, self.only).union(lacked)
 
     def as_json(self) -> dict[str, Any]:
-        """Everything as JSON's types."""
+        """Return all fields as JSON data."""
         return {
             "format": FORMAT,
             **attrs.asdict(self, recurse=False),
@@ -79,7 +79,7 @@ class Config:
 
     @classmethod
     def from_json(cls, value: Any) -> Config:
-        """The inverse of `as_json`. Raises ValueError for anything else."""
+        """Invert `as_json`. Raises ValueError for other data."""
         try:
             found = dict(value)
             if found.pop("format") != FORMAT:
@@ -92,7 +92,7 @@ class Config:
 
 
 def load(folder: Path) -> Config:
-    """The configuration of the campaign in `folder`. Raises FileError."""
+    """Read the configuration of the campaign in `folder`. Raises FileError."""
     path = folder / FILE
     try:
         return Config.from_json(json.loads(path.read_bytes()))

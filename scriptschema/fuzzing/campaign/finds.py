@@ -1,4 +1,4 @@
-"""Finds: a bug each, in a folder of its own, `finds/NAME/`."""
+"""Finds: bugs that a campaign found, each in its folder `finds/NAME/`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from scriptschema.messages import ModuleSet
 
 FOLDER: Final = "finds"
 SUSPECTS: Final = "suspects"
-"""The folder of programs that may show the bug of a find, or another; in the form of finds."""
+"""The folder of suspects: programs that may show a known or a new bug, stored like finds."""
 
 FILE: Final = "find.json"
 PROGRAM: Final = "program"
@@ -32,32 +32,32 @@ REQUESTS: Final = "requests.jsonl"
 
 @attrs.define
 class Shown:
-    """A program that shows a bug: how large it is, and the runs that show it."""
+    """A program that shows a bug: its size, and its runs."""
 
     nodes: int
     runs: list[Run]
 
     def as_json(self) -> dict[str, Any]:
-        """Everything as JSON's types."""
+        """Return all fields as JSON data."""
         return {"nodes": self.nodes, "runs": [run.as_json() for run in self.runs]}
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> Shown:
-        """The inverse of `as_json`. Raises KeyError and TypeError for anything else."""
+        """Invert `as_json`. Raises KeyError or TypeError for other data."""
         return cls(value["nodes"], [Run.from_json(run) for run in value["runs"]])
 
 
 @attrs.define
 class Find:
-    """What `find.json` holds of a bug.
+    """The content of `find.json`.
 
-    `is_smallest` says that the reduction came to its end; else a later run goes on with it.
-    `count` is how many programs showed it, `first_seen` and `last_seen` are times (ISO 8601, UTC),
-    `seconds` how long the campaign had run by then. `origin` says how the program came about: the
-    worker's seed, the number of the program, the operator and the corpus file it was mutated by and
-    from. `command` runs it again, on what `config`, the campaign's, describes; `versions` are those
-    of this package, of Python and the targets; `bisection` says which build is the first that shows
-    it, where somebody has looked.
+    `is_smallest` says that the reduction was completed; otherwise a later run continues it. `count`
+    is the number of programs that showed the bug; `first_seen` and `last_seen` are times (ISO 8601,
+    UTC); `seconds` is how long the campaign had run when it was found. `origin` describes how the
+    program was made: the worker's seed, the number of the program, and the operator and corpus file
+    of a mutant. `command` reproduces the find on the targets of `config`, the campaign's
+    configuration. `versions` are those of this package, Python and the targets. `bisection` is the
+    result of a bisection, if there was one.
     """
 
     name: str
@@ -78,11 +78,11 @@ class Find:
 
     @property
     def signature(self) -> Signature:
-        """What the bug is known by."""
+        """The signature of the bug."""
         return self.verdict.signature
 
     def as_json(self) -> dict[str, Any]:
-        """Everything as JSON's types."""
+        """Return all fields as JSON data."""
         value = attrs.asdict(self, recurse=False)
         value["verdict"] = self.verdict.as_json()
         value["program"] = self.program.as_json()
@@ -91,7 +91,7 @@ class Find:
 
     @classmethod
     def from_json(cls, value: Any) -> Find:
-        """The inverse of `as_json`. Raises ValueError for anything else."""
+        """Invert `as_json`. Raises ValueError for other data."""
         try:
             found = dict(value)
             found["verdict"] = Verdict.from_json(found["verdict"])
@@ -103,7 +103,7 @@ class Find:
 
 
 def load(folder: Path) -> Find:
-    """The find in its folder. Raises FileError."""
+    """Read the find in `folder`. Raises FileError."""
     path = folder / FILE
     try:
         return Find.from_json(json.loads(path.read_bytes()))
@@ -114,7 +114,7 @@ def load(folder: Path) -> Find:
 
 
 def load_all(campaign: Path, among: str = FOLDER) -> Iterator[tuple[Path, Find]]:
-    """All finds of a campaign with their folders, the first found first. Raises FileError."""
+    """Yield all finds of a campaign with their folders, the oldest first. Raises FileError."""
     folder = campaign / among
     found = []
     if folder.is_dir():
@@ -125,12 +125,12 @@ def load_all(campaign: Path, among: str = FOLDER) -> Iterator[tuple[Path, Find]]
 
 
 def tree_of(folder: Path, stem: str = PROGRAM) -> ModuleSet:
-    """The tree of the program as it was found, or of the `REDUCED`. Raises FileError."""
+    """Return the tree of the original program, or of the `REDUCED` one. Raises FileError."""
     return files.read(ModuleSet, folder / f"{stem}.pb")
 
 
 def source_of(folder: Path, stem: str = PROGRAM) -> str:
-    """The source of the program as it was found, or of the `REDUCED`. Raises FileError."""
+    """Return the source of the original program, or of the `REDUCED` one. Raises FileError."""
     path = folder / f"{stem}.luau"
     try:
         return path.read_bytes().decode("utf-8", "backslashreplace")
@@ -139,7 +139,7 @@ def source_of(folder: Path, stem: str = PROGRAM) -> str:
 
 
 def requests_of(folder: Path) -> tuple[str, ...]:
-    """The last requests of the process that broke, where there are any. Raises FileError."""
+    """Return the last requests to the process that broke, if stored. Raises FileError."""
     path = folder / REQUESTS
     try:
         return tuple(path.read_text("utf-8").splitlines())
@@ -150,7 +150,7 @@ def requests_of(folder: Path) -> tuple[str, ...]:
 
 
 def save(folder: Path, find: Find) -> None:
-    """Write `find.json` anew; the find's folder must be there. Raises FileError."""
+    """Rewrite `find.json` in the find's existing folder. Raises FileError."""
     data = json.dumps(find.as_json(), indent=2) + "\n"
     files.write(folder / FILE, data.encode())
 
@@ -164,7 +164,7 @@ def add(
     requests: Sequence[str] = (),
     among: str = FOLDER,
 ) -> Path:
-    """Make the find's folder, whole or not at all; return it. Raises FileError."""
+    """Create the find's folder atomically; return its path. Raises FileError."""
     target = campaign / among / find.name
     hidden = target.with_name(f".{find.name}.{os.getpid()}")
     try:
@@ -185,7 +185,7 @@ def add(
 
 
 def add_reduced(folder: Path, find: Find, reduced: ModuleSet) -> None:
-    """Put the reduced program beside the one that was found, then write `find.json` anew."""
+    """Store the reduced program beside the original, then rewrite `find.json`."""
     for name, data in _program_files(REDUCED, reduced).items():
         files.write(folder / name, data)
     save(folder, find)
@@ -197,7 +197,7 @@ def remove(folder: Path | None) -> None:
         return
     hidden = folder.with_name(f".{folder.name}.{os.getpid()}")
     try:
-        folder.rename(hidden)  # gone at once, or not at all
+        folder.rename(hidden)  # makes the removal atomic
         shutil.rmtree(hidden)
     except OSError as error:
         raise FileError(f"{folder}: {files.reason_of(error)}") from None

@@ -1,4 +1,4 @@
-"""The folder of a campaign: made, held by one process at a time, and read."""
+"""The folder of a campaign: created, locked by one process at a time, and read."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ LOCK: Final = ".lock"
 
 
 class Campaign:
-    """The folder of a campaign, as its one owner: a context that holds the lock.
+    """The folder of a campaign, for its only owner: a context manager that holds the lock.
 
-    `wanted` is the configuration of a new campaign; one that is there must have the same, or None
-    is given to go on with what it has. Raises FileError, also where another process holds it.
+    `wanted` is the configuration of a new campaign. An existing campaign must have the same one;
+    None continues it with its own. Raises FileError, also if another process holds the lock.
     """
 
     def __init__(self, path: Path, wanted: Config | None) -> None:
@@ -63,10 +63,10 @@ class Campaign:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._lock.close()  # which lets it go
+        self._lock.close()  # releases the lock
 
     def probe(self) -> None:
-        """Ask the targets what they are, and keep it. Raises TargetError and FileError."""
+        """Probe the targets, and save the result. Raises TargetError and FileError."""
         probed = tuple(map(probing.probe, self.config.targets))
         self.config = attrs.evolve(self.config, probed=probed)
         config.save(self.path, self.config)
@@ -111,7 +111,7 @@ class Campaign:
         return there
 
     def _prepare(self) -> None:
-        """Make the folders, and take away what a killed process left of a find."""
+        """Create the folders, and remove incomplete finds of a killed process."""
         try:
             (self.path / CORPUS).mkdir(exist_ok=True)
             for name in (finds.FOLDER, finds.SUSPECTS):
@@ -129,5 +129,5 @@ class Campaign:
 
 
 def now() -> str:
-    """The time as the campaign's files have it: ISO 8601, UTC, seconds."""
+    """Return the current time in the format of the campaign's files: ISO 8601, UTC, seconds."""
     return datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")

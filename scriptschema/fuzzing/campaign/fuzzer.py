@@ -1,12 +1,12 @@
-"""One fuzzer: it makes programs, runs and judges them, and keeps those that showed something new.
+"""One fuzzer: it makes programs, runs and judges them, and keeps those with new behaviour.
 
     fuzzer = Fuzzer(config, seed=1)
-    batch = fuzzer.work(seconds=10)          what was counted, kept and suspected
-    fuzzer.add(data)                         a tree that another fuzzer has kept
+    batch = fuzzer.work(seconds=10)          counts, kept trees and suspects
+    fuzzer.add(data)                         a tree that another fuzzer kept
     fuzzer.close()
 
-It works alone, in one process. A campaign has one in each worker, and exchanges what they keep;
-`triage` says what becomes of what they suspect.
+A fuzzer works alone, in one process. A campaign has one in each worker and exchanges the kept trees
+between them; `triage` handles their suspects.
 """
 
 from __future__ import annotations
@@ -45,37 +45,37 @@ from scriptschema.luau.repair import repair
 from scriptschema.messages import ModuleSet
 
 PARENTS: Final = 400
-"""So many trees of the corpus, the latest, are mutated and give parts to others."""
+"""The number of latest corpus trees that are mutated and supply parts for other mutants."""
 
 _DONORS: Final = 100
 _AGAIN: Final = 4
-"""A mutant is mutated once more in one of so many cases."""
+"""One in this many mutants is mutated once more."""
 
 _PER_BATCH: Final = 1
-"""So many programs of one signature are handed over in a batch; the others are counted."""
+"""The maximum number of suspects per signature in a batch; further ones are only counted."""
 
 _ROUND_TRIPS: Final = 64
-"""Every so manieth program is read again, and each that is kept."""
+"""The round trip is checked for one in this many programs, and for each that is kept."""
 
 _SWARM: Final = 25
-"""So many programs have the same half of the idioms, since choosing one takes long."""
+"""The number of programs that share a choice of idioms, because choosing is slow."""
 
 _ATTEMPTS: Final = 3
-"""After so many programs that use what a target lacks, one is stripped of it."""
+"""The number of programs generated before one that uses missing features is stripped of them."""
 
 _UNIFORM: Final = 8
-"""In one of so many programs all idioms are used; in the others, about half of them."""
+"""One in this many choices allows all idioms; the others allow about half of them."""
 
 
 Enough = Mapping[Signature, Sequence[frozenset[str]]]
-"""Signatures of which there are suspects enough; see `Fuzzer.work`."""
+"""Signatures with enough suspects; see `Fuzzer.work`."""
 
 
 @attrs.frozen
 class Suspect:
-    """A program with a verdict: its tree's bytes, its runs, and how it came about.
+    """A program with a verdict: its tree's bytes, its runs, and its origin.
 
-    `requests` are the last that the process got that broke, where one runs many programs.
+    `requests` are the last ones to the process that broke, for targets that run many programs.
     """
 
     data: bytes
@@ -85,14 +85,14 @@ class Suspect:
     requests: tuple[str, ...] = ()
 
     def seen_once(self) -> Suspect:
-        """The suspect as one that did not show again."""
+        """Return the suspect marked as not reproduced."""
         signature = Signature(outcome.ONCE, str(self.verdict.signature))
         return attrs.evolve(self, verdict=attrs.evolve(self.verdict, signature=signature))
 
 
 @attrs.define
 class Batch:
-    """What a fuzzer did: counts, trees that are worth keeping, suspects, verdicts seen again."""
+    """The work of a fuzzer: counts, trees to keep, suspects, and counts of repeated verdicts."""
 
     interval: Interval = attrs.field(factory=Interval)
     kept: list[bytes] = attrs.field(factory=list)
@@ -100,7 +100,7 @@ class Batch:
     again: Counter[Signature] = attrs.field(factory=Counter)
 
     def add(self, later: Batch) -> None:
-        """Take in what was done in a later batch, too."""
+        """Add the contents of a later batch."""
         self.interval.add(later.interval)
         self.kept += later.kept
         self.suspects += later.suspects
@@ -116,7 +116,7 @@ class _Made:
 
 
 class Fuzzer:
-    """See the module. `seed` tells fuzzers of one campaign apart; `corpus` are trees' bytes.
+    """See the module. `seed` differs for each fuzzer of a campaign; `corpus` has encoded trees.
 
     Raises TargetError and JudgeError, here and in `work`.
     """
@@ -124,7 +124,7 @@ class Fuzzer:
     def __init__(self, config: Config, *, seed: int, corpus: Iterable[bytes] = ()) -> None:
         self.config = config
         self.seed = seed
-        # Nothing here is a secret: what a seed gives is to be repeatable.
+        # Not for cryptography: the same seed must give the same programs.
         self._random = random.Random(f"{config.seed} {seed}")  # noqa: S311
         self._choices = RandomChoices(self._random)
         self._mutator = Mutator(size=config.size, programs=True)
@@ -135,7 +135,7 @@ class Fuzzer:
         self._handed: Counter[Signature] = Counter()
         self._enough: Enough = MappingProxyType({})
         self._number = self._made = 0
-        self._left: _Made | None = None  # made, and to be run first in the next batch
+        self._left: _Made | None = None  # generated, and run first in the next batch
         self._restriction = Restriction(config.missing())
         self._weights = self._restriction.weights()
         self._grammar = grammar_of(self._weights)
@@ -145,7 +145,7 @@ class Fuzzer:
         self.runner = Runner(config)
 
     def add(self, data: bytes) -> None:
-        """Take a tree into the corpus: what it has is new no more, and it may be mutated."""
+        """Add a tree to the corpus: its features are no longer new, and it may be mutated."""
         tree = wire.decode(ModuleSet, data)
         self._seen.update(features.numbers_of(wire.scan(ModuleSet, data)))
         self._adopt(name_of(data), tree)
@@ -162,10 +162,10 @@ class Fuzzer:
         enough: Enough = MappingProxyType({}),
         at_once: bool = False,
     ) -> Batch:
-        """Fuzz for so many seconds, and so many programs, at most; `at_once`, until a suspect is.
+        """Fuzz for at most `seconds` and `programs`; with `at_once`, until the first suspect.
 
-        Verdicts with a signature in `enough` are counted only: all, or those whose programs use
-        all of one of the constructs there.
+        Verdicts with a signature in `enough` are only counted: all of them if it has no constructs,
+        else those whose programs use every part of one of its constructs.
         """
         batch = Batch()
         self._handed.clear()
@@ -174,7 +174,7 @@ class Fuzzer:
         count = 0
         waiting: _Made | None = None
         while programs is None or count < programs:
-            # The next program is made while the one before runs.
+            # The next program is generated while the previous one runs.
             made, self._left = self._left or self._make(), None
             runs = self.runner.collect() if waiting else []
             self.runner.submit(made.sources)
@@ -195,7 +195,7 @@ class Fuzzer:
     # Programs
 
     def _make(self) -> _Made:
-        """Make a program that uses nothing which a target lacks."""
+        """Make a program that uses no feature that a target lacks."""
         made = self._attempt()
         if not self._restriction:
             return made
@@ -247,7 +247,7 @@ class Fuzzer:
     def _look(
         self, made: _Made, runs: list[Run], batch: Batch, following: _Made | None
     ) -> _Made | None:
-        """Count, judge and keep a program; return `following`, which runs meanwhile."""
+        """Count and judge a program, and keep it if new; return `following`, which is running."""
         data = wire.encode(made.tree)
         scan = wire.scan(ModuleSet, data)
         numbers = features.numbers_of(scan)
@@ -276,7 +276,7 @@ class Fuzzer:
                 interval.errors[normalisation.message(run.outcome.error)] += 1
 
     def _is_new(self, runs: list[Run], numbers: list[int]) -> bool:
-        """Whether a feature or an outcome was not there before; remember it."""
+        """Return whether a feature or an outcome is new, and record it."""
         facts = set()
         for run in runs:
             said = run.outcome.error
@@ -295,16 +295,16 @@ class Fuzzer:
         batch: Batch,
         following: _Made | None,
     ) -> None:
-        """Hand a program over, if a second run says the same; only count it if there are enough.
+        """Report a suspect if a second run confirms it; only count it if there are enough.
 
-        What broke is handed over even if it does not again.
+        A crash or another outcome of `BROKEN` is reported even if the second run does not show it.
         """
         signature = verdict.signature
         if self._handed[signature] >= _PER_BATCH or self._is_enough(signature, made.tree):
             batch.again[signature] += 1
             return
         if following is not None:
-            self.runner.collect()  # what was begun has to wait
+            self.runner.collect()  # interrupted, and submitted again below
         second, again = self.runner.verdict(made.tree, whole=True)
         first = Suspect(data, verdict, runs, made.origin, _requests_of(runs))
         if second is not None and second.signature == signature:
@@ -346,7 +346,7 @@ class Fuzzer:
             del donors[self._random.randrange(_DONORS)]
 
     def _operators(self) -> dict[str, list[int]]:
-        """What the operators did since the last batch."""
+        """Return the counts of the mutation operators since the last batch."""
         rows = {
             name: [row.applied, row.changed, row.useful]
             for name, row in self._mutator.statistics.items()
@@ -360,5 +360,5 @@ class Fuzzer:
 
 
 def _requests_of(runs: Sequence[Run]) -> tuple[str, ...]:
-    """What the process had been asked that broke first."""
+    """Return the last requests to the first process that broke."""
     return next((run.outcome.requests for run in runs if run.outcome.requests), ())

@@ -1,4 +1,4 @@
-"""The reduction of a suspect: the smallest program with the same verdict, and what that uses."""
+"""The reduction of a suspect: the smallest program with the same verdict, and its construct."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from scriptschema.fuzzing.targets.outcome import Run
 from scriptschema.messages import ModuleSet
 
 MOST_SECONDS: Final = 120.0
-"""After so long the smallest program so far is taken."""
+"""Time limit, after which the smallest program so far is the result."""
 
 
 @attrs.frozen
 class Reduced:
-    """The smallest program found: its tree's bytes and messages, its verdict, what it uses.
+    """The smallest program found: its encoded tree, number of messages, verdict and construct.
 
-    `is_smallest` is false if there was no time to try everything.
+    `is_smallest` is false if the time limit ended the reduction.
     """
 
     data: bytes
@@ -43,7 +43,7 @@ class Reduced:
     is_smallest: bool = True
 
     def put_into(self, find: Find) -> None:
-        """Tell a find what it was reduced to."""
+        """Store the result of the reduction in a find."""
         find.reduced = Shown(self.nodes, self.runs)
         find.reduction_tests += self.tests
         find.is_smallest = self.is_smallest
@@ -53,15 +53,15 @@ TRIES: Final = 3
 
 
 class _OutOfTimeError(Exception):
-    """The reduction has taken long enough."""
+    """The reduction has reached its time limit."""
 
 
 def reduce_suspect(
     runner: Runner, suspect: Suspect, seconds: float = MOST_SECONDS
 ) -> Reduced | None:
-    """Return the smallest program with the suspect's signature, None if it does not show again.
+    """Return the smallest program with the suspect's signature, None if it cannot be reproduced.
 
-    It has `TRIES` times to do so: what is seen now and then is not to be taken for nothing.
+    It is run up to `TRIES` times, because some bugs show only occasionally.
 
     Raises TargetError and JudgeError.
     """
@@ -88,7 +88,7 @@ def reduce_suspect(
         is_smallest = not reducer.unreliable
     best = reducer.best
     again, those = runner.verdict(best, whole=True)
-    if again is None or again.signature != wanted:  # what showed it for certain is the whole
+    if again is None or again.signature != wanted:  # only the original is certain to show it
         best, is_smallest = tree, False
     else:
         verdict, runs = again, those
@@ -98,7 +98,7 @@ def reduce_suspect(
 
 
 def reduce_find(runner: Runner, find: Find, folder: Path) -> ModuleSet | None:
-    """Reduce a find to the end; return the tree and tell the find, or None if it does not show.
+    """Reduce a find completely and update it; return the tree, None if it is not reproduced.
 
     Raises FileError, TargetError and JudgeError.
     """

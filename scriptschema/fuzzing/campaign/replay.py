@@ -1,4 +1,4 @@
-"""Finds run again: their program, or all that the process had been asked that broke."""
+"""Reproduces finds: runs the program, or replays the requests to the process that broke."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ from scriptschema.messages import ModuleSet
 
 SEQUENCES: Final = 5
 PROGRAMS: Final = 20
-"""So often a sequence of requests is tried, or where there is none the program alone."""
+"""The number of attempts with a sequence of requests or, without one, with the program."""
 
 
 @attrs.frozen
 class Shown:
-    """What a program, or a sequence that ends with it, did: its runs, and what the oracles say."""
+    """The result of a program, or of a sequence that ends with it: runs and verdict."""
 
     runs: list[Run]
     verdict: Verdict | None
 
 
 def is_of(signature: Signature, find: Find) -> bool:
-    """Whether a verdict is what a find is known by; what its program uses is left out."""
+    """Return whether a signature is that of a find, apart from the construct."""
     if find.signature.kind == outcome.ONCE:
         return str(signature) == find.signature.detail
     return (signature.kind, signature.detail) == (find.signature.kind, find.signature.detail)
@@ -51,7 +51,7 @@ def run(config: Config, tree: ModuleSet) -> Shown:
 
 
 def replay(config: Config, folder: Path, find: Find, tree: ModuleSet) -> Iterator[Shown]:
-    """Run a find that does not show at once again and again, until it shows.
+    """Run a find repeatedly until it is reproduced; yield each result.
 
     Raises FileError, TargetError and JudgeError.
     """
@@ -64,7 +64,7 @@ def replay(config: Config, folder: Path, find: Find, tree: ModuleSet) -> Iterato
 
 
 def _replay(config: Config, requests: tuple[str, ...], find: Find, tree: ModuleSet) -> Shown:
-    """Send the requests to the target that broke."""
+    """Replay the requests on the target that broke."""
     broken = next(
         (n for n, run in enumerate(find.program.runs) if run.outcome.kind in outcome.BROKEN), 0
     )

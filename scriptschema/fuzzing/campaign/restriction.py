@@ -1,4 +1,4 @@
-"""What programs of a campaign must not use, since a target lacks it or somebody asked for that."""
+"""The features that a campaign's programs must not use: excluded, or missing in a target."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ _WORD: Final = re.compile(r"[A-Za-z_]\w*(?:\.\w+)?")
 
 
 def missing_of(without: Iterable[str], only: Iterable[str]) -> frozenset[str]:
-    """All names that are left out: libraries, globals and members `without`, libraries not `only`.
+    """Return all excluded names: those in `without`, and all libraries not in a non-empty `only`.
 
-    Raises ValueError for a name that is none.
+    Raises ValueError for an unknown name.
     """
     known = [*names()]
     for name in (*without, *only):
@@ -41,7 +41,7 @@ def missing_of(without: Iterable[str], only: Iterable[str]) -> frozenset[str]:
 
 
 class Restriction:
-    """Keeps programs to what is there; false if there is nothing to keep them from."""
+    """Restricts programs to the available features; falsy if all are available."""
 
     def __init__(self, missing: frozenset[str]) -> None:
         self.missing = missing
@@ -50,7 +50,7 @@ class Restriction:
         return bool(self.missing)
 
     def weights(self) -> Mapping[str, Mapping[str, float]]:
-        """Weights for the generator of programs, so that most of them need no change."""
+        """The weights for the program generator with which most programs need no change."""
         members = {name.partition(".")[0] for name in names()} - self.missing
         libraries = {name: 0.0 for name in LIBRARIES if name not in members and name != "globals"}
         idioms = {
@@ -61,7 +61,7 @@ class Restriction:
         return {"libraries": libraries, "idioms": idioms}
 
     def admits(self, data: bytes, cls: type[ModuleSet | StatBlock] = ModuleSet) -> bool:
-        """Whether an encoded tree uses nothing that is missing."""
+        """Return whether an encoded tree uses no missing feature."""
         scan = wire.scan(cls, data)
         if not self.missing.isdisjoint(library_names(scan)):
             return False
@@ -70,7 +70,7 @@ class Restriction:
         )
 
     def strip(self, tree: ModuleSet) -> ModuleSet:
-        """Return the tree without the outermost statements that use what is missing."""
+        """Return the tree without the outermost statements that use missing features."""
         body = [
             stat
             for stat in tree.program.body
@@ -84,7 +84,7 @@ def _words_of(text: str) -> set[str]:
     return words | {name for name, source in _SIGNS.items() if source in text}
 
 
-_SIGNS: Final = {  # by which an idiom is left out; what it lacks, programs are stripped of
+_SIGNS: Final = {  # the text by which an idiom with this feature is recognised
     "ExprBinary.Op.FloorDiv": "//",
     "ExprInterpString": "`",
     "StatContinue": "continue",
@@ -95,7 +95,7 @@ _SIGNS: Final = {  # by which an idiom is left out; what it lacks, programs are 
 
 @cache
 def _syntax() -> list[frozenset[str]]:
-    """What stands for each part, by number, of the syntax that not every version reads."""
+    """Return, for each optional part of the syntax by number, the names that stand for it."""
     found = []
     for part in parts():
         words = {*part.messages, *part.values}

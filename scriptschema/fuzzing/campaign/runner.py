@@ -1,4 +1,4 @@
-"""The runner: a program on all targets and variants of a campaign, and what the judge says."""
+"""The runner: runs a program on all targets and variants of a campaign, and judges it."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from scriptschema.messages import ModuleSet
 
 SHORTEST: Final = 0.5
 TIMES: Final = 30
-"""A run may take so many times what runs usually take, but so many seconds, before it is stopped.
+"""The time limit of a run: this multiple of the usual duration, but at least `SHORTEST` seconds.
 
-A hang is reported only if the whole time of the target does not suffice either."""
+A hang is reported only if a run also exceeds the target's full time limit."""
 
 
 class Runner:
-    """Opens the targets of a campaign when they are needed. Use `close`, or it as a context.
+    """Runs programs on a campaign's targets, which it opens on demand; a context manager.
 
     Raises TargetError and JudgeError.
     """
@@ -52,7 +52,7 @@ class Runner:
         )
 
     def submit(self, sources: Sources, *, whole: bool = False) -> None:
-        """Start to run a program; with `whole`, for as long as the targets are described with."""
+        """Start a program; with `whole`, with the full time limits of the targets."""
         for target, description, usual in zip(
             self._targets, self.config.targets, self._usual, strict=True
         ):
@@ -62,7 +62,7 @@ class Runner:
             target.submit(sources, seconds)
 
     def collect(self) -> list[Run]:
-        """The runs of the program that was submitted."""
+        """Wait for the submitted program, and return its runs."""
         runs = []
         for number, target in enumerate(self._targets):
             description = self.config.targets[number]
@@ -73,18 +73,18 @@ class Runner:
         return runs
 
     def run(self, sources: Sources, *, whole: bool = False) -> list[Run]:
-        """Run a program."""
+        """Run a program, and return its runs."""
         self.submit(sources, whole=whole)
         return self.collect()
 
     def verdict(self, tree: ModuleSet, *, whole: bool = False) -> tuple[Verdict | None, list[Run]]:
-        """Run a program and judge it, by all oracles."""
+        """Run a program; return the verdict of all oracles, and the runs."""
         sources = render_module_set(tree)
         runs = self.run(sources, whole=whole)
         return self.judge_all(tree, sources, runs), runs
 
     def judge_all(self, tree: ModuleSet, sources: Sources, runs: Sequence[Run]) -> Verdict | None:
-        """What the oracles say of a program and its runs."""
+        """Return the verdict of all oracles on a program and its runs."""
         scan = wire.scan(ModuleSet, wire.encode(tree))
         return self.judge.judge(sources, runs, scan) or self.judge.judge_text(sources)
 

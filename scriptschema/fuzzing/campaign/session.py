@@ -3,12 +3,12 @@
     with Campaign(folder, config) as campaign:
         session = Session(campaign, jobs=2, seconds=600)
         session.run()
-        session.state.triage.new              finds that were not there before
+        session.state.triage.new              the new finds
 
-A worker is asked for a second of fuzzing at a time, and told what the others have kept meanwhile.
-Workers are processes of this machine, unless `workers` has others, whose seconds may be longer.
-One worker more than there are jobs reduces what is suspected, and others help it if there is much.
-When the time is up, all reduce what is left, for a while; what is not done then, the next run does.
+An order asks a worker for one second of fuzzing, and tells it which trees the others have kept.
+Workers are processes of this machine, unless `workers` supplies others, whose orders may be longer.
+One additional worker reduces suspects, and others help it if many are waiting. When the time is up,
+all workers reduce for a limited time; the next run continues with the remaining suspects.
 """
 
 from __future__ import annotations
@@ -36,25 +36,25 @@ from scriptschema.fuzzing.targets.opening import try_target
 
 PROGRESS: Final = 1.0
 _DEATHS: Final = 5
-"""After so many ends of workers without an answer between them, the session gives up."""
+"""The number of consecutive deaths of workers after which the session gives up."""
 
 _MANY: Final = 4
-"""Where so many suspects wait, others help to reduce them."""
+"""The number of waiting suspects from which on other workers help to reduce them."""
 
 _ENOUGH: Final = 100
-"""A target on which so many programs ended, none of them as programs do, does not work."""
+"""The number of programs after which a target that ran none of them properly is broken."""
 
 
 class CampaignError(Exception):
-    """A campaign that cannot go on; the text says why."""
+    """A campaign cannot continue; the message says why."""
 
 
 class Session:
-    """See the module. `seconds` and `programs` are limits, `on_event` gets the events.
+    """See the module. `seconds` and `programs` are limits; `on_event` is called with each event.
 
-    `finishing` is how many seconds may be spent at the end on what was not reduced yet.
+    `finishing` is the time limit in seconds for reductions at the end.
 
-    Raises FileError; TargetError and JudgeError for what does not work from the beginning.
+    Raises FileError; TargetError and JudgeError if a target or the judge does not work.
     """
 
     def __init__(
@@ -79,7 +79,7 @@ class Session:
         for description in campaign.config.targets:
             try_target(description)
         campaign.probe()
-        sweep()  # what the trials left, which no worker has adopted
+        sweep()  # the trials' leftover processes, which no worker has adopted
         self.state = State(campaign, on_event)
         self.programs_done = 0
         self.runs_done = 0
@@ -93,8 +93,8 @@ class Session:
     def run(self) -> None:
         """Fuzz until a limit is reached.
 
-        Raises CampaignError where it cannot go on, FileError, and KeyboardInterrupt, after all that
-        was found is written.
+        Raises CampaignError if the campaign cannot continue, FileError, and KeyboardInterrupt after
+        all finds are written.
         """
         self._began = time.monotonic()
         targets = [str(target) for target in self.campaign.config.probed]
@@ -113,7 +113,7 @@ class Session:
             self.on_event({**self.progress(), "event": "end"})
 
     def progress(self) -> dict[str, Any]:
-        """How things stand, as an event."""
+        """Return the progress as an event."""
         lasted = max(time.monotonic() - self._began, 1e-9)
         total = self.state.total
         return {
@@ -139,7 +139,7 @@ class Session:
         return self.seconds - (time.monotonic() - self._began)
 
     def _reduction_seconds(self) -> float:
-        """How long a reduction may take, so that a run that has an end gets what it brought."""
+        """Return a reduction's time limit, such that it can finish before the session's end."""
         if self.seconds is None and self.programs is None:
             return MOST_SECONDS
         return min(MOST_SECONDS, 0.8 * self.finishing)
@@ -148,7 +148,7 @@ class Session:
         return self._left() <= 0 or (self.programs is not None and self._asked >= self.programs)
 
     def _await_all(self) -> None:
-        """Take answers and give orders until there is nothing more to do."""
+        """Receive answers and give orders until nothing is left to do."""
         shown = time.monotonic()
         over: float | None = None
         while True:
@@ -166,13 +166,13 @@ class Session:
             if time.monotonic() - shown >= PROGRESS:
                 shown = time.monotonic()
                 self.on_event(self.progress())
-            if self._is_over() and not self._count(Order):  # what was begun is waited for
+            if self._is_over() and not self._count(Order):  # wait for orders in progress
                 over = over or time.monotonic()
                 if time.monotonic() - over > self.finishing:
                     return
 
     def _count(self, kind: type[Order] | type[Task]) -> int:
-        """How many workers are at an order of a kind."""
+        """Return the number of workers that execute an order of this type."""
         return sum(isinstance(worker.order, kind) for worker in self._workers.values())
 
     def _start_worker(self) -> None:
@@ -182,9 +182,9 @@ class Session:
         self._news[worker.pipe] = []
 
     def _order(self, worker: AnyWorker) -> None:
-        """Have a suspect reduced, or ask for the next slice of fuzzing.
+        """Order the reduction of a suspect, or the next slice of fuzzing.
 
-        As many as there are jobs fuzz at most, and half of them at least.
+        At most `jobs` workers fuzz, and at least half of that number.
         """
         fuzzing, reducing = self._count(Order), self._count(Task)
         over = self._is_over()
@@ -223,7 +223,7 @@ class Session:
         elif isinstance(order, Task):
             self.state.triage.reduced(order.suspect, answer)
         elif order is not None:
-            if order.programs is not None:  # time was up before all were made
+            if order.programs is not None:  # the time was up first
                 self._asked -= order.programs - answer.interval.programs
             self._take_batch(worker, answer)
 
@@ -237,7 +237,7 @@ class Session:
         self._require_sense()
 
     def _lost(self, worker: AnyWorker, order: Order | Task | None) -> None:
-        """Start another for a worker that has ended."""
+        """Replace a worker that has died."""
         del self._workers[worker.pipe], self._news[worker.pipe]
         if isinstance(order, Task):
             self.state.triage.lost(order.suspect)

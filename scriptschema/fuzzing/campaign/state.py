@@ -1,11 +1,11 @@
-"""The state of a running campaign: here, by one process, what fuzzers bring gets into its folder.
+"""The state of a running campaign: one process writes the fuzzers' results to the folder.
 
     state = State(campaign, on_event)
-    accepted = state.take(batch)             trees that the other fuzzers should have, too
-    state.tick()                             now and then: statistics and counts are written
+    accepted = state.take(batch)             trees to send to the other fuzzers
+    state.tick()                             regularly: writes statistics and counts
     state.close()
 
-Whoever runs fuzzers, in processes of this machine or on others, needs nothing else of the folder.
+Code that runs fuzzers, locally or on other machines, accesses the folder only through this class.
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ from scriptschema.messages import ModuleSet
 
 FIRST_EVERY: Final = 5.0
 EVERY: Final = 15.0
-"""Seconds between two lines of the statistics, in the first minute and later."""
+"""Seconds between two lines of the statistics, after a first minute with `FIRST_EVERY`."""
 
 EventHandler = Callable[[dict[str, Any]], None]
-"""Gets each event: a dictionary of JSON's types, whose kind is under `event`."""
+"""Called with each event: a dictionary of JSON data, with the kind under `event`."""
 
 
 class State:
-    """See the module. `on_event` gets the events.
+    """See the module. `on_event` is called with each event.
 
-    `total` is what was done in all runs of the campaign, `since_new` the time of the last new
-    thing. Raises FileError and TargetError.
+    `total` sums up all runs of the campaign; `since_new` is the time of the last new behaviour.
+    Raises FileError and TargetError.
     """
 
     def __init__(self, campaign: Campaign, on_event: EventHandler) -> None:
@@ -68,11 +68,11 @@ class State:
         self._write()
 
     def seconds(self) -> float:
-        """How long the campaign has run, in all its runs."""
+        """The duration of all runs of the campaign."""
         return self._before + time.monotonic() - self._began
 
     def take(self, batch: Batch) -> list[bytes]:
-        """Take what a fuzzer did; return the trees that are new to the whole campaign."""
+        """Store a fuzzer's batch; return the trees that are new to the whole campaign."""
         self._interval.add(batch.interval)
         self.total.add(batch.interval)
         accepted = []
@@ -88,17 +88,17 @@ class State:
         return accepted
 
     def tick(self) -> None:
-        """Write the statistics, if it is time to."""
+        """Write the statistics and counts if they are due."""
         every = FIRST_EVERY if self.seconds() < 60 else EVERY
         if time.monotonic() - self._written >= every:
             self._write()
 
     def close(self) -> None:
-        """Write all that there is to write."""
+        """Write everything that is not written yet."""
         self._write()
 
     def _is_new(self, data: bytes, batch: Batch) -> bool:
-        """Whether a tree has a feature that no other has, or came with a new error."""
+        """Return whether a tree has a feature that no other has, or caused a new error."""
         mask = features.features_of(wire.scan(ModuleSet, data))
         new = bool(mask & ~self._mask) or not batch.interval.errors.keys() <= self._facts
         self._mask |= mask

@@ -1,8 +1,8 @@
-"""Statistics of a campaign over time: `statistics.jsonl`, which is only appended to.
+"""Statistics of a campaign over time: `statistics.jsonl`, an append-only file.
 
-A line is what was done since the line before it, so that their sum is the whole:
+A line counts the work since the line before it, so the sum of all lines is the total:
 
-    total(read(folder))                       an Interval with all of it
+    total(read(folder))                       an Interval with the totals
     for each in read(folder): each.seconds    how long the campaign had run at its end
 """
 
@@ -24,16 +24,16 @@ FILE: Final = "statistics.jsonl"
 
 @attrs.define
 class Interval:
-    """What was done in an interval of a campaign.
+    """The work done in an interval of a campaign.
 
-    `seconds` is how long the campaign has run at the interval's end, times between two runs of it
-    left out, and `at` the time then (ISO 8601, UTC). `programs` were made, and took `runs`, one on
-    each target and variant, which lasted `run_seconds` in all workers together. `corpus` trees are
-    in the corpus, `finds` in the finds at the interval's end; all other fields are counts of the
-    interval: programs by the kind of their first outcome, runs by normalised error message,
-    programs that have a feature (`corpora.features`, library members are among them), known bugs
-    seen, verdicts that a second run did not confirm (`unconfirmed`; what broke is a find all the
-    same). `operators` has `[applied, changed, useful]` for each operator of mutation.
+    At the end of the interval the campaign had run for `seconds`, without the time between its
+    runs, and the time was `at` (ISO 8601, UTC); there were `corpus` trees and `finds`. The other
+    fields are counts for the interval: `programs` made; `runs`, one for each target and variant,
+    with their duration `run_seconds` summed over all workers; programs by the kind of their first
+    outcome; runs by normalised error message; programs by feature (`corpora.features`, including
+    library members); occurrences of known bugs; and verdicts that a second run did not confirm
+    (`unconfirmed`; crashes and the like become finds regardless). `operators` has `[applied,
+    changed, useful]` for each mutation operator.
     """
 
     seconds: float = 0.0
@@ -51,7 +51,7 @@ class Interval:
     operators: dict[str, list[int]] = attrs.field(factory=dict)
 
     def add(self, later: Interval) -> None:
-        """Count what was done in a later interval, too."""
+        """Add the counts of a later interval."""
         self.seconds, self.at = max(self.seconds, later.seconds), later.at or self.at
         self.programs += later.programs
         self.runs += later.runs
@@ -65,12 +65,12 @@ class Interval:
             self.operators[operator] = [a + b for a, b in zip(mine, row, strict=True)]
 
     def as_json(self) -> dict[str, Any]:
-        """Everything as JSON's types."""
+        """Return all fields as JSON data."""
         return attrs.asdict(self, recurse=False)
 
 
 def total(intervals: Iterable[Interval]) -> Interval:
-    """All intervals as one."""
+    """Return the sum of all intervals."""
     whole = Interval()
     for each in intervals:
         whole.add(each)
@@ -78,7 +78,7 @@ def total(intervals: Iterable[Interval]) -> Interval:
 
 
 def read(folder: Path) -> list[Interval]:
-    """The intervals of the campaign in `folder`; a line that was cut off is left out.
+    """Read the intervals of the campaign in `folder`; a truncated line is skipped.
 
     Raises FileError.
     """
@@ -99,12 +99,12 @@ def read(folder: Path) -> list[Interval]:
 
 
 def append(folder: Path, interval: Interval) -> None:
-    """Write a line. Raises FileError."""
+    """Append an interval. Raises FileError."""
     append_line(folder / FILE, json.dumps(interval.as_json(), separators=(",", ":")))
 
 
 def append_line(path: Path, line: str) -> None:
-    """Append a line to a file, on a line of its own also after one that was cut off.
+    """Append a line to a file, also starting a new line after a truncated one.
 
     Raises FileError.
     """

@@ -1,15 +1,15 @@
-"""Triage: which suspects are new bugs, and what is reduced when.
+"""Triage: decides which suspects are new bugs, and the order of reductions.
 
-A suspect is a program whose verdict a second run confirmed. From then on it is on disk, whatever
-happens to the campaign; reduction makes it smaller later, in this run or in another.
+A suspect is a program whose verdict a second run confirmed. It is stored on disk at once, so it
+survives the campaign's process; this run or a later one reduces it.
 
-A clear signature, of stack frames or a message, tells a bug from others: its first suspect is a
-find, and the others are counted. Others (a difference, a hang) tell little. Their first suspect is
-a find as well; those that follow wait on disk (`suspects/`) until they are reduced, and the reduced
-program is compared with the finds that have the same signature: it is of one of these if one of
-both uses no more than the other (`oracles.construct`). Those that use what no find uses up are
-reduced first. The more reductions in a row have brought what is known, the fewer suspects are asked
-for: every second time, every fourth, and so on.
+A clear signature (stack frames or a message) identifies a bug: its first suspect becomes a find,
+and later ones are counted. Other signatures (a difference, a hang) may be shared by several bugs.
+Their first suspect becomes a find as well; later ones wait on disk (`suspects/`) until they are
+reduced. The reduced program is compared with the finds of the same signature, and is the same bug
+if the construct of one is a subset of the other's (`oracles.construct`). Suspects that no find
+explains are reduced first. The more reductions in a row led to known bugs, the fewer suspects are
+requested: every second time, every fourth, and so on.
 """
 
 from __future__ import annotations
@@ -37,23 +37,23 @@ from scriptschema.fuzzing.targets import outcome
 from scriptschema.messages import ModuleSet
 
 _MOST_WAITING: Final = 4
-"""Where so many suspects of one signature wait, no more are asked for."""
+"""The number of waiting suspects of one signature from which on no more are requested."""
 
 _RAREST: Final = 64
 
 _TRIES: Final = 2
-"""So often a reduction is tried in a run of the campaign if its worker dies of it."""
+"""The number of attempts at a reduction per run of the campaign if its worker dies."""
 
 FindHandler = Callable[[str, Find], None]
-"""Gets a find, with `find` when it is new, `reduced` when it was reduced, and `retracted` when it
-turned out to be another's or a known bug, or a hang that does not come again."""
+"""Called with a find and `find` if it is new, `reduced` once it is reduced, or `retracted` if it
+turned out to be a duplicate, a known bug, or a hang that cannot be reproduced."""
 
 
 @attrs.define(eq=False)
 class _Job:
-    """A suspect that is to be reduced, of `find`, or of none yet.
+    """A suspect to reduce; `find` is its find, or None if that is not decided.
 
-    `explained` is a find that it may be of, in which it is counted; `folder` where it waits.
+    `explained` is a find with possibly the same bug, which counts it; `folder` is where it waits.
     """
 
     suspect: Suspect
@@ -65,10 +65,10 @@ class _Job:
 
 @attrs.define
 class _Group:
-    """The finds and the suspects of one signature, the construct left out.
+    """The finds and the suspects of one signature without its construct.
 
-    `first` is a find that is not reduced, and what its program uses; while it may be, what others
-    were reduced to is `held` until one knows what it is.
+    `first` is a find that is not reduced, with the construct of its program; while its reduction
+    is pending, the reductions of other suspects are `held` back.
     """
 
     finds: dict[frozenset[str], Find] = attrs.field(factory=dict)
@@ -80,7 +80,7 @@ class _Group:
     running: int = 0
 
     def known(self) -> Iterator[tuple[frozenset[str], Find]]:
-        """All finds, and what each uses."""
+        """Yield all finds with their constructs."""
         yield from self.finds.items()
         if self.first is not None:
             yield self.first[1], self.first[0]
@@ -88,7 +88,7 @@ class _Group:
 
 @attrs.frozen(order=True)
 class _Rank:
-    """Which suspect is reduced first: one that no find explains, that costs little, and so on."""
+    """The priority of a reduction, lowest first: unexplained and cheap suspects come first."""
 
     explained: bool = False
     costly: bool = False
@@ -97,14 +97,14 @@ class _Rank:
 
 
 def _is_costly(suspect: Suspect) -> bool:
-    """Whether a test of the reduction takes long: up to a limit, or to start the target again."""
+    """Return whether reduction tests are slow: they reach a limit or restart the target."""
     return suspect.verdict.signature.kind in (outcome.HANG, outcome.MEMORY, outcome.CRASH)
 
 
 class Triage:
-    """The finds of a campaign, and the suspects that may become some. `new` are the new finds.
+    """The finds and suspects of a campaign; `new` are the finds of this run.
 
-    `seconds` tells how long the campaign has run. Raises FileError, here and everywhere.
+    `seconds` returns how long the campaign has run. All methods may raise FileError.
     """
 
     def __init__(
@@ -134,7 +134,7 @@ class Triage:
             self._take(self._suspect_of(find, folder), folder)
 
     def suspect(self, suspect: Suspect) -> None:
-        """Take a suspect: it is on disk, or known, when this returns."""
+        """Add a suspect; when this returns, it is stored on disk or counted as known."""
         pattern = self.known.match(suspect.verdict.signature)
         if pattern is not None:
             self.seen_known[pattern] += 1
@@ -142,7 +142,7 @@ class Triage:
         self._take(suspect)
 
     def again(self, signature: Signature, count: int) -> None:
-        """Count verdicts whose programs were not handed over."""
+        """Count verdicts whose programs were not reported as suspects."""
         pattern = self.known.match(signature)
         if pattern is not None:
             self.seen_known[pattern] += count
@@ -154,9 +154,9 @@ class Triage:
                 self._again(known[0], count)
 
     def enough(self) -> Enough:
-        """The signatures of which no more suspects are wanted for now: they are to be counted.
+        """Return the signatures of which further verdicts are only to be counted for now.
 
-        Where constructs stand beside one, suspects that use all of none of these are wanted.
+        If a signature has constructs, suspects are still wanted that contain none of them in full.
         """
         self._orders += 1
         found: dict[Signature, tuple[frozenset[str], ...]] = {}
@@ -171,14 +171,14 @@ class Triage:
 
     @property
     def waiting(self) -> int:
-        """How many suspects there are to reduce."""
+        """The number of suspects to reduce."""
         return len(self._unreduced) + sum(len(group.waiting) for group in self._groups.values())
 
     def next(self) -> Suspect | None:
-        """The suspect that is to be reduced next; what becomes of it, `reduced` takes."""
+        """Return the next suspect to reduce, or None; pass the result to `reduced`."""
         options: list[tuple[_Rank, _Job]] = []
         for job in self._unreduced:
-            # What the bug is, only the reduction tells if the signature does not.
+            # Without a clear signature, only the reduction identifies the bug.
             is_known = job.find is not None and (job.find.reduced or is_clear(job.find.signature))
             options.append((_Rank(False, _is_costly(job.suspect), bool(is_known)), job))
         for group in self._groups.values():
@@ -199,7 +199,7 @@ class Triage:
         return job.suspect
 
     def reduced(self, suspect: Suspect, reduced: Reduced | None) -> None:
-        """Take what became of a suspect that `next` gave; None if it did not show again."""
+        """Handle the result for a suspect from `next`; None if it was not reproduced."""
         job = self._running.pop(id(suspect))
         if job.find is not None:
             self._settle(job.find, reduced)
@@ -212,12 +212,12 @@ class Triage:
             self._decide(group, job, reduced)
 
     def lost(self, suspect: Suspect) -> None:
-        """Take back a suspect whose reduction ended with its worker."""
+        """Requeue a suspect whose worker died during its reduction."""
         job = self._running.pop(id(suspect))
         job.tries += 1
         if job.find is None:
             self._groups[suspect.verdict.signature].running -= 1
-        if job.tries >= _TRIES:  # it stays as it is, until the next run
+        if job.tries >= _TRIES:  # not reduced until the next run
             if job.find is not None:
                 self._release(job.find)
         elif job.find is None:
@@ -226,13 +226,13 @@ class Triage:
             self._unreduced.append(job)
 
     def save(self) -> None:
-        """Write what has changed of finds that are there."""
+        """Write the changed finds."""
         for name in self._changed:
             finds.save(self.campaign.path / finds.FOLDER / name, self.finds[name])
         self._changed.clear()
 
     def _take(self, suspect: Suspect, folder: Path | None = None) -> None:
-        """Make a find of a suspect, or count it, or have it wait, in the `folder` that it has."""
+        """Make a suspect a find, count it, or let it wait in its `folder` or a new one."""
         signature = suspect.verdict.signature
         group = self._groups.setdefault(signature, _Group())
         if not group.finds and group.first is None:
@@ -252,14 +252,14 @@ class Triage:
             find = self._find_of(suspect, suspect.verdict)
             find.name = f"{find.name}-{name_of(suspect.data)[:8]}"
             folder = self.campaign.path / finds.SUSPECTS / find.name
-            if folder.exists():  # the very same program
+            if folder.exists():  # the identical program
                 return
             tree, requests = wire.decode(ModuleSet, suspect.data), suspect.requests
             finds.add(self.campaign.path, find, tree, requests=requests, among=finds.SUSPECTS)
         group.waiting.append(_Job(suspect, explained=explained, folder=folder))
 
     def _begin(self, group: _Group, suspect: Suspect) -> None:
-        """Make a find of the first suspect of a signature, which is reduced later."""
+        """Make the first suspect of a signature a find, to be reduced later."""
         find = self._add(suspect, suspect.verdict, None)
         if is_clear(find.signature):
             group.finds[frozenset()] = find
@@ -270,11 +270,11 @@ class Triage:
             self._unreduced.append(_Job(suspect, find))
 
     def _decide(self, group: _Group, job: _Job, reduced: Reduced | None) -> None:
-        """Tell which find a suspect is of, now that it was reduced; maybe of a new one."""
+        """Assign a suspect to a find after its reduction, possibly to a new one."""
         suspect = job.suspect
         if reduced is None:
             if job.explained is None and suspect.verdict.signature.kind in outcome.BROKEN:
-                self._take(suspect.seen_once())  # it happened, even if it does not happen again
+                self._take(suspect.seen_once())  # it did happen once
             finds.remove(job.folder)
             return
         found = next(
@@ -299,7 +299,7 @@ class Triage:
         finds.remove(job.folder)
 
     def _settle(self, find: Find, reduced: Reduced | None) -> None:
-        """Take what a find was reduced to, or that it does not show again."""
+        """Handle the reduction of a find; None if it was not reproduced."""
         bare = attrs.evolve(find.signature, construct="")
         group = self._groups[bare]
         if reduced is not None:
@@ -309,7 +309,7 @@ class Triage:
         self._release(find)
 
     def _release(self, find: Find) -> None:
-        """Go on with what waited until one knew what a find is."""
+        """Handle the reductions that were held back while a find's own was pending."""
         group = self._groups[attrs.evolve(find.signature, construct="")]
         group.is_pending = False
         held, group.held = group.held, []
@@ -321,7 +321,7 @@ class Triage:
             finds.remove(job.folder)
 
     def _explanation(self, group: _Group, suspect: Suspect) -> Find | None:
-        """A find that uses no more than the suspect: maybe it is the same bug."""
+        """Return a find whose construct the suspect contains, so that the bug may be the same."""
         construct = construct_of(wire.decode(ModuleSet, suspect.data))
         return next((find for known, find in group.known() if known <= construct), None)
 
@@ -358,7 +358,7 @@ class Triage:
         return find
 
     def _add_reduced(self, group: _Group, find: Find, reduced: Reduced) -> None:
-        """Add what a find was reduced to; one of an earlier run may be another's bug."""
+        """Add the reduction of a find; one of an earlier run may turn out to be a duplicate."""
         if not is_clear(find.signature):
             for construct, other in group.finds.items():
                 if other is not find and is_same_bug(construct, reduced.construct):
@@ -384,7 +384,7 @@ class Triage:
         self.on_find("reduced", find)
 
     def _drop(self, group: _Group, find: Find) -> None:
-        """Remove a find that is another's bug, a known one, or none."""
+        """Remove a find that is a duplicate, a known bug, or not a bug."""
         group.first = None
         group.finds = {known: each for known, each in group.finds.items() if each is not find}
         del self.finds[find.name]
@@ -395,13 +395,13 @@ class Triage:
 
     def _again(self, find: Find, count: int = 1) -> None:
         if find.name not in self.finds:
-            return  # it was another's bug, or none
+            return  # a duplicate, or not a bug
         find.count += count
         find.last_seen = now()
         self._changed.add(find.name)
 
     def _suspect_of(self, find: Find, folder: Path) -> Suspect:
-        """The suspect that a folder was made of, as small as it has become."""
+        """Return the suspect stored in a folder, with the smallest program so far."""
         stem = finds.PROGRAM if find.reduced is None else finds.REDUCED
         shown = find.reduced or find.program
         verdict = attrs.evolve(find.verdict, signature=attrs.evolve(find.signature, construct=""))
@@ -409,7 +409,7 @@ class Triage:
         return Suspect(data, verdict, shown.runs, find.origin, finds.requests_of(folder))
 
     def _remember(self, find: Find, folder: Path) -> None:
-        """Take a find of an earlier run; one that was not reduced to the end will be."""
+        """Add a find of an earlier run; if its reduction was not completed, queue it."""
         self.finds[find.name] = find
         bare = attrs.evolve(find.signature, construct="")
         group = self._groups.setdefault(bare, _Group())

@@ -1,6 +1,6 @@
-"""Worker processes: each fuzzes or reduces suspects, as it is asked, and answers over a pipe.
+"""Worker processes: each fuzzes or reduces suspects on order, and answers over a pipe.
 
-A worker that ends, for whatever reason, costs what it was at, and nothing else.
+If a worker dies, only its current order is lost.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ _CONTEXT: Final = multiprocessing.get_context("spawn")
 
 @attrs.frozen
 class Order:
-    """What a fuzzer is to do: for how long, how many programs, and what it is to know.
+    """An order to fuzz, limited by time and number of programs.
 
-    `trees` are what others have kept, and `enough` the signatures of which no more is wanted.
+    `trees` are those that other workers kept; `enough` has the signatures with enough suspects.
     """
 
     seconds: float
@@ -44,7 +44,7 @@ class Order:
 
 @attrs.frozen
 class Task:
-    """A suspect that is to be reduced, in so many seconds at most."""
+    """An order to reduce a suspect, with a time limit in seconds."""
 
     suspect: Suspect
     seconds: float
@@ -52,22 +52,22 @@ class Task:
 
 @attrs.frozen
 class Failure:
-    """Why a worker cannot go on."""
+    """The reason why a worker cannot continue."""
 
     message: str
 
 
 @attrs.frozen
 class News:
-    """What a worker tells before it is done with an order."""
+    """An intermediate answer of a worker that continues its order."""
 
     batch: Batch
 
 
 class AnyWorker(Protocol):
-    """What a session asks for work: a `Worker`, or one elsewhere.
+    """A worker of a session: a `Worker`, or one on another machine.
 
-    `order` is what it is at, and `pipe` can be waited for until there is an answer.
+    `order` is its current order; `pipe` becomes readable when there is an answer.
     """
 
     seed: int
@@ -75,35 +75,35 @@ class AnyWorker(Protocol):
     order: Order | Task | None
 
     def ask(self, order: Order | Task) -> None:
-        """Give it an order."""
+        """Send an order."""
 
     def answer(self) -> Any:
-        """The answer that is there.
+        """Return the next answer.
 
-        That is News, and at the end of the order a Batch, what `reduce_suspect` returns, or a
-        Failure. Raises EOFError or OSError if the worker has ended.
+        It is News or, at the end of the order, a Batch, the result of `reduce_suspect`, or a
+        Failure. Raises EOFError or OSError if the worker has died.
         """
 
     def stop(self) -> None:
-        """End it, and what it has started."""
+        """End the worker and all that it has started."""
 
 
 class Workers(Protocol):
-    """Where a session has its workers from, and how long they fuzz at a time."""
+    """A factory of a session's workers, with the duration of their orders."""
 
     slice_seconds: float
 
     def worker(self, campaign: Campaign, seed: int) -> AnyWorker:
-        """A new worker."""
+        """Return a new worker."""
 
 
 class Processes:
-    """Workers that are processes of this machine."""
+    """Makes workers that are processes of this machine."""
 
     slice_seconds = 1.0
 
     def worker(self, campaign: Campaign, seed: int) -> AnyWorker:
-        """A new worker."""
+        """Return a new worker."""
         return Worker(campaign.config, campaign.path, seed)
 
 
@@ -114,15 +114,15 @@ class Worker:
         self.seed = seed
         self.pipe, other = _CONTEXT.Pipe()
         self.order: Order | Task | None = None
-        """What it is at."""
+        """The current order."""
         arguments = (config, folder, seed, other)
         self.process = _CONTEXT.Process(target=_main, args=arguments, daemon=True)
-        with interrupts_later():  # what it is started in, it inherits
+        with interrupts_later():  # inherited by the new process
             self.process.start()
         other.close()
 
     def ask(self, order: Order | Task) -> None:
-        """Send an order; a worker that has ended is noticed when its answer is awaited."""
+        """Send an order; a dead worker is noticed when its answer is awaited."""
         self.order = order
         try:
             self.pipe.send(order)
@@ -130,13 +130,13 @@ class Worker:
             self.process.join(1)
 
     def answer(self) -> Any:
-        """The answer that is there; raises EOFError if the worker has ended, OSError as well."""
+        """Return the next answer. Raises EOFError or OSError if the worker has died."""
         self.order = None
         return self.pipe.recv()
 
     def stop(self) -> None:
         """End the worker and what it has started."""
-        self.pipe.close()  # which ends it between two orders
+        self.pipe.close()  # ends it if it has no order
         self.process.join(2 if self.order is None else 0)
         if self.process.is_alive():
             self.process.terminate()
@@ -148,9 +148,9 @@ class Worker:
 
 
 def _main(config: Config, folder: Path, seed: int, pipe: Connection) -> None:
-    """Answer orders until there are no more."""
-    adopt()  # all that is started here are targets
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for who started this
+    """Execute orders until the pipe is closed."""
+    adopt()  # all children are targets
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl-C
     signal.signal(signal.SIGTERM, lambda *_: _end())
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT, signal.SIGTERM})
     threading.Thread(target=_end_with_parent, daemon=True).start()

@@ -1,1 +1,1 @@
-"""Oracles: what in the outcomes of a program is a bug, and when two of these are the same one."""
+"""Oracles: decide whether a program's outcomes show a bug, and whether two bugs are the same."""

@@ -1,7 +1,8 @@
-"""What a program uses: by this, reduced programs of one bug are known from those of another.
+"""The construct of a program: the language features it uses, which identify the bug it shows.
 
-A program is reduced until nothing can be taken out or made simpler, so that what it still uses, the
-bug needs. Left out is what any program has: calls, blocks, variables, constants, `print`.
+A reduced program has nothing left to remove or simplify, so the bug needs every feature that it
+still uses. Features of almost any program are left out: calls, blocks, variables, constants,
+`print`.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ _PLAIN: Final = frozenset(
 
 
 def construct_of(tree: ModuleSet) -> frozenset[str]:
-    """What a program uses: library members, statements, expressions and operators."""
+    """Return the library members, statements, expressions and operators that a program uses."""
     scan = wire.scan(ModuleSet, wire.encode(tree))
     found = set(library_names(scan)) - {"print", *DEFAULT.libraries}
     known = parts()
@@ -37,12 +38,12 @@ def construct_of(tree: ModuleSet) -> frozenset[str]:
 
 
 def text_of(construct: frozenset[str]) -> str:
-    """A construct as a signature has it: library members first, without the schema's prefixes."""
+    """Format a construct for a signature: library members first, without the schema's prefixes."""
     return ", ".join(sorted(construct, key=lambda name: (name[0].isupper(), name)))
 
 
 def is_same_bug(one: frozenset[str], other: frozenset[str]) -> bool:
-    """Whether two reduced programs with the same verdict can be of one bug: one uses no more."""
+    """Return whether two reduced programs may show the same bug: one construct has the other."""
     if not one or not other:
         return one == other
     return one <= other or other <= one

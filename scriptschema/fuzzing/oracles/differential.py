@@ -1,11 +1,11 @@
-"""Differential: a deterministic program does the same on all targets and variants.
+"""The differential oracle: a deterministic program behaves the same on all targets and variants.
 
-What it prints is compared, as `normalisation` says, and how it ends: with `output` whether it does
-with an error, with `errors` also with which, and with `positions` also where in the source, between
-variants of one target. What differs in messages or positions alone is a kind of its own, of which
-there is one bug in a campaign. Not compared is a program that
-uses what is not the same in every run (`os.clock`), and one that came up against a limit: of the
-stack, which is another at each optimization level, of time, memory or output.
+It compares the normalised output (see `normalisation`) and how the program ends: with `output`,
+whether it ends with an error; with `errors`, also the message; with `positions`, also the position
+in the source, between variants of one target. Differences in messages or positions only are
+separate kinds, each with one bug per campaign. A program is not compared if it uses library members
+whose results vary (`os.clock`), or if it reached a limit of time, memory, output or the stack,
+whose depth depends on the optimization level.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ KIND: Final = "difference"
 
 MESSAGE: Final = "message"
 POSITION: Final = "position"
-"""The kinds of what differs in messages alone, or in positions in these."""
+"""The kinds of differences in messages only, and in the positions in messages only."""
 
 OUTPUT: Final = "output"
 ERRORS: Final = "errors"
 POSITIONS: Final = "positions"
 COMPARED: Final = (OUTPUT, ERRORS, POSITIONS)
-"""What is compared: each with what stands before it."""
+"""The levels of comparison; each includes the ones before it."""
 
 VARYING: Final = frozenset(
     f"{signature.library}.{signature.name}".removeprefix(".")
     for signature in SIGNATURES
     if "varies" in signature.marks and signature.name != "tostring"
 )
-"""The library members whose results are not the same in every run, or not to the last digit."""
+"""The library members whose results vary between runs, or in the last digits."""
 
 _ENDED: Final = frozenset([outcome.OK, outcome.ERROR, outcome.REJECTED])
 _LIMITS: Final = (
@@ -50,9 +50,9 @@ _LIMITS: Final = (
 def difference(
     runs: Sequence[Run], targets: Sequence[int], compare: str = OUTPUT, ulps: int = 0
 ) -> Verdict | None:
-    """The verdict on runs of a program; `targets` says by number which target each was on.
+    """Return the verdict on runs of a program; `targets` has the number of each run's target.
 
-    `compare` is one of `COMPARED`; printed numbers that are no more than `ulps` apart are the same.
+    `compare` is one of `COMPARED`; printed numbers at most `ulps` apart count as equal.
     """
     if len(runs) < 2 or any(run.outcome.kind not in _ENDED for run in runs):
         return None
@@ -97,7 +97,7 @@ def _verdict(runs: Sequence[Run], others: Sequence[Run], level: str, ulps: int) 
 
 
 def short_names(runs: Sequence[Run]) -> list[str]:
-    """The names of runs, less the words that all of them begin with."""
+    """Return the names of runs without their common leading words."""
     words = [run.target.split(" ") for run in runs]
     while len(runs) > 1 and all(len(w) > 1 and w[0] == words[0][0] for w in words):
         words = [w[1:] for w in words]
@@ -105,7 +105,7 @@ def short_names(runs: Sequence[Run]) -> list[str]:
 
 
 def first_difference(left: Run, right: Run, level: str, ulps: int = 0) -> Difference | None:
-    """The first line that two runs print differently."""
+    """Return the first line that two runs print differently, None if there is none."""
     lines = [run.outcome.output.splitlines() for run in (left, right)]
     for number, (one, two) in enumerate(zip_longest(*lines), 1):
         if one is None or two is None:

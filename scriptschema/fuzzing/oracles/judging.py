@@ -1,4 +1,4 @@
-"""The judge of a campaign: what its oracles say of a program and its runs."""
+"""The judge of a campaign: applies its oracles to a program and its runs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from scriptschema.wire import Scan
 TYPES: Final = "types"
 OWN: Final = "own"
 UNCLEAR: Final = frozenset([differential.KIND, outcome.HANG, outcome.MEMORY, TYPES])
-"""Kinds of verdicts that do not tell one bug from another: only the reduced program does."""
+"""Kinds of verdicts whose signature identifies a bug only together with the reduced program."""
 
 _TYPE_ERROR: Final = re.compile(
     r"attempt to (?:call|index|perform arithmetic|compare|concatenate|get length|iterate)"
@@ -32,16 +32,16 @@ Function = Callable[[str, Sequence[Run]], object]
 
 
 class JudgeError(Exception):
-    """A function that is to judge cannot be had, or failed; the text says why."""
+    """The user's judge function cannot be loaded, or failed; the message says why."""
 
 
 class Judge:
-    """Judges programs by the `oracles` that are named, as `config.ORACLES`.
+    """Judges programs by the given `oracles`, names from `config.ORACLES`.
 
-    `targets` says which target each run is on, by number. `checker` and `printer` are commands,
-    with `{file}` or reading standard input; `function`, `module:function`, gets the source and the
-    runs and returns None, or what is wrong: a string, by which the bug is known, or a Verdict.
-    `compare` and `ulps` are `differential.difference`'s.
+    `targets` has the number of each run's target. `checker` and `printer` are commands that contain
+    `{file}` or read standard input. `function` (`module:function`) receives the source and the
+    runs, and returns None, a string that identifies a bug, or a Verdict. `compare` and `ulps` are
+    those of `differential.difference`.
 
     Raises JudgeError.
     """
@@ -68,9 +68,9 @@ class Judge:
         self.seconds = seconds
 
     def judge(self, sources: Sources, runs: Sequence[Run], scan: Scan) -> Verdict | None:
-        """The verdict on the runs of a program, the worst of several; None if all is well.
+        """Return the worst verdict on the runs of a program; None if they show no bug.
 
-        Raises JudgeError, and TargetError for a checker that cannot be run.
+        Raises JudgeError, and TargetError if the checker cannot be run.
         """
         kinds = {run.outcome.kind for run in runs}
         found: Verdict | None = None
@@ -87,7 +87,7 @@ class Judge:
         return found
 
     def judge_text(self, sources: Sources) -> Verdict | None:
-        """The verdict on reading again what was printed, which asks no target."""
+        """Return the verdict of the round-trip oracles, which need no target."""
         if "round-trip" not in self.oracles:
             return None
         found = round_trip.own(sources)
@@ -103,14 +103,14 @@ class Judge:
                 frames = run.outcome.frames[:_FRAMES]
                 said = normalisation.message(run.outcome.error)
                 detail = " < ".join(frames) if frames else said
-                if run.outcome.kind == outcome.UNDEFINED:  # the site tells it, whoever calls it
+                if run.outcome.kind == outcome.UNDEFINED:  # identified by its site, not by callers
                     detail = f"{frames[0]}: {said}" if frames else said
                 text = f"{run.target}: {run.outcome.kind}: {run.outcome.error.strip()[:500]}"
                 return Verdict(Signature(run.outcome.kind, detail), text)
         return None
 
     def _exhausted(self, runs: Sequence[Run]) -> Verdict | None:
-        """A hang, or memory used up, unless all runs did so: then it is the program's doing."""
+        """Return a verdict on a hang or memory exhaustion that only some of the runs had."""
         for kind in (outcome.HANG, outcome.MEMORY):
             if kind not in self.oracles:
                 continue
@@ -134,7 +134,7 @@ class Judge:
         return Verdict(Signature(OWN, normalisation.message(str(said))), str(said))
 
     def _types(self, sources: Sources, run: Run) -> Verdict | None:
-        """A type error at run time of a program that the checker accepts in strict mode."""
+        """Return a verdict on a run-time type error in a program that passes strict checking."""
         if run.outcome.kind != outcome.ERROR or not _TYPE_ERROR.search(run.outcome.error):
             return None
         source = f"--!strict\n{sources.program}"
@@ -146,7 +146,7 @@ class Judge:
 
 
 def is_clear(signature: Signature) -> bool:
-    """Whether a signature alone tells a bug from others; else the reduced program has to."""
+    """Return whether a signature identifies a bug without the reduced program."""
     if signature.kind in UNCLEAR:
         return False
     return signature.kind != outcome.CRASH or not re.fullmatch(
@@ -158,7 +158,7 @@ def _function(name: str) -> Function:
     module, _, attribute = name.partition(":")
     if not module or not attribute:
         raise JudgeError(f"{name!r} is not a function: write module:function")
-    if os.getcwd() not in sys.path:  # noqa: PTH109  # as Python itself has it there
+    if os.getcwd() not in sys.path:  # noqa: PTH109  # as Python does for scripts
         sys.path.insert(0, os.getcwd())  # noqa: PTH109
     try:
         found: Any = importlib.import_module(module)
@@ -168,4 +168,4 @@ def _function(name: str) -> Function:
         raise JudgeError(f"{name!r} cannot be had: {error}") from None
     if not callable(found):
         raise JudgeError(f"{name!r} is not a function")
-    return found  # type: ignore[no-any-return]  # what it returns is looked at
+    return found  # type: ignore[no-any-return]  # its result is checked

@@ -1,6 +1,6 @@
-"""Known bugs: a file of patterns of signatures, which are counted and not reported.
+"""Known bugs: a file of signature patterns; matching bugs are counted but not reported.
 
-A line is a pattern as of file names (`*`, `?`, `[...]`) for a signature as it is printed, `crash:
+Each line is a glob pattern (`*`, `?`, `[...]`) for a printed signature, such as `crash:
 lua_concat < *`; a line that starts with `#` is a comment.
 """
 
@@ -15,7 +15,7 @@ from scriptschema.fuzzing.oracles.verdict import Signature
 
 
 class KnownBugs:
-    """The patterns of a file; none for an empty path. Raises FileError."""
+    """The patterns in a file; none for an empty path. Raises FileError."""
 
     def __init__(self, path: str) -> None:
         self._patterns: list[str] = []
@@ -28,7 +28,7 @@ class KnownBugs:
             self._patterns = [line for line in lines if line and not line.startswith("#")]
 
     def match(self, signature: Signature) -> str | None:
-        """The first pattern that matches; None if the bug is not known."""
+        """Return the first pattern that matches; None if the bug is not known."""
         text = str(signature)
         for pattern in self._patterns:
             if pattern == text or fnmatchcase(text, pattern):

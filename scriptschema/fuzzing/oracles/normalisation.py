@@ -1,16 +1,17 @@
-"""What is left out of outputs and messages before they are compared, and why.
+"""Normalises outputs and messages before they are compared.
 
-Of an output, all of:
+In outputs:
 
-- `0x55d0a1` is `0x`: addresses, by which tables and functions are printed;
-- `-nan` and `nan(ind)` are `nan`: its sign says nothing, and not every C library prints it;
-- carriage returns before the ends of lines.
+- addresses of tables and functions, such as `0x55d0a1`, become `0x`;
+- `-nan` and `nan(ind)` become `nan`, because C libraries print the sign differently;
+- carriage returns before line ends are removed.
 
-Of a message, `program.luau:3: no`, all but the `:` unless messages are compared; and its position
-unless that is, which it never is between two targets, since each names chunks in its own way.
+A message such as `program.luau:3: no` is reduced to `:` unless messages are compared. Its position
+is removed unless positions are compared, which they never are between two targets, because each
+names chunks differently.
 
-Of a message that stands in a signature or is counted, also numbers and what stands in quotes, which
-differ from program to program, and the folders of files, which differ from machine to machine.
+In messages for signatures and counts, also numbers and quoted text, which depend on the program,
+and the folders of files, which depend on the machine, are removed.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ _LONGEST: Final = 200
 
 
 def output(text: str, *, positions: bool = True, messages: bool = True) -> str:
-    """An output as it is compared, with `positions` and `messages` or without."""
+    """Normalise an output for comparison, with or without `positions` and `messages`."""
     text = _NAN.sub("nan", _ADDRESS.sub("0x", text.replace("\r\n", "\n")))
     if not messages:
         text = _MESSAGE.sub(":", text)
@@ -40,7 +41,7 @@ def output(text: str, *, positions: bool = True, messages: bool = True) -> str:
 
 
 def message(text: str) -> str:
-    """The first line of a message, without what differs from program to program."""
+    """Return the first line of a message without program-specific parts."""
     first = next((line for line in text.splitlines() if line.strip()), "")[:_FIRST]
     for pattern, instead in (
         (_FOLDERS, ""),

@@ -1,4 +1,4 @@
-"""Numbers in what programs print: how far apart two are, in units in the last place."""
+"""Compares numbers in program output: their distance in units in the last place (ULPs)."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import Final
 
 _NUMBER: Final = re.compile(r"(-?(?:\d+(?:\.\d+)?(?:e[+-]?\d+)?|inf|nan))(?![\w.])")
 _FAR: Final = 1 << 32
-"""Beyond so many, numbers are not near each other but others."""
+"""The distance in ULPs from which on numbers count as different."""
 
 
 def ulps_apart(left: str, right: str) -> int | None:
-    """How many doubles two lines are apart in the number where they are most.
+    """Return the largest distance in ULPs between the numbers of two lines.
 
-    None where they differ in anything else: in text, a sign of zero, by far.
+    None if the lines differ in text, in the sign of a zero, or by `_FAR` or more.
     """
     ones, others = _NUMBER.split(left), _NUMBER.split(right)
     if ones[::2] != others[::2]:
@@ -31,13 +31,13 @@ def ulps_apart(left: str, right: str) -> int | None:
 
 
 def _distance(one: float, other: float) -> int:
-    """How many doubles there are from one to another; 0 where that says nothing."""
+    """Return the distance of two doubles in ULPs; 0 if one is not finite."""
     if not (math.isfinite(one) and math.isfinite(other)):
         return 0
     return abs(_place(one) - _place(other))
 
 
 def _place(value: float) -> int:
-    """The place of a double among all, in their order."""
+    """Return the rank of a double among all doubles in ascending order."""
     bits: int = struct.unpack("<q", struct.pack("<d", value))[0]
     return bits if bits >= 0 else -(bits & 0x7FFF_FFFF_FFFF_FFFF)

@@ -1,4 +1,4 @@
-"""Round trips: what was printed is read again as it was, by `parse` and by others' printers."""
+"""The round-trip oracles: printed programs must be read unchanged by `parse` and other tools."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _FILE: Final = "{file}"
 
 
 def own(sources: Sources) -> Verdict | None:
-    """The verdict on `parse(render(tree)) == tree`."""
+    """Return the verdict on `parse(render(tree)) == tree`."""
     try:
         found = parse(sources.program, module=sources.module)
         again = render_module_set(found.tree, names=found.names)
@@ -28,7 +28,7 @@ def own(sources: Sources) -> Verdict | None:
         return Verdict(
             Signature(KIND, f"parse: {said}"), f"parse refuses what render wrote: {error}"
         )
-    except Exception as error:  # whatever it is, it is a bug of ours
+    except Exception as error:  # any exception is a bug in scriptschema
         name = type(error).__name__
         return Verdict(Signature(KIND, f"parse: {name}"), f"parse ends with {name}: {error}")
     if found.losses or again != sources:
@@ -37,7 +37,7 @@ def own(sources: Sources) -> Verdict | None:
 
 
 def by_command(command: str, sources: Sources, seconds: float, megabytes: int) -> Verdict | None:
-    """The verdict on a command that reads a source, in `{file}` or its input, and prints it."""
+    """Return the verdict on a command that reads a source (`{file}` or stdin) and prints it."""
     said = output_of(command, sources.program, seconds, megabytes)
     if said is None:
         return None
@@ -54,15 +54,15 @@ def by_command(command: str, sources: Sources, seconds: float, megabytes: int) -
 
 
 def output_of(command: str, source: str, seconds: float, megabytes: int) -> str | None:
-    """What a command prints for a source; None if it refuses it or takes too long."""
+    """Return a command's output for a source; None if it fails or exceeds the time limit."""
     status, output = run_on(command, source, seconds, megabytes)
     return output if status == 0 else None
 
 
 def run_on(command: str, source: str, seconds: float, megabytes: int) -> tuple[int | None, str]:
-    """The status of a command for a source, None if it takes too long, and what it prints.
+    """Run a command on a source; return its status (None after a timeout) and its output.
 
-    Raises TargetError for a command that cannot be run.
+    Raises TargetError if the command cannot be run.
     """
     with Folder() as folder:
         path = folder.path / "program.luau"

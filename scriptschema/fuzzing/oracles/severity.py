@@ -1,4 +1,4 @@
-"""How bad a bug is, by its signature: the order of reports, and of `--fail-on-find`."""
+"""The severity of a bug by its signature, for the order of reports and `--fail-on-find`."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ SEVERITIES: Final = (
     *("memory", "crash", "result", "assertion"),
     *("hang", "undefined", "message", "position"),
 )
-"""The worst first. `memory` is what a sanitizer reports, or memory that is used up; `result` a
-wrong one, or whatever another oracle says; `assertion` also an internal error."""
+"""The worst first. `memory` is a sanitizer report or memory exhaustion, `result` a wrong result or
+any other oracle's verdict; `assertion` includes internal errors."""
 
 LEAST: Final = "undefined"
-"""What is less severe is no find among finds: one entry stands for all of it."""
+"""The lowest severity of bugs listed one by one; less severe ones share a single entry."""
 
 _BY_KIND: Final[Mapping[str, str]] = {
     outcome.SANITIZER: "memory",
@@ -33,7 +33,7 @@ _BY_KIND: Final[Mapping[str, str]] = {
 
 
 def severity_of(signature: Signature) -> str:
-    """Return the severity of a bug; of one that was seen once, that of what was seen."""
+    """Return the severity of a bug; one that was seen once has that of its original kind."""
     kind = signature.kind
     if kind == outcome.ONCE:
         kind = signature.detail.partition(":")[0]
@@ -41,10 +41,10 @@ def severity_of(signature: Signature) -> str:
 
 
 def rank_of(signature: Signature) -> int:
-    """Return a number by which bugs are sorted, the worst first."""
+    """Return a sort key for bugs, the worst first."""
     return SEVERITIES.index(severity_of(signature))
 
 
 def is_at_least(signature: Signature, severity: str) -> bool:
-    """Whether a bug is as severe as `severity`, or more."""
+    """Return whether a bug is at least as severe as `severity`."""
     return rank_of(signature) <= SEVERITIES.index(severity)

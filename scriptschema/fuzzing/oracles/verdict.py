@@ -1,4 +1,4 @@
-"""What an oracle says of a program: a verdict, and the signature by which a bug is known."""
+"""The verdict of an oracle on a program, and the signature that identifies a bug."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ _NO_WORD: Final = re.compile(r"[^a-z0-9]+")
 
 @attrs.frozen(order=True)
 class Signature:
-    """What a bug is known by: verdicts with the same signature are of one bug.
+    """The identity of a bug: verdicts with the same signature are the same bug.
 
-    `kind` is that of the outcome (`crash`) or of the oracle (`difference`), `detail` the top stack
-    frames, the innermost first, or a message without what differs from run to run. `construct` is
-    what the reduced program uses, where that is needed to tell bugs apart: `math.floor, pcall`.
+    `kind` is that of the outcome (`crash`) or of the oracle (`difference`); `detail` has the top
+    stack frames, innermost first, or a normalised message. `construct` has the features that the
+    reduced program uses, if needed to distinguish bugs: `math.floor, pcall`.
     """
 
     kind: str
@@ -30,7 +30,7 @@ class Signature:
 
     @property
     def name(self) -> str:
-        """What the find's folder is called: readable, and different for others."""
+        """The readable and unique name of the find's folder."""
         readable = _NO_WORD.sub("-", f"{self.kind} {self.construct or self.detail}".lower())
         digest = hashlib.blake2b(str(self).encode("utf-8", "replace"), digest_size=4).hexdigest()
         return f"{readable[:40].strip('-')}-{digest}"
@@ -38,10 +38,11 @@ class Signature:
 
 @attrs.frozen
 class Difference:
-    """The first line that two runs print differently, from 1 on; None where one has no such line.
+    """The first line (from 1) that two runs print differently.
 
-    `left` and `right` are the lines, `left_target` and `right_target` who printed them; `ulps` how
-    far apart numbers are in which alone the lines differ, in units in the last place.
+    `left` and `right` are the lines, None if a run has no such line; `left_target` and
+    `right_target` are the names of the runs; `ulps` is the distance of the numbers in units in the
+    last place, if the lines differ in numbers only.
     """
 
     line: int
@@ -54,19 +55,19 @@ class Difference:
 
 @attrs.frozen
 class Verdict:
-    """A bug in what a program's runs show: its signature, and a sentence for a person."""
+    """A bug that a program's runs show: its signature, and a readable description."""
 
     signature: Signature
     message: str
     difference: Difference | None = None
 
     def as_json(self) -> dict[str, Any]:
-        """Everything as JSON's types."""
+        """Return all fields as JSON data."""
         return attrs.asdict(self)
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> Verdict:
-        """The inverse of `as_json`. Raises KeyError and TypeError for anything else."""
+        """Invert `as_json`. Raises KeyError or TypeError for other data."""
         difference = value.get("difference")
         return cls(
             Signature(**value["signature"]),

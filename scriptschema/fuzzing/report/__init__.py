@@ -1,1 +1,1 @@
-"""The report of a campaign: one HTML page, of what its folder holds, for a person to act on."""
+"""The report of a campaign's folder: a self-contained HTML page."""

@@ -1,7 +1,7 @@
-"""What a campaign did over time, drawn as SVG that takes the page's colours.
+"""Charts of a campaign over time, as SVG in the colours of the page.
 
-matplotlib draws (extra `plot`); the colours it is told are replaced by the page's own, so that the
-drawing is light or dark with the page.
+matplotlib (extra `plot`) draws them with placeholder colours, which are replaced by the page's, so
+that the chart follows its light or dark theme.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _COLOURS: Final = {
 _TEXT, _GRID, _LINE, _FINDS = _COLOURS
 
 POINTS: Final = 400
-"""A line has no more points than it has room for."""
+"""The maximum number of points of a line, limited by its width."""
 
 _UNITS: Final = (
     (172_800.0, 86_400.0, "days"),
@@ -32,11 +32,11 @@ _UNITS: Final = (
     (120.0, 60.0, "minutes"),
     (-1.0, 1.0, "seconds"),
 )
-"""Times longer than the first are given in the last, which has the second's seconds."""
+"""Durations above the first value use the unit named last, which has the second value's seconds."""
 
 
 def over_time(intervals: Sequence[Interval]) -> str:
-    """Return a drawing of runs a second, corpus and finds; empty for fewer than two intervals.
+    """Return charts of runs per second, corpus and finds; empty for fewer than two intervals.
 
     Raises MissingExtra.
     """
@@ -81,7 +81,7 @@ def over_time(intervals: Sequence[Interval]) -> str:
 
 
 def _thinned(intervals: Sequence[Interval]) -> list[Interval]:
-    """Return the sums from the beginning up to some of the intervals, the last among them."""
+    """Return cumulative sums at some of the intervals, including the last."""
     every = -(-len(intervals) // POINTS)
     runs = 0
     points = []

@@ -1,4 +1,4 @@
-"""What the report shows, taken from a campaign's folder; the page only lays it out."""
+"""The content of the report, read from a campaign's folder; the page only lays it out."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from scriptschema.luau.names import DEFAULT
 
 @attrs.frozen
 class Row:
-    """A bar: what it is of, how many, and its length in percent of the longest."""
+    """A bar: its label, its count, and its length in percent of the longest."""
 
     name: str
     count: int
@@ -33,7 +33,7 @@ class Row:
 
 @attrs.frozen
 class Members:
-    """The members of a library that programs used, and those that none did."""
+    """The members of a library that programs used, and those that no program used."""
 
     library: str
     used: list[Row]
@@ -42,9 +42,9 @@ class Members:
 
 @attrs.frozen
 class Shown:
-    """A find, with the source to show first, and that of the program as found if it is another.
+    """A find with the source to show first, and the original program's source if that differs.
 
-    `like` is the name of a worse or an earlier find that is probably the same bug.
+    `like` is the name of a more severe or earlier find that is probably the same bug.
     """
 
     find: Find
@@ -56,7 +56,7 @@ class Shown:
 
 @attrs.frozen
 class Content:
-    """Everything on the page. `problems` are files that could not be read, in words."""
+    """Everything on the page. `problems` has a message for each unreadable file."""
 
     folder: str
     config: Config
@@ -67,22 +67,22 @@ class Content:
 
     @property
     def outcomes(self) -> list[Row]:
-        """Programs by how their first run ended."""
+        """Programs by the outcome of their first run."""
         return rows(self.total.outcomes)
 
     @property
     def errors(self) -> list[Row]:
-        """Runs by their error."""
+        """Runs by error message."""
         return rows(self.total.errors)
 
     @property
     def known(self) -> list[Row]:
-        """Bugs that were known before, by how often they were seen."""
+        """Known bugs by number of occurrences."""
         return rows(self.total.known)
 
     @property
     def libraries(self) -> list[Members]:
-        """The globals, and each library."""
+        """The use of the globals and of each library."""
         counts = self.total.features
         tables = [("globals", "", DEFAULT.globals)]
         tables += [(name, f"{name}.", members) for name, members in DEFAULT.libraries.items()]
@@ -95,7 +95,7 @@ class Content:
 
     @property
     def features(self) -> Members:
-        """Parts of the grammar: what stands where, alternatives, operators."""
+        """The use of the grammar's parts: nestings, alternatives, operators."""
         counts = self.total.features
         members = {f"{owner}.{n}" for owner, table in DEFAULT.libraries.items() for n in table}
         parts = [n for n in features.names() if n and n not in members and n not in DEFAULT.globals]
@@ -104,21 +104,21 @@ class Content:
 
     @property
     def operators(self) -> list[tuple[str, list[int]]]:
-        """The operators of mutation: tried, changed, useful; the most useful first."""
+        """The mutation operators with their counts (tried, changed, useful), most useful first."""
         return sorted(self.total.operators.items(), key=lambda item: [-n for n in item[1][::-1]])
 
 
 def rows(counts: Mapping[str, int]) -> list[Row]:
-    """The counts as bars, the longest first."""
+    """Return the counts as bars, the longest first."""
     ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     longest = max([count for _, count in ordered], default=0) or 1
     return [Row(name, count, round(100 * count / longest, 1)) for name, count in ordered]
 
 
 def gather_all(folders: Sequence[Path]) -> Content:
-    """Read several campaigns as one: finds of one signature once, no drawing over time.
+    """Combine several campaigns: each signature is listed once, and there is no chart over time.
 
-    Raises FileError where one is none.
+    Raises FileError if a folder is not a campaign.
     """
     contents = [gather(folder) for folder in folders]
     if len(contents) == 1:
@@ -138,7 +138,7 @@ def gather_all(folders: Sequence[Path]) -> Content:
 
 
 def _sum(contents: Sequence[Content]) -> Interval:
-    """What all campaigns did; their times, corpora and finds are added up."""
+    """Return the sum of all campaigns, including their times, corpora and finds."""
     whole = statistics.total(content.total for content in contents)
     for name in ("seconds", "corpus", "finds"):
         setattr(whole, name, sum(getattr(content.total, name) for content in contents))
@@ -146,7 +146,7 @@ def _sum(contents: Sequence[Content]) -> Interval:
 
 
 def _ordered(found: Iterable[Shown]) -> list[Shown]:
-    """Finds, the worst first; those that are probably one say so."""
+    """Return the finds, the most severe first, with `like` set for probable duplicates."""
     ordered = sorted(
         found, key=lambda each: (rank_of(each.find.signature), each.find.seconds, each.find.name)
     )
@@ -162,12 +162,12 @@ def _ordered(found: Iterable[Shown]) -> list[Shown]:
 
 
 def _likenesses(shown: Shown) -> Iterator[tuple[str, str]]:
-    """What finds that are probably one have in common: the place, the shape of the program."""
+    """Yield keys that probable duplicates share: the code location, the program's shape."""
     find = shown.find
     if find.signature.kind in outcome.BROKEN:
         runs = (find.reduced or find.program).runs
         frames = next((run.outcome.frames for run in runs if run.outcome.frames), ())
-        if frames:  # the column, of two in one line, says nothing
+        if frames:  # the column does not matter
             yield "place", re.sub(r"(:\d+):\d+$", r"\1", frames[0])
     if find.reduced is not None:
         yield find.signature.kind, " ".join(_VALUE.sub("value", shown.source).split())
@@ -179,9 +179,9 @@ _VALUE: Final = re.compile(
 
 
 def gather(folder: Path) -> Content:
-    """Read the campaign in `folder`, which may be running. Raises FileError where there is none.
+    """Read the campaign in `folder`, which may be running. Raises FileError if there is none.
 
-    A find that cannot be read is a problem in what is returned, and the others are there.
+    An unreadable find is reported in `problems`, and does not affect the others.
     """
     wanted = config.load(folder)
     intervals = statistics.read(folder)
@@ -209,7 +209,7 @@ def _find_folders(campaign: Path) -> list[Path]:
 
 
 def runs_of(shown: Shown) -> list[dict[str, Any]]:
-    """The runs of the source that is shown first, runs with the same outcome as one."""
+    """Return the runs of the source shown first; runs with the same outcome are merged."""
     program = shown.find.reduced or shown.find.program
     grouped: dict[tuple[Any, ...], list[str]] = {}
     reports = {run.target: run.outcome.report for run in program.runs}
@@ -232,10 +232,10 @@ def runs_of(shown: Shown) -> list[dict[str, Any]]:
 
 
 def kinds(content: Content) -> Counter[str]:
-    """How many finds there are of each kind."""
+    """Count the finds of each kind."""
     return Counter(shown.find.signature.kind for shown in content.finds)
 
 
 def severity(shown: Shown) -> str:
-    """How bad a find is."""
+    """Return the severity of a find."""
     return severity_of(shown.find.signature)

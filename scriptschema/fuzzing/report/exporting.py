@@ -1,8 +1,8 @@
-"""Finds for elsewhere: an issue in Markdown, a regression test in Luau, results for CI.
+"""Exports finds: an issue in Markdown, a regression test in Luau, results for CI systems.
 
     export([(folder, find)], "markdown")
 
-Markdown and Luau are of one find; JUnit's XML and SARIF 2.1.0 (OASIS, 2020) of any number.
+Markdown and Luau are for a single find, JUnit XML and SARIF 2.1.0 (OASIS, 2020) for any number.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def _issue(folder: Path, find: Find) -> str:
 
 
 def _line(text: str) -> str:
-    """A text in one line, whatever a judge of one's own said."""
+    """Return a text, such as that of a user's judge function, as a single line."""
     return " ".join(visible(text).split())
 
 
@@ -78,9 +78,9 @@ def _luau(found: Found) -> str:
 
 
 def _regression_test(folder: Path, find: Find) -> str:
-    """A test that fails where the bug is there: it prints other lines, or does not come to its end.
+    """Return a test that fails if the bug is present: the output differs, or it does not finish.
 
-    What is expected is what the first run printed that ended as programs do.
+    The expected output is that of the first run that ended normally.
     """
     runs = (find.reduced or find.program).runs
     good = next((run for run in runs if run.outcome.kind in ("ok", "error")), None)
@@ -108,7 +108,7 @@ def _regression_test(folder: Path, find: Find) -> str:
 
 
 def _quoted(text: str) -> str:
-    """A line as a Luau string; bytes that targets print as escapes are so there, too."""
+    """Return a line as a Luau string; escaped bytes in the line stay escapes."""
     escaped = re.sub(r'["]|\\(?!x[0-9a-f]{2})', r"\\\g<0>", visible(text))
     return f'"{escaped}"'
 

@@ -1,7 +1,7 @@
-"""The page: `page.html.j2` with its style and script in it, filled with a campaign's content.
+"""The page: `page.html.j2` with inlined style and script, filled with a campaign's content.
 
-The page asks for nothing outside of it, and its policy lets no script run but its own, which is
-known by its hash: even if a program got its text past the template's escaping, it would do nothing.
+The page loads nothing external, and its Content-Security-Policy allows only its own script, by
+hash. So text of a program would do no harm even if it escaped the template's escaping.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ _FOLDER = Path(__file__).parent
 
 
 def pieces(shown: Content, version: str, at: str) -> Iterator[bytes]:
-    """Return the page, piece by piece; `version` is that of the package, `at` the time now.
+    """Yield the page in pieces; `version` is the package's version, `at` the current time.
 
-    Raises MissingExtra, before there is a piece.
+    Raises MissingExtra before the first piece.
     """
     environment = _environment()
     from markupsafe import Markup

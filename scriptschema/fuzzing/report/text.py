@@ -1,7 +1,7 @@
-"""Text for the page: programs highlighted, and whatever a hostile one printed made harmless.
+"""Text for the page: highlighted programs, and hostile output made harmless.
 
-The template escapes all values; this is about what escaping does not help against: control
-characters, text that runs backwards, surrogates that no file can hold, and sheer length.
+The template escapes all values. This module handles what escaping does not cover: control and
+bidirectional characters, surrogates, which UTF-8 cannot encode, and excessive length.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
 SOURCE: Final = 20_000
-"""So many characters of a program are shown."""
+"""The maximum number of characters shown of a program."""
 
 OUTPUT: Final = 4_000
-"""So many characters of what a run printed."""
+"""The maximum number of characters shown of a run's output."""
 
 LINE: Final = 400
-"""So many characters of a line that differs, around the place where it begins to."""
+"""The maximum number of characters shown of a differing line, around the first difference."""
 
 _HARMFUL: Final = re.compile(
     "[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
@@ -31,12 +31,12 @@ _HARMFUL: Final = re.compile(
 
 
 def visible(text: str) -> str:
-    r"""Return the text with escapes for what is not seen, or changes how the rest is: `\x1b`."""
+    r"""Return the text with invisible and formatting characters as escapes such as `\x1b`."""
     return _HARMFUL.sub(lambda found: ascii(found[0])[1:-1], text)
 
 
 def shortened(text: str, limit: int = OUTPUT) -> str:
-    """Return the visible text, cut off after `limit` characters with a note of how many follow."""
+    """Return the visible text, cut after `limit` characters with a note of how many follow."""
     rest = len(text) - limit
     note = f"\n… and {rest:,} characters more" if rest > 0 else ""
     return visible(text[:limit]) + note
@@ -58,8 +58,8 @@ def styles(selector: str, *, dark: bool) -> str:
 
     formatter: Any = HtmlFormatter(style="github-dark" if dark else "friendly")
     lines = formatter.get_style_defs(selector).splitlines()
-    # Only the colours of tokens: what is around them belongs to the page, and what is cut off is no
-    # error (`err`).
+    # Only the colours of tokens: the page styles their surroundings, and a token that was cut off
+    # is not an error (`err`).
     token = re.compile(rf"{re.escape(selector)} \.(?!err)\w+ ")
     return "\n".join(line for line in lines if token.match(line))
 
@@ -73,7 +73,7 @@ def _highlighter() -> tuple[Any, Any]:
 
 
 def marked(difference: Difference) -> list[tuple[str, tuple[str, str, str] | None]]:
-    """Return who printed each line, and the line in three parts: the middle is what differs."""
+    """Return each line's run, and the line in three parts, of which the middle one differs."""
     left, right = difference.left, difference.right
     before = after = 0
     if left is not None and right is not None:
@@ -86,7 +86,7 @@ def marked(difference: Difference) -> list[tuple[str, tuple[str, str, str] | Non
 
 
 def _common(left: str, right: str) -> int:
-    """How many characters two texts begin with alike."""
+    """Return the length of the common prefix of two texts."""
     pairs = enumerate(zip(left, right, strict=False))
     return next((n for n, (one, other) in pairs if one != other), min(len(left), len(right)))
 
@@ -101,7 +101,7 @@ def _parts(text: str, before: int, after: int) -> tuple[str, str, str]:
 
 
 def duration(seconds: float) -> str:
-    """Return a time as people say it: `4 s`, `3 min 20 s`, `2 h 5 min`."""
+    """Format a duration for people: `4 s`, `3 min 20 s`, `2 h 5 min`."""
     whole = round(seconds)
     if whole < 60:
         return f"{seconds:.1f} s" if seconds < 10 else f"{whole} s"

@@ -1,4 +1,4 @@
-"""What a find is called for people: what differs, and not where the target lies."""
+"""Readable titles of finds, with the difference but without the targets' paths."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def title_of(find: Find) -> str:
 
 
 def names_of(runs: Iterable[Run]) -> dict[str, str]:
-    """Return short names of runs by their whole ones: variants, or commands without folders."""
+    """Map the names of runs to short ones: variants, or commands without folders."""
     runs = [*runs]
     short = short_names(runs)
     found = {}

@@ -1,1 +1,1 @@
-"""Targets: implementations of Luau, how a program is run by one, and what became of it."""
+"""Targets: implementations of Luau, how they run programs, and the outcomes."""

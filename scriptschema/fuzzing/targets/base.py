@@ -1,4 +1,4 @@
-"""What all targets are: programs go in, outcomes come out, whatever happens to the process."""
+"""The interface of all targets: they turn programs into outcomes, even if a process crashes."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ __all__ = ["Sources", "Target"]
 class Target(Protocol):
     """Runs one program at a time, with each of its variants.
 
-    `submit` starts that and `collect` waits for it, so that the next program can be made meanwhile.
-    A program that was submitted and not collected when the next one is, is given up.
-    Both raise TargetError where the target cannot be started; that a program ends it is an outcome.
+    `submit` starts a program and `collect` waits for it, so that the caller can make the next one
+    meanwhile. Submitting another program before `collect` abandons the first. Both raise
+    TargetError if the target cannot be started; a crash caused by a program is an outcome.
     """
 
     def submit(self, sources: Sources, seconds: float) -> None:
-        """Start to run a program, for so many seconds at most with each variant."""
+        """Start a program, with a time limit in seconds for each variant."""
 
     def collect(self) -> list[Outcome]:
-        """The outcomes of the program that was submitted, one for each variant."""
+        """Return the outcomes of the submitted program, one for each variant."""
 
     def close(self) -> None:
         """End all processes."""

@@ -1,4 +1,4 @@
-"""The target `command`: a process for each run of a program."""
+"""The target `command`: starts a process for each run of a program."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ _VARIANT: Final = "{variant}"
 class CommandTarget:
     """Runs a command for each program and variant.
 
-    `{file}` in its words stands for a file with the source, beside which is that of the module; a
-    command without gets the source on standard input. `{variant}` is where the words of the variant
-    are put; without, they follow the command's first word.
+    `{file}` in the command is replaced by the path of a file with the source, beside which is that
+    of the module; without it, the command reads the source from standard input. `{variant}` is
+    replaced by the words of the variant; without it, they follow the command's first word.
     """
 
     def __init__(self, description: Description) -> None:
@@ -62,7 +62,7 @@ class CommandTarget:
         self._running = self._start(0)
 
     def collect(self) -> list[Outcome]:
-        """The outcomes of all variants. Raises TargetError."""
+        """Return the outcomes of all variants. Raises TargetError."""
         found = []
         for number in range(len(self._commands)):
             process, began = self._running or self._start(number)
@@ -71,7 +71,7 @@ class CommandTarget:
         return found
 
     def close(self) -> None:
-        """End what is running."""
+        """End the running process."""
         self._abandon()
         self._folder.remove()
 
@@ -95,7 +95,7 @@ class CommandTarget:
     def _finish(self, process: subprocess.Popen[bytes], began: float) -> Outcome:
         found = watch(process, began, self._seconds, self.description.output)
         output, errors = text_of(found.output), text_of(found.errors)
-        if self._reads_file:  # a name that is another in every worker
+        if self._reads_file:  # the path differs between workers
             output = output.replace(str(self._path), "program.luau")
             errors = errors.replace(str(self._path), "program.luau")
         if found.flooded:
@@ -107,7 +107,7 @@ class CommandTarget:
 
 
 def version_of(words: list[str]) -> str:
-    """The first line that a command prints for `--version`; empty if there is none."""
+    """Return the first line that a command prints for `--version`; empty if there is none."""
     with contextlib.suppress(TargetError):
         process = start(
             [words[0], "--version"], 1024, stdin=subprocess.DEVNULL, stderr=subprocess.STDOUT

@@ -1,21 +1,21 @@
-"""The description of a target: an object here, a table in TOML, a word on the command line.
+"""The description of a target, given as a table in TOML or a word on the command line.
 
     luau-web                                   the npm package, in this folder or installed globally
     luau-web:tools                             the one in tools/node_modules
     pluau                                      the PyPI package
-    command:luau {variant} {file}              a command that gets a file's name
-    command:luau -                             one that reads standard input
-    persistent:node service.mjs                one that takes program after program
+    command:luau {variant} {file}              a command that takes a file's name
+    command:luau -                             a command that reads standard input
+    persistent:node service.mjs                a process that runs many programs
 
-In TOML, with what there is to say beside it:
+In TOML, with all options:
 
     [[targets]]
     kind = "command"
     command = "luau {variant} {file}"
     variants = ["-O0", "-O2"]
-    seconds = 2.0                              for a run; then it hangs
+    seconds = 2.0                              time limit of a run, beyond which it is a hang
     megabytes = 512
-    output = 1_000_000                         bytes that it may print
+    output = 1_000_000                         limit of the output in bytes
 """
 
 from __future__ import annotations
@@ -28,20 +28,20 @@ import attrs
 KINDS: Final = ("command", "persistent", "luau-web", "pluau")
 
 LEVELS: Final = ("-O0", "-O1", "-O2")
-"""The variants of the targets that are the real Luau: its optimization levels."""
+"""The variants of the targets that run the real Luau: its optimization levels."""
 
 WITH_COMMAND: Final = frozenset(["command", "persistent"])
 
 
 class TargetError(Exception):
-    """A target that cannot be used as it is described; the text says what to do."""
+    """A target cannot be used as described; the message says what to do."""
 
 
 @attrs.frozen
 class Description:
-    """How programs are run: see the module.
+    """The description of a target: see the module.
 
-    `variants` are words put in for `{variant}` in the command, or sent with each program; each
+    `variants` are words that replace `{variant}` in the command or are sent with each program; each
     program runs with all of them. `folder` is where the npm package luau-web is installed.
     """
 
@@ -54,7 +54,7 @@ class Description:
     folder: str = ""
 
     def __attrs_post_init__(self) -> None:
-        """Raise TargetError for what no target has."""
+        """Raise TargetError for invalid values."""
         if self.kind not in KINDS:
             raise TargetError(f"there is no target {self.kind!r}; there are {', '.join(KINDS)}")
         if bool(self.command.strip()) != (self.kind in WITH_COMMAND):
@@ -72,22 +72,22 @@ class Description:
 
     @property
     def name(self) -> str:
-        """What runs on it are called, before the variant."""
+        """The name of the target's runs, without the variant."""
         return self.command if self.command else self.kind
 
     def run_name(self, variant: str) -> str:
-        """What a run with a variant is called."""
+        """Return the name of a run with a variant."""
         if "{variant}" in self.command:
             return self.command.replace("{variant}", variant)
         return " ".join([*self.name.split(), *variant.split()])
 
     def as_json(self) -> dict[str, Any]:
-        """Everything as JSON's types."""
+        """Return all fields as JSON data."""
         return {**attrs.asdict(self), "variants": [*self.variants]}
 
 
 def from_table(table: Mapping[str, Any]) -> Description:
-    """A target by a table, from TOML or JSON. Raises TargetError."""
+    """Return the target described by a table from TOML or JSON. Raises TargetError."""
     known = [field.name for field in attrs.fields(Description)]
     for name, value in table.items():
         if name not in known:
@@ -102,7 +102,7 @@ def from_table(table: Mapping[str, Any]) -> Description:
 
 
 def from_word(word: str, **others: Any) -> Description:
-    """A target by its short form; `others` are what else a table has. Raises TargetError."""
+    """Return the target for a short form; `others` are further fields. Raises TargetError."""
     kind, colon, rest = word.partition(":")
     if kind in WITH_COMMAND:
         return Description(kind, rest, **others)

@@ -1,12 +1,11 @@
-"""What must not outlive a run: processes that leave their session, temporary folders.
+"""Cleans up leftovers of runs: processes that left their session, and temporary folders.
 
-Every process that is started for a target has a variable in its environment that says who started
-it, and so has all that it starts, whatever session that is in. `sweep` ends what belongs to
-somebody who is gone, and removes folders whose owner no longer locks them: a run that was killed
-leaves nothing but until the next one.
+Every process started for a target has an environment variable that identifies its owner, which its
+descendants inherit in any session. `sweep` ends processes whose owner is gone, and removes folders
+that their owner no longer locks, so the leftovers of a killed run last until the next one at most.
 
-A worker adopts orphans besides (`adopt`; Linux): what its targets leave is then its own child, and
-is ended with the program that started it.
+On Linux, a worker also adopts orphans (`adopt`): processes that its targets leave behind become its
+own children, and are ended after the program that started them.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from pathlib import Path
 from typing import IO, Final, Self
 
 OWNER: Final = "SCRIPTSCHEMA_OWNER"
-"""The variable; its value is the process's number and when it was started."""
+"""The environment variable; its value has the owner's process ID and start time."""
 
 _PREFIX: Final = "scriptschema-run-"
 _LOCK: Final = ".lock"
@@ -35,14 +34,14 @@ _adopting = False
 
 
 def owner_mark() -> str:
-    """The variable's value for what this process starts."""
+    """Return the variable's value for processes started by this one."""
     return f"{os.getpid()} {_started(os.getpid())}"
 
 
 def adopt() -> None:
-    """Become the parent of what the processes that are started here leave, if the system can.
+    """Become the parent of orphaned descendants, if the system supports that.
 
-    Only for a process whose children are all targets: `end_orphans` ends all others.
+    Only for a process whose children are all targets, because `end_orphans` ends all others.
     """
     global _adopting
     with contextlib.suppress(OSError, AttributeError):
@@ -50,10 +49,10 @@ def adopt() -> None:
 
 
 def end_orphans(known: Collection[int]) -> None:
-    """End the children of this process that are none of those `known`, if it adopts orphans."""
+    """End all children of this process except those `known`, if it adopts orphans."""
     if not _adopting:
         return
-    for _ in range(_ROUNDS):  # what is ended may leave orphans itself
+    for _ in range(_ROUNDS):  # ended processes may leave orphans, too
         orphans = [number for number in _children() if number not in known]
         if not orphans:
             return
@@ -64,7 +63,7 @@ def end_orphans(known: Collection[int]) -> None:
 
 
 def sweep() -> None:
-    """End processes and remove folders of this process, and of all that are gone."""
+    """End processes and remove folders owned by this process, or by one that is gone."""
     for _ in range(_ROUNDS):  # a process may have been forking while the others were ended
         if not _end_marked(owner_mark()):
             break
@@ -85,7 +84,7 @@ def _end_marked(mine: str) -> int:
                 continue
             with contextlib.suppress(OSError, ValueError):
                 mark = _mark_of(path)
-                # A number means nothing in another namespace, such as a container's.
+                # A process ID has no meaning in another namespace, such as a container's.
                 if mark and (path / "ns/pid").readlink() == namespace and _is_over(mark, mine):
                     os.kill(int(path.name), signal.SIGKILL)
                     ended += 1
@@ -93,14 +92,14 @@ def _end_marked(mine: str) -> int:
 
 
 class Folder:
-    """A temporary folder: a context, or until `remove`. It is locked as long as it is in use."""
+    """A temporary folder, locked while it is in use; a context manager, or call `remove`."""
 
     def __init__(self) -> None:
         self.path = Path(tempfile.mkdtemp(prefix=_PREFIX))
         making = self.path / f"{_LOCK}.new"
         self._lock: IO[bytes] = making.open("wb")
         fcntl.flock(self._lock, fcntl.LOCK_EX)
-        making.rename(self.path / _LOCK)  # it is never there without being held
+        making.rename(self.path / _LOCK)  # it never exists unlocked
         _FOLDERS.append(self)
 
     def __enter__(self) -> Self:
@@ -110,10 +109,10 @@ class Folder:
         self.remove()
 
     def remove(self) -> None:
-        """Remove it, with all that is in it."""
+        """Remove the folder with its contents."""
         if self in _FOLDERS:
             _FOLDERS.remove(self)
-            for _ in range(_ROUNDS):  # another thread may be writing
+            for _ in range(_ROUNDS):  # another thread may still write to it
                 shutil.rmtree(self.path, ignore_errors=True)
                 if not self.path.exists():
                     break
@@ -124,13 +123,13 @@ _FOLDERS: Final[list[Folder]] = []
 
 
 def remove_folders() -> None:
-    """Remove all folders that this process has, before it ends in a hurry."""
+    """Remove all folders of this process before it exits abruptly."""
     for folder in [*_FOLDERS]:
         folder.remove()
 
 
 def _started(number: int) -> str:
-    """When a process was started, in the system's ticks; empty for one that is not there."""
+    """Return the start time of a process in the system's ticks; empty if it does not exist."""
     try:
         return (_PROC / str(number) / "stat").read_text().rpartition(")")[2].split()[19]
     except (OSError, IndexError):

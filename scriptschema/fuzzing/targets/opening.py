@@ -1,4 +1,4 @@
-"""Targets by their descriptions: opened, tried, and asked for their versions."""
+"""Opens the targets for descriptions, checks them, and determines their versions."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ console.log(path)
 
 
 def open_target(description: Description) -> Target:
-    """The target, ready to run programs. Raises TargetError, saying what has to be installed."""
+    """Return the target, ready to run programs. Raises TargetError if something is missing."""
     match description.kind:
         case "command":
             return CommandTarget(description)
@@ -50,9 +50,9 @@ def open_target(description: Description) -> Target:
 
 
 def try_target(description: Description) -> list[Outcome]:
-    """Run a program of one line with each variant; return the outcomes.
+    """Run a one-line program with each variant; return the outcomes.
 
-    Raises TargetError, with what the target wrote, if it does not run to its end.
+    Raises TargetError, with the target's output, if the program does not succeed.
     """
     target = open_target(description)
     try:
@@ -72,7 +72,7 @@ def try_target(description: Description) -> list[Outcome]:
 
 
 def versions_of(descriptions: Iterable[Description]) -> dict[str, str]:
-    """The versions of this package, Python, the system, and what the targets say of theirs."""
+    """Return the versions of this package, Python, the system and the targets."""
     found = {
         "scriptschema": _version_of_package("scriptschema"),
         "python": platform.python_version(),
@@ -85,7 +85,7 @@ def versions_of(descriptions: Iterable[Description]) -> dict[str, str]:
 
 
 def version_of_target(description: Description) -> str:
-    """What a target says of its version; empty if it says nothing. Raises TargetError."""
+    """Return a target's version; empty if it is unknown. Raises TargetError."""
     match description.kind:
         case "luau-web":
             return _luau_web(description)
@@ -113,7 +113,7 @@ def _node() -> str:
 
 
 def _luau_web(description: Description) -> str:
-    """The version of luau-web. Raises TargetError where Node does not find it."""
+    """Return the version of luau-web. Raises TargetError if Node does not find it."""
     folder = Path(description.folder or ".").resolve()
     found = subprocess.run(  # noqa: S603  # Node itself
         [_node(), "-e", _FIND_LUAU_WEB, str(folder)], capture_output=True, text=True, check=False

@@ -1,4 +1,4 @@
-"""What became of a program that a target ran."""
+"""The outcome of a program's run on a target."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import Any, Final
 import attrs
 
 OK: Final = "ok"
-"""It ran to its end."""
+"""The program finished normally."""
 ERROR: Final = "error"
-"""It ended with an error of its own, which Luau reported."""
+"""The program ended with a Luau error."""
 REJECTED: Final = "rejected"
-"""It was not compiled."""
+"""The program was not compiled."""
 FLOOD: Final = "flood"
-"""It printed more than it may."""
+"""The program exceeded the output limit."""
 HANG: Final = "hang"
 MEMORY: Final = "memory"
 CRASH: Final = "crash"
@@ -21,18 +21,18 @@ SANITIZER: Final = "sanitizer"
 ASSERTION: Final = "assertion"
 INTERNAL: Final = "internal error"
 UNDEFINED: Final = "undefined behaviour"
-"""What UndefinedBehaviorSanitizer reports."""
+"""A report of UndefinedBehaviorSanitizer."""
 
 ORDINARY: Final = frozenset([OK, ERROR, REJECTED, FLOOD])
-"""Outcomes that no implementation needs to be ashamed of."""
+"""Outcomes that a correct implementation may have."""
 
 BROKEN: Final = frozenset([CRASH, SANITIZER, ASSERTION, INTERNAL, UNDEFINED])
-"""Outcomes that no program may have."""
+"""Outcomes that are bugs whatever the program."""
 
 LIMITS: Final = frozenset([HANG, MEMORY])
 
 ONCE: Final = "seen once"
-"""No outcome, but a kind of verdict: one of `BROKEN`, which did not come again."""
+"""Not an outcome, but a kind of verdict: one of `BROKEN` that was not reproduced."""
 
 KINDS: Final = (
     *(OK, ERROR, REJECTED, FLOOD, HANG, MEMORY),
@@ -42,15 +42,14 @@ KINDS: Final = (
 
 @attrs.frozen
 class Outcome:
-    r"""How a run ended.
+    r"""The outcome of a run.
 
-    `kind` is one of `KINDS`, `output` what the program printed, with bytes that are not UTF-8 as
-    `\xNN`, `error` the error message or the report of whoever noticed what is wrong, `status` the
-    exit status, negative for a signal, and `frames` the functions of the stack, the innermost
-    first, where a report has them; of undefined behaviour, the place in the source before these.
-    `report` is what was written to standard error, as far as it is kept, where that is of interest.
-    `requests` are the last that a process got that broke, this one
-    among them, where a process runs many programs.
+    `kind` is one of `KINDS`; `output` is the program's output, with bytes that are not UTF-8 as
+    `\xNN`; `error` is the error message or the problem that was detected; `status` is the exit
+    status, negative for a signal. `frames` are the functions of the stack in a report, innermost
+    first; for undefined behaviour, the position in the source comes before them. `report` is the
+    kept part of standard error, if relevant. `requests` are the last ones to a broken process,
+    including this one, for targets whose processes run many programs.
     """
 
     kind: str
@@ -63,14 +62,14 @@ class Outcome:
     requests: tuple[str, ...] = attrs.field(default=(), eq=False, repr=False)
 
     def as_json(self) -> dict[str, Any]:
-        """Everything but `requests` as JSON's types."""
+        """Return all fields but `requests` as JSON data."""
         value = {**attrs.asdict(self), "frames": [*self.frames]}
         del value["requests"]
         return value
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> Outcome:
-        """The inverse of `as_json`. Raises KeyError and TypeError for anything else."""
+        """Invert `as_json`. Raises KeyError or TypeError for other data."""
         return cls(**{**value, "frames": tuple(value["frames"])})
 
 
@@ -82,10 +81,10 @@ class Run:
     outcome: Outcome
 
     def as_json(self) -> dict[str, Any]:
-        """Everything as JSON's types."""
+        """Return all fields as JSON data."""
         return {"target": self.target, "outcome": self.outcome.as_json()}
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> Run:
-        """The inverse of `as_json`. Raises KeyError and TypeError for anything else."""
+        """Invert `as_json`. Raises KeyError or TypeError for other data."""
         return cls(value["target"], Outcome.from_json(value["outcome"]))

@@ -1,4 +1,4 @@
-r"""The target `persistent`: one process that runs program after program.
+r"""The target `persistent`: a process that runs many programs one after another.
 
 The protocol: a request is a line of JSON on standard input,
 
@@ -10,17 +10,17 @@ ahead:
 
     {"id": 7, "kind": "ok", "output": "1\n", "error": ""}
 
-`module` is the source that the program requires as `./module0`, or null; `variant` one of those
-that the target is described with. `kind` is `ok`, `error` (the program ended with an error of its
-own), `rejected` (it was not compiled) or another of `outcome.KINDS` that the service noticed
-itself; `frames`, a list of functions, and `report`, a text, may be added. The service should end a
-program after so many milliseconds and at so many megabytes with the kind `hang` and `memory`; if it
-does not, it is killed a little later. It may crash, and is started again: how it ended and the last
-that it wrote to standard error is the outcome of the program that it had. It may also end between
-two programs, with status 0. What broke has the last 100 requests of its process. Lines on standard
-output that are no JSON objects with an `id` are left out.
+`module` is the source that the program requires as `./module0`, or null; `variant` is one of the
+target's variants. `kind` is `ok`, `error` (the program ended with a Luau error), `rejected` (it was
+not compiled) or another of `outcome.KINDS` that the service detected itself. An answer may also
+have `frames`, a list of functions, and `report`, a text. The service should end a program that
+exceeds `milliseconds` or `megabytes` with the kind `hang` or `memory`; otherwise it is killed a
+little later. A service that crashes is restarted; its exit status and the end of its standard error
+become the outcome of the current program. It may also exit between two programs with status 0. The
+outcome of a broken process has its last 100 requests. Lines on standard output other than JSON
+objects with an `id` are ignored.
 
-`luau_web.mjs` is such a service, and so is `pluau_service.py`.
+`luau_web.mjs` and `pluau_service.py` are such services.
 """
 
 from __future__ import annotations
@@ -46,31 +46,31 @@ from scriptschema.fuzzing.targets.processes import kill, start, text_of
 from scriptschema.fuzzing.targets.reports import MOST, bounded, is_about_memory, outcome_of
 
 GRACE: Final = 1.0
-"""Seconds that a service has beyond the limit to say so itself."""
+"""Seconds beyond the limit that a service has to report a hang itself."""
 
 STARTING: Final = 30.0
-"""Seconds that a service may take for its first answer; then, ten times what it took."""
+"""Time limit of a service's first answer; for restarts, ten times the measured duration."""
 
 BESIDES: Final = 512
-"""Megabytes that a service may use beside a program's, twice; a program's it limits itself."""
+"""Megabytes added to twice a program's limit, for the memory limit of the service process."""
 
 _PIECE: Final = 1 << 16
 _AHEAD: Final = 1 << 15
-"""So many bytes of requests fit into a pipe for certain, whatever the service does."""
+"""Bytes of requests that fit into a pipe even if the service reads nothing."""
 
 REQUESTS: Final = 100
-"""So many of the last requests to a process are told when it broke."""
+"""The number of last requests to a broken process that an outcome has."""
 _MOST: Final = 64 << 20
 
 
 class PersistentTarget:
-    """Talks to a service, which it starts when it is needed, and again whenever it has ended."""
+    """Runs programs in a service, which it starts on demand and restarts after its end."""
 
     def __init__(self, description: Description, words: Sequence[str]) -> None:
         self.description = description
         self._words = [*words]
         self._process: subprocess.Popen[bytes] | None = None
-        self._poll = select.poll()  # made once: a selector for every answer costs more than it
+        self._poll = select.poll()  # made once: a selector for each answer is too slow
         self._errors = _Errors()
         self._asked: deque[tuple[int, bytes]] = deque(maxlen=REQUESTS)
         self._received = b""
@@ -99,11 +99,11 @@ class PersistentTarget:
         self._send()
 
     def collect(self) -> list[Outcome]:
-        """The outcomes of all variants. Raises TargetError."""
+        """Return the outcomes of all variants. Raises TargetError."""
         return [*self._outcomes()]
 
     def replay(self, lines: Sequence[str]) -> Outcome | None:
-        """Send requests, as an outcome has them, to a new process; the first of `BROKEN`, if any.
+        """Send an outcome's requests to a new process; return the first `BROKEN` outcome, if any.
 
         Raises TargetError.
         """
@@ -129,13 +129,13 @@ class PersistentTarget:
                 those = tuple(line.decode() for number, line in self._asked if number <= last)
                 received = attrs.evolve(received, requests=those)
             count += received is not None
-            if self._process is None:  # what it was sent ahead is sent to the next one
+            if self._process is None:  # requests sent ahead go to the next process
                 self._sent = count
             if received is not None:
                 yield received
 
     def _send(self) -> None:
-        """Send what is not sent yet: all that fits, or one that is answered before the next."""
+        """Send pending requests: all that fit in the pipe, or a single larger one."""
         process = self._running()
         data = b"".join(request for _, request in self._requests[self._sent :])
         count = len(self._requests) - self._sent
@@ -145,7 +145,7 @@ class PersistentTarget:
             self._asked.append((number, line.rstrip()))
         self._sent += count
         if process.stdin is not None:
-            with contextlib.suppress(OSError):  # it has ended: `_receive` sees how
+            with contextlib.suppress(OSError):  # it has exited: `_receive` handles that
                 process.stdin.write(data)
                 process.stdin.flush()
 
@@ -168,7 +168,7 @@ class PersistentTarget:
         return self._process
 
     def _receive(self, number: int) -> Outcome | None:
-        """The outcome of a request; None if the service ended in peace before it."""
+        """Return the outcome of a request; None if the service exited normally before it."""
         process = self._running()
         identity = self._requests[number][0]
         began = time.monotonic()
@@ -185,13 +185,13 @@ class PersistentTarget:
             if process.stdout is not None and not self._read(process.stdout.fileno(), left):
                 return self._died(process, began)
         seconds = time.monotonic() - began
-        if self._fresh:  # so long, at most, another start may take
+        if self._fresh:  # sets the time limit of restarts
             self._starting = min(STARTING, 1 + 10 * seconds)
         self._fresh = False
         return self._outcome_of(answer, seconds)
 
     def _read(self, descriptor: int, seconds: float) -> bool:
-        """Read what there is within the time; return whether there may be more."""
+        """Read the available data within the time limit; return whether there may be more."""
         if not self._poll.poll(seconds * 1000):
             return True
         piece = os.read(descriptor, _PIECE)
@@ -244,10 +244,9 @@ class PersistentTarget:
 
 
 class _Errors:
-    """Reads a process's standard error to its end, in a thread, and keeps the last of it.
+    """Reads a process's standard error in a thread, and keeps the end of it.
 
-    A service may write there without an end: a file of it would fill the disk, a pipe that nobody
-    reads would stop it.
+    A service may write endlessly: a file would fill the disk, and an unread pipe would block it.
     """
 
     def __init__(self, stream: IO[bytes] | None = None) -> None:
@@ -262,12 +261,12 @@ class _Errors:
                 self._kept = (self._kept + piece)[-MOST:]
 
     def text(self, seconds: float = 0) -> str:
-        """What was written last; with `seconds`, it is waited for the end so long."""
+        """Return the end of standard error, after waiting up to `seconds` for it to be closed."""
         if seconds and self._thread.is_alive():
             self._thread.join(seconds)
         return text_of(self._kept)
 
 
 def _unicode(source: str) -> str:
-    """A source as JSON can have it: bytes that are not UTF-8 are replaced."""
+    """Return a source as valid Unicode for JSON; bytes that are not UTF-8 are replaced."""
     return source.encode("utf-8", "surrogateescape").decode("utf-8", "replace")

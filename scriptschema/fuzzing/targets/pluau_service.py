@@ -1,9 +1,9 @@
-"""The real Luau, PyPI's pluau, as a service: the protocol is that of `persistent.py`.
+"""The real Luau (pluau from PyPI) as a service with the protocol of `persistent.py`.
 
     python pluau_service.py
 
-It imports nothing of this package, so that it starts fast. Of pluau it takes the extension module
-alone: what is Python in pluau 0.1.2 needs Python 3.12, the extension does not.
+It imports nothing of this package, so that it starts fast. It loads only the extension module of
+pluau, because the Python code of pluau 0.1.2 needs Python 3.12.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ LEVELS = {"-O0": 0, "-O1": 1, "-O2": 2}
 MOST = 1_000_000
 
 
-class _Over(Exception):  # noqa: N818  # it ends a program, and is no error of it
-    """The program ran or printed for too long."""
+class _Over(Exception):  # noqa: N818  # ends a program, not an error
+    """The program exceeded the limit of time or output."""
 
 
 def load() -> Any:
-    """The extension module of pluau. Raises ImportError."""
+    """Return the extension module of pluau. Raises ImportError."""
     for folder in map(Path, sys.path):
         for suffix in importlib.machinery.EXTENSION_SUFFIXES:
             path = folder / "pluau" / f"_pluau{suffix}"
@@ -51,7 +51,7 @@ def load() -> Any:
 
 
 def run(pluau: Any, request: dict[str, Any]) -> dict[str, Any]:
-    """The answer to a request."""
+    """Run a request's program; return the answer."""
     printed: list[str] = []
     size = 0
     over = ""
@@ -107,7 +107,7 @@ def run(pluau: Any, request: dict[str, Any]) -> dict[str, Any]:
 
 
 def _message_of(error: Exception) -> str:
-    """Luau's message, without what pluau puts before and behind."""
+    """Return Luau's message without pluau's prefix and suffix."""
     text = str(error).partition("\nstack traceback:")[0]
     for prefix in ("runtime error: ", "syntax error: "):
         text = text.removeprefix(prefix)
@@ -115,7 +115,7 @@ def _message_of(error: Exception) -> str:
 
 
 def main() -> None:
-    """Answer requests until there are no more."""
+    """Answer requests until the end of standard input."""
     try:
         pluau = load()
     except ImportError as error:

@@ -1,6 +1,6 @@
-"""What a target is: its version, which globals and library members it has, what syntax it reads.
+"""Probes a target: its version, its globals and library members, and the syntax it supports.
 
-It is asked by programs, since no version says it: of an old Luau, of one with flags, of another's.
+It is probed by running programs, because version numbers do not cover flags and other builds.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ SYNTAX: Final[Mapping[str, str]] = MappingProxyType(
         "StatTypeAlias": "type T = number",
     }
 )
-"""What not every version reads, by what it is in a tree, and a program that has it."""
+"""Syntax that not every version supports: its name in a tree, and a program that uses it."""
 
 _BEGIN: Final = "probe 2"
 _END: Final = "probe 3"
@@ -35,19 +35,19 @@ _END: Final = "probe 3"
 
 @attrs.frozen
 class Probed:
-    """What a target is. `missing` are globals, `library.member`s and parts of syntax."""
+    """A target's properties; `missing` has globals, `library.member`s and syntax it lacks."""
 
     target: str
     version: str = ""
     missing: tuple[str, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
-        """Everything as JSON's types."""
+        """Return all fields as JSON data."""
         return {**attrs.asdict(self), "missing": [*self.missing]}
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> Probed:
-        """The inverse of `as_json`. Raises KeyError and TypeError for anything else."""
+        """Invert `as_json`. Raises KeyError or TypeError for other data."""
         return cls(value["target"], value["version"], tuple(value["missing"]))
 
     def __str__(self) -> str:
@@ -59,7 +59,7 @@ class Probed:
 
 
 def probe(description: Description) -> Probed:
-    """Ask a target; one that does not answer as Luau does is taken to have everything.
+    """Probe a target; one that does not run the probe is assumed to have everything.
 
     Raises TargetError.
     """
@@ -72,14 +72,14 @@ def probe(description: Description) -> Probed:
 
 
 def names() -> Iterator[str]:
-    """All globals and members that there are: a library stands before its members."""
+    """Yield all known globals and members, each library before its members."""
     for name in DEFAULT.globals:
         yield name
         yield from (f"{name}.{member}" for member in DEFAULT.libraries.get(name, ()))
 
 
 def program() -> str:
-    """The program that prints the numbers of `names` that are there, for any version of Luau."""
+    """Return a program for any Luau version that prints the numbers of existing `names`."""
     lines = ["local print = print", 'print("probe " .. 1 + 1)']
     for number, name in enumerate(names()):
         library, dot, _ = name.partition(".")
@@ -101,7 +101,7 @@ def _missing_names(target: Target, description: Description) -> Iterator[str]:
 def _missing_syntax(target: Target, description: Description) -> Iterator[str]:
     def reads(source: str) -> bool:
         target.submit(Sources(None, source), max(description.seconds, 10))
-        # What breaks by it is no proof that it is not read: programs are to find that.
+        # A crash does not prove that the syntax is unsupported: it is a bug for programs to find.
         refused = {outcome.ERROR, outcome.REJECTED}
         return all(found.kind not in refused for found in target.collect())
 

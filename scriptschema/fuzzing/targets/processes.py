@@ -1,4 +1,4 @@
-"""Processes of targets: started in a session of their own, limited, watched, and ended with all."""
+"""Processes of targets: started in a separate session, limited, watched, and killed as a group."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from scriptschema.fuzzing.targets.description import TargetError
 
 _PIECE: Final = 1 << 16
 _GLANCE: Final = 0.1
-"""Seconds after which a process that says nothing is looked at."""
+"""Seconds between checks of a process that writes nothing."""
 
 
 def split(command: str) -> list[str]:
-    """The words of a command, as a shell would split them. Raises TargetError."""
+    """Split a command into words as a shell does. Raises TargetError."""
     try:
         words = shlex.split(command)
     except ValueError as error:
@@ -46,10 +46,10 @@ def start(
     stdin: int,
     stderr: int | IO[bytes],
 ) -> subprocess.Popen[bytes]:
-    """Start a command in a session of its own, with limited memory. Raises TargetError.
+    """Start a command in a separate session, with limited memory. Raises TargetError.
 
-    The limit is that of data, which leaves out what is reserved only: node and WebAssembly reserve
-    much. A program with AddressSanitizer has its own limit, since its shadow would count.
+    The limit is RLIMIT_DATA, which excludes memory that is only reserved, of which node and
+    WebAssembly have much. AddressSanitizer uses its own limit, because its shadow would count.
     """
     sanitized = _is_sanitized(words[0])
     limit = {"hard_rss_limit_mb": megabytes} if sanitized else {}
@@ -59,7 +59,7 @@ def start(
         environment[name] = ":".join([*ours, *filter(None, [os.environ.get(name)])])
     try:
         with _STARTING:
-            process = subprocess.Popen(  # noqa: S603  # the command is the user's own
+            process = subprocess.Popen(  # noqa: S603  # the user's command
                 words,
                 stdin=stdin,
                 stdout=subprocess.PIPE,
@@ -72,7 +72,7 @@ def start(
     except OSError as error:
         raise TargetError(f"{words[0]}: {reason_of(error)}") from None
     if not sanitized and hasattr(resource, "prlimit"):
-        with contextlib.suppress(OSError, ValueError):  # it may have ended by now
+        with contextlib.suppress(OSError, ValueError):  # it may have exited already
             limits = (megabytes << 20, resource.getrlimit(resource.RLIMIT_DATA)[1])
             resource.prlimit(process.pid, resource.RLIMIT_DATA, limits)
     return process
@@ -83,8 +83,8 @@ SANITIZERS: Final[Mapping[str, dict[str, int]]] = {
     "ASAN_OPTIONS": _SIGNALS,
     "UBSAN_OPTIONS": {"print_stacktrace": 1, **_SIGNALS},
 }
-"""What sanitizers are told, by variable, so that each end has a stack; what the user says counts
-more, since it comes later."""
+"""The sanitizers' options by environment variable, which make each report have a stack. The user's
+own options follow them and take precedence."""
 
 _SANITIZED: Final[dict[str, bool]] = {}
 
@@ -104,13 +104,13 @@ _STARTING: Final = threading.Lock()
 
 
 def kill_all_for_good() -> None:
-    """End all processes that were started here, and let no other thread start more."""
+    """Kill all processes started by this one, and prevent other threads from starting more."""
     _STARTING.acquire()
     kill_all()
 
 
 def kill_all() -> None:
-    """End all processes that were started here, before this one ends in a hurry."""
+    """Kill all processes started by this one before it exits abruptly."""
     for process in [*_RUNNING]:
         _kill_group(process)
     leftovers.end_orphans({process.pid for process in _RUNNING})
@@ -123,7 +123,7 @@ def _kill_group(process: subprocess.Popen[bytes]) -> None:
 
 
 def kill(process: subprocess.Popen[bytes]) -> None:
-    """End the process and all others of its session, also those that outlived it."""
+    """Kill the process and all others of its session, including those that outlived it."""
     _kill_group(process)
     process.wait()
     _RUNNING.discard(process)
@@ -136,7 +136,7 @@ def kill(process: subprocess.Popen[bytes]) -> None:
 
 @attrs.define
 class Watched:
-    """What a process did until its end, or until it was ended for taking or writing too much."""
+    """The result of a process that exited, or was killed at a limit of time or output."""
 
     status: int = 0
     output: bytes = b""
@@ -147,9 +147,9 @@ class Watched:
 
 
 def watch(process: subprocess.Popen[bytes], began: float, seconds: float, most: int) -> Watched:
-    """Read what a process writes until it ends, for so long and so many bytes at most; then kill.
+    """Read a process's output until it exits or reaches the limit of time or bytes; then kill it.
 
-    Also what it has started is ended.
+    The processes that it has started are killed as well.
     """
     found = Watched()
     pieces: Mapping[str, list[bytes]] = {"output": [], "errors": []}
@@ -162,7 +162,7 @@ def watch(process: subprocess.Popen[bytes], began: float, seconds: float, most: 
             left = began + seconds - time.monotonic()
             ready = selector.select(min(max(left, 0), _GLANCE))
             if not ready and (left <= 0 or process.poll() is not None):
-                break  # who was started by a process that has ended may still hold its output
+                break  # a child of the exited process may keep its output open
             for key, _ in ready:
                 piece = os.read(key.fd, _PIECE)
                 if not piece:
@@ -185,5 +185,5 @@ def watch(process: subprocess.Popen[bytes], began: float, seconds: float, most: 
 
 
 def text_of(data: bytes) -> str:
-    r"""Bytes as text; those that are not UTF-8 as `\xNN`."""
+    r"""Decode bytes; those that are not UTF-8 become `\xNN`."""
     return data.decode("utf-8", "backslashreplace")

@@ -1,7 +1,7 @@
-"""What a process says when it ends badly: reports of sanitizers, assertions, internal errors.
+"""Parses the messages of abnormal exits: sanitizer reports, assertions, internal errors.
 
-The patterns are those of AddressSanitizer and its relatives, UndefinedBehaviorSanitizer, glibc's
-and macOS's assert, LUAU_ASSERT, Emscripten's abort, C++'s and Rust's run-time libraries.
+The patterns cover AddressSanitizer and its relatives, UndefinedBehaviorSanitizer, `assert` of glibc
+and macOS, LUAU_ASSERT, Emscripten's abort, and the run-time libraries of C++ and Rust.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from scriptschema.fuzzing.targets import outcome
 from scriptschema.fuzzing.targets.outcome import Outcome
 
 MOST: Final = 1 << 16
-"""So many characters of standard error are kept, a quarter of the beginning, else of the end."""
+"""The number of characters kept of standard error: a quarter from the start, else from the end."""
 
 _SANITIZER: Final = re.compile(
     r"^==\d+==\s*(?:ERROR|WARNING): \w+Sanitizer: (?P<what>[^\n]*)", re.MULTILINE
 )
 _SIGNAL: Final = re.compile(r"(?P<name>SEGV|ILL|ABRT|BUS|FPE|TRAP|stack-overflow)\b")
-"""What sanitizers say first where a signal ended the process: it crashed, and this is its stack."""
+"""The first word of a sanitizer's report on a signal, which is a crash with its stack."""
 
 _UNDEFINED: Final = re.compile(
     r"^(?P<path>[^\s:]+)(?P<place>:\d+:\d+): runtime error: (?P<what>[^\n]*)", re.MULTILINE
@@ -49,7 +49,7 @@ _WASM_FRAME: Final = re.compile(r"^\s+at (?P<function>[\w.$:]+) \(?wasm:", re.MU
 _PLACE: Final = re.compile(r" (?:\([^()]*\+0x[0-9a-f]+\)|/?\S+:\d+(?::\d+)?|\(BuildId.*\)).*$")
 _NOBODYS: Final = re.compile(
     r"^(?:__?(?:asan|ubsan|sanitizer|interceptor|GI|pthread|libc|assert)|abort|raise|gsignal"
-    r"|main$|_start$|[(/])"  # without a symbol, there is nothing but the build's own path
+    r"|main$|_start$|[(/])"  # without a symbol, there is only the build's path
 )
 _TEMPLATE: Final = re.compile(r"<[^<>]*>|\([^()]*\)")
 
@@ -57,11 +57,11 @@ _SIGNALLED: Final = {
     128 + number
     for number in (signal.SIGILL, signal.SIGABRT, signal.SIGBUS, signal.SIGFPE, signal.SIGSEGV)
 }
-"""Statuses by which a shell tells that a command was ended by a signal."""
+"""Exit statuses by which a shell reports that a signal ended a command."""
 
 
 def frames_of(text: str) -> tuple[str, ...]:
-    """The functions of the first stack in a report, the innermost first, without the tools' own."""
+    """Return the functions of a report's first stack, innermost first, without the tools' own."""
     found = []
     matches = [*_FRAME.finditer(text)] or [*_WASM_FRAME.finditer(text)]
     for number, match in enumerate(matches):
@@ -76,12 +76,12 @@ def frames_of(text: str) -> tuple[str, ...]:
 
 
 def is_about_memory(text: str) -> bool:
-    """Whether a message says that there was too little memory."""
+    """Return whether a message says that memory was exhausted."""
     return _MEMORY.search(text) is not None
 
 
 def outcome_of(status: int, output: str, errors: str, seconds: float) -> Outcome:
-    """The outcome of a process that ended: its status, negative for a signal, and what it wrote."""
+    """Return the outcome of a process by its output and status, which is negative for a signal."""
 
     def made(kind: str, message: str, frames: tuple[str, ...] = ()) -> Outcome:
         report = "" if kind in outcome.ORDINARY else bounded(errors)
@@ -93,7 +93,7 @@ def outcome_of(status: int, output: str, errors: str, seconds: float) -> Outcome
     by_signal = _SIGNAL.match(noticed["what"]) if noticed else None
     if noticed and not by_signal:
         return made(outcome.SANITIZER, _without_addresses(noticed["what"]), frames_of(errors))
-    if found := _ASSERTION.search(errors):  # which may have ended by a signal
+    if found := _ASSERTION.search(errors):  # before signals: it may abort
         return made(outcome.ASSERTION, _assertion_of(found), frames_of(errors))
     if is_about_memory(errors):
         return made(outcome.MEMORY, errors[-1000:])
@@ -118,14 +118,14 @@ def outcome_of(status: int, output: str, errors: str, seconds: float) -> Outcome
 
 
 def bounded(errors: str) -> str:
-    """What is kept of standard error."""
+    """Return the kept part of standard error."""
     if len(errors) <= MOST:
         return errors
     return f"{errors[: MOST // 4]}\n[...]\n{errors[-(MOST - MOST // 4) :]}"
 
 
 def _assertion_of(found: re.Match[str]) -> str:
-    """What did not hold, after its file and line where they are said: `lvm.cpp:31: n > 0`."""
+    """Return the failed assertion, after its file and line if known: `lvm.cpp:31: n > 0`."""
     said = found["one"] or found["two"] or found["three"] or found[0]
     text = found.string
     before = text[max(text.rfind("\n", 0, found.start()) + 1, found.start() - 1000) : found.start()]
@@ -137,7 +137,7 @@ def _assertion_of(found: re.Match[str]) -> str:
 
 
 def _without_addresses(text: str) -> str:
-    """The kind of a sanitizer's error: `heap-use-after-free`, or the sentence of UBSan."""
+    """Return the kind of a sanitizer's error: `heap-use-after-free`, or UBSan's sentence."""
     return re.split(r" on (?:unknown )?address| \(pc | 0x", text, maxsplit=1)[0]
 
 
