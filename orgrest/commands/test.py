@@ -24,7 +24,7 @@ from orgrest.files import FileError
 from orgrest.model import OrgrestError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from orgrest.run.settings import Settings
     from orgrest.run.suite.control import Control
@@ -273,12 +273,13 @@ def _run(asked: Asked, plan: Sequence[Unit], settings: Settings, control: Contro
             spool = stack.enter_context(Spool(asked.jsonl, head))
         run = Run(plan, settings, control, jobs=asked.jobs, spool=spool)
         abandoned = False
+        hold_signals = stack.enter_context(_interruptible(control))
         try:
-            with _interruptible(control):
-                for brief in _with_progress(run.briefs(), plan, asked):
-                    _tell(brief, quiet=asked.quiet)
+            for brief in _with_progress(run.briefs(), plan, asked):
+                _tell(brief, quiet=asked.quiet)
         except KeyboardInterrupt:  # the second one, or the grace period has ended
             abandoned = True
+        hold_signals()
         status = _status(asked, run, control)
         summary = {**run.summary.as_data(), "ended": control.why or None}
         _conclude(run, summary, len({unit.file for unit in plan}))
@@ -316,19 +317,33 @@ def _status(asked: Asked, run: Run, control: Control) -> int:
 
 
 @contextmanager
-def _interruptible(control: Control) -> Iterator[None]:
-    """Let the first Ctrl-C or SIGTERM end the run, and the second end the process."""
+def _interruptible(control: Control) -> Iterator[Callable[[], None]]:
+    """Let the first Ctrl-C or SIGTERM end the run, and the second stop waiting for it.
+
+    After a call of what is yielded, signals are ignored until the context ends, so that no report
+    is cut off.
+    """
     import signal
 
+    held = False
+
+    def hold() -> None:
+        nonlocal held
+        held = True
+        if timed:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+
     def end(*_: object) -> None:
+        if held:
+            return
         if control.interrupted:
             raise KeyboardInterrupt
+        control.interrupt()
         # Not by click: the interrupted code may be writing to the same stream.
         os.write(2, b"orgrest: interrupted: the teardown is sent, then reports are written\n")
-        control.interrupt()
 
     def late(*_: object) -> None:
-        if control.over:
+        if control.over and not held:
             raise KeyboardInterrupt
 
     kinds = [signal.SIGINT, signal.SIGTERM]
@@ -340,7 +355,7 @@ def _interruptible(control: Control) -> Iterator[None]:
         left = (control.deadline or 0) + _GRACE - time.monotonic()
         signal.setitimer(signal.ITIMER_REAL, max(left, 0.001))
     try:
-        yield
+        yield hold
     finally:
         if timed:
             signal.setitimer(signal.ITIMER_REAL, 0)

@@ -50,6 +50,7 @@ def start(
 
     The limit is RLIMIT_DATA, which excludes memory that is only reserved, of which node and
     WebAssembly have much. AddressSanitizer uses its own limit, because its shadow would count.
+    It applies from a moment after the start: a process that is fast enough may exceed it.
     """
     sanitized = _is_sanitized(words[0])
     limit = {"hard_rss_limit_mb": megabytes} if sanitized else {}

@@ -306,7 +306,8 @@ class TestUnderstanding:
 def test_every_argument_that_changes_something_is_known() -> None:
     """What editors offer, and what diagnostics do not complain of."""
     heeded: set[str] = set()
-    evaluating = Path(run.__path__[0]).rglob("*.py")
+    folder = Path(run.__path__[0])
+    evaluating = [*folder.glob("*.py"), *(folder / "documents").glob("*.py")]
     for path in (arguments.__file__, layout.__file__, *evaluating):
         source = Path(path).read_text("utf-8")
         heeded.update(re.findall(r'\.(?:get|flag)\(\s*"([a-z][\w-]*)"', source))

@@ -135,7 +135,7 @@ def test_a_command_that_closes_its_output_and_stays_is_ended() -> None:
 
 
 def test_memory_is_limited() -> None:
-    text = f"{sys.executable} -S -c 'x = bytearray(500_000_000)'"
+    text = f"{sys.executable} -S -c 'import time; time.sleep(0.5); x = bytearray(500_000_000)'"
     [found] = command(text, megabytes=100)
     assert found.kind in ("memory", "error"), found
     assert "MemoryError" in found.error or found.kind == "memory"
