@@ -61,6 +61,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         return
     for item in items:
         test = getattr(item, "obj", None)
+        test = getattr(test, "__func__", test)  # of a method
         own = getattr(test, "_hypothesis_internal_use_settings", None)
         if own is not None and own.max_examples > FEW:
             few = hypothesis.settings(own, max_examples=FEW)
