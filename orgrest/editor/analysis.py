@@ -114,13 +114,18 @@ class Analysis:
             return True
         return not self.imports.broken and self._stamps == self._current_stamps()
 
+    @cached_property
+    def requests(self) -> Imports:
+        """The requests of a request file, and of those that it imports, by name."""
+        parsed = self.parts[0].parsed
+        return self.imports or Imports(parsed, "", values.Scope(self._inputs))
+
     def request_named(self, name: str, offset: int) -> tuple[syntax.ParsedRequest, Place] | None:
         """Return the request that a name at `offset` of a request file refers to, or None.
 
         It comes with the position of its name.
         """
-        parsed = self.parts[0].parsed
-        imports = self.imports or Imports(parsed, "", values.Scope(self._inputs))
+        parsed, imports = self.parts[0].parsed, self.requests
         using = parsed.request_at(offset)
         request = imports.of(parsed.source, name, using.span.start if using else offset)
         file = imports.file(request.source) if request is not None else None

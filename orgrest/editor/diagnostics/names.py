@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from typing import TYPE_CHECKING
+
+import attrs
 
 from orgrest.editor.diagnostics.model import Problem, extent
 from orgrest.editor.request_files import referred
@@ -12,65 +13,70 @@ from orgrest.http.values import references
 from orgrest.run.documents.request_file import namesakes, same_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
-    from orgrest.http.syntax import Document, ParsedRequest
+    from orgrest.http.syntax import ParsedRequest
+    from orgrest.run.documents.imports import Imports
 
 
-def of_names(document: Document, text: str) -> Iterator[Problem]:
-    """Yield the problems with the names of a document's requests."""
+def of_names(imports: Imports, text: str) -> Iterator[Problem]:
+    """Yield the problems with the names of the requests of a document, which is `imports.main`."""
+    document = imports.main.document
     for again, first in namesakes(document):
         naming = again.directive("name")
         at = again.method_span.start if naming is None else naming.span.start
         yield Problem(*extent(text, at), "warning", "same-name", same_name(again, first))
-    named: dict[str, list[ParsedRequest]] = {}
-    for request in document.requests:
-        if request.name is not None:
-            named.setdefault(request.name, []).append(request)
-    if named:
-        yield from _circles(document, text, named)
+    if imports.named(document.source):
+        yield from _circles(imports, text)
 
 
-def _circles(
-    document: Document, text: str, named: dict[str, list[ParsedRequest]]
-) -> Iterator[Problem]:
-    """Yield the requests that depend, directly or indirectly, on their own responses."""
+@attrs.define(eq=False)
+class _Visit:
+    """A request on the path, what it needs, and where it refers to the next one."""
+
+    request: ParsedRequest
+    needs: Iterator[tuple[str, int]]
+    at: int = 0
+
+
+def _circles(imports: Imports, text: str) -> Iterator[Problem]:
+    """Yield the requests that depend, directly or indirectly, on their own responses.
+
+    A circle through imported files is reported at the document's own reference that leads there.
+    """
+    own = imports.main.document
     done: set[int] = set()
     open_: set[int] = set()
-    for start in document.requests:
-        path: list[tuple[ParsedRequest, Iterator[tuple[str, int]]]] = []
+    for start in own.requests:
+        path: list[_Visit] = []
         waiting = [start] if id(start) not in done else []
         while waiting or path:
             if waiting:
                 request = waiting.pop()
-                path.append((request, _needs(request, named)))
+                path.append(_Visit(request, _needs(request, imports.named(request.source))))
                 open_.add(id(request))
-            request, needs = path[-1]
-            name, at = next(needs, ("", -1))
-            if at < 0:
-                done.add(id(request))
-                open_.discard(id(request))
+            here = path[-1]
+            name, here.at = next(here.needs, ("", -1))
+            if here.at < 0:
+                done.add(id(here.request))
+                open_.discard(id(here.request))
                 path.pop()
                 continue
-            other = _meant(name, request, named)
+            other = imports.of(here.request.source, name, here.request.span.start)
+            if other is None or id(other) in done:
+                continue
             if id(other) in open_:
-                under_way = [one for one, _ in path]
+                under_way = [one.request for one in path]
                 first = next(i for i, one in enumerate(under_way) if one is other)
                 chain = [one.name or "this request" for one in (*under_way[first:], other)]
                 message = f"{name} refers to itself: {' -> '.join(chain)}"
+                at = next(one.at for one in reversed(path) if one.request.source is own.source)
                 yield Problem(*extent(text, at), "error", "self-reference", message)
-            elif id(other) not in done:
+            else:
                 waiting.append(other)
 
 
-def _meant(name: str, using: ParsedRequest, named: dict[str, list[ParsedRequest]]) -> ParsedRequest:
-    above = bisect_left(named[name], using.span.start, key=lambda one: one.span.start)
-    return named[name][max(above - 1, 0)]
-
-
-def _needs(
-    request: ParsedRequest, named: dict[str, list[ParsedRequest]]
-) -> Iterator[tuple[str, int]]:
+def _needs(request: ParsedRequest, named: Collection[str]) -> Iterator[tuple[str, int]]:
     """Yield the requests whose responses a request needs, and the spans of the references."""
     for one in request.directives:
         name = one.value.text.strip()

@@ -187,7 +187,8 @@ def _of_imports(analysis: Analysis) -> Iterator[Problem]:
     if imports is not None and imports.broken:
         return
     part = analysis.parts[0]
-    yield from of_names(part.parsed, text)
+    if part.named:
+        yield from of_names(analysis.requests, text)
     for name in _references(part.parsed):
         if name.text.strip() not in part.named and "{{" not in name.text:
             known = ", ".join(sorted(part.named)) or "none"

@@ -227,12 +227,24 @@ def test_no_path_is_offered_in_a_body() -> None:
             "### a\nGET http://x/{{b.id}}\n### b\n# @ref a\nGET http://x/\n",
             ["a refers to itself: a -> b -> a"],
         ),
+        (
+            "import back.http\n### a\nGET http://x/{{far.id}}\n### b\nGET http://x/{{far.id}}\n",
+            ["a refers to itself: a -> far -> a"],
+        ),
+        (
+            "import round.http\n### a\nGET http://x/{{r1.id}}\n",
+            ["r1 refers to itself: r1 -> r2 -> r1"],
+        ),
         ("### a\nGET http://x/\n\n?? body id == {{a.id}}\n### b\nGET http://x/{{a.id}}\n", []),
     ],
 )
 def test_names_that_stand_twice_and_real_circles_are_told_while_typing(
     folder: Path, text: str, found: list[str]
 ) -> None:
+    (folder / "back.http").write_text("### far\n# @ref a\nGET http://x/\n")
+    (folder / "round.http").write_text(
+        "### r1\nGET http://x/{{r2.id}}\n### r2\nGET http://x/{{r1.id}}\n"
+    )
     diagnostics = Report(analysed(folder, text)).diagnostics
     assert len(diagnostics) == len(found), diagnostics
     assert all(part in one.message for part, one in zip(found, diagnostics, strict=True))
