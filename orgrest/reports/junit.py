@@ -2,13 +2,15 @@
 
 Source: the schema that Jenkins publishes (`junit-10.xsd` of its xUnit plugin), which most readers
 follow. It has no attributes for a case's file and line, so they are in the text. All failures of a
-request are in one `failure` element, because many readers show only the first. GitLab identifies
-cases by `classname` and `name`, and reads `time` in seconds.
+request are in one `failure` element, because many readers show only the first. GitLab (its page on
+unit test reports) ignores a second case with the same `classname` and `name`, so later ones are
+numbered, and takes reasons from the content of elements only.
 """
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from itertools import groupby
 from typing import TYPE_CHECKING
 from xml.sax.saxutils import escape, quoteattr
@@ -31,12 +33,13 @@ def pieces(run: Record, records: Iterable[Record]) -> Iterator[bytes]:
     yield b'<?xml version="1.0" encoding="UTF-8"?>\n'
     del counts["skipped"]  # only suites have this attribute
     yield f"<testsuites{_attributes(name='orgrest', **counts)}>\n".encode()
+    taken: Counter[tuple[str, str]] = Counter()
     for _, found in groupby(records, key=lambda record: record["order"][0]):
-        yield _suite(list(found)).encode()
+        yield _suite(list(found), taken).encode()
     yield b"</testsuites>\n"
 
 
-def _suite(records: list[Record]) -> str:
+def _suite(records: list[Record], taken: Counter[tuple[str, str]]) -> str:
     first = records[0]
     counts = {outcome: sum(one["outcome"] == outcome for one in records) for outcome in OUTCOMES}
     head = _attributes(
@@ -46,7 +49,8 @@ def _suite(records: list[Record]) -> str:
         time=_time(sum(one["duration"] for one in records)),
         timestamp=first["started"][:19],
     )
-    return f"  <testsuite{head}>\n{''.join(map(_case, records))}  </testsuite>\n"
+    cases = "".join(_case(one, _name(one, taken)) for one in records)
+    return f"  <testsuite{head}>\n{cases}  </testsuite>\n"
 
 
 def _suite_name(record: Record) -> str:
@@ -64,9 +68,19 @@ def _counts(counts: Record) -> dict[str, int]:
     return {"failures": counts["failed"], "errors": counts["error"], "skipped": counts["skipped"]}
 
 
-def _case(record: Record) -> str:
+def _name(record: Record, taken: Counter[tuple[str, str]]) -> str:
+    """Return the name of a request's case, which no case before it has in the same class."""
+    name, file = title(record), record["file"]
+    while taken[file, name]:
+        taken[file, title(record)] += 1
+        name = f"{title(record)} ({taken[file, title(record)]})"
+    taken[file, name] += 1
+    return name
+
+
+def _case(record: Record, name: str) -> str:
     time = _time(record["duration"])
-    head = _attributes(name=title(record), classname=record["file"], time=time)
+    head = _attributes(name=name, classname=record["file"], time=time)
     inside = _inside(record)
     if not inside:
         return f"    <testcase{head}/>\n"
@@ -78,7 +92,7 @@ def _inside(record: Record) -> str:
     message = lines[0] if lines else ""
     outcome = record["outcome"]
     if outcome == "skipped":
-        return f"      <skipped{_attributes(message=message)}/>\n"
+        return f"      <skipped{_attributes(message=message)}>{_text(message)}</skipped>\n"
     if outcome == "passed":
         return ""
     element = "failure" if outcome == "failed" else "error"

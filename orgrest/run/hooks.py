@@ -188,7 +188,10 @@ def _value(text: str) -> Any:
 
 
 def _text(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    """Return a script's value as text: what is not a string as JSON, as JavaScript writes it."""
+    if isinstance(value, str):
+        return value
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 def saved(saving: Saving, path: str, scope: Scope, allowed: Sequence[Path] = ()) -> Path:

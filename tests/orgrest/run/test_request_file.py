@@ -482,6 +482,13 @@ def test_a_request_that_is_taken_for_a_variable_is_told_from_one(run: Any) -> No
 
 
 @needs_engine
+def test_an_object_that_a_script_exports_is_sent_as_json_as_httpyac_does(run: Any) -> None:
+    done = run("{{\nexports.o = {a: 1, b: ['é', null]};\n}}\nPOST HOST/\n\n{\"o\": {{o}}}\n")
+    assert done.states == ["done"]
+    assert done.raw[0].endswith('{"o": {"a":1,"b":["é",null]}}'.encode())
+
+
+@needs_engine
 def test_a_function_that_a_script_exports_is_told_to_be_no_variable(run: Any) -> None:
     done = run("{{\nexports.f = () => 1;\n}}\nGET HOST/{{f()}}\n")
     assert done.states == ["failed"]

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from xml.etree import ElementTree
 
 import pytest
 from components import require
@@ -84,6 +85,40 @@ class TestJUnit:
         (folder / "rows.csv").write_text("a\n1\n2\n")
         report = JUnitXml.fromfile(str(reported("GET HOST/json", "--data", "rows.csv") / "r.xml"))
         assert [suite.name for suite in report] == ["a.http, row 1", "a.http, row 2"]
+
+    def test_gitlab_shows_each_request_with_its_outcome_and_reason(self, reported) -> None:
+        twice = "### login\nGET HOST/json\n?? status == 200\n"
+        repeated = "### turns\n# @loop for 3\nGET HOST/json\n### turns (2)\nGET HOST/json\n"
+        folder = reported(DOCUMENT + twice + twice.replace("200", "404") + repeated)
+        lines = (folder / "r.jsonl").read_text().splitlines()
+        records = [one for one in map(json.loads, lines) if "outcome" in one]
+        shown = _shown_by_gitlab((folder / "r.xml").read_text())
+        assert [outcome for _, outcome, _ in shown.values()] == [one["outcome"] for one in records]
+        names = [name for _, name in shown]
+        assert names[5:7] == ["login", "login (2)"]
+        assert names[7:] == ["turns", "turns (2)", "turns (3)", "turns (2) (2)"]
+        assert shown["a.http", "login (2)"][2].startswith("a.http:")
+        assert "status == 404: status is 200" in shown["a.http", "login (2)"][2]
+        assert all(seconds >= 0 for seconds, _, _ in shown.values())
+
+
+def _shown_by_gitlab(text: str) -> dict[tuple[str, str], tuple[float, str, str]]:
+    """Read a report by the rules that GitLab publishes: seconds, outcome and output of each case.
+
+    A case is known by `classname` and `name`; of several, only the first is used. Of `failure`,
+    `error` and `skipped` the first in this order is its outcome, and the element's content is the
+    output. Source: docs.gitlab.com, Unit test reports, "JUnit XML format specification".
+    """
+    found: dict[tuple[str, str], tuple[float, str, str]] = {}
+    for case in ElementTree.fromstring(text).findall("./testsuite/testcase"):
+        outcome, output = "passed", ""
+        for tag, word in (("failure", "failed"), ("error", "error"), ("skipped", "skipped")):
+            element = case.find(tag)
+            if element is not None and outcome == "passed":
+                outcome, output = word, element.text or ""
+        key = case.attrib["classname"], case.attrib["name"]
+        found.setdefault(key, (float(case.attrib["time"]), outcome, output))
+    return found
 
 
 class TestTap:
