@@ -22,6 +22,7 @@ import attrs
 
 from scriptschema import wire
 from scriptschema.fuzzing.campaign.config import Config
+from scriptschema.fuzzing.campaign.parents import Parent, Parents
 from scriptschema.fuzzing.campaign.restriction import Restriction
 from scriptschema.fuzzing.campaign.runner import Runner
 from scriptschema.fuzzing.campaign.statistics import Interval
@@ -43,9 +44,6 @@ from scriptschema.generation.programs.scope import Scope
 from scriptschema.luau.render import render_module_set
 from scriptschema.luau.repair import repair
 from scriptschema.messages import ModuleSet
-
-PARENTS: Final = 400
-"""The number of latest corpus trees that are mutated and supply parts for other mutants."""
 
 _DONORS: Final = 100
 _AGAIN: Final = 4
@@ -92,10 +90,14 @@ class Suspect:
 
 @attrs.define
 class Batch:
-    """The work of a fuzzer: counts, trees to keep, suspects, and counts of repeated verdicts."""
+    """The work of a fuzzer: counts, trees to keep, suspects, and counts of repeated verdicts.
+
+    `messages` are the kinds of error messages that programs ended with.
+    """
 
     interval: Interval = attrs.field(factory=Interval)
     kept: list[bytes] = attrs.field(factory=list)
+    messages: set[str] = attrs.field(factory=set)
     suspects: list[Suspect] = attrs.field(factory=list)
     again: Counter[Signature] = attrs.field(factory=Counter)
 
@@ -103,6 +105,7 @@ class Batch:
         """Add the contents of a later batch."""
         self.interval.add(later.interval)
         self.kept += later.kept
+        self.messages |= later.messages
         self.suspects += later.suspects
         self.again.update(later.again)
 
@@ -113,6 +116,7 @@ class _Made:
     sources: Sources
     origin: dict[str, Any]
     mutant: Mutant[ModuleSet] | None = None
+    parent: Parent | None = None
 
 
 class Fuzzer:
@@ -128,7 +132,7 @@ class Fuzzer:
         self._random = random.Random(f"{config.seed} {seed}")  # noqa: S311
         self._choices = RandomChoices(self._random)
         self._mutator = Mutator(size=config.size, programs=True)
-        self._parents: list[tuple[str, Index[ModuleSet]]] = []
+        self._parents = Parents(self._random)
         self._seen: set[int] = set()
         self._counted: Counter[int] = Counter()
         self._facts: set[str] = set()
@@ -148,7 +152,7 @@ class Fuzzer:
         """Add a tree to the corpus: its features are no longer new, and it may be mutated."""
         tree = wire.decode(ModuleSet, data)
         self._seen.update(features.numbers_of(wire.scan(ModuleSet, data)))
-        self._adopt(name_of(data), tree)
+        self._adopt(name_of(data), tree, ended=None)
 
     def close(self) -> None:
         """End the targets."""
@@ -210,11 +214,11 @@ class Fuzzer:
         self._number += 1
         origin: dict[str, Any] = {"seed": self.config.seed, "fuzzer": self.seed}
         origin["number"] = self._number
-        mutant = None
+        mutant = parent = None
         if self._parents and self._random.random() < self.config.mutants:
-            name, parent = self._parents[self._random.randrange(len(self._parents))]
-            mutant = self._mutator.mutate(parent, self._choices)
-            origin.update(operator=mutant.operator, parent=name)
+            parent = self._parents.draw()
+            mutant = self._mutator.mutate(parent.index, self._choices)
+            origin.update(operator=mutant.operator, parent=parent.name)
             tree = mutant.tree
             while self._random.randrange(_AGAIN) == 0:
                 tree = self._mutator.mutate(tree, self._choices).tree
@@ -223,7 +227,7 @@ class Fuzzer:
         if tree.module is not None:
             tree.module = None
             tree = repair(tree)
-        return _Made(tree, render_module_set(tree), origin, mutant)
+        return _Made(tree, render_module_set(tree), origin, mutant, parent)
 
     def _new(self) -> ModuleSet:
         config = self.config
@@ -252,7 +256,10 @@ class Fuzzer:
         scan = wire.scan(ModuleSet, data)
         numbers = features.numbers_of(scan)
         self._count(batch.interval, runs, numbers)
-        new = self._is_new(runs, numbers)
+        ended = runs[0].outcome.kind == outcome.OK
+        if made.parent is not None:
+            made.parent.count(ended=ended)
+        new = self._is_new(made.sources, runs, numbers, batch)
         verdict = self.runner.judge.judge(made.sources, runs, scan)
         if verdict is None and (new or self._number % _ROUND_TRIPS == 0):
             verdict = self.runner.judge.judge_text(made.sources)
@@ -260,7 +267,7 @@ class Fuzzer:
             self._suspect(made, data, runs, verdict, batch, following)
         elif new and any(run.outcome.kind in outcome.ORDINARY for run in runs):
             batch.kept.append(data)
-            self._adopt(name_of(data), made.tree)
+            self._adopt(name_of(data), made.tree, ended=ended)
             if made.mutant is not None:
                 self._mutator.useful(made.mutant)
         return following
@@ -275,15 +282,20 @@ class Fuzzer:
             if run.outcome.kind not in (outcome.OK, outcome.FLOOD):
                 interval.errors[normalisation.message(run.outcome.error)] += 1
 
-    def _is_new(self, runs: list[Run], numbers: list[int]) -> bool:
-        """Return whether a feature or an outcome is new, and record it."""
+    def _is_new(self, sources: Sources, runs: list[Run], numbers: list[int], batch: Batch) -> bool:
+        """Return whether a feature or a kind of outcome is new, and record it.
+
+        A message counts once per kind, and the program's own messages count as one kind.
+        """
         facts = set()
         for run in runs:
             said = run.outcome.error
-            facts.add(f"{run.outcome.kind} {normalisation.message(said) if said else ''}")
+            kind = normalisation.message_kind(said, sources.program) if said else ""
+            facts.add(f"{run.outcome.kind} {kind}")
         found = not self._seen.issuperset(numbers) or not facts <= self._facts
         self._seen.update(numbers)
         self._facts |= facts
+        batch.messages |= facts
         return found
 
     def _suspect(
@@ -335,11 +347,9 @@ class Fuzzer:
 
     # The corpus
 
-    def _adopt(self, name: str, tree: ModuleSet) -> None:
+    def _adopt(self, name: str, tree: ModuleSet, *, ended: bool | None) -> None:
         index = Index(tree)
-        self._parents.append((name, index))
-        if len(self._parents) > PARENTS:
-            del self._parents[self._random.randrange(PARENTS // 2)]
+        self._parents.add(name, index, ended=ended)
         donors = self._mutator.donors
         donors.append(index)
         if len(donors) > _DONORS:

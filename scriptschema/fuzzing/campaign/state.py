@@ -55,7 +55,7 @@ class State:
         self.last_new = self._began
         self.corpus = CorpusFolder(campaign.path / CORPUS)
         self._mask = 0
-        self._facts: set[str] = set()
+        self._messages: set[str] = set()
         self._interval = Interval()
         self._written = self._began
         self.triage = Triage(
@@ -98,11 +98,11 @@ class State:
         self._write()
 
     def _is_new(self, data: bytes, batch: Batch) -> bool:
-        """Return whether a tree has a feature that no other has, or caused a new error."""
+        """Return whether a tree has a feature that no other has, or its batch a new message."""
         mask = features.features_of(wire.scan(ModuleSet, data))
-        new = bool(mask & ~self._mask) or not batch.interval.errors.keys() <= self._facts
+        new = bool(mask & ~self._mask) or not batch.messages <= self._messages
         self._mask |= mask
-        self._facts |= batch.interval.errors.keys()
+        self._messages |= batch.messages
         return new
 
     def _write(self) -> None:

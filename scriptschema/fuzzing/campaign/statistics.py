@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,6 +18,7 @@ import attrs
 
 from scriptschema import files
 from scriptschema.files import FileError
+from scriptschema.fuzzing.targets.outcome import OK
 
 FILE: Final = "statistics.jsonl"
 
@@ -64,6 +65,11 @@ class Interval:
             mine = self.operators.get(operator, [0] * len(row))
             self.operators[operator] = [a + b for a, b in zip(mine, row, strict=True)]
 
+    @property
+    def ended(self) -> int:
+        """The number of programs that ended normally."""
+        return self.outcomes[OK]
+
     def as_json(self) -> dict[str, Any]:
         """Return all fields as JSON data."""
         return attrs.asdict(self, recurse=False)
@@ -75,6 +81,22 @@ def total(intervals: Iterable[Interval]) -> Interval:
     for each in intervals:
         whole.add(each)
     return whole
+
+
+def shares_ended(intervals: Sequence[Interval], parts: int = 5) -> list[float | None]:
+    """Return the share of programs that ended normally in each part of the campaign's time.
+
+    It is None for a part without programs.
+    """
+    programs, ended = [0] * parts, [0] * parts
+    whole = max((each.seconds for each in intervals), default=0.0) or 1.0
+    before = 0.0
+    for each in intervals:
+        part = min(int(parts * (before + each.seconds) / 2 / whole), parts - 1)
+        programs[part] += each.programs
+        ended[part] += each.ended
+        before = each.seconds
+    return [one / all_ if all_ else None for one, all_ in zip(ended, programs, strict=True)]
 
 
 def read(folder: Path) -> list[Interval]:

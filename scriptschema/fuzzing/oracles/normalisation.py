@@ -12,6 +12,8 @@ names chunks differently.
 
 In messages for signatures and counts, also numbers and quoted text, which depend on the program,
 and the folders of files, which depend on the machine, are removed.
+
+For the kind of a message, also the names of types, operators and what stands in parentheses.
 """
 
 from __future__ import annotations
@@ -28,6 +30,11 @@ _NUMBER: Final = re.compile(r"-?\d+(?:\.\d+)?(?:e[+-]?\d+)?")
 _FOLDERS: Final = re.compile(
     r"(?<![\w./])(?:/|\.{1,2}/|[A-Z]:\\)?(?:[\w.+~-]+[/\\])+(?=[\w+-]+\.\w)"
 )
+_WORD: Final = re.compile(r"[A-Za-z]+")
+_TYPES: Final = re.compile(
+    r"\b(?:nil|boolean|number|string|table|function|thread|userdata|buffer|vector)\b"
+)
+_VARYING: Final = re.compile(r"\([^()]*\)|[^\w\s…]+")
 _FIRST: Final = 2000
 _LONGEST: Final = 200
 
@@ -53,3 +60,14 @@ def message(text: str) -> str:
         first = pattern.sub(instead, first)
     first = " ".join(first.split())
     return first if len(first) <= _LONGEST else first[:_LONGEST] + "…"
+
+
+def message_kind(text: str, source: str) -> str:
+    """Return the kind of an error message of a program; empty if it is the program's own.
+
+    A message is its own if all of its words are in the source.
+    """
+    said = message(text)
+    if {*_WORD.findall(said)} <= {*_WORD.findall(source), "N"}:
+        return ""
+    return " ".join(_TYPES.sub("type", _VARYING.sub("", said)).split())

@@ -13,6 +13,7 @@ from itertools import pairwise
 from typing import Any, Final
 
 from scriptschema.fuzzing.campaign.statistics import Interval
+from scriptschema.fuzzing.targets.outcome import OK
 from scriptschema.interop import MissingExtra
 
 _COLOURS: Final = {
@@ -36,7 +37,7 @@ _UNITS: Final = (
 
 
 def over_time(intervals: Sequence[Interval]) -> str:
-    """Return charts of runs per second, corpus and finds; empty for fewer than two intervals.
+    """Return charts of speed, share of normal ends, corpus and finds; empty below two intervals.
 
     Raises MissingExtra.
     """
@@ -64,15 +65,20 @@ def over_time(intervals: Sequence[Interval]) -> str:
         "grid.color": _GRID,
     }
     with mpl.rc_context(settings):
-        figure = Figure(figsize=(9, 5.4), layout="constrained")
+        figure = Figure(figsize=(9, 7.2), layout="constrained")
         figure.patch.set_alpha(0)
-        upper, middle, lower = figure.subplots(3, sharex=True)
+        upper, second, third, lower = figure.subplots(4, sharex=True)
         rates = [
             (later.runs - before.runs) / max(later.seconds - before.seconds, 1e-9)
             for before, later in pairwise(points)
         ]
         _draw(upper, "runs a second", times[1:], rates, _LINE)
-        _draw(middle, "corpus", times, [each.corpus for each in points], _LINE)
+        shares = [
+            100 * (later.ended - before.ended) / max(later.programs - before.programs, 1)
+            for before, later in pairwise(points)
+        ]
+        _draw(second, "% ended normally", times[1:], shares, _LINE)
+        _draw(third, "corpus", times, [each.corpus for each in points], _LINE)
         _draw(lower, "finds", times, [each.finds for each in points], _FINDS, steps=True)
         lower.set_xlabel(unit)
         out = StringIO()
@@ -83,14 +89,17 @@ def over_time(intervals: Sequence[Interval]) -> str:
 def _thinned(intervals: Sequence[Interval]) -> list[Interval]:
     """Return cumulative sums at some of the intervals, including the last."""
     every = -(-len(intervals) // POINTS)
-    runs = 0
-    points = []
+    runs = programs = ended = 0
+    points: list[Interval] = []
     for number, each in enumerate(intervals, 1):
         runs += each.runs
+        programs += each.programs
+        ended += each.ended
         if number == 1 or number % every == 0 or number == len(intervals):
-            points.append(
-                Interval(seconds=each.seconds, runs=runs, corpus=each.corpus, finds=each.finds)
-            )
+            point = Interval(seconds=each.seconds, runs=runs, programs=programs)
+            point.outcomes[OK] = ended
+            point.corpus, point.finds = each.corpus, each.finds
+            points.append(point)
     return points
 
 

@@ -71,6 +71,11 @@ class Content:
         return rows(self.total.outcomes)
 
     @property
+    def ended(self) -> list[float | None]:
+        """The share of programs that ended normally, for each fifth of the time; empty if short."""
+        return statistics.shares_ended(self.intervals) if len(self.intervals) >= 5 else []
+
+    @property
     def errors(self) -> list[Row]:
         """Runs by error message."""
         return rows(self.total.errors)
