@@ -33,8 +33,9 @@ def pieces(run: Record, records: Iterable[Record]) -> Iterator[bytes]:
             if record["exchanges"] and (not pages or pages[-1]["id"] != page):
                 pages.append(_page(record, page))
             for one in record["exchanges"]:
-                for exchange in (*one["earlier"], one):
-                    sent.append((exchange["number"], encoded(_entry(record, exchange, page))))
+                for exchange in (*one["earlier"], {**one, **(one["sent"] or {})}):
+                    if exchange["number"]:
+                        sent.append((exchange["number"], encoded(_entry(record, exchange, page))))
         for _, entry in sorted(sent):
             yield separator + entry
             separator = b",\n"

@@ -5,7 +5,8 @@ Data shared by the modules of this package, the command line and the editors.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Literal
 
 import attrs
 
@@ -15,10 +16,11 @@ from orgrest.org.lisp import ArgumentError
 from orgrest.org.placing import closes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from orgrest.http.syntax import ParsedRequest
+    from orgrest.http.transport import Hop
     from orgrest.http.values import Origin, Scope
     from orgrest.model import Request, Response, Verdict
     from orgrest.org.blocks import Block
@@ -33,14 +35,19 @@ class EvaluationError(OrgrestError):
     """A block that cannot be evaluated: its header arguments, references or body."""
 
 
+Reason = Literal["token", "attempt", "redirect", "challenge"]
+"""Why something went over the wire beside what a document asks for."""
+
+
 @attrs.frozen
 class Exchange:
     """A request, and (unless nothing was sent) its response in raw and rendered form.
 
     In a dry run, `variables` are those that it uses. `tests` are the verdicts of its assertions and
     of the tests in its scripts. It is the `number`-th that the run sent, at `started` (Unix time);
-    `error` is why there is no response. `earlier` are the attempts before it, of which each was an
-    exchange, too.
+    `error` is why there is no response. `earlier` is what else went over the wire for it, in order,
+    each for its `reason`: requests of tokens, attempts before the last one, and the redirects and
+    challenges that led to `sent`, the request that got the response.
     """
 
     request: Request
@@ -52,11 +59,42 @@ class Exchange:
     started: float = 0.0
     error: TransportError | None = None
     earlier: tuple[Exchange, ...] = ()
+    reason: Reason | None = None
+    sent: Exchange | None = None
+
+    @classmethod
+    def of_hops(
+        cls,
+        request: Request,
+        hops: Sequence[Hop],
+        response: Response | None = None,
+        error: TransportError | None = None,
+    ) -> Exchange:
+        """Return the exchange of a request, which went over the wire in these hops."""
+        if not hops:
+            return cls(request, error=error)
+        every = [
+            cls(one.request, one.response, number=one.number, started=one.started) for one in hops
+        ]
+        return cls(
+            request,
+            response,
+            number=every[0].number,
+            started=every[0].started,
+            error=error,
+            earlier=tuple(attrs.evolve(one, reason=_led_on(one)) for one in every[:-1]),
+            sent=every[-1],
+        )
 
     @property
     def attempts(self) -> int:
         """How often it was sent."""
-        return len(self.earlier) + 1
+        return sum(one.reason == "attempt" for one in self.earlier) + 1
+
+
+def _led_on(hop: Exchange) -> Reason:
+    challenged = hop.response is not None and hop.response.status == HTTPStatus.UNAUTHORIZED
+    return "challenge" if challenged else "redirect"
 
 
 @attrs.frozen(eq=False)

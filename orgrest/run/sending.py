@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import re
-import time
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -67,6 +66,9 @@ class Sender:
         self._results = results
         self.hooks = ScriptRunner()
         self._tokens: Tokens | None = None
+        self._asked: list[Exchange] = []  # for tokens, by the task under way
+        self._hidden: frozenset[str] = frozenset()  # secrets of the answers
+        self._under_way = 0
 
     def token(self, grant: Grant) -> Token:
         """Return a token of OAuth 2.0, one for all requests of the run. Raises OrgrestError."""
@@ -78,21 +80,44 @@ class Sender:
         return self._tokens.get(grant)
 
     def _send_bare(self, request: Request) -> Response:
-        """Send a request that is not in the document, with the current client."""
+        """Send a request of a token, with the current client."""
+        from orgrest.http.auth.oauth2 import secrets_in
+        from orgrest.http.transport import Trace
+
         if self.client is None:
             raise EvaluationError("nothing can be sent here")
-        return self.client.send(request, follow=False, left=self.patience.left())
+        trace = Trace(self._numbers)
+        try:
+            return self.client.send(request, follow=False, left=self.patience.left(), trace=trace)
+        finally:
+            for hop in trace.hops:
+                if hop.response is not None:
+                    self._hidden |= secrets_in(hop.response)
+                self._asked.append(
+                    Exchange(
+                        attrs.evolve(hop.request, secrets=self._hidden),
+                        hop.response,
+                        number=hop.number,
+                        started=hop.started,
+                        reason="token",
+                    )
+                )
 
     def exchange(self, task: Task, early: Early | None = None) -> Outcome:
         """Send the requests of a task in order; failures are in the outcome, not raised.
 
         A request sent `early` is not sent again.
         """
-        made = _Made(task)
+        outer, self._asked = (self._asked, []) if self._under_way else ([], self._asked)
+        self._under_way += 1
+        made = _Made(task, self._asked)
         try:
             self._exchange(task, made, early)
         except FAILURES as error:
             return made.failed(error, self._file)
+        finally:
+            self._under_way -= 1
+            self._asked = outer
         return made.outcome()
 
     def _exchange(self, task: Task, made: _Made, early: Early | None) -> None:
@@ -259,6 +284,8 @@ class Sender:
 
     def send(self, task: Task, parsed: ParsedRequest, request: Request) -> Exchange:
         """Send the request that was completed for `parsed`, once. Raises EvaluationError."""
+        from orgrest.http.transport import Trace
+
         arguments = task.arguments
         timeout = self._settings.timeout
         given = arguments.get("timeout")
@@ -280,7 +307,7 @@ class Sender:
         if self.client is None:
             raise EvaluationError("nothing can be sent here")
         left = self.patience.left()
-        number, started = next(self._numbers), time.time()
+        trace = Trace(self._numbers)
         try:
             response = self.client.send(
                 request,
@@ -291,10 +318,11 @@ class Sender:
                 and parsed.directive("no-redirect") is None,
                 timeout=timeout,
                 left=left,
+                trace=trace,
             )
         except TransportError as error:
-            return Exchange(request, number=number, started=started, error=error)
-        return Exchange(request, response, number=number, started=started)
+            return Exchange.of_hops(request, trace.hops, error=error)
+        return Exchange.of_hops(request, trace.hops, response)
 
 
 @attrs.frozen
@@ -306,10 +334,14 @@ class Early:
 
 
 class _Made:
-    """The results of a task so far; `attempts` are those of the request being sent."""
+    """The results of a task so far; `attempts` are those of the request being sent.
 
-    def __init__(self, task: Task) -> None:
+    `asked` are the requests of tokens that no exchange has yet.
+    """
+
+    def __init__(self, task: Task, asked: list[Exchange]) -> None:
         self.task = task
+        self.asked = asked
         self.exchanges: list[Exchange] = []
         self.attempts: list[Exchange] = []
         self.notes = list(task.notes)
@@ -318,11 +350,16 @@ class _Made:
 
     def keep(self, rendered: rendering.Rendered | None, tests: tuple[Verdict, ...]) -> None:
         """Take the last attempt for the exchange."""
-        *earlier, last = self.attempts
+        *others, last = self.attempts
+        earlier = [*self.asked]
+        for one in others:
+            earlier += (*one.earlier, attrs.evolve(one, earlier=(), reason="attempt"))
+        earlier += last.earlier
         self.exchanges.append(
             attrs.evolve(last, rendered=rendered, tests=tests, earlier=tuple(earlier))
         )
         self.attempts = []
+        self.asked.clear()
 
     def outcome(self) -> Outcome:
         """Return its outcome."""
@@ -340,6 +377,8 @@ class _Made:
     def failed(self, error: Exception, file: str) -> Outcome:
         """Return its outcome up to the failure with one of FAILURES."""
         outcome = failed(self.task.line, self.task.name, error, self.task.file or file)
+        if not self.attempts and self.asked:  # no token was given
+            self.attempts = [self.asked.pop()]
         if self.attempts:
             self.keep(None, ())
             *_, broken = self.exchanges

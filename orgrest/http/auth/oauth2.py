@@ -367,6 +367,16 @@ def _issued(grant: Grant, response: Response) -> Token:
     )
 
 
+def secrets_in(response: Response) -> frozenset[str]:
+    """Return what must not be shown of a response to a request of a flow."""
+    every = _read(response).items()
+    return frozenset(
+        value
+        for name, value in every
+        if isinstance(value, str) and value and name.endswith(("token", "device_code"))
+    )
+
+
 def _is_text(text: str) -> bool:
     """Tell whether a token can be sent in a header."""
     return bool(text) and text.isascii() and text.isprintable()

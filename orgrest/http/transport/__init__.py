@@ -26,12 +26,13 @@ from typing import TYPE_CHECKING
 from orgrest.http.transport.cookies import Cookies
 from orgrest.http.transport.headers import wire_headers
 from orgrest.http.transport.limits import Budget
+from orgrest.http.transport.trace import Hop, Trace
 from orgrest.http.transport.urls import wire_url
 
 if TYPE_CHECKING:
     from orgrest.http.transport.client import Client
 
-__all__ = ["Budget", "Client", "Cookies", "wire_headers", "wire_url"]
+__all__ = ["Budget", "Client", "Cookies", "Hop", "Trace", "wire_headers", "wire_url"]
 
 
 def __getattr__(name: str) -> object:

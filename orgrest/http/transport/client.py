@@ -35,6 +35,7 @@ from orgrest.http.transport.streams import (
     read_events,
     wants_events,
 )
+from orgrest.http.transport.trace import Trace
 from orgrest.http.transport.urls import Url, parse_url, show
 from orgrest.model import (
     Redirect,
@@ -123,14 +124,16 @@ class Client:
         left: float | None = None,
         messages: int = MOST,
         on_message: Callable[[str], None] | None = None,
+        trace: Trace | None = None,
     ) -> Response:
         """Send a request, follow its redirects, and read the response.
 
         `timeout` in seconds limits the whole exchange, `connect_timeout` connecting; neither
         exceeds the time `left` for the run. A stream (a WebSocket, server-sent events) is read for
         that time or for a number of `messages`, each of which is passed to `on_message` as it
-        arrives. Raises `TransportError`.
+        arrives. `trace` gets what goes over the wire. Raises `TransportError`.
         """
+        trace = trace or Trace()
         try:
             limits = self._limits.within(timeout, connect_timeout, left)
             url = parse_url(request.url)
@@ -140,8 +143,8 @@ class Client:
             try:
                 jar = cookies if cookies is not None else Cookies()
                 if url.is_websocket:
-                    return self._websocket(request, url, jar, limits, listener)
-                return self._follow(request, jar, limits, listener, follow=follow)
+                    return self._websocket(request, url, jar, limits, listener, trace)
+                return self._follow(request, jar, limits, listener, trace, follow=follow)
             except (urllib3.exceptions.HTTPError, http.client.HTTPException, OSError) as error:
                 reason = CANCELLED if self._sockets.aborted else explain(error, limits)
                 raise TransportError(reason, code=code_of(error)) from error
@@ -150,7 +153,13 @@ class Client:
             raise TransportError(error.reason, code=error.code, **place) from error  # type: ignore[arg-type]  # as above
 
     def _websocket(
-        self, request: Request, url: Url, cookies: Cookies, limits: Limits, listener: Listener
+        self,
+        request: Request,
+        url: Url,
+        cookies: Cookies,
+        limits: Limits,
+        listener: Listener,
+        trace: Trace,
     ) -> Response:
         from orgrest.http.transport import websocket
 
@@ -160,7 +169,10 @@ class Client:
         self.budget.send()
         tls = self._tls(request.certificate) if url.scheme == "wss" else None
         cookie = cookies.header(url.text.replace("ws", "http", 1))
-        return websocket.exchange(request, url, cookie, self._sockets, tls, limits, listener)
+        trace.sent(request, headers_for(next(flow_of(request, url)), url, cookie))
+        response = websocket.exchange(request, url, cookie, self._sockets, tls, limits, listener)
+        trace.answered(response)
+        return response
 
     def _follow(
         self,
@@ -168,6 +180,7 @@ class Client:
         cookies: Cookies,
         limits: Limits,
         listener: Listener,
+        trace: Trace,
         *,
         follow: bool,
     ) -> Response:
@@ -176,7 +189,9 @@ class Client:
         warnings: list[str] = []
         timing = Timing()
         while True:
-            response = self._authenticated(request, cookies, limits, listener, start + limits.total)
+            response = self._authenticated(
+                request, cookies, limits, listener, trace, start + limits.total
+            )
             timing += response.timing or Timing()
             location = response.header("Location")
             if not follow or response.status not in STATUSES or location is None:
@@ -212,13 +227,14 @@ class Client:
         cookies: Cookies,
         limits: Limits,
         listener: Listener,
+        trace: Trace,
         deadline: float,
     ) -> Response:
         """Send a request as often as its credentials require; return the last response."""
         flow = flow_of(request, parse_url(request.url))
         sent, timing = next(flow), Timing()
         while True:
-            response = self._exchange(sent, cookies, limits, listener, deadline)
+            response = self._exchange(sent, cookies, limits, listener, trace, deadline)
             timing += response.timing or Timing()
             try:
                 sent = flow.send(response)
@@ -233,6 +249,7 @@ class Client:
         cookies: Cookies,
         limits: Limits,
         listener: Listener,
+        trace: Trace,
         deadline: float,
     ) -> Response:
         if self._sockets.aborted:
@@ -245,6 +262,7 @@ class Client:
         target = url.text if forwarded else url.target
         length = next(find_headers(lines, "Content-Length"), None)
         coding = next(find_headers(lines, "Transfer-Encoding"), None)
+        trace.sent(request, lines)
         announced = length is None or length == str(len(request.body or b""))
         while True:
             exchange = self._sockets.exchange = Exchange(
@@ -276,6 +294,7 @@ class Client:
             listens = listener if wants_events(request) else None
             response = _read(raw, exchange, url, cookies, listens, limits)
             self.budget.receive(len(response.body))
+            trace.answered(response)
             return response
 
 

@@ -108,29 +108,53 @@ def _of_test(test: Verdict, hide: Callable[[str], str], line: int) -> Record:
 
 
 def _of_exchange(exchange: Exchange, known: frozenset[str]) -> Record:
+    secrets = known | exchange.request.secrets
+    sent, response = exchange.sent, exchange.response
+    led = sent is not None and sent.number != exchange.number
+    request = exchange.request if sent is None or led else sent.request
+    return {
+        "request": _of_request(request, secrets),
+        "response": None if response is None else _of_response(response, secrets),
+        "number": exchange.number,
+        "started": _time(exchange.started),
+        "attempts": exchange.attempts,
+        "reason": exchange.reason,
+        "earlier": [_of_exchange(one, known) for one in exchange.earlier],
+        "sent": None if sent is None or not led else _of_sent(sent, secrets),
+        "error": None if exchange.error is None else mask(exchange.error.reason, secrets),
+        **_of_time(response),
+    }
+
+
+def _of_sent(sent: Exchange, secrets: frozenset[str]) -> Record:
+    """Return the request that got the response where others led to it."""
+    return {
+        "request": _of_request(sent.request, secrets),
+        "number": sent.number,
+        "started": _time(sent.started),
+        **_of_time(sent.response),
+    }
+
+
+def _of_time(response: Response | None) -> Record:
+    return {
+        "duration": None if response is None else round(response.duration, 6),
+        "timing": None if response is None else _of_timing(response.timing),
+    }
+
+
+def _of_request(request: Request, secrets: frozenset[str]) -> Record:
     from orgrest.http.transport import wire_headers
 
-    request, response = exchange.request, exchange.response
-    secrets = known | request.secrets
     try:
         headers = wire_headers(request)
     except OrgrestError:  # invalid headers, so it was never sent
         headers = request.headers
     return {
-        "request": {
-            "method": request.method,
-            "url": mask(request.url, secrets),
-            "headers": _headers(headers, secrets),
-            "body": _request_body(request, secrets),
-        },
-        "response": None if response is None else _of_response(response, secrets),
-        "number": exchange.number,
-        "started": _time(exchange.started),
-        "attempts": exchange.attempts,
-        "earlier": [_of_exchange(one, known) for one in exchange.earlier],
-        "error": None if exchange.error is None else mask(exchange.error.reason, secrets),
-        "duration": None if response is None else round(response.duration, 6),
-        "timing": None if response is None else _of_timing(response.timing),
+        "method": request.method,
+        "url": mask(request.url, secrets),
+        "headers": _headers(headers, secrets),
+        "body": _request_body(request, secrets),
     }
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import re
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -323,6 +324,54 @@ class TestHar:
         run("a.http", "--har", "r.har", a_http="GET http://[::1/?a\n\n###\nGET HOST/json\n")
         found = json.loads((folder / "r.har").read_text())
         _check(found["log"], "log", "log")
+
+    def test_redirects_challenges_and_requests_of_tokens_are_there_each_at_its_place(
+        self, run, folder: Path
+    ) -> None:
+        def answer(connection: socket.socket, request: bytes) -> None:
+            if b" /old" in request:
+                found = response(b"moved", "Location: /new", status="302 Found")
+            elif b" /token" in request:
+                found = response(b'{"access_token": "issued-t0ken", "refresh_token": "fresh-one"}')
+            elif b" /refused" in request:
+                found = response(b'{"error": "no"}', status="400 Bad Request")
+            elif b" /digest" in request and b"Digest username" not in request:
+                challenge = 'WWW-Authenticate: Digest realm="r", nonce="n", qop="auth"'
+                found = response(b"", challenge, status="401 Unauthorized")
+            else:
+                found = response(b"ok")
+            connection.sendall(found)
+
+        text = (
+            "@ok_tokenEndpoint = HOST/token\n@no_tokenEndpoint = HOST/refused\n"
+            "@oauth2_clientId = me\n@oauth2_clientSecret = cl1ent-secret\n\n"
+            "GET HOST/old\n\n###\nGET HOST/digest\nAuthorization: Digest user pa55word-x\n\n"
+            "###\nGET HOST/a\nAuthorization: oauth2 client_credentials ok\n\n"
+            "###\nGET HOST/b\nAuthorization: oauth2 client_credentials no\n"
+        )
+        with RawServer(answer) as server:
+            done = run("a.http", "--har", "r.har", a_http=text.replace("HOST", server.url))
+            log = [one.split(b" ", 2)[:2] for one in server.requests]
+        told = (folder / "r.har").read_text()
+        entries = json.loads(told)["log"]["entries"]
+        wire = [
+            (one["request"]["method"], one["request"]["url"].removeprefix(server.url))
+            for one in entries
+        ]
+        assert wire == [(method.decode(), target.decode()) for method, target in log]
+        assert [one["response"]["status"] for one in entries] == [302, 200, 401, 200, 200, 200, 400]
+        lines = [int(one["comment"].split(":")[1]) for one in entries]
+        assert lines == [6, 6, 9, 9, 13, 13, 17]
+        reasons = [
+            [one["reason"] for one in exchange["earlier"]]
+            for request in done.report["requests"]
+            for exchange in request["exchanges"]
+        ]
+        assert reasons == [["redirect"], ["challenge"], ["token"], []]
+        assert done.outcomes == ["passed", "passed", "passed", "error"]
+        told += json.dumps(done.report)
+        for secret in ("issued-t0ken", "fresh-one", "cl1ent-secret", "pa55word-x"):
+            assert secret not in told
 
     def test_times_add_up(self, reported) -> None:
         for entry in json.loads((reported() / "r.har").read_text())["log"]["entries"]:
