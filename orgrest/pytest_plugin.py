@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     import pytest
 
-    from orgrest.run.suite.collecting import Document
+    from orgrest.run.suite.pytest_collector import Document
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -45,7 +45,7 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> Document |
         return None
     if not parent.config.getoption("orgrest"):
         return None
-    from orgrest.run.suite.collecting import Document
+    from orgrest.run.suite.pytest_collector import Document
 
     return Document.from_parent(parent, path=file_path)
 

@@ -42,7 +42,7 @@ def curl(
     The curl command holds the values of variables, secrets included: it has to work.
     """
     from orgrest.http import curl as translate
-    from orgrest.run.evaluate import Evaluation
+    from orgrest.run.run import Run
     from orgrest.run.settings import Settings
 
     if (command is None) == (file is None):
@@ -72,11 +72,9 @@ def curl(
             dry_run=True,
             complete=True,
         )
-        evaluation = Evaluation(
-            text, file=str(path), settings=settings, client=None, plain=is_request_file(path)
-        )
-        evaluation.plan()
-        for outcome in evaluation.run():
+        run = Run(text, file=str(path), settings=settings, client=None, plain=is_request_file(path))
+        run.plan()
+        for outcome in run.run():
             if outcome.reason is not None:
                 raise outcome.reason
             for exchange in outcome.exchanges:

@@ -55,7 +55,7 @@ def run(path: Path | None, say: Callable[[str], None]) -> bool:
     from orgrest.files import write
     from orgrest.http.transport import Client
     from orgrest.http.values import Inputs
-    from orgrest.run.evaluate import Evaluation
+    from orgrest.run.run import Run
     from orgrest.run.settings import Settings
 
     if path is None:
@@ -66,16 +66,16 @@ def run(path: Path | None, say: Callable[[str], None]) -> bool:
         raise FileError("exists: the tour does not replace it", file=str(path))
     with serve() as port, Client() as client:
         folder = path.resolve().parent
-        evaluation = Evaluation(
+        done = Run(
             tour(port),
             file=str(path),
             settings=Settings(Inputs(directory=folder, environ=os.environ)),
             client=client,
         )
-        evaluation.plan()
-        outcomes = list(evaluation.run())
-    write(path, evaluation.text.encode())
-    say(evaluation.text)
+        done.plan()
+        outcomes = list(done.run())
+    write(path, done.text.encode())
+    say(done.text)
     failed = [outcome for outcome in outcomes if outcome.reason is not None]
     for outcome in failed:
         say(str(outcome.reason))

@@ -76,7 +76,7 @@ def babel() -> None:
     from orgrest.org import arguments as header
     from orgrest.org import data
     from orgrest.run import babel as evaluation
-    from orgrest.run import written
+    from orgrest.run import writable_files
 
     call = _read_call(sys.stdin.buffer.read())
     arguments = header.Arguments(
@@ -101,7 +101,7 @@ def babel() -> None:
                 client=client,
             )
         for path, content in reply.outcome.files:
-            written.write(path, content)
+            writable_files.write(path, content)
     except OrgrestError as error:
         click.echo(json.dumps({"error": safe(str(error), frozenset())}))
         sys.exit(1)

@@ -303,7 +303,7 @@ def _ask(question: str) -> bool:
 
 def _list_environments(paths: list[str]) -> int:
     """Print the environments defined in the files around each document, one per line."""
-    from orgrest.http import environments
+    from orgrest.http.values import environments
 
     status = 0
     for given in paths:

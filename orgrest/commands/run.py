@@ -100,21 +100,21 @@ def _evaluate(
     client: Client | None,
     cookies: Cookies | None,
 ) -> int:
-    from orgrest.run import written
-    from orgrest.run.evaluate import Evaluation
+    from orgrest.run import writable_files
     from orgrest.run.outcomes import EvaluationError
+    from orgrest.run.run import Run
 
-    evaluation = Evaluation(
+    run = Run(
         source.text,
         file=source.name,
         settings=settings.of_document(source.folder),
         client=client,
         plain=source.plain,
         cookies=cookies,
-        write=None if shown.mode else written.write,
+        write=None if shown.mode else writable_files.write,
     )
     try:
-        count = evaluation.plan()
+        count = run.plan()
     except EvaluationError as error:
         complain(str(error))
         return 2
@@ -123,7 +123,7 @@ def _evaluate(
     if nothing and not (shown.quiet and ours):
         complain(f"{source.name}: no request here; it is read as Org (.http, .rest: as requests)")
     if not shown.quiet:
-        for notice in evaluation.notices:
+        for notice in run.notices:
             complain(f"{source.name}: {notice}")
     results = MODES[shown.mode](
         source.name,
@@ -134,11 +134,11 @@ def _evaluate(
     )
     failed = nothing and not ours
     try:
-        for outcome in _with_progress(evaluation.run(), count, shown):
+        for outcome in _with_progress(run.run(), count, shown):
             for needed in outcome.needed:
                 failed |= _report(needed, source, settings, shown)
             failed |= _report(outcome, source, settings, shown)
-            results.keep(outcome, evaluation)
+            results.keep(outcome, run)
             if client is not None and client.budget.spent and outcome.state == "failed":
                 complain(f"{source.name}: ended: {client.budget.spent}")
                 break
@@ -147,7 +147,7 @@ def _evaluate(
         raise
     finally:  # also if standard output was closed
         if not source.plain:
-            results.end(evaluation, source.text)
+            results.end(run, source.text)
     return int(failed or results.failed)
 
 

@@ -20,8 +20,8 @@ from orgrest.model import OrgrestError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from orgrest.run.evaluate import Evaluation
     from orgrest.run.outcomes import Outcome
+    from orgrest.run.run import Run
 
 SAVE_EVERY = 2.0  # seconds between saves when --save is not given
 
@@ -42,32 +42,32 @@ class Results:
     volatile: tuple[str, ...] = ()
     failed: bool = False
 
-    def keep(self, outcome: Outcome, evaluation: Evaluation) -> None:
+    def keep(self, outcome: Outcome, run: Run) -> None:
         """Handle the outcome of a block."""
 
-    def end(self, evaluation: Evaluation, before: str) -> None:
+    def end(self, run: Run, before: str) -> None:
         """Handle the whole document; `before` is its old text."""
 
 
 class Printed(Results):
     """Prints the new document."""
 
-    def end(self, evaluation: Evaluation, before: str) -> None:
+    def end(self, run: Run, before: str) -> None:
         """Print the new document in the encoding of the old one."""
         del before
         stream = sys.stdout.buffer
-        stream.write(self.encoding.encode(evaluation.text))
+        stream.write(self.encoding.encode(run.text))
         stream.flush()
 
 
 class Compared(Results):
     """Prints the changes that saving would make."""
 
-    def end(self, evaluation: Evaluation, before: str) -> None:
+    def end(self, run: Run, before: str) -> None:
         """Print the differences."""
         import difflib
 
-        old, new = before.split("\n"), evaluation.text.split("\n")
+        old, new = before.split("\n"), run.text.split("\n")
         for line in difflib.unified_diff(old, new, self.name, self.name, lineterm=""):
             click.echo(line)
 
@@ -75,11 +75,11 @@ class Compared(Results):
 class Checked(Results):
     """Saves nothing; a result that would change is a failure."""
 
-    def keep(self, outcome: Outcome, evaluation: Evaluation) -> None:
+    def keep(self, outcome: Outcome, run: Run) -> None:
         """Compare a result with the old one."""
         from orgrest.run import snapshot
 
-        del evaluation
+        del run
         allowed = outcome.volatile or snapshot.Volatile()
         allowed = attrs.evolve(allowed, headers=(*allowed.headers, *self.volatile))
         old, new = outcome.change or ("", "")
@@ -107,7 +107,7 @@ class Saved(Results):
     saved_at: float = attrs.field(factory=time.monotonic)
     changed_on_disk: bool = False
 
-    def keep(self, outcome: Outcome, evaluation: Evaluation) -> None:
+    def keep(self, outcome: Outcome, run: Run) -> None:
         """Save the document if it is due."""
         if self.file is None or outcome.change is None:
             return
@@ -118,14 +118,14 @@ class Saved(Results):
             )
         slow = time.monotonic() - self.saved_at > SAVE_EVERY
         if self.save == "each" or (self.save is None and slow):
-            self._save(self.file, evaluation.text, last=False)
+            self._save(self.file, run.text, last=False)
             self.saved_at = time.monotonic()
 
-    def end(self, evaluation: Evaluation, before: str) -> None:
+    def end(self, run: Run, before: str) -> None:
         """Save the document, or, if it was changed on disk meanwhile, a copy beside it."""
         del before
         if self.file is not None:
-            self._save(self.file, evaluation.text, last=True)
+            self._save(self.file, run.text, last=True)
 
     def _save(self, file: File, text: str, *, last: bool) -> None:
         """Save the document; after a failure, `end` tries again."""

@@ -236,7 +236,7 @@ def _plan(asked: Asked) -> list[Unit]:
 
 def _settings(asked: Asked) -> Settings:
     from orgrest.run.items import Choice
-    from orgrest.run.patience import RetryPolicy
+    from orgrest.run.retry_policy import RetryPolicy
     from orgrest.run.settings import Settings
 
     inputs = inputs_of(
@@ -252,7 +252,7 @@ def _settings(asked: Asked) -> Settings:
         timeout=asked.timeout,
         allow_write=asked.allow_write,
         choice=Choice(asked.names, frozenset(asked.tags)),
-        patience=RetryPolicy(asked.retry, asked.retry_delay),
+        retry_policy=RetryPolicy(asked.retry, asked.retry_delay),
         fail=asked.fail,
         bail=asked.bail,
         write=asked.write,

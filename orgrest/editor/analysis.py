@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 from orgrest.editor import arguments, regions
 from orgrest.editor.imported import RequestFiles, of_definition, of_request
-from orgrest.editor.kept import Kept
-from orgrest.editor.parts import Captured, Given, Part, given_by
+from orgrest.editor.parsed_regions import BlockSettings, Captured, ParsedRegion, settings_of
+from orgrest.editor.version_cache import VersionCache
 from orgrest.http import syntax, values
 from orgrest.org import arguments as header
 from orgrest.org import document as org
@@ -28,8 +28,8 @@ from orgrest.run.documents.selection import is_request, result_spans, within
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
 
-    from orgrest.editor.imported import Place
-    from orgrest.editor.parts import Parsed
+    from orgrest.editor.imported import Location
+    from orgrest.editor.parsed_regions import Parsed
     from orgrest.run.documents.imports import File
 
 _NOWEB = re.compile(r"<<[ \t]*([^\n<>]*[^ \t\n<>])[ \t]*>>")
@@ -76,9 +76,9 @@ class Analysis:
         known = before.document if before else None
         self.document: org.Document | None = org.Document(text, known) if kind == "org" else None
         self.languages = self.document.request_languages() if self.document else frozenset()
-        self._parsed: Parsed = Kept(before._parsed if before else None)
-        self._shapes: regions.Shapes = regions.Shapes(before._shapes if before else None)
-        self.symbols: Kept[object, Any] = Kept(before.symbols if before else None)
+        self._parsed: Parsed = VersionCache(before._parsed if before else None)
+        self._line_maps: regions.LineMaps = regions.LineMaps(before._line_maps if before else None)
+        self.symbols: VersionCache[object, Any] = VersionCache(before.symbols if before else None)
         """The cache of `outline` for parts, by parse result and block."""
         self._captured = Captured()
         self.parts = self._read()
@@ -92,16 +92,16 @@ class Analysis:
                 self.parts[0].imported = frozenset(self.imports.named(parsed.source))
         self._stamps = self._current_stamps()
 
-    def _read(self) -> list[Part]:
+    def _read(self) -> list[ParsedRegion]:
         document, captured = self.document, self._captured
         if document is None:
             (region,) = regions.regions(self.text, "http")
-            return [Part(region, 0, captured, Given, self._parsed)]
+            return [ParsedRegion(region, 0, captured, BlockSettings, self._parsed)]
         inherited = header.Inherited(document)
-        parts: list[Part] = []
-        for index, region in enumerate(regions.of_document(document, shapes=self._shapes)):
-            read = partial(given_by, region, document, inherited, self._folder)
-            parts.append(Part(region, index, captured, read, self._parsed))
+        parts: list[ParsedRegion] = []
+        for index, region in enumerate(regions.of_document(document, line_maps=self._line_maps)):
+            read = partial(settings_of, region, document, inherited, self._folder)
+            parts.append(ParsedRegion(region, index, captured, read, self._parsed))
         return parts
 
     def _current_stamps(self) -> list[Hashable]:
@@ -120,7 +120,7 @@ class Analysis:
         parsed = self.parts[0].parsed
         return self.imports or Imports(parsed, "", values.Scope(self._inputs))
 
-    def request_named(self, name: str, offset: int) -> tuple[syntax.ParsedRequest, Place] | None:
+    def request_named(self, name: str, offset: int) -> tuple[syntax.ParsedRequest, Location] | None:
         """Return the request that a name at `offset` of a request file refers to, or None.
 
         It comes with the position of its name.
@@ -133,7 +133,7 @@ class Analysis:
             return None
         return request, of_request(file, request, own=file is imports.main)
 
-    def variable_imported(self, name: str) -> Place | None:
+    def variable_imported(self, name: str) -> Location | None:
         """Return the position of a variable's definition in an imported file, or None."""
         found = self.imports.variables().get(name) if self.imports else None
         return None if found is None else of_definition(*found)
@@ -154,13 +154,13 @@ class Analysis:
         """Tell whether any part captures a variable of this name."""
         return name in self._captured.first
 
-    def part_at(self, offset: int) -> Part | None:
+    def part_at(self, offset: int) -> ParsedRegion | None:
         """Return the part at an offset, or the next one below; None below the last one."""
         at = bisect_left(self.parts, offset, key=lambda part: part.region.span.end)
         return self.parts[at] if at < len(self.parts) else None
 
     @cached_property
-    def judged(self) -> tuple[Part, ...]:
+    def judged(self) -> tuple[ParsedRegion, ...]:
         """The parts that are evaluated by default, as `selection` defines."""
         found = [part for part in self.parts if self._is_judged(part)]
         if not any(part.region.block and part.region.block.region.inside for part in found):
@@ -168,7 +168,7 @@ class Analysis:
         inside = self._old_results()
         return tuple(part for part in found if not within(inside, part.region.span.start))
 
-    def _is_judged(self, part: Part) -> bool:
+    def _is_judged(self, part: ParsedRegion) -> bool:
         block = part.region.block
         return block is None or (
             block.language in self.languages and not block.commented and block.result is None
@@ -212,7 +212,7 @@ class Analysis:
         """The names of requests, to which others may refer."""
         return self.parts[0].named if self.kind == "http" else frozenset()
 
-    def scope_of(self, part: Part, request: syntax.ParsedRequest) -> values.Scope:
+    def scope_of(self, part: ParsedRegion, request: syntax.ParsedRequest) -> values.Scope:
         """Return the scope of a request, with the captures of those above, as far as known."""
         document = self.new_scope()
         for one in self.parts:

@@ -9,7 +9,7 @@ import attrs
 
 from orgrest.editor.diagnostics.model import Diagnostic
 from orgrest.http.assertions import OPERATORS, SUBJECTS
-from orgrest.http.printing import print_request
+from orgrest.http.parsing.printing import print_request
 from orgrest.model import Source, Span
 from orgrest.rendering.masking import mask
 from orgrest.rendering.sanitize import visible
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from orgrest.editor.analysis import Analysis
-    from orgrest.editor.parts import Part
+    from orgrest.editor.parsed_regions import ParsedRegion
     from orgrest.http.syntax import ParsedRequest
     from orgrest.model import Verdict
     from orgrest.run.outcomes import Outcome
@@ -29,7 +29,7 @@ _Key: TypeAlias = tuple[str, int]
 _MOST_LINES = 20  # of a difference
 
 
-def about(part: Part, inside: int) -> tuple[str, Span] | None:
+def about(part: ParsedRegion, inside: int) -> tuple[str, Span] | None:
     """Return the description of the assertion's words at an offset, and their span; or None."""
     for request in part.parsed.requests:
         for one in request.assertions:
@@ -122,7 +122,7 @@ class LastOutcomes:
         return found
 
 
-def _requests(analysis: Analysis) -> Iterator[tuple[_Key, Part, ParsedRequest]]:
+def _requests(analysis: Analysis) -> Iterator[tuple[_Key, ParsedRegion, ParsedRequest]]:
     """Yield the requests of a document, each with its identity."""
     seen = Counter[str]()
     for part in analysis.parts:
@@ -132,7 +132,7 @@ def _requests(analysis: Analysis) -> Iterator[tuple[_Key, Part, ParsedRequest]]:
             seen[text] += 1
 
 
-def _place(part: Part, request: ParsedRequest, verdict: Verdict) -> Span | None:
+def _place(part: ParsedRegion, request: ParsedRequest, verdict: Verdict) -> Span | None:
     """Return the position of a verdict; None if its assertion no longer exists."""
     for one in request.assertions:
         if one.text.text == verdict.name:

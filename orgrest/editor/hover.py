@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from orgrest.editor.analysis import Analysis
     from orgrest.editor.names import Names, Occurrence
-    from orgrest.editor.parts import Part
+    from orgrest.editor.parsed_regions import ParsedRegion
     from orgrest.http.values.environment import Environment
 
 _STATUS = re.compile(r"\bHTTP/[\d.]+[ \t]+(\d{3})\b")
@@ -45,7 +45,7 @@ def hover(analysis: Analysis, names: Names, offset: int) -> tuple[str, Span] | N
     return _status(analysis.text, offset)
 
 
-def _near(analysis: Analysis, part: Part, offset: int) -> tuple[str, Span] | None:
+def _near(analysis: Analysis, part: ParsedRegion, offset: int) -> tuple[str, Span] | None:
     """Return the hover text for an offset in a part, or in its block's header arguments."""
     document, block = analysis.document, part.region.block
     for text, start in texts_of(document, block) if document and block else ():
@@ -96,7 +96,7 @@ def _known(text: str) -> str:
 # ------------------------------------------------------------------------------------- variables
 
 
-def _variable(analysis: Analysis, names: Names, part: Part, one: Occurrence) -> str:
+def _variable(analysis: Analysis, names: Names, part: ParsedRegion, one: Occurrence) -> str:
     """Describe a variable's value and definition."""
     inside = part.region.from_file(one.span.start)
     request = part.parsed.request_at(inside)
@@ -160,7 +160,7 @@ def _of_environment(environment: Environment, name: str) -> Iterator[str]:
 # ------------------------------------------------------------------------------------- requests
 
 
-def _in_part(analysis: Analysis, part: Part, offset: int) -> tuple[str, Span] | None:
+def _in_part(analysis: Analysis, part: ParsedRegion, offset: int) -> tuple[str, Span] | None:
     """Return the hover text for an offset in a request, with spans relative to the region."""
     inside = part.region.from_file(offset)
     if (found := assertions.about(part, inside)) is not None:

@@ -1,7 +1,7 @@
 """A cache of the request files that documents import, for editors.
 
 A file is read again only if it has changed; if it is open in the editor, the text there is used. A
-definition in another file is a `Place`.
+definition in another file is a `Location`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from orgrest.http.reading import read
+from orgrest.http.parsing.dialects import read
 from orgrest.http.syntax import Comment, Definition
 from orgrest.model import Source, Span
 from orgrest.run.documents.imports import Imports, read_file
@@ -28,7 +28,7 @@ _LINES = re.compile(r"^[ \t]*(?:(?:import|run)[ \t]|(?:#+|//+)[ \t]*@import\b).*
 
 
 @attrs.frozen
-class Place:
+class Location:
     """A span in a request file: another one, or the document's `own`."""
 
     file: File
@@ -82,20 +82,20 @@ def of_lines(text: str, name: str, scope: Scope, files: RequestFiles) -> Imports
     return Imports(read(Source(lines)), name, scope, files.read) if lines else None
 
 
-def of_request(file: File, request: ParsedRequest, *, own: bool) -> Place:
+def of_request(file: File, request: ParsedRequest, *, own: bool) -> Location:
     """Return the position of a request's name in a file, else of its beginning."""
     directive = request.directive("name")
     if directive is not None and request.name and request.name in directive.value.text:
         at = directive.value.offset(directive.value.text.index(request.name))
-        return Place(file, Span(at, at + len(request.name)), own)
+        return Location(file, Span(at, at + len(request.name)), own)
     text = file.document.source.text
     for item in file.document.items:
         if isinstance(item, Comment) and item.name == request.name is not None:
             at = text.index(request.name or "", item.span.start)
-            return Place(file, Span(at, at + len(request.name or "")), own)
-    return Place(file, request.method_span, own)
+            return Location(file, Span(at, at + len(request.name or "")), own)
+    return Location(file, request.method_span, own)
 
 
-def of_definition(file: File, one: Definition) -> Place:
+def of_definition(file: File, one: Definition) -> Location:
     """Return the position of a variable's definition in a file."""
-    return Place(file, Span(one.name_span.end - len(one.name), one.name_span.end))
+    return Location(file, Span(one.name_span.end - len(one.name), one.name_span.end))

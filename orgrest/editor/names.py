@@ -18,8 +18,8 @@ import attrs
 
 from orgrest.editor.analysis import Analysis
 from orgrest.editor.arguments import assignments, called_at, of_properties, texts_of
-from orgrest.editor.kept import Kept
 from orgrest.editor.request_files import referred
+from orgrest.editor.version_cache import VersionCache
 from orgrest.http import syntax, values
 from orgrest.http.values import javascript
 from orgrest.model import OrgrestError, Span
@@ -30,8 +30,8 @@ from orgrest.org.text import Edit, apply
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from orgrest.editor.imported import Place
-    from orgrest.editor.parts import Part
+    from orgrest.editor.imported import Location
+    from orgrest.editor.parsed_regions import ParsedRegion
     from orgrest.org.reader import Section
 
 Role: TypeAlias = Literal["definition", "capture", "argument", "use"]
@@ -90,7 +90,7 @@ class Names:
         """
         self.analysis = analysis
         self._of_parts: dict[int, list[Occurrence]] = {}
-        self._of_sections: Kept[Section, list[_Mention]] = Kept(
+        self._of_sections: VersionCache[Section, list[_Mention]] = VersionCache(
             before._of_sections if before else None
         )
 
@@ -100,13 +100,13 @@ class Names:
         in_parts = (one for part in self.analysis.parts for one in self._in_part(part))
         return [*in_parts, *self._set_by_properties, *self._arguments_of_calls]
 
-    def _in_part(self, part: Part) -> list[Occurrence]:
+    def _in_part(self, part: ParsedRegion) -> list[Occurrence]:
         """Return the variables of a part, searched on first use."""
         if part.index not in self._of_parts:
             self._of_parts[part.index] = list(self._look_into(part))
         return self._of_parts[part.index]
 
-    def _look_into(self, part: Part) -> Iterator[Occurrence]:
+    def _look_into(self, part: ParsedRegion) -> Iterator[Occurrence]:
         region, index = part.region, part.index
         for name, start, role in _of_items(part):
             at = region.to_file(start)
@@ -233,7 +233,7 @@ class Names:
         }
         return frozenset(shares) if index in shares else frozenset({index})
 
-    def _is_set_by(self, part: Part, name: str) -> bool:
+    def _is_set_by(self, part: ParsedRegion, name: str) -> bool:
         """Tell whether a part defines a variable, or its block's own lines set it with `:var`."""
         if name in part.reading.definitions:
             return True
@@ -245,7 +245,7 @@ class Names:
         texts = texts_of(document, block)
         return any(one.name == name for text, _ in texts for one in assignments(text))
 
-    def part(self, name: Occurrence) -> Part | None:
+    def part(self, name: Occurrence) -> ParsedRegion | None:
         """Return a part where a variable has its value; None if it is set for no part."""
         if name.part == -1:
             inheriting = self._parts_of(name.name, -1) - {-1}
@@ -258,7 +258,7 @@ class Names:
         above = [one for one in found if one.span.start <= name.span.start]
         return above[-1:] if above and name.part is not None else found
 
-    def in_file(self, name: Occurrence) -> Place | None:
+    def in_file(self, name: Occurrence) -> Location | None:
         """Return the definition of a name (also of `### name`) in another file, or None."""
         if name.part is None or self.analysis.kind != "http" or self.definitions(name):
             return None
@@ -315,7 +315,7 @@ class Names:
             raise RenameError(f"as {new}, it would also mean other text that reads :{new}")
 
 
-def _is_in_arguments(part: Part, name: str) -> bool:
+def _is_in_arguments(part: ParsedRegion, name: str) -> bool:
     block = part.region.kept
     if block is None:
         return False
@@ -369,7 +369,7 @@ def _in_arguments(text: str, start: int) -> Iterator[_Mention]:
         yield _Mention(match[1], start + match.start(1), "use", match[2], start + match.start(2))
 
 
-def _templates(part: Part) -> Iterator[syntax.Template]:
+def _templates(part: ParsedRegion) -> Iterator[syntax.Template]:
     """Yield the texts of a region in which variables are replaced."""
     for item in part.parsed.items:
         if isinstance(item, syntax.Definition):
@@ -385,7 +385,7 @@ def _templates(part: Part) -> Iterator[syntax.Template]:
                 yield from (one.path for one in item.body.files)
 
 
-def _references(part: Part) -> Iterator[tuple[str, int]]:
+def _references(part: ParsedRegion) -> Iterator[tuple[str, int]]:
     """Yield the references in a region: the names, and their positions."""
     lengths = part.lengths
     for template in _templates(part):
@@ -397,7 +397,7 @@ def _references(part: Part) -> Iterator[tuple[str, int]]:
                 yield found.name, template.offset(found.at)
 
 
-def _of_items(part: Part) -> Iterator[tuple[str, int, Role]]:
+def _of_items(part: ParsedRegion) -> Iterator[tuple[str, int, Role]]:
     """Yield the variables in a region's text: name, offset and role."""
     text = part.region.text
     for name, at in _references(part):
@@ -419,7 +419,7 @@ def _of_items(part: Part) -> Iterator[tuple[str, int, Role]]:
                 yield capture.name, capture.span.start + 1, "capture"
 
 
-def _of_requests(part: Part) -> Iterator[tuple[str, int, Role]]:
+def _of_requests(part: ParsedRegion) -> Iterator[tuple[str, int, Role]]:
     """Yield the names of requests in a request file: name, offset and role."""
     if not part.named:
         return

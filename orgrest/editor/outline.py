@@ -11,8 +11,8 @@ import attrs
 
 from orgrest.editor.request_files import DIRECTIVE
 from orgrest.http import syntax, values
-from orgrest.http.directives import rule_of
-from orgrest.http.reading import read
+from orgrest.http.parsing.dialects import read
+from orgrest.http.parsing.directives import rule_of
 from orgrest.model import Source, Span
 from orgrest.org.blocks import VERB
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from orgrest.editor.analysis import Analysis
-    from orgrest.editor.parts import Part
+    from orgrest.editor.parsed_regions import ParsedRegion
     from orgrest.org.document import Document
 
     _Inside: TypeAlias = Callable[
@@ -105,7 +105,7 @@ def symbols(analysis: Analysis) -> list[Symbol]:
     return sorted(found + [one for one, _ in verbs], key=lambda symbol: symbol.span.start)
 
 
-def _of_part(document: Document | None, part: Part) -> tuple[Symbol, ...]:
+def _of_part(document: Document | None, part: ParsedRegion) -> tuple[Symbol, ...]:
     """Return the symbols of a part, relative to its start, so that they stay valid if it moves."""
     inner = tuple(_symbols(part))
     block = part.region.block
@@ -135,7 +135,7 @@ def _of_verb(analysis: Analysis) -> Iterator[tuple[Symbol, bool]]:
         yield symbol, bool(parsed.method)
 
 
-def _symbols(part: Part) -> Iterator[Symbol]:
+def _symbols(part: ParsedRegion) -> Iterator[Symbol]:
     for item in part.parsed.items:
         if isinstance(item, syntax.Definition):
             span = part.region.to_file_span(item.span)
@@ -201,7 +201,7 @@ def tokens(analysis: Analysis, within: Span | None = None) -> list[Token]:
     return found
 
 
-def _tokens(part: Part) -> Iterator[tuple[int, int, TokenType]]:
+def _tokens(part: ParsedRegion) -> Iterator[tuple[int, int, TokenType]]:
     """Yield start, end and type of tokens in a region: none overlap, none is longer than a line."""
     text = part.region.text
     lengths = part.lengths

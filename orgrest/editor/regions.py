@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import attrs
 
-from orgrest.editor.kept import Kept
-from orgrest.http.reading import is_restclient_around, read
+from orgrest.editor.version_cache import VersionCache
+from orgrest.http.parsing.dialects import is_restclient_around, read
 from orgrest.model import Source, Span
 from orgrest.org import document as org
 from orgrest.org.blocks import REQUEST_LANGUAGES, Block
@@ -35,7 +35,7 @@ _HEADING = re.compile(r"^\*+ ", re.MULTILINE)
 
 
 @attrs.frozen(eq=False)
-class Shape:
+class LineMap:
     """The text of a region, and how its lines derive from the file's, independent of position.
 
     For each line: `lines` is its start in `text`, `starts` the start of the file's line, relative
@@ -51,26 +51,30 @@ class Shape:
 
 @attrs.frozen(eq=False)
 class _Body:
-    """A body in a section: its shape, the index of its block, and its position.
+    """A body in a section: its line map, the index of its block, and its position.
 
     `span` is relative to the section's start.
     """
 
-    shape: Shape
+    line_map: LineMap
     index: int
     span: Span
 
 
-class Shapes:
-    """A cache of the shapes of bodies, by section and by lines.
+class LineMaps:
+    """A cache of the line maps of bodies, by section and by lines.
 
     The key also has whether the lines keep their indentation. `before` is the cache of an earlier
     text.
     """
 
-    def __init__(self, before: Shapes | None = None) -> None:
-        self.of_sections: Kept[Section, list[_Body]] = Kept(before.of_sections if before else None)
-        self.of_lines: Kept[tuple[str, bool], Shape] = Kept(before.of_lines if before else None)
+    def __init__(self, before: LineMaps | None = None) -> None:
+        self.of_sections: VersionCache[Section, list[_Body]] = VersionCache(
+            before.of_sections if before else None
+        )
+        self.of_lines: VersionCache[tuple[str, bool], LineMap] = VersionCache(
+            before.of_lines if before else None
+        )
 
 
 class Region:
@@ -83,7 +87,7 @@ class Region:
 
     def __init__(
         self,
-        shape: Shape,
+        line_map: LineMap,
         span: Span,
         *,
         file: str | None = None,
@@ -91,15 +95,15 @@ class Region:
         base: int = 0,
         around: str = "",
     ) -> None:
-        """Create a region from a shape and its position; `block` is relative to its section."""
-        self.text = shape.text
+        """Create a region from a line map and its position; `block` is relative to its section."""
+        self.text = line_map.text
         self.span = span
         self.kept = block[0].section.blocks[block[1]] if block is not None else None
         self.base = base
         self.around = around
         self._block = block
         self._file = file
-        self._shape = shape
+        self._line_map = line_map
 
     @property
     def block(self) -> Block | None:
@@ -112,7 +116,7 @@ class Region:
         if self.block is None:
             return Source(self.text, file=self._file)
         first = self.around.count("\n", 0, self.base) + self.block.first + 1
-        places = tuple((first + at, removed) for at, removed in enumerate(self._shape.removed))
+        places = tuple((first + at, removed) for at, removed in enumerate(self._line_map.removed))
         return Source(self.text, file=self._file, places=places)
 
     @property
@@ -131,20 +135,22 @@ class Region:
 
     def to_file(self, offset: int) -> int:
         """Return the offset in the file of the character at `offset` of the region's text."""
-        shape = self._shape
-        line = min(bisect_right(shape.lines, offset), len(shape.starts)) - 1
-        within = max(offset - shape.lines[line] + shape.removed[line], 0)
-        return self.span.start + shape.starts[line] + within
+        line_map = self._line_map
+        line = min(bisect_right(line_map.lines, offset), len(line_map.starts)) - 1
+        within = max(offset - line_map.lines[line] + line_map.removed[line], 0)
+        return self.span.start + line_map.starts[line] + within
 
     def from_file(self, offset: int) -> int:
         """Return the offset in the region's text of a character of the file.
 
         Removed leading characters map to the line's start.
         """
-        shape, offset = self._shape, offset - self.span.start
-        line = max(bisect_right(shape.starts, offset) - 1, 0)
-        within = max(offset - shape.starts[line] - shape.removed[line], 0)
-        return shape.lines[line] + min(within, shape.lines[line + 1] - shape.lines[line] - 1)
+        line_map, offset = self._line_map, offset - self.span.start
+        line = max(bisect_right(line_map.starts, offset) - 1, 0)
+        within = max(offset - line_map.starts[line] - line_map.removed[line], 0)
+        return line_map.lines[line] + min(
+            within, line_map.lines[line + 1] - line_map.lines[line] - 1
+        )
 
     def to_file_span(self, span: Span) -> Span:
         """Return the span in the file of a span of the region's text."""
@@ -162,10 +168,10 @@ def regions(text: str, kind: Kind, file: str | None = None) -> list[Region]:
 
 
 def of_document(
-    document: org.Document, file: str | None = None, shapes: Shapes | None = None
+    document: org.Document, file: str | None = None, line_maps: LineMaps | None = None
 ) -> list[Region]:
-    """Return the regions of an Org document, in order; `shapes` is a cache that is updated."""
-    return list(_of_sections(document, document.text, file, shapes or Shapes()))
+    """Return the regions of an Org document, in order; `line_maps` is a cache that is updated."""
+    return list(_of_sections(document, document.text, file, line_maps or LineMaps()))
 
 
 def region_at(text: str, offset: int, kind: Kind, file: str | None = None) -> Region | None:
@@ -211,7 +217,7 @@ def _between(text: str, opened: re.Match[str], offset: int, file: str | None) ->
     block = document.blocks[0] if document.blocks else None
     if block is None or block.kind != "block" or block.language not in REQUEST_LANGUAGES:
         return None
-    return next(_of_sections(document, text, file, Shapes(), opened.start()))
+    return next(_of_sections(document, text, file, LineMaps(), opened.start()))
 
 
 def _same(opened: re.Match[str], fence: re.Match[str]) -> bool:
@@ -245,7 +251,7 @@ def _line_end(text: str, offset: int) -> int:
 def _whole(text: str, file: str | None) -> Region:
     lines = _line_starts(text)
     starts = lines[:-1]
-    return Region(Shape(text, lines, starts, [0] * len(starts)), Span(0, len(text)), file=file)
+    return Region(LineMap(text, lines, starts, [0] * len(starts)), Span(0, len(text)), file=file)
 
 
 def _line_starts(text: str) -> list[int]:
@@ -253,28 +259,28 @@ def _line_starts(text: str) -> list[int]:
     return list(accumulate((len(line) + 1 for line in text.split("\n")), initial=0))
 
 
-def _shape(document: org.Document, block: Block) -> Shape:
+def _line_map(document: org.Document, block: Block) -> LineMap:
     body = document.body(block)
     removed = [removed for _, removed in body.places]
     begin = document.offset(block.first)
     starts = [document.offset(block.first + at) - begin for at in range(len(removed))]
-    return Shape(body.text, _line_starts(body.text), starts, removed)
+    return LineMap(body.text, _line_starts(body.text), starts, removed)
 
 
 def _of_sections(
-    document: org.Document, around: str, file: str | None, shapes: Shapes, base: int = 0
+    document: org.Document, around: str, file: str | None, line_maps: LineMaps, base: int = 0
 ) -> Iterator[Region]:
     """Yield the regions of a document, which begins at `base` of the text `around`."""
     for placed in document.sections:
-        make = partial(_bodies, document, placed, shapes)
-        for body in shapes.of_sections.get(placed.section, make):
+        make = partial(_bodies, document, placed, line_maps)
+        for body in line_maps.of_sections.get(placed.section, make):
             start = base + placed.start
             span = Span(start + body.span.start, start + body.span.end)
             block = placed, body.index
-            yield Region(body.shape, span, file=file, block=block, base=base, around=around)
+            yield Region(body.line_map, span, file=file, block=block, base=base, around=around)
 
 
-def _bodies(document: org.Document, placed: org.Placed, shapes: Shapes) -> list[_Body]:
+def _bodies(document: org.Document, placed: org.Placed, line_maps: LineMaps) -> list[_Body]:
     """Return the bodies of a section's request blocks."""
     found: list[_Body] = []
     for index, block in enumerate(placed.blocks):
@@ -282,6 +288,6 @@ def _bodies(document: org.Document, placed: org.Placed, shapes: Shapes) -> list[
             continue
         begin, end = document.offset(block.first), document.offset(block.last)
         key = document.text[begin:end], "-i" in block.switches.split()
-        shape = shapes.of_lines.get(key, partial(_shape, document, block))
-        found.append(_Body(shape, index, Span(begin - placed.start, end - placed.start)))
+        line_map = line_maps.of_lines.get(key, partial(_line_map, document, block))
+        found.append(_Body(line_map, index, Span(begin - placed.start, end - placed.start)))
     return found

@@ -1,7 +1,7 @@
 """Hover information about the common language of request files.
 
 Directives, dynamic values and the names that scripts see are explained here; the tables of
-`orgrest.http` say what they do. The names of scripts are those of `sandbox.js`.
+`orgrest.http` say what they do. The names of scripts are those of `worker.js`.
 """
 
 from __future__ import annotations
@@ -9,15 +9,16 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from orgrest.http import dynamic, responses
-from orgrest.http.directives import rule_of
+from orgrest.http import responses
+from orgrest.http.parsing.directives import rule_of
+from orgrest.http.values import dynamic
 from orgrest.model import Span
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
     from orgrest.editor.analysis import Analysis
-    from orgrest.editor.parts import Part
+    from orgrest.editor.parsed_regions import ParsedRegion
 
 DIRECTIVE: Final = re.compile(r"[ \t]*(?:#+|//)[ \t]*@([\w-]*)")
 # As `references` finds them, within one line.
@@ -69,7 +70,7 @@ def referred(text: str, named: Collection[str]) -> str | None:
     return None
 
 
-def about(part: Part, offset: int, analysis: Analysis) -> tuple[str, Span] | None:
+def about(part: ParsedRegion, offset: int, analysis: Analysis) -> tuple[str, Span] | None:
     """Return the hover information for an offset in a request file, spans within the region.
 
     None for a variable, and for syntax shared with restclient's language.
@@ -101,7 +102,9 @@ def about(part: Part, offset: int, analysis: Analysis) -> tuple[str, Span] | Non
     return None
 
 
-def _in_braces(part: Part, match: re.Match[str], analysis: Analysis) -> tuple[str, Span] | None:
+def _in_braces(
+    part: ParsedRegion, match: re.Match[str], analysis: Analysis
+) -> tuple[str, Span] | None:
     name, span = match[1], Span(match.start(1), match.end(1))
     if name.startswith("$"):
         found = dynamic.find(name)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from orgrest.editor.completion.place import Place
-from orgrest.http import grammar
+from orgrest.editor.completion.cursor import Cursor
+from orgrest.http.parsing import grammar
 from orgrest.http.values import FUNCTIONS
 
 if TYPE_CHECKING:
@@ -36,11 +36,11 @@ def signature(text: str, offset: int, *, document: regions.Kind = "org") -> Sign
 
     Raises ValueError for an offset outside of the text.
     """
-    place = Place(text, offset, document)
-    if place.region is None and document == "org":
+    cursor = Cursor(text, offset, document)
+    if cursor.region is None and document == "org":
         return None
-    line = grammar.DEFINITION.fullmatch(place.before.lstrip(" \t\r"))
-    if line is None or line["operator"] != ":=" or place.above.state.part != "start":
+    line = grammar.DEFINITION.fullmatch(cursor.before.lstrip(" \t\r"))
+    if line is None or line["operator"] != ":=" or cursor.above.state.part != "start":
         return None
     calls: list[tuple[str, int]] = []
     for token in _TOKEN.finditer(line["value"]):

@@ -125,12 +125,12 @@ def all_found(text: str, path: str) -> list[Any]:
         raise OrgrestError(f"the body is not JSON, in which {path} could be looked for") from None
     path = _rooted(path)
     if _LINEAR.fullmatch(path):
-        from orgrest.http import jsonpaths  # imported late: loading the package is slow
+        from orgrest.http.sandbox import jsonpaths  # imported late: loading the package is slow
 
         return jsonpaths.find(path, body)
-    from orgrest.http import processes
+    from orgrest.http.sandbox import process
 
-    return processes.find("JSONPath", path, text)
+    return process.find("JSONPath", path, text)
 
 
 def json_of(text: str) -> Any:
@@ -165,9 +165,9 @@ def all_in_xml(text: str, path: str) -> list[str]:
 
     Raises OrgrestError if the path is malformed, the body is not XML, or the search takes too long.
     """
-    from orgrest.http import processes
+    from orgrest.http.sandbox import process
 
-    return processes.find("XPath", path, text)
+    return process.find("XPath", path, text)
 
 
 def text_of(body: bytes, headers: Headers) -> str:

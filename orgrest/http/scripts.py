@@ -15,8 +15,8 @@ from typing import Any, Final, Self
 
 import attrs
 
-from orgrest.http.processes import Sandbox
 from orgrest.http.responses import text_of
+from orgrest.http.sandbox.process import Sandbox
 from orgrest.model import OrgrestError, Request, Response, Verdict
 
 TIMEOUT: Final = 2.0

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import attrs
 
-from orgrest.http.grammar import is_request_line
+from orgrest.http.parsing.grammar import is_request_line
 from orgrest.org.blocks import REQUEST_LANGUAGES, VERB
 from orgrest.org.lisp import ArgumentError
 from orgrest.org.text import escape

@@ -13,9 +13,9 @@ from orgrest.rendering import layout
 from orgrest.rendering.masking import mask
 from orgrest.run.documents.file_results import linked
 from orgrest.run.documents.org_file import OrgFile
-from orgrest.run.documents.placing import ResultWriter, inline_text
-from orgrest.run.evaluate import Evaluation
+from orgrest.run.documents.result_writer import ResultWriter, inline_text
 from orgrest.run.outcomes import FAILURES, EvaluationError, Outcome, located
+from orgrest.run.run import Run
 from orgrest.run.settings import Settings
 
 if TYPE_CHECKING:
@@ -58,26 +58,26 @@ class Call:
 def evaluate(text: str, call: Call, *, file: str, inputs: Inputs, client: Client) -> Reply:
     """Evaluate a block of the document `text`. Raises OrgrestError if that fails."""
     settings = Settings(inputs, languages=REQUEST_LANGUAGES)
-    evaluation = Evaluation(text, file=file, settings=settings, client=client)
-    document = evaluation.document
+    run = Run(text, file=file, settings=settings, client=client)
+    document = run.document
     if not isinstance(document, OrgFile):
         raise EvaluationError("Babel evaluates blocks of Org documents", file=file)
-    block = document.draft.document.block_at(call.line)
+    block = document.editor.document.block_at(call.line)
     if block is None:
         raise EvaluationError("no request block here", file=file, line=call.line)
     try:
-        task = _task(document, block, call, evaluation.scope)
-        outcome = evaluation.send(task.key, lambda: task)
-        reply = _reply(document, document.placer(evaluation), block, task, outcome)
-        return attrs.evolve(reply, outcome=evaluation.told(reply.outcome))
+        task = _task(document, block, call, run.scope)
+        outcome = run.send(task.key, lambda: task)
+        reply = _reply(document, document.result_writer(run), block, task, outcome)
+        return attrs.evolve(reply, outcome=run.told(reply.outcome))
     except FAILURES as error:
         told = located(error, file, call.line)
-        told.reason = mask(told.reason, frozenset(evaluation.session.secrets))
+        told.reason = mask(told.reason, frozenset(run.session.secrets))
         raise told from None
 
 
 def _task(document: OrgFile, block: Block, call: Call, scope: Scope) -> Task:
-    found = document.draft.document
+    found = document.editor.document
     target = (block.call and found.block_named(block.call.name)) or block
     body = found.body(target)
     places = [(block.line + 1, 0)] * (call.text.count("\n") + 1)
@@ -90,7 +90,7 @@ def _task(document: OrgFile, block: Block, call: Call, scope: Scope) -> Task:
 
 
 def _reply(
-    document: OrgFile, placer: ResultWriter, block: Block, task: Task, outcome: Outcome
+    document: OrgFile, result_writer: ResultWriter, block: Block, task: Task, outcome: Outcome
 ) -> Reply:
     arguments, language = task.arguments, task.language
     words = arguments.results
@@ -104,7 +104,7 @@ def _reply(
         if "raw" in words and "wrap" not in arguments:
             return Reply(f"{{{{{{results({text})}}}}}}", outcome)
         return Reply("".join(one.uncut() for one in shown).rstrip("\n"), outcome)
-    written = placer.written(block, arguments, outcome, language)
+    written = result_writer.written(block, arguments, outcome, language)
     outcome = attrs.evolve(outcome, files=tuple(written.files))
     if "file" in words:  # Org makes the link, with the path of :file where there is one
         link = linked(written.values[0])
@@ -115,7 +115,7 @@ def _reply(
         arguments, written.values, written.blocks, written.texts, language
     )
     old = None
-    found = document.draft.document
+    found = document.editor.document
     result = result_of(found, block) if prose else None
     if result is not None and not {"append", "prepend"} & set(words):
         old = (result.start, place(found, block, str(made), prose=True).end)

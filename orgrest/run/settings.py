@@ -9,7 +9,7 @@ import attrs
 from orgrest.http.values import Inputs
 from orgrest.rendering.results import SHOWN
 from orgrest.run.items import Choice
-from orgrest.run.patience import RetryPolicy
+from orgrest.run.retry_policy import RetryPolicy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -29,7 +29,7 @@ class Settings:
 
     With `until`, only those that start at that line or above it are. In a dry run a name in angle
     brackets stands for an answer that another block would get; with `complete` that is an error.
-    `patience` says when requests are sent again, and when the run ends.
+    `retry_policy` says when requests are sent again, and when the run ends.
 
     `fail` counts a status of 400 and above as a failure; with `bail` the first failure ends the run
     of tests; with `write`, its results go into the documents.
@@ -53,7 +53,7 @@ class Settings:
     limit: int = SHOWN
     allow_write: tuple[Path, ...] = ()
     until: int | None = None
-    patience: RetryPolicy = attrs.field(factory=RetryPolicy)
+    retry_policy: RetryPolicy = attrs.field(factory=RetryPolicy)
     fail: bool = False
     bail: bool = False
     write: bool = False

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from orgrest.http.directives import DIRECTIVES
-from orgrest.http.dynamic import DYNAMICS
+from orgrest.http.parsing.directives import DIRECTIVES
+from orgrest.http.values.dynamic import DYNAMICS
 
 PAGE = (Path(__file__).parents[2] / "docs/request-files.md").read_text("utf-8")
 ROWS = [

@@ -18,9 +18,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from orgrest.editor.completion.contexts import contexts
+from orgrest.editor.completion.cursor import Cursor
 from orgrest.editor.completion.model import Candidate, Context, Imported, fits
 from orgrest.editor.completion.offers import OFFERS
-from orgrest.editor.completion.place import Place
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -47,12 +47,12 @@ def complete(
     chosen environments: value and source; `imported` the names that other files define. Raises
     ValueError for an offset outside of the text.
     """
-    place = Place(text, offset, document, files or (lambda _: ()), environ, settings, imported)
+    cursor = Cursor(text, offset, document, files or (lambda _: ()), environ, settings, imported)
     found: list[Candidate] = []
-    for here in contexts(place):
+    for here in contexts(cursor):
         if found and found[0].kind == "variable" and here.kind not in ("url", "query"):
             break
-        offers = OFFERS[here.kind](place, here)
+        offers = OFFERS[here.kind](cursor, here)
         chosen = [offer for offer in offers if fits(offer.text, here.prefix)]
         chosen.sort(
             key=lambda offer: (
@@ -62,7 +62,7 @@ def complete(
                 offer.text,
             )
         )
-        found += [place.candidate(here, offer) for offer in chosen]
+        found += [cursor.candidate(here, offer) for offer in chosen]
     return found
 
 
@@ -72,4 +72,4 @@ def context(text: str, offset: int, *, document: regions.Kind = "org") -> Contex
     After a colon that is a ``variable``, whether or not it is defined. Raises ValueError for an
     offset outside of the text.
     """
-    return next(contexts(Place(text, offset, document)), None)
+    return next(contexts(Cursor(text, offset, document)), None)

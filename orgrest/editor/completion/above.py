@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from orgrest.http import requestfile, requests, syntax
-from orgrest.http.requestfile.marks import COLON_DEFINITION
+from orgrest.http import syntax
+from orgrest.http.parsing import request_file, restclient
+from orgrest.http.parsing.request_file.grammar import COLON_DEFINITION
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -44,7 +45,7 @@ def picked(expression: str) -> str:
 
 
 @attrs.frozen
-class Above:
+class ContextAbove:
     """The context from the lines above: the parser's `state`, and the variables set so far."""
 
     state: syntax.LineState
@@ -60,7 +61,7 @@ class Above:
         return text.startswith("#") and not indented and self.state.part != "quoted"
 
 
-def look_above(text: str, *, is_common: bool) -> Above:
+def look_above(text: str, *, is_common: bool) -> ContextAbove:
     """Parse the lines above a line, each with its end, in restclient's or the common language."""
     above = text.removesuffix("\n")
     if is_common:
@@ -68,9 +69,9 @@ def look_above(text: str, *, is_common: bool) -> Above:
         named = (
             Definition(one["name"], one.start(), one["value"].rstrip(BLANKS)) for one in colons
         )
-        return Above(requestfile.read_above(above), tuple(named), is_common)
-    document, state = requests.read_above(above)
-    return Above(state, tuple(_of(document)), is_common)
+        return ContextAbove(request_file.read_above(above), tuple(named), is_common)
+    document, state = restclient.read_above(above)
+    return ContextAbove(state, tuple(_of(document)), is_common)
 
 
 def _of(document: syntax.Document) -> Iterator[Definition]:

@@ -11,7 +11,7 @@ from orgrest.http.assertions import OPERATORS, SUBJECTS
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from orgrest.editor.completion.place import Place
+    from orgrest.editor.completion.cursor import Cursor
 
 _LINE = re.compile(
     r"[ \t]*(?P<comment>#+[ \t]*)?\?\?[ \t]*(?:eventually[ \t]+\S+[ \t]+)?(?P<text>.*)",
@@ -21,36 +21,36 @@ _WORD = re.compile(r"[^\s]*\Z")
 _LOWER = {name.lower(): name for name in OPERATORS}
 
 
-def is_assertion(place: Place) -> bool:
+def is_assertion(cursor: Cursor) -> bool:
     """Tell whether the line is an assertion; in restclient's language that is a comment."""
-    match = _LINE.fullmatch(place.before)
-    return match is not None and bool(match["comment"]) != place.is_common
+    match = _LINE.fullmatch(cursor.before)
+    return match is not None and bool(match["comment"]) != cursor.is_common
 
 
-def contexts(place: Place) -> Iterator[Context]:
+def contexts(cursor: Cursor) -> Iterator[Context]:
     """Yield what may be written in an assertion."""
-    match = _LINE.fullmatch(place.before)
+    match = _LINE.fullmatch(cursor.before)
     given = match["text"] if match is not None else ""
     word = _WORD.search(given)
     prefix = word[0] if word is not None else ""
     words = given[: len(given) - len(prefix)].split()
     if not words:
-        yield place.here("subject", prefix, rest=r"\w*")
+        yield cursor.here("subject", prefix, rest=r"\w*")
         return
     subject = SUBJECTS.get(words[0].lower())
     path = words[1:-1] if words[-1].lower() == "not" else words[1:]
     if subject is None or any(one.lower() in _LOWER for one in path):
         if OPERATORS[_LOWER.get(words[-1].lower(), "==")].expected == "FILE":
             folder, slash, name = prefix.rpartition("/")
-            yield place.here("file", name, folder + slash, r"[^\s/]*")
+            yield cursor.here("file", name, folder + slash, r"[^\s/]*")
         return
     if subject.parts and not path:
-        yield place.here("subject", prefix, subject.name, r"\w*")
+        yield cursor.here("subject", prefix, subject.name, r"\w*")
     elif path or not subject.required:
-        yield place.here("operator", prefix, subject.name, r"[\w=!<>]*")
+        yield cursor.here("operator", prefix, subject.name, r"[\w=!<>]*")
 
 
-def subjects(_: Place, here: Context) -> Iterator[Offer]:
+def subjects(_: Cursor, here: Context) -> Iterator[Offer]:
     """Offer subjects, or the parts of one."""
     if here.subject:
         for name, about in SUBJECTS[here.subject].parts.items():
@@ -62,7 +62,7 @@ def subjects(_: Place, here: Context) -> Iterator[Offer]:
         )
 
 
-def operators(_: Place, __: Context) -> Iterator[Offer]:
+def operators(_: Cursor, __: Context) -> Iterator[Offer]:
     """Offer operators."""
     for rank, one in enumerate(OPERATORS.values()):
         insert = f"{one.name} " if one.expected else one.name

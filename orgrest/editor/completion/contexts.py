@@ -12,15 +12,16 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from orgrest.editor.completion import assertions, org_lines, request_files
 from orgrest.editor.completion.above import BLANKS
-from orgrest.http import grammar, registry
-from orgrest.http.requestfile.marks import METHODS, begins_request
+from orgrest.http import registry
+from orgrest.http.parsing import grammar
+from orgrest.http.parsing.request_file.grammar import METHODS, begins_request
 from orgrest.http.syntax import TCHARS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
+    from orgrest.editor.completion.cursor import Cursor
     from orgrest.editor.completion.model import Context, Kind
-    from orgrest.editor.completion.place import Place
 
 _TOKEN = re.compile(TCHARS)
 _REQUEST_LINE = re.compile(rf"({TCHARS})[ \t]+(.*)")
@@ -36,85 +37,85 @@ _FUNCTION = re.compile(r"(?:^|[(,]|(?<![\w\")])[ \t])[ \t]*([A-Za-z_][A-Za-z0-9_
 _ENV = re.compile(r"\benv[ \t]*\([ \t]*\"([^\"]*)$")
 
 
-def contexts(place: Place) -> Iterator[Context]:
+def contexts(cursor: Cursor) -> Iterator[Context]:
     """Yield the possible contexts at an offset; nothing in comments, prose and the like."""
-    if place.within_crlf or (place.indented and place.after):
+    if cursor.within_crlf or (cursor.indented and cursor.after):
         return
-    if place.document == "org" and place.region is None:
-        yield from org_lines.contexts(place)
-    elif assertions.is_assertion(place):
-        variable = next(_variable(place, place.before), None)
+    if cursor.document == "org" and cursor.region is None:
+        yield from org_lines.contexts(cursor)
+    elif assertions.is_assertion(cursor):
+        variable = next(_variable(cursor, cursor.before), None)
         in_braces = variable is not None and variable.subject == "{{"
-        yield from (variable,) if variable and in_braces else assertions.contexts(place)
-    elif place.is_common and (found := request_files.context(place)) is not None:
+        yield from (variable,) if variable and in_braces else assertions.contexts(cursor)
+    elif cursor.is_common and (found := request_files.context(cursor)) is not None:
         yield found
-    elif not place.above.comments(place.before + place.after):
-        text, part = place.before.lstrip(BLANKS), place.above.state.part
-        if place.is_common and part in ("head", "body"):
+    elif not cursor.above.comments(cursor.before + cursor.after):
+        text, part = cursor.before.lstrip(BLANKS), cursor.above.state.part
+        if cursor.is_common and part in ("head", "body"):
             # Such a line begins a request wherever it stands.
-            begins = _METHOD.match(text) or begins_request(place.before + place.after)
+            begins = _METHOD.match(text) or begins_request(cursor.before + cursor.after)
             part = "start" if begins else part
-        yield from STATES[part](place, text)
+        yield from STATES[part](cursor, text)
 
 
-def _begin(place: Place, text: str) -> Iterator[Context]:
+def _begin(cursor: Cursor, text: str) -> Iterator[Context]:
     """Where a request or a definition may begin."""
-    if place.is_common and request_files.DEFINITION.match(text):
-        yield from _variable(place, text)
+    if cursor.is_common and request_files.DEFINITION.match(text):
+        yield from _variable(cursor, text)
     elif definition := grammar.DEFINITION.fullmatch(text):
         if definition["operator"] == "=":
-            yield from _variable(place, definition["value"])
+            yield from _variable(cursor, definition["value"])
         else:
-            yield from _expression(place, definition["value"])
+            yield from _expression(cursor, definition["value"])
     elif line := _REQUEST_LINE.fullmatch(text):
-        if line[1].upper() in registry.methods() or grammar.is_request_line(text + place.after):
-            yield from _url(place, line[2])
+        if line[1].upper() in registry.methods() or grammar.is_request_line(text + cursor.after):
+            yield from _url(cursor, line[2])
     elif not text or _TOKEN.fullmatch(text):
-        yield place.here("method", text, rest=TCHARS)
-    if place.above.state.head_after:
-        yield from _header(place, text)
+        yield cursor.here("method", text, rest=TCHARS)
+    if cursor.above.state.head_after:
+        yield from _header(cursor, text)
 
 
-def _url(place: Place, text: str) -> Iterator[Context]:
-    yield from _variable(place, text)
+def _url(cursor: Cursor, text: str) -> Iterator[Context]:
+    yield from _variable(cursor, text)
     url, *more = re.split(r"[ \t]+", text, maxsplit=1)
     if more:
-        yield place.here("version", more[0])
+        yield cursor.here("version", more[0])
     elif re.search("[?#]", url):
-        yield from _query(place, url)
+        yield from _query(cursor, url)
     else:
-        yield place.here("url", url)
+        yield cursor.here("url", url)
 
 
-def _query(place: Place, url: str) -> Iterator[Context]:
+def _query(cursor: Cursor, url: str) -> Iterator[Context]:
     if name := re.search(r"[?&]([^\s?&=#]*)$", url):
-        yield place.here("query", name[1], rest=r"[^\s?&=#]*")
+        yield cursor.here("query", name[1], rest=r"[^\s?&=#]*")
 
 
-def _head(place: Place, text: str) -> Iterator[Context]:
-    line = (place.before + place.after).lstrip(BLANKS)
-    if text[:1] in ("?", "&") and place.above.state.url:
-        yield from _variable(place, text)
-        yield from _query(place, text)
+def _head(cursor: Cursor, text: str) -> Iterator[Context]:
+    line = (cursor.before + cursor.after).lstrip(BLANKS)
+    if text[:1] in ("?", "&") and cursor.above.state.url:
+        yield from _variable(cursor, text)
+        yield from _query(cursor, text)
     elif line[:1] in ("[", "<") or re.match(r"\{(?!\{)", line):
-        yield from _body(place, text)
+        yield from _body(cursor, text)
     elif text.startswith("-") and (hook := _HOOK_LINE.fullmatch(text)):
-        yield place.here("hook", hook[1])
+        yield cursor.here("hook", hook[1])
     else:
-        yield from _header(place, text)
+        yield from _header(cursor, text)
 
 
-def _header(place: Place, text: str) -> Iterator[Context]:
+def _header(cursor: Cursor, text: str) -> Iterator[Context]:
     if line := _HEADER_LINE.fullmatch(text):
-        yield from _variable(place, line[2])
-        yield from _value(place, line[1], line[2])
+        yield from _variable(cursor, line[2])
+        yield from _value(cursor, line[1], line[2])
         return
-    yield from _variable(place, text)
+    yield from _variable(cursor, text)
     if not text or _TOKEN.fullmatch(text):
-        yield place.here("header", text, rest=TCHARS)
+        yield cursor.here("header", text, rest=TCHARS)
 
 
-def _value(place: Place, name: str, text: str) -> Iterator[Context]:
+def _value(cursor: Cursor, name: str, text: str) -> Iterator[Context]:
     header = registry.header(name)
     if header is None:
         return
@@ -123,16 +124,16 @@ def _value(place: Place, name: str, text: str) -> Iterator[Context]:
     kind: Kind = "value"
     if header.parameters and ";" in text:
         kind, text = "parameter", text.rpartition(";")[2].lstrip(BLANKS)
-    yield place.here(kind, text, header.name, rest=r"[^\s,;=]*")
+    yield cursor.here(kind, text, header.name, rest=r"[^\s,;=]*")
 
 
-def _body(place: Place, text: str) -> Iterator[Context]:
+def _body(cursor: Cursor, text: str) -> Iterator[Context]:
     if file := _FILE_LINE.fullmatch(text):
-        yield from _variable(place, text)
+        yield from _variable(cursor, text)
         folder, slash, name = file[1].rpartition("/")
-        yield place.here("file", name, folder + slash, r"[^\s/]*")
+        yield cursor.here("file", name, folder + slash, r"[^\s/]*")
         return
-    variable = next(_variable(place, text), None)
+    variable = next(_variable(cursor, text), None)
     if variable is None:
         return
     # A colon behind a word or a string belongs to JSON or a time of day until a name is begun
@@ -143,38 +144,38 @@ def _body(place: Place, text: str) -> Iterator[Context]:
         yield variable
 
 
-def _quoted(place: Place, text: str) -> Iterator[Context]:
-    return iter(()) if place.is_common else _body(place, text)
+def _quoted(cursor: Cursor, text: str) -> Iterator[Context]:
+    return iter(()) if cursor.is_common else _body(cursor, text)
 
 
-def _expression(place: Place, text: str) -> Iterator[Context]:
+def _expression(cursor: Cursor, text: str) -> Iterator[Context]:
     if text.startswith(("(", "'", "`")):
         return  # Lisp
     if any(not one[1] for one in _STRING.finditer(text)):  # a string that is being typed
         if name := _ENV.search(text):
-            yield place.here("environment", name[1], rest=r"\w*")
+            yield cursor.here("environment", name[1], rest=r"\w*")
         else:
-            yield from _variable(place, text)
+            yield from _variable(cursor, text)
         return
-    yield from _variable(place, text)
+    yield from _variable(cursor, text)
     if name := _FUNCTION.search(text):
-        yield place.here("function", name[1], rest=r"[A-Za-z0-9_]*")
+        yield cursor.here("function", name[1], rest=r"[A-Za-z0-9_]*")
 
 
-def _variable(place: Place, text: str) -> Iterator[Context]:
+def _variable(cursor: Cursor, text: str) -> Iterator[Context]:
     """A reference to a variable that is being typed at the end of `text`."""
     match = _VARIABLE.search(text)
     if match is None:
         return
     opening, name = match[1].rstrip(BLANKS), match[2]
     if opening == ":" and (
-        place.after.startswith("//") or (not name and _SCHEME.search(text[: match.start()]))
+        cursor.after.startswith("//") or (not name and _SCHEME.search(text[: match.start()]))
     ):
         return
-    yield place.here("variable", name, opening, r"[\w-]*")
+    yield cursor.here("variable", name, opening, r"[\w-]*")
 
 
-State: TypeAlias = "Callable[[Place, str], Iterator[Context]]"
+State: TypeAlias = "Callable[[Cursor, str], Iterator[Context]]"
 
 STATES: Mapping[str, State] = {
     "start": _begin,

@@ -7,10 +7,11 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from orgrest.editor.completion import assertions, request_files
+from orgrest.editor.completion.cursor import Cursor
 from orgrest.editor.completion.model import Context, Kind, Offer
-from orgrest.editor.completion.place import Place
 from orgrest.editor.completion.variables import offers as variable_offers
-from orgrest.http import grammar, registry
+from orgrest.http import registry
+from orgrest.http.parsing import grammar
 from orgrest.http.values import FUNCTIONS
 from orgrest.org.blocks import REQUEST_LANGUAGES
 from orgrest.org.known import KNOWN
@@ -39,12 +40,12 @@ def _about(entry: registry.Entry) -> str:
     return f"{obsolete}{entry.description}\n\n{entry.source}"
 
 
-def _methods(_: Place, __: Context) -> Iterator[Offer]:
+def _methods(_: Cursor, __: Context) -> Iterator[Offer]:
     for name, method in registry.methods().items():
         yield Offer(name, _about(method), f"{name} ", _rank(method))
 
 
-def _headers(_: Place, here: Context) -> Iterator[Offer]:
+def _headers(_: Cursor, here: Context) -> Iterator[Offer]:
     lower = here.prefix != "" and here.prefix == here.prefix.lower()
     for canonical, header in registry.headers().items():
         name = canonical.lower() if lower else canonical
@@ -53,15 +54,15 @@ def _headers(_: Place, here: Context) -> Iterator[Offer]:
         yield Offer(name, about, f"{name}: ", 3 if response else _rank(header))
 
 
-def _values(_: Place, here: Context) -> Iterator[Offer]:
+def _values(_: Cursor, here: Context) -> Iterator[Offer]:
     header = registry.header(here.subject)
     if header is not None:
         for entry in header.values if here.kind == "value" else header.parameters:
             yield Offer(entry.name.strip(), _about(entry), entry.name, _rank(entry))
 
 
-def _urls(place: Place, here: Context) -> Iterator[Offer]:
-    urls = Counter(match["target"].split()[0] for match in place.others(_REQUESTS))
+def _urls(cursor: Cursor, here: Context) -> Iterator[Offer]:
+    urls = Counter(match["target"].split()[0] for match in cursor.others(_REQUESTS))
     hosts = Counter[str]()
     for url, count in urls.items():
         if host := _HOST.match(url):
@@ -74,82 +75,82 @@ def _urls(place: Place, here: Context) -> Iterator[Offer]:
         yield Offer(f"{scheme}://", f"An {scheme} URL.", rank=2)
 
 
-def _query_names(place: Place, _: Context) -> Iterator[Offer]:
+def _query_names(cursor: Cursor, _: Context) -> Iterator[Offer]:
     names = Counter[str]()
     for pattern in (_REQUESTS, _MORE_URL):
-        for match in place.others(pattern):
+        for match in cursor.others(pattern):
             names.update(_QUERY_NAME.findall(match["target"]))
     for name in names:
         yield Offer(name, "A parameter in this document's URLs.", f"{name}=")
 
 
-def _versions(_: Place, __: Context) -> Iterator[Offer]:
+def _versions(_: Cursor, __: Context) -> Iterator[Offer]:
     yield Offer("HTTP/1.1", "The version of HTTP; need not be written.\n\nRFC 9112, section 2.3")
 
 
-def _functions(_: Place, __: Context) -> Iterator[Offer]:
+def _functions(_: Cursor, __: Context) -> Iterator[Offer]:
     for name, function in FUNCTIONS.items():
         insert = f"{name}(" if function.most else f"{name}()"
         yield Offer(insert, f"{function.usage}: {function.description}")
 
 
-def _files(place: Place, here: Context) -> Iterator[Offer]:
-    for name in place.files(here.subject):
+def _files(cursor: Cursor, here: Context) -> Iterator[Offer]:
+    for name in cursor.files(here.subject):
         if not name.startswith(".") or here.prefix.startswith("."):
             yield Offer(name, "A folder." if name.endswith("/") else "A file.")
 
 
-def _environment(place: Place, _: Context) -> Iterator[Offer]:
-    for name in place.environ:
+def _environment(cursor: Cursor, _: Context) -> Iterator[Offer]:
+    for name in cursor.environ:
         yield Offer(name, "Environment variable.")
 
 
-def _hooks(_: Place, here: Context) -> Iterator[Offer]:
+def _hooks(_: Cursor, here: Context) -> Iterator[Offer]:
     about = "-> jq-set-var :NAME EXPRESSION: after the response, set a variable by jq."
     arrow = "-> " if here.prefix.startswith("-") else ""
     yield Offer(f"{arrow}jq-set-var", about, f"{arrow}jq-set-var :")
 
 
-def _languages(place: Place, _: Context) -> Iterator[Offer]:
+def _languages(cursor: Cursor, _: Context) -> Iterator[Offer]:
     for name in sorted(REQUEST_LANGUAGES):
         yield Offer(name, "Requests, evaluated by orgrest.", rank=0)
-    for name in sorted({match[1] for match in place.others(_LANGUAGES)} - REQUEST_LANGUAGES):
+    for name in sorted({match[1] for match in cursor.others(_LANGUAGES)} - REQUEST_LANGUAGES):
         yield Offer(name, "Used in this document.")
 
 
-def _properties(_: Place, __: Context) -> Iterator[Offer]:
+def _properties(_: Cursor, __: Context) -> Iterator[Offer]:
     yield Offer("header-args", "Header arguments of all blocks.", "header-args ", 0)
     for name in sorted(REQUEST_LANGUAGES):
         about = f"Header arguments of all {name} blocks."
         yield Offer(f"header-args:{name}", about, f"header-args:{name} ")
 
 
-def _argument_names(_: Place, __: Context) -> Iterator[Offer]:
+def _argument_names(_: Cursor, __: Context) -> Iterator[Offer]:
     for name, known in KNOWN.items():
         note = " Of Org; nothing changes here." if known.inert else ""
         rank = 2 if known.inert else 1
         yield Offer(f":{name}", known.description + note, f":{name} ", rank)
 
 
-def _argument_values(_: Place, here: Context) -> Iterator[Offer]:
+def _argument_values(_: Cursor, here: Context) -> Iterator[Offer]:
     known = KNOWN.get(here.subject)
     for rank, (value, about) in enumerate(known.values.items() if known else ()):
         yield Offer(value, about, rank=rank)
 
 
-def _references(place: Place, _: Context) -> Iterator[Offer]:
+def _references(cursor: Cursor, _: Context) -> Iterator[Offer]:
     seen: set[str] = set()
-    for match in place.others(_NAMED):
+    for match in cursor.others(_NAMED):
         name, below = match[1], match[2] or ""
         if name.lower() in seen:
             continue
         seen.add(name.lower())
         block = re.match(r"(?i:#\+begin_src)[ \t]+(\S+)", below)
         what = f"Block in {block[1]}" if block else "Table" if below.startswith("|") else "Element"
-        yield Offer(name, f"{what}, line {place.text.count(chr(10), 0, match.start()) + 1}.")
+        yield Offer(name, f"{what}, line {cursor.text.count(chr(10), 0, match.start()) + 1}.")
 
 
-OFFERS: Mapping[Kind, Callable[[Place, Context], Iterable[Offer]]] = {
+OFFERS: Mapping[Kind, Callable[[Cursor, Context], Iterable[Offer]]] = {
     "method": _methods,
     "url": _urls,
     "query": _query_names,

@@ -11,8 +11,8 @@ from orgrest.org.blocks import REQUEST_LANGUAGES
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from orgrest.editor.completion.cursor import Cursor
     from orgrest.editor.completion.model import Context
-    from orgrest.editor.completion.place import Place
 
 _BEGIN = re.compile(r"[ \t]*#\+begin_src[ \t]+(\S*)(?:(?<=\S)([ \t].*))?", re.IGNORECASE)
 _HEADER_KEYWORD = re.compile(r"[ \t]*#\+headers?:([ \t].*)", re.IGNORECASE)
@@ -30,68 +30,68 @@ _GIVEN = re.compile(r"(?:^|[ \t]):([\w-]+)[ \t]+")
 _REFERENCE = re.compile(r"=[ \t]*([^\s=\"'()\[\]]*)$")
 
 
-def contexts(place: Place) -> Iterator[Context]:
+def contexts(cursor: Cursor) -> Iterator[Context]:
     """Yield the contexts in the line at the offset; a line is of one kind."""
     for pattern, read in LINES:
-        if line := pattern.fullmatch(place.before):
-            yield from read(place, line)
+        if line := pattern.fullmatch(cursor.before):
+            yield from read(cursor, line)
             return
 
 
-def _begin(place: Place, line: re.Match[str]) -> Iterator[Context]:
+def _begin(cursor: Cursor, line: re.Match[str]) -> Iterator[Context]:
     if line[2] is None:
-        yield place.here("language", line[1], rest=r"\S*")
+        yield cursor.here("language", line[1], rest=r"\S*")
     elif line[1] in REQUEST_LANGUAGES:
-        yield from _arguments(place, line[2])
+        yield from _arguments(cursor, line[2])
 
 
-def _header_keyword(place: Place, line: re.Match[str]) -> Iterator[Context]:
-    end = place.start + len(place.before + place.after)
-    below = _BLOCK_BELOW.match(place.text, end)
+def _header_keyword(cursor: Cursor, line: re.Match[str]) -> Iterator[Context]:
+    end = cursor.start + len(cursor.before + cursor.after)
+    below = _BLOCK_BELOW.match(cursor.text, end)
     if below is None or below[1] in REQUEST_LANGUAGES:
-        yield from _arguments(place, line[1])
+        yield from _arguments(cursor, line[1])
 
 
-def _property(place: Place, line: re.Match[str]) -> Iterator[Context]:
+def _property(cursor: Cursor, line: re.Match[str]) -> Iterator[Context]:
     language = line[1] or line[2]
     if language is None or language.lower() in REQUEST_LANGUAGES:
-        yield from _arguments(place, line[3])
+        yield from _arguments(cursor, line[3])
 
 
-def _property_name(place: Place, line: re.Match[str]) -> Iterator[Context]:
-    yield place.here("property", line[1], rest=r"\S*")
+def _property_name(cursor: Cursor, line: re.Match[str]) -> Iterator[Context]:
+    yield cursor.here("property", line[1], rest=r"\S*")
 
 
-def _arguments(place: Place, text: str) -> Iterator[Context]:
+def _arguments(cursor: Cursor, text: str) -> Iterator[Context]:
     """The header argument that is being typed at the end of `text`."""
     if len(re.findall(r'(?<!\\)"', text)) % 2:
         return
     name = _ARGUMENT.search(text)
     if name and name[1]:
-        yield place.here("argument", name[1], rest=r"[\w-]*")
+        yield cursor.here("argument", name[1], rest=r"[\w-]*")
         return
     *_, given = (None, *_GIVEN.finditer(text))
     value = text[given.end() :] if given else ""
     if given:
-        yield from _argument_value(place, given[1], value)
+        yield from _argument_value(cursor, given[1], value)
     last = value.rstrip(BLANKS)[-1:]
     if name and (not given or last not in ("", "=")):
-        yield place.here("argument", "")
+        yield cursor.here("argument", "")
 
 
-def _argument_value(place: Place, name: str, text: str) -> Iterator[Context]:
+def _argument_value(cursor: Cursor, name: str, text: str) -> Iterator[Context]:
     if name == "var":
         if reference := _REFERENCE.search(text):
-            yield place.here("reference", reference[1], rest=r"[^\s()\[\]\"]*")
+            yield cursor.here("reference", reference[1], rest=r"[^\s()\[\]\"]*")
     elif name == "post":
         if re.fullmatch(r"[^\s()\[\]\"]*", text):
-            yield place.here("reference", text, rest=r"[^\s()\[\]\"]*")
+            yield cursor.here("reference", text, rest=r"[^\s()\[\]\"]*")
     else:
         prefix = re.split(r"[ \t]", text)[-1] if name == "results" else text
-        yield place.here("argument value", prefix, name, r"\S*")
+        yield cursor.here("argument value", prefix, name, r"\S*")
 
 
-Line: TypeAlias = "tuple[re.Pattern[str], Callable[[Place, re.Match[str]], Iterator[Context]]]"
+Line: TypeAlias = "tuple[re.Pattern[str], Callable[[Cursor, re.Match[str]], Iterator[Context]]]"
 
 LINES: tuple[Line, ...] = (
     (_BEGIN, _begin),

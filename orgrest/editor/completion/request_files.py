@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 from orgrest.editor.completion.model import Context, Offer
 from orgrest.editor.request_files import API, DIRECTIVE
-from orgrest.http.directives import DIRECTIVES, rule_of
-from orgrest.http.dynamic import DYNAMICS
+from orgrest.http.parsing.directives import DIRECTIVES, rule_of
+from orgrest.http.values.dynamic import DYNAMICS
 from orgrest.http.values.sources import set_by
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
-    from orgrest.editor.completion.place import Place
+    from orgrest.editor.completion.cursor import Cursor
 
 DEFINITION = re.compile(r"@[^\s=:{}\"']+[ \t]*:?=")
 _DEFINITIONS = re.compile(
@@ -37,39 +37,39 @@ _PARTS = {
 }
 
 
-def context(place: Place) -> Context | None:
+def context(cursor: Cursor) -> Context | None:
     """Return the context in a directive, an import or a script; None elsewhere."""
-    match = _IMPORT.fullmatch(place.before)
-    if match is not None and (match["word"] is None or place.above.state.part == "start"):
-        return _of_import(place, match)
-    if match := DIRECTIVE.match(place.before):
-        if match.end() == len(place.before):
-            return place.here("directive", match[1], rest=r"[\w-]*")
+    match = _IMPORT.fullmatch(cursor.before)
+    if match is not None and (match["word"] is None or cursor.above.state.part == "start"):
+        return _of_import(cursor, match)
+    if match := DIRECTIVE.match(cursor.before):
+        if match.end() == len(cursor.before):
+            return cursor.here("directive", match[1], rest=r"[\w-]*")
         rule = rule_of(match[1])
-        given = re.fullmatch(r"[ \t]+(\S*)", place.before[match.end() :])
+        given = re.fullmatch(r"[ \t]+(\S*)", cursor.before[match.end() :])
         if rule is not None and rule.names and rule.name != "name" and given:
-            return place.here("request", given[1], rest=r"\S*")
+            return cursor.here("request", given[1], rest=r"\S*")
         return None
-    name = _NAME.search(place.before)
+    name = _NAME.search(cursor.before)
     if name is None:
         return None
-    at = place.start + len(place.before)
-    opened = max((one.end() for one in _OPENED.finditer(place.code, 0, at)), default=-1)
-    if opened < 0 or "%}" in place.code[opened:at]:
+    at = cursor.start + len(cursor.before)
+    opened = max((one.end() for one in _OPENED.finditer(cursor.code, 0, at)), default=-1)
+    if opened < 0 or "%}" in cursor.code[opened:at]:
         return None
-    return place.here("script", name[0], rest=r"[\w.]*")
+    return cursor.here("script", name[0], rest=r"[\w.]*")
 
 
-def _of_import(place: Place, match: re.Match[str]) -> Context:
+def _of_import(cursor: Cursor, match: re.Match[str]) -> Context:
     """Return the context behind `import`, `run` or `# @import`: a path, or a request."""
     if match["word"] == "run" and "#" in match["what"]:
         name = match["what"].partition("#")[2].lstrip()
-        return place.here("request", name, rest=r"[^(]*")
+        return cursor.here("request", name, rest=r"[^(]*")
     folder, slash, name = match["what"].rpartition("/")
-    return place.here("file", name, folder + slash, r"[^\s/#]*")
+    return cursor.here("file", name, folder + slash, r"[^\s/#]*")
 
 
-def directives(_: Place, __: Context) -> Iterator[Offer]:
+def directives(_: Cursor, __: Context) -> Iterator[Offer]:
     """Offer the directives; those that keep a request from being sent come last."""
     for rule in DIRECTIVES.values():
         about = f"@{rule.name} {rule.value}".rstrip() + f"\n\n{rule.about}"
@@ -77,41 +77,41 @@ def directives(_: Place, __: Context) -> Iterator[Offer]:
         yield Offer(rule.name, about, insert, 2 if rule.refused else 1)
 
 
-def requests(place: Place, _: Context) -> Iterator[Offer]:
+def requests(cursor: Cursor, _: Context) -> Iterator[Offer]:
     """Offer the names of requests, of the file and of those that it imports."""
-    own = _named(place)
+    own = _named(cursor)
     for name, line in own.items():
         yield Offer(name, f"The request named in line {line}.")
-    for name, where in place.imported().requests.items():
+    for name, where in cursor.imported().requests.items():
         if name not in own:
             yield Offer(name, f"The request named in {where}.")
 
 
-def names_of_scripts(_: Place, __: Context) -> Iterator[Offer]:
+def names_of_scripts(_: Cursor, __: Context) -> Iterator[Offer]:
     """Offer the API of scripts."""
     for name, about in API.items():
         yield Offer(name, about, f"{name}(" if about.startswith(f"{name}(") else None)
 
 
-def in_braces(place: Place, known: Collection[str]) -> Iterator[Offer]:
+def in_braces(cursor: Cursor, known: Collection[str]) -> Iterator[Offer]:
     """Offer what is allowed in double braces, except for the names that are `known`."""
     seen = set(known)
-    matches = {match["name"]: match for match in _DEFINITIONS.finditer(place.code)}
-    lines = place.lines(match.start("name") for match in matches.values())
+    matches = {match["name"]: match for match in _DEFINITIONS.finditer(cursor.code)}
+    lines = cursor.lines(match.start("name") for match in matches.values())
     for (name, match), line in zip(matches.items(), lines, strict=True):
         yield _variable(name, match["value"].strip(), f"line {line}")
     seen.update(matches)
-    for script in _SCRIPTS.finditer(place.code):
+    for script in _SCRIPTS.finditer(cursor.code):
         for name in sorted(set_by(script["code"]) - seen):
             seen.add(name)
             yield _variable(name, "gets its value when requests are sent", "set by a script")
-    imported = place.imported()
-    for given in (imported.variables, place.settings()):
+    imported = cursor.imported()
+    for given in (imported.variables, cursor.settings()):
         for name, (value, where) in given.items():
             if name not in seen:
                 seen.add(name)
                 yield _variable(name, value, where)
-    requests = {name: f"line {line}" for name, line in _named(place).items()}
+    requests = {name: f"line {line}" for name, line in _named(cursor).items()}
     for name, where in {**imported.requests, **requests}.items():
         for part, about in _PARTS.items():
             yield Offer(f"{name}.{part}", f"Of the request named in {where}: {about}.", rank=2)
@@ -125,7 +125,7 @@ def _variable(name: str, value: str, where: str) -> Offer:
     return Offer(name, f"{shown}\n\n{where}", f"{name}}}}}")
 
 
-def _named(place: Place) -> dict[str, int]:
+def _named(cursor: Cursor) -> dict[str, int]:
     """Return the names of the file's requests, with the lines of these names."""
-    matches = {match["name"]: match.start("name") for match in _REQUESTS.finditer(place.code)}
-    return dict(zip(matches, place.lines(matches.values()), strict=True))
+    matches = {match["name"]: match.start("name") for match in _REQUESTS.finditer(cursor.code)}
+    return dict(zip(matches, cursor.lines(matches.values()), strict=True))

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 from orgrest.editor.completion import request_files
 from orgrest.editor.completion.above import Definition, picked
 from orgrest.editor.completion.model import Context, Offer, fits
-from orgrest.http import grammar, values
+from orgrest.http import values
+from orgrest.http.parsing import grammar
 from orgrest.org import argument_syntax, arguments
 from orgrest.org import document as org
 from orgrest.org.lisp import ArgumentError, Number
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from orgrest.editor import regions
-    from orgrest.editor.completion.place import Place
+    from orgrest.editor.completion.cursor import Cursor
 
 MASK = "***"
 """The text shown in place of a secret."""
@@ -43,18 +44,18 @@ _NAME = re.compile(r"[^\s:={}]+")
 _MAX_SHOWN = 60
 
 
-def offers(place: Place, here: Context) -> Iterator[Offer]:
+def offers(cursor: Cursor, here: Context) -> Iterator[Offer]:
     """Yield the variables in scope at an offset."""
     known: dict[str, Definition] = {}
-    if place.region is not None:
-        known = {one.name: one for one in _from_outside(place, place.region)}
-    for one in place.above.definitions:
+    if cursor.region is not None:
+        known = {one.name: one for one in _from_outside(cursor, cursor.region)}
+    for one in cursor.above.definitions:
         known[one.name] = one
     secrets = _secrets(known)
     fitting = [one for one in known.values() if fits(one.name, here.prefix)]
     fitting.sort(key=lambda one: one.offset)
     inside = [one for one in fitting if not one.where]
-    lines = dict(zip(inside, place.lines(one.offset for one in inside), strict=True))
+    lines = dict(zip(inside, cursor.lines(one.offset for one in inside), strict=True))
     for one in fitting:
         value = MASK if one.name in secrets else one.value or one.note
         if len(value) > _MAX_SHOWN:
@@ -62,8 +63,8 @@ def offers(place: Place, here: Context) -> Iterator[Offer]:
         where = one.where or f"line {lines[one]}"
         insert = f"{one.name}}}}}" if here.subject == "{{" else one.name
         yield Offer(one.name, f"{value}\n\n{where}", insert)
-    if place.is_common and here.subject == "{{":
-        yield from request_files.in_braces(place, frozenset(known))
+    if cursor.is_common and here.subject == "{{":
+        yield from request_files.in_braces(cursor, frozenset(known))
 
 
 def _secrets(known: Mapping[str, Definition]) -> set[str]:
@@ -86,14 +87,14 @@ def _secrets(known: Mapping[str, Definition]) -> set[str]:
     return found
 
 
-def _from_outside(place: Place, region: regions.Region) -> Iterator[Definition]:
+def _from_outside(cursor: Cursor, region: regions.Region) -> Iterator[Definition]:
     """Yield the variables that blocks above and header arguments set, the weaker ones first."""
     line, at = 1, 0
-    for match in _EARLIER_CAPTURE.finditer(place.lined, 0, region.span.start):
-        line, at = line + place.text.count("\n", at, match.start()), match.start()
+    for match in _EARLIER_CAPTURE.finditer(cursor.lined, 0, region.span.start):
+        line, at = line + cursor.text.count("\n", at, match.start()), match.start()
         yield Definition(match[1], -1, note=picked(match[2]), where=f"line {line}")
     try:
-        given = _header_arguments(place, region).variables
+        given = _header_arguments(cursor, region).variables
         for name, assignment in given.items():
             value, note = _shown(argument_syntax.value(assignment)[1])
             yield Definition(name, -1, value, note, "header argument :var")
@@ -110,12 +111,12 @@ def _shown(value: argument_syntax.Value) -> tuple[str, str]:
     return "", "a list" if isinstance(value, list) else "Emacs Lisp, which is not run"
 
 
-def _header_arguments(place: Place, region: regions.Region) -> arguments.Arguments:
+def _header_arguments(cursor: Cursor, region: regions.Region) -> arguments.Arguments:
     """Return the header arguments of a block, including inherited ones."""
-    if region.block is None or ":var" not in place.text:
+    if region.block is None or ":var" not in cursor.text:
         return arguments.Arguments()
     start = region.base + region.block.start
-    lined = place.lined
+    lined = cursor.lined
     path: list[re.Match[str]] = []
     for heading in _HEADINGS.finditer(lined, 0, start):
         while path and len(path[-1][1]) >= len(heading[1]):

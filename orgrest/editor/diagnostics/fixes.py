@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from orgrest.editor import regions
     from orgrest.editor.diagnostics.model import Problem
-    from orgrest.editor.parts import Part
+    from orgrest.editor.parsed_regions import ParsedRegion
 
 _FIRST_WORD = re.compile(r"([^ \t]+)[ \t]+(?=\S)")
 _EMPTY_LINE = re.compile(r"\n[ \t]*(?=\n)")
@@ -44,7 +44,7 @@ class Change:
 class Place:
     """The position of a problem: `start` to `end` in a part's `text`; `line` starts its line."""
 
-    part: Part
+    part: ParsedRegion
     text: str
     start: int
     end: int
@@ -137,7 +137,7 @@ GUESSES = frozenset({"undefined-variable"})
 """The codes of problems whose fix may not be what was meant."""
 
 
-def fixes(part: Part, problem: Problem, file: str) -> tuple[Fix, ...]:
+def fixes(part: ParsedRegion, problem: Problem, file: str) -> tuple[Fix, ...]:
     """Return the fix for a problem of a part, as edits of the text of the `file`."""
     make = FIXES.get(problem.code)
     text = part.region.text

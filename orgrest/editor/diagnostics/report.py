@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from orgrest.editor.analysis import Analysis
     from orgrest.editor.diagnostics.model import Fix, Severity
-    from orgrest.editor.parts import Part
+    from orgrest.editor.parsed_regions import ParsedRegion
     from orgrest.http.values.environment import Environment
 
 _Known: TypeAlias = dict[object, tuple[Problem, ...]]
@@ -79,7 +79,7 @@ class Report:
             for problem in self._problems(part, part.scope(scope)):
                 yield self._placed(part, problem)
 
-    def _placed(self, part: Part, problem: Problem) -> Finding:
+    def _placed(self, part: ParsedRegion, problem: Problem) -> Finding:
         """Return a region's problem as one of the file."""
         start, end = part.region.to_file(problem.start), part.region.to_file(problem.end)
         span = Span(start, max(start, end))
@@ -91,7 +91,7 @@ class Report:
 
     # ------------------------------------------------------------------------- in one region
 
-    def _problems(self, part: Part, scope: values.Scope) -> Iterator[Problem]:
+    def _problems(self, part: ParsedRegion, scope: values.Scope) -> Iterator[Problem]:
         parsed = part.parsed
         text = part.region.text
         given = part.given.arguments.values
@@ -132,7 +132,7 @@ class Report:
                 definitions = []
                 start = item.span.end
 
-    def _needs_none(self, part: Part) -> bool:
+    def _needs_none(self, part: ParsedRegion) -> bool:
         """Tell whether a region may lack a request: it is empty, or part of others."""
         block = part.region.block
         if block is None or not part.region.text.strip():

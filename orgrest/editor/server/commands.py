@@ -24,8 +24,8 @@ from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 
 from orgrest.editor.positions import Place
+from orgrest.editor.server.background_run import BackgroundRun
 from orgrest.editor.server.documents import Document
-from orgrest.editor.server.run import Run
 from orgrest.editor.server.sending import send
 from orgrest.editor.server.server import Server
 from orgrest.http.values import Scope
@@ -64,7 +64,7 @@ async def _copy_as_curl(server: Server, document: Document, line: int, _token: T
     from orgrest.http.curl import to_command
 
     number = document.text.line_number(document.text.offset(Place(line, 0)))
-    run = Run(
+    run = BackgroundRun(
         document.text.text,
         file=document.name,
         settings=Settings(

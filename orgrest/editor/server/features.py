@@ -19,7 +19,7 @@ from orgrest.editor import outline
 from orgrest.editor.completion import complete
 from orgrest.editor.completion.model import Imported
 from orgrest.editor.hover import hover
-from orgrest.editor.imported import Place, of_definition, of_lines, of_request
+from orgrest.editor.imported import Location, of_definition, of_lines, of_request
 from orgrest.editor.names import Names, Occurrence
 from orgrest.editor.positions import Text
 from orgrest.editor.server.commands import COMMANDS, command
@@ -167,7 +167,7 @@ async def _definition(
     one = await asyncio.to_thread(names.at, offset)
     if one is None:
         file = await asyncio.to_thread(names.analysis.import_at, offset)
-        return None if file is None else [_location(server, Place(file, Span(0, 0)))]
+        return None if file is None else [_location(server, Location(file, Span(0, 0)))]
     place = await asyncio.to_thread(names.in_file, one)
     if place is not None and not place.own:
         return [_location(server, place)]
@@ -175,7 +175,7 @@ async def _definition(
     return [types.Location(document.uri, to_range(text, span)) for span in found]
 
 
-def _location(server: Server, place: Place) -> types.Location:
+def _location(server: Server, place: Location) -> types.Location:
     """Convert a place in another file to an LSP location."""
     encoding: Any = types.PositionEncodingKind(server.workspace.position_encoding).value
     text = Text(place.file.document.source.text, encoding)

@@ -10,14 +10,14 @@ from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 
 if TYPE_CHECKING:
-    from orgrest.editor.server.run import Run
+    from orgrest.editor.server.background_run import BackgroundRun
     from orgrest.editor.server.server import Server
 
 
 class Progress:
     """The progress of one run as the client shows it."""
 
-    def __init__(self, server: Server, run: Run) -> None:
+    def __init__(self, server: Server, run: BackgroundRun) -> None:
         self._progress = server.work_done_progress
         self._own = server.can("window", "work_done_progress")
         self._run = run

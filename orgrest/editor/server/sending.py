@@ -11,9 +11,9 @@ from pygls.exceptions import JsonRpcException
 
 from orgrest.editor.analysis import Analysis
 from orgrest.editor.assertions import Sent, counted
+from orgrest.editor.server.background_run import BackgroundRun, CancelledRunError
 from orgrest.editor.server.progress import Progress
 from orgrest.editor.server.responses import Responses
-from orgrest.editor.server.run import CancelledRunError, Run
 from orgrest.model import OrgrestError, Source
 from orgrest.org import document as org
 from orgrest.org.blocks import Block
@@ -61,7 +61,7 @@ class _Sending:
     async def send(self, settings: Settings, token: int | str | None) -> list[dict[str, Any]]:
         """Send the requests, insert results as they arrive, and show the remaining responses."""
         server, document = self.server, self.document
-        run = Run(
+        run = BackgroundRun(
             self.snapshot.text,
             file=document.name,
             settings=settings,
@@ -110,7 +110,7 @@ class _Sending:
         shown = visible(mask(f"{self.document.name}: {text}", self.document.secrets))
         self.server.show_message(shown, types.MessageType.Warning)
 
-    async def _results(self, run: Run, sent: Sent) -> AsyncIterator[dict[str, Any]]:
+    async def _results(self, run: BackgroundRun, sent: Sent) -> AsyncIterator[dict[str, Any]]:
         """Yield the outcome of each request once its result is inserted."""
         captured: dict[str, str] = {}
         document = self.document

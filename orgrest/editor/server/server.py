@@ -32,7 +32,7 @@ from orgrest.org.text import Edit
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from orgrest.editor.server.run import Run
+    from orgrest.editor.server.background_run import BackgroundRun
 
 _LOOK_EVERY = 1.0
 """The interval in seconds at which the client's process is checked."""
@@ -74,7 +74,7 @@ class Server(LanguageServer):
     def __init__(self) -> None:
         super().__init__("orgrest", "1", protocol_cls=Protocol)
         self._documents: dict[str, Document] = {}
-        self.runs: set[Run] = set()
+        self.runs: set[BackgroundRun] = set()
         self.choices = Choices()
         self._scratch: Path | None = None
         self._tasks: set[asyncio.Task[None]] = set()

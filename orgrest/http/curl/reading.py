@@ -9,7 +9,7 @@ from orgrest.http.curl.errors import CurlError, one_line
 from orgrest.http.curl.forms import form
 from orgrest.http.curl.options import Command, read
 from orgrest.http.curl.shell import split
-from orgrest.http.printing import quote_body
+from orgrest.http.parsing.printing import quote_body
 from orgrest.http.syntax import is_token
 
 # "Copy as cURL (cmd)": quotes behind carets, or lines that a caret continues.
@@ -112,10 +112,10 @@ def _authorization(found: Command) -> str:
 
 def _check_body(text: str, body: str | None) -> None:
     """Raise CurlError for a body that a request file cannot hold."""
-    from orgrest.http import requestfile
+    from orgrest.http.parsing import request_file
 
-    read = requestfile.parse(text).requests
-    kept = len(read) == 1 and not read[0].problems and requestfile.is_restclient(text) is not True
+    read = request_file.parse(text).requests
+    kept = len(read) == 1 and not read[0].problems and request_file.is_restclient(text) is not True
     if not kept or (read[0].body.template.text if read[0].body else None) != (body or None):
         raise CurlError(
             "a request file cannot hold this body, and nothing else a time limit, a certificate or "

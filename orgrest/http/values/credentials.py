@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from orgrest.http import auth, environments
+from orgrest.http import auth
 from orgrest.http.auth import certificates
+from orgrest.http.values import environments
 from orgrest.http.values.computing import UNKNOWN
 from orgrest.http.values.values import Values
 from orgrest.model import ClientCertificate, OrgrestError

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from orgrest.http.environments import Environments, Setting
+    from orgrest.http.values.environments import Environments, Setting
 
 
 class Environment:
@@ -28,7 +28,7 @@ class Environment:
     def every(self) -> Environments:
         """All environments in the files around the document."""
         if self._every is None:
-            from orgrest.http import environments
+            from orgrest.http.values import environments
 
             self._every = environments.find(self._folder)
         return self._every
@@ -67,7 +67,7 @@ class Environment:
 
     def _is_certain(self, name: str, found: Setting | None) -> bool:
         """Tell whether no unreadable file could define another value."""
-        from orgrest.http.environments import SHARED
+        from orgrest.http.values.environments import SHARED
 
         if found is None or found.file not in self.every.certain:
             return False

@@ -131,7 +131,7 @@ class Expansion:
 
     def _default_headers(self, given: set[str]) -> Iterable[tuple[str, str]]:
         """Return the default headers of the settings around the document."""
-        from orgrest.http.environments import mentions
+        from orgrest.http.values.environments import mentions
 
         environments, span = self._values.scope.environment.every, self._parsed.method_span
         for one in environments.unread:

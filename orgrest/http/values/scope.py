@@ -7,21 +7,21 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from orgrest.http.values.access import Access
 from orgrest.http.values.context import RunContext
 from orgrest.http.values.environment import Environment
 from orgrest.http.values.exchanges import Exchanges
 from orgrest.http.values.files import locate
 from orgrest.http.values.inputs import Inputs
 from orgrest.http.values.netrc import look_up
+from orgrest.http.values.token_provider import TokenProvider
 from orgrest.model import OrgrestError, Source
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    from orgrest.http.dynamic import DynamicContext
     from orgrest.http.syntax import ParsedRequest
+    from orgrest.http.values.dynamic import DynamicContext
     from orgrest.model import Response
 
 
@@ -175,9 +175,9 @@ class Scope:
         return Exchanges(self._run)
 
     @property
-    def access(self) -> Access:
+    def access(self) -> TokenProvider:
         """The tokens that requests carry."""
-        return Access(self._run, self._session.secret)
+        return TokenProvider(self._run, self._session.secret)
 
     @property
     def placeholders(self) -> bool:
@@ -198,7 +198,7 @@ class Scope:
 
     def dynamic(self, text: str) -> str:
         """Return the value of `{{$...}}`. Raises `OrgrestError`."""
-        from orgrest.http import dynamic, environments
+        from orgrest.http.values import dynamic, environments
 
         session = self._session
         folder = session.inputs.directory

@@ -6,15 +6,14 @@
 
     {"name": "{{(verb-var name)}}"}       an empty line, then the body
 
-`reading` parses one heading's text or one block. `merging` completes a request with those of its
-parent headings: paths are concatenated, query and headers are merged, the last method and body are
-used, and another origin (scheme, user, host, port) discards what is above. `tags` evaluates
+`parsing.verb` parses one heading's text or one block. `merging` completes a request with those of
+its parent headings: paths are concatenated, query and headers are merged, the last method and body
+are used, and another origin (scheme, user, host, port) discards what is above. `tags` evaluates
 `{{...}}`: a short list of functions, no code.
 
 Unlike verb, blanks at the end of a URL are not sent.
 """
 
 from orgrest.http.verb.merging import expand, method
-from orgrest.http.verb.reading import REQUEST, parse
 
-__all__ = ["REQUEST", "expand", "method", "parse"]
+__all__ = ["expand", "method"]

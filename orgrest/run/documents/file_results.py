@@ -14,7 +14,7 @@ from orgrest.files import resolved
 from orgrest.model import to_bytes
 from orgrest.org.results import result_of
 from orgrest.rendering.masking import mask_bytes
-from orgrest.run import written
+from orgrest.run import writable_files
 from orgrest.run.documents.selection import is_request
 from orgrest.run.outcomes import EvaluationError
 
@@ -24,16 +24,16 @@ if TYPE_CHECKING:
     from orgrest.org.arguments import Arguments
     from orgrest.org.blocks import Block
     from orgrest.org.document import Document
-    from orgrest.run.documents.draft import DocumentEditor
+    from orgrest.run.documents.document_editor import DocumentEditor
     from orgrest.run.outcomes import Exchange
 
 
 class FileResults:
-    """Makes file results for the blocks of a draft."""
+    """Makes file results for the blocks of a document editor."""
 
     def __init__(
         self,
-        draft: DocumentEditor,
+        editor: DocumentEditor,
         folder: Path,
         file: str,
         languages: Container[str],
@@ -43,7 +43,7 @@ class FileResults:
 
         Below the folders of `allow_write` any file may be written.
         """
-        self._draft = draft
+        self._editor = editor
         self._folder = folder
         self._file = file
         self._languages = languages
@@ -73,7 +73,7 @@ class FileResults:
         target = self._target(path, name)
         if writes:
             known = self._is_linked(block, target)
-            written.check(target, name, folder.resolve(), self._allow_write, linked=known)
+            writable_files.check(target, name, folder.resolve(), self._allow_write, linked=known)
         shown = str(path.relative_to(folder) if path.is_relative_to(folder) else path)
         description = None
         if "file-desc" in arguments:
@@ -95,8 +95,8 @@ class FileResults:
 
     def _is_linked(self, block: Block, target: Path) -> bool:
         """Tell whether the block's present result has a link to a file."""
-        document = self._draft.document
-        result = result_of(document, self._draft.now(block) or block)
+        document = self._editor.document
+        result = result_of(document, self._editor.now(block) or block)
         if result is None or not os.path.exists(target):  # noqa: PTH110 (never raises)
             return False
         links = _LINKED.finditer(document.text, result.start, result.end)
@@ -109,7 +109,7 @@ class FileResults:
 
     def _number(self, block: Block) -> int:
         """Return a nameless request block's number among the nameless ones."""
-        document = self._draft.document
+        document = self._editor.document
         if self._numbered is not document:
             nameless = (
                 one
@@ -120,7 +120,7 @@ class FileResults:
             )
             self._numbers = {one: number for number, one in enumerate(nameless, 1)}
             self._numbered = document
-        return self._numbers.get(self._draft.now(block) or block, len(self._numbers) + 1)
+        return self._numbers.get(self._editor.now(block) or block, len(self._numbers) + 1)
 
 
 def linked(link: str) -> str:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import attrs
 
 from orgrest.files import line_end
-from orgrest.http.reading import read
+from orgrest.http.parsing.dialects import read
 from orgrest.http.syntax import Definition, Import
 from orgrest.http.values import RunContext
 from orgrest.model import OrgrestError, Source

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from orgrest.org.argument_syntax import Value
     from orgrest.org.blocks import Block
-    from orgrest.run.documents.draft import DocumentEditor
+    from orgrest.run.documents.document_editor import DocumentEditor
 
 MAX_SIZE = 4 * 2**20
 """The most characters that references may add to a block."""
@@ -29,18 +29,18 @@ _CALL = re.compile(r"([^(\[]+)\((.*)\)$")
 class Noweb:
     """Expands the noweb references of one document."""
 
-    def __init__(self, draft: DocumentEditor, file: str) -> None:
-        """Look up blocks in `draft`, of the file called `file`."""
-        self._document = draft.document
-        self._inherited = draft.inherited
+    def __init__(self, editor: DocumentEditor, file: str) -> None:
+        """Look up blocks in `editor`, of the file called `file`."""
+        self._document = editor.document
+        self._inherited = editor.inherited
         self._file = file
         self._grown = 0
         self._texts: dict[str, str] = {}
         self._refs: dict[str, list[Block]] | None = None
 
-    def is_of(self, draft: DocumentEditor) -> bool:
+    def is_of(self, editor: DocumentEditor) -> bool:
         """Tell whether the document is still the version that was indexed."""
-        return self._document is draft.document
+        return self._document is editor.document
 
     def expand(
         self,

@@ -11,11 +11,11 @@ import attrs
 from orgrest.org.arguments import target_of
 from orgrest.org.blocks import VERB
 from orgrest.org.results import result_of
-from orgrest.run.documents.draft import DocumentEditor
+from orgrest.run.documents.block_reader import BlockReader
+from orgrest.run.documents.document_editor import DocumentEditor
 from orgrest.run.documents.file_results import FileResults
-from orgrest.run.documents.placing import ResultWriter
-from orgrest.run.documents.reading import BlockReader
 from orgrest.run.documents.references import References
+from orgrest.run.documents.result_writer import ResultWriter
 from orgrest.run.documents.selection import Selection
 from orgrest.run.documents.verb import EXPORT, is_export
 from orgrest.run.items import Item, split_tags
@@ -37,7 +37,7 @@ _TAG = re.compile(r"^[ \t]*(?:#|//)[ \t]*@tag[ \t]+(.*)$", re.MULTILINE)
 
 
 class OrgFile:
-    """A document for `Evaluation`; `draft` is the document with the results so far."""
+    """A document for `Run`; `editor` is the document with the results so far."""
 
     def __init__(
         self,
@@ -48,20 +48,20 @@ class OrgFile:
         write: Callable[[Path, bytes], None] | None = None,
     ) -> None:
         """Read the Org document `text`, of the file called `file`; the rest is the run's."""
-        self.draft = DocumentEditor(text, file, write)
+        self.editor = DocumentEditor(text, file, write)
         self._file = file
         self._settings = settings
-        self._selection = Selection(self.draft, settings, file)
-        self.reader = BlockReader(self.draft, file)
+        self._selection = Selection(self.editor, settings, file)
+        self.reader = BlockReader(self.editor, file)
         folder = settings.inputs.directory
         languages = self._selection.languages
-        self._files = FileResults(self.draft, folder, file, languages, settings.allow_write)
+        self._files = FileResults(self.editor, folder, file, languages, settings.allow_write)
         self.items: list[Item] = []
 
     @property
     def text(self) -> str:
         """The document with all results so far."""
-        return self.draft.text
+        return self.editor.text
 
     @property
     def notices(self) -> tuple[str, ...]:
@@ -71,10 +71,10 @@ class OrgFile:
     def plan(self) -> int:
         """Choose what is evaluated, and tell how many blocks that are. Raises EvaluationError."""
         chosen = self._selection.blocks()
-        self.draft.follow(chosen)
+        self.editor.follow(chosen)
         everywhere = {
             tag
-            for key, text in self.draft.document.keywords
+            for key, text in self.editor.document.keywords
             if key == "filetags"
             for tag in text.split(":")
         }
@@ -84,7 +84,7 @@ class OrgFile:
                 block.name,
                 self._tags(block, everywhere),
                 block,
-                self.draft.key(block),
+                self.editor.key(block),
             )
             for block in chosen
         ]
@@ -96,49 +96,53 @@ class OrgFile:
 
     def tasks(self, item: Item, run: Running) -> Iterator[Task | Outcome]:
         """Yield the task of an item's block; an outcome if it is not to be sent."""
-        now = self.draft.now(item.what)
+        now = self.editor.now(item.what)
         if now is not None:
             yield self._prepare(item.what, now, run)
 
     def _tags(self, block: Block, everywhere: set[str]) -> frozenset[str]:
         tags = block.heading.tags | everywhere
-        text = self.draft.document.text[block.start : block.end]
+        text = self.editor.document.text[block.start : block.end]
         for found in _TAG.finditer(text) if "@tag" in text else ():
             tags |= set(split_tags(found[1]))
         return tags - {""}
 
     def place(self, task: Task, outcome: Outcome, run: Running) -> Outcome:
         """Place the result of a task in the document. Raises one of FAILURES."""
-        return outcome if task.block is None else self.placer(run).place(task.block, task, outcome)
+        return (
+            outcome
+            if task.block is None
+            else self.result_writer(run).place(task.block, task, outcome)
+        )
 
-    def placer(self, run: Running) -> ResultWriter:
+    def result_writer(self, run: Running) -> ResultWriter:
         """Return the object that places results in this document."""
         send = partial(self._send, run)
-        return ResultWriter(self.draft, self._files, self._references(run), send, self._file)
+        return ResultWriter(self.editor, self._files, self._references(run), send, self._file)
 
     def _references(self, run: Running) -> References:
-        return References(self.draft, self._settings, partial(self._send, run))
+        return References(self.editor, self._settings, partial(self._send, run))
 
     def _read(self, block: Block, run: Running, given: Mapping[str, str] | None = None) -> Task:
-        arguments = self.draft.arguments(block)
+        arguments = self.editor.arguments(block)
         return self.reader.read(block, arguments, run.scope, self._references(run).resolve, given)
 
     def _prepare(self, block: Block, now: Block, run: Running) -> Task | Outcome:
         line = now.line + 1
         try:
-            arguments = self.draft.arguments(now)
+            arguments = self.editor.arguments(now)
             skipped = self._skipped(now, arguments)
             if skipped is not None:
-                return run.results.known(self.draft.key(now)) or skipped
-            with run.results.needing(self.draft.key(now)):
+                return run.results.known(self.editor.key(now)) or skipped
+            with run.results.needing(self.editor.key(now)):
                 task = self._read(now, run)
             if arguments.flag("cache") and task.digest is not None:
-                result = result_of(self.draft.document, now)
+                result = result_of(self.editor.document, now)
                 if result is not None and result.hash == task.digest:
                     return Outcome(line, now.name, "cached")
         except FAILURES as error:
             outcome = failed(line, now.name, error, self._file)
-            run.results.keep(self.draft.key(now), outcome)
+            run.results.keep(self.editor.key(now), outcome)
             return outcome
         return attrs.evolve(task, block=block)
 
@@ -146,7 +150,7 @@ class OrgFile:
         """Return the outcome of a block that ``:eval`` excludes, else None."""
         wanted = arguments.eval
         line = block.line + 1
-        if is_export(arguments) and target_of(self.draft.document, block).language == VERB:
+        if is_export(arguments) and target_of(self.editor.document, block).language == VERB:
             error = EvaluationError(EXPORT, file=self._file, line=line)
             return Outcome(line, block.name, "skipped", reason=error)
         if wanted in ("no", "never"):
@@ -171,13 +175,13 @@ class OrgFile:
     def requests_named(self, store: str, _using: ParsedRequest) -> Iterator[StepId]:
         """Yield the key of the request whose response is stored under a name."""
         block = self.reader.verb.stores.get(store)
-        if block is not None and (key := self.draft.key(block)) is not None:
+        if block is not None and (key := self.editor.key(block)) is not None:
             yield key
 
     def need(self, key: StepId, run: Running) -> None:
         """Send the stored request of a key, unless it was sent. Raises one of FAILURES."""
         for block in self.reader.verb.stores.values():
-            if self.draft.key(block) == key:
+            if self.editor.key(block) == key:
                 self._send(run, block, {})
 
     def _send(self, run: Running, block: Block, given: Mapping[str, str]) -> Outcome:
@@ -192,4 +196,4 @@ class OrgFile:
             except FAILURES as error:
                 return failed(block.line + 1, block.name, error, self._file)
 
-        return run.send(self.draft.key(block), read, apart=bool(given))
+        return run.send(self.editor.key(block), read, apart=bool(given))

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from orgrest.org.argument_syntax import Value
     from orgrest.org.blocks import Block
-    from orgrest.run.documents.draft import DocumentEditor
+    from orgrest.run.documents.document_editor import DocumentEditor
     from orgrest.run.outcomes import Outcome
     from orgrest.run.settings import Settings
 
@@ -25,16 +25,16 @@ EMACS_LISP = ("emacs-lisp", "elisp")
 
 
 class References:
-    """Looks up what the blocks of a draft refer to."""
+    """Looks up what the blocks of a document editor refer to."""
 
     def __init__(
         self,
-        draft: DocumentEditor,
+        editor: DocumentEditor,
         settings: Settings,
         send: Callable[[Block, Mapping[str, str]], Outcome],
     ) -> None:
-        """Find data in `draft`; `send` evaluates a block with given variables."""
-        self._draft = draft
+        """Find data in `editor`; `send` evaluates a block with given variables."""
+        self._editor = editor
         self._complete = settings.complete
         self._send = send
 
@@ -46,7 +46,7 @@ class References:
         if isinstance(given, Lisp):
             return lisp.understand(given.text, {})
         if isinstance(given, Reference):
-            block = self._draft.document.block_named(given.name)
+            block = self._editor.document.block_named(given.name)
             if block is not None and (
                 given.arguments is not None or block.language in ALL_LANGUAGES
             ):
@@ -64,8 +64,8 @@ class References:
         name = reference.name
         if block is not None and block.language in EMACS_LISP:
             with contextlib.suppress(lisp.ArgumentError):  # its result may be in the document, too
-                return lisp.understand(self._draft.document.body(block).text, {})
-        element = element_named(self._draft.as_placed(name), name)
+                return lisp.understand(self._editor.document.body(block).text, {})
+        element = element_named(self._editor.as_placed(name), name)
         if element is not None:
             with_header = arguments.get("colnames") == "no"
             return data.read(element, name, reference.indices, header=with_header)
@@ -82,7 +82,7 @@ class References:
         if block.language not in ALL_LANGUAGES:
             if block.language in EMACS_LISP:
                 given = dict(map(self.argument, call_arguments(text)))
-                return lisp.understand(self._draft.document.body(block).text, given)
+                return lisp.understand(self._editor.document.body(block).text, given)
             raise EvaluationError(f"{name} is a block in {block.language}, which is not run here")
         outcome = self._send(block, dict(map(self.argument, call_arguments(text))))
         rendered = outcome.exchanges[-1].rendered

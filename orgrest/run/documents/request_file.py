@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 
 import attrs
 
-from orgrest.http.reading import read
+from orgrest.http.parsing.dialects import read
 from orgrest.http.syntax import Import, ParsedRequest
 from orgrest.http.values import Scope, Values
 from orgrest.model import OrgrestError, Source
@@ -40,7 +40,7 @@ _EACH = re.compile(r"for\s+(?P<name>\w+)\s+of\s+(?P<list>.+)")
 
 
 class RequestFile:
-    """A request file for `Evaluation`; `notices` are warnings about it."""
+    """A request file for `Run`; `notices` are warnings about it."""
 
     def __init__(
         self,

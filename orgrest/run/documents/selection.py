@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from orgrest.org.arguments import Inherited
     from orgrest.org.blocks import Block
     from orgrest.org.document import Document
-    from orgrest.run.documents.draft import DocumentEditor
+    from orgrest.run.documents.document_editor import DocumentEditor
     from orgrest.run.settings import Settings
 
 
@@ -34,11 +34,11 @@ class Selection:
     `notices` are warnings about the choice.
     """
 
-    def __init__(self, draft: DocumentEditor, settings: Settings, file: str) -> None:
-        """Choose among the blocks of `draft`, of the file called `file` (for messages)."""
+    def __init__(self, editor: DocumentEditor, settings: Settings, file: str) -> None:
+        """Choose among the blocks of `editor`, of the file called `file` (for messages)."""
         self.notices: tuple[str, ...] = ()
-        self._draft = draft
-        self._document = draft.document
+        self._editor = editor
+        self._document = editor.document
         self._settings = settings
         self._file = file
         self.languages = settings.languages or self._usual_languages()
@@ -57,7 +57,7 @@ class Selection:
             if is_request(document, block, self.languages)
             and (block.kind == "heading" or not within(texts, block.start))
         ]
-        inside = result_spans(document, self._draft.inherited, found)
+        inside = result_spans(document, self._editor.inherited, found)
         found = [block for block in found if not within(inside, block.start)]
         self.notices += tuple(
             f"line {line}: this block has no #+end_src, and so is none{mixed}"

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 import attrs
 
 from orgrest.http import verb as language
-from orgrest.http.reading import read
+from orgrest.http.parsing.dialects import read
+from orgrest.http.parsing.verb import REQUEST
 from orgrest.http.syntax import Directive, Template
 from orgrest.model import Source
 from orgrest.org.blocks import VERB
@@ -94,7 +95,7 @@ class VerbTree:
     def is_prose(self, block: Block) -> bool:
         """Tell whether a heading's text does not even look like a request."""
         line = self.document.lines[block.first]
-        return not (language.REQUEST.fullmatch(line) or "://" in line or "{{" in line)
+        return not (REQUEST.fullmatch(line) or "://" in line or "{{" in line)
 
     def _above(self, block: Block) -> tuple[ParsedRequest, ...]:
         found = [self._read(one) for one in self._blocks_above(block)]

@@ -10,11 +10,11 @@ import attrs
 
 from orgrest.files import File, FileError, is_request_file
 from orgrest.model import OrgrestError
-from orgrest.run import written
-from orgrest.run.evaluate import Evaluation
+from orgrest.run import writable_files
 from orgrest.run.items import Item
 from orgrest.run.outcomes import Outcome
-from orgrest.run.patience import RetryPolicy
+from orgrest.run.retry_policy import RetryPolicy
+from orgrest.run.run import Run
 from orgrest.run.suite import record
 from orgrest.run.suite.control import TEARDOWN
 
@@ -57,31 +57,33 @@ class Opened:
         self._control = control
         self._count = 0
         self._teardown: RetryPolicy | None = None
-        patience = attrs.evolve(settings.patience, deadline=control.deadline, sleep=control.sleep)
+        retry_policy = attrs.evolve(
+            settings.retry_policy, deadline=control.deadline, sleep=control.sleep
+        )
         path = Path(unit.file)
         self._file = File.read(path)
         self._plain = is_request_file(path)
         if settings.write and not self._plain:
             self._file.check_writable()
-        self.evaluation = Evaluation(
+        self.run = Run(
             self._file.text,
             file=unit.file,
             settings=attrs.evolve(
-                settings.of_document(path.resolve().parent, unit.data), patience=patience
+                settings.of_document(path.resolve().parent, unit.data), retry_policy=retry_policy
             ),
             client=control.client,
             plain=self._plain,
-            write=written.write if settings.write else None,
+            write=writable_files.write if settings.write else None,
         )
-        self.evaluation.plan()
+        self.run.plan()
 
     def items(self, part: Part) -> list[Item]:
         """Return the items sent in a part of the run."""
-        return self._settings.choice.of(self.evaluation.items, part)
+        return self._settings.choice.of(self.run.items, part)
 
     def problems(self) -> Iterator[Record]:
         """Return the failures that concern the whole document."""
-        for outcome in self.evaluation.problems():
+        for outcome in self.run.problems():
             if self._unit.found and outcome.reason and outcome.reason.code == "no-request":
                 continue
             item = Item(outcome.line, None, frozenset(), None)
@@ -89,12 +91,12 @@ class Opened:
 
     def send(self, item: Item) -> Iterator[Record]:
         """Send an item; yield the record of each request that was sent for it."""
-        client, patience = self._control.client, None
+        client, retry_policy = self._control.client, None
         if item.part == "teardown":
             client = self._control.late_client()
             if self._control.over:
-                patience = self._ending()
-        outcomes = self.evaluation.evaluate(item, client=client, patience=patience)
+                retry_policy = self._ending()
+        outcomes = self.run.evaluate(item, client=client, retry_policy=retry_policy)
         while True:
             began, start = time.time(), time.monotonic()
             outcome = next(outcomes, None)
@@ -118,7 +120,7 @@ class Opened:
 
     def skip(self, item: Item, why: str) -> Iterator[Record]:
         """Yield an item's record as skipped, or its records if it was sent for another item."""
-        if self.evaluation.was_sent(item):
+        if self.run.was_sent(item):
             yield from self.send(item)
             return
         found = record.without_request(self._numbered(), "skipped", why, item.line)
@@ -126,15 +128,15 @@ class Opened:
 
     def close(self) -> None:
         """Close the evaluation, and save the results if requested. Raises FileError."""
-        self.evaluation.close()
+        self.run.close()
         if self._settings.write and not self._plain:
-            self._file.save(self.evaluation.text)
+            self._file.save(self.run.text)
 
     def _record(self, outcome: Outcome, item: Item, began: float, took: float) -> Record:
         place = self._numbered()
         found = record.of_outcome(outcome, item, place, began, took, fail=self._settings.fail)
         if self._count == 1:  # failures of the whole document are reported once
-            found["notes"] = [*self.evaluation.notices, *found["notes"]]
+            found["notes"] = [*self.run.notices, *found["notes"]]
         return found
 
     def _numbered(self) -> Record:

@@ -21,10 +21,10 @@ from orgrest.editor.diagnostics.report import Report
 from orgrest.editor.hover import hover
 from orgrest.editor.names import Names, RenameError
 from orgrest.http import values
-from orgrest.http.requestfile import is_restclient
+from orgrest.http.parsing.request_file import is_restclient
 from orgrest.org.blocks import REQUEST_LANGUAGES
 from orgrest.org.text import apply
-from orgrest.run.evaluate import Evaluation
+from orgrest.run.run import Run
 from orgrest.run.settings import Settings
 
 if TYPE_CHECKING:
@@ -303,7 +303,7 @@ def test_only_blocks_that_are_evaluated_are_judged() -> None:
     calls = "* COMMENT\n#+CALL: nowhere()\n"
     for text in ("".join(blocks), "".join(b for b in blocks if "src restclient" not in b)):
         options = Settings(dry_run=True)
-        evaluation = Evaluation(
+        evaluation = Run(
             text, file="x", settings=attrs.evolve(options, inputs=values.Inputs()), client=None
         )
         evaluation.plan()

@@ -19,7 +19,7 @@ from orgrest.editor.outline import tokens
 from orgrest.http.assertions import OPERATORS, SUBJECTS
 from orgrest.http.transport import Client
 from orgrest.http.values import Inputs
-from orgrest.run.evaluate import Evaluation
+from orgrest.run.run import Run
 from orgrest.run.settings import Settings
 
 if TYPE_CHECKING:
@@ -135,7 +135,7 @@ class Sending:
     def send(self) -> None:
         sent = Sent(self.analysis(self.text))
         with Client() as client:
-            evaluation = Evaluation(
+            evaluation = Run(
                 self.text,
                 file="a",
                 settings=Settings(Inputs(directory=self.folder, secrets=["hunter2-hunter2"])),

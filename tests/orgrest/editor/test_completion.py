@@ -15,7 +15,7 @@ from orgrest.commands.main import main
 from orgrest.editor.completion import Candidate, Context, complete, context
 from orgrest.editor.regions import Kind
 from orgrest.files import entries
-from orgrest.http.reading import read
+from orgrest.http.parsing.dialects import read
 from orgrest.http.syntax import Definition, HeaderLine, ParsedRequest
 from orgrest.http.values import FUNCTIONS
 from orgrest.model import Source
@@ -926,7 +926,7 @@ def test_the_command_reads_standard_input_and_starts_light() -> None:
         "rich",
         "pygls",
         "orgrest.http.transport",
-        "orgrest.run.evaluate",
+        "orgrest.run.run",
     }
 
 

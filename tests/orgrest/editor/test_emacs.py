@@ -25,11 +25,11 @@ from orgrest.org.placing import closes, place
 from orgrest.org.results import result_of
 from orgrest.org.text import escape
 from orgrest.rendering.pretty import xml_text
-from orgrest.run.documents.draft import DocumentEditor
-from orgrest.run.documents.reading import BlockReader
-from orgrest.run.evaluate import Evaluation
+from orgrest.run.documents.block_reader import BlockReader
+from orgrest.run.documents.document_editor import DocumentEditor
 from orgrest.run.outcomes import Exchange
-from orgrest.run.sending import Sender
+from orgrest.run.run import Run
+from orgrest.run.sender import Sender
 from orgrest.run.settings import Settings
 
 if TYPE_CHECKING:
@@ -242,7 +242,7 @@ def place_all(
         Sender, "send", lambda _self, _task, _parsed, one: Exchange(one, response_of_nothing())
     )
     inputs = Inputs(directory=folder)
-    evaluation = Evaluation(text, file="x.org", settings=Settings(inputs), client=None)
+    evaluation = Run(text, file="x.org", settings=Settings(inputs), client=None)
     evaluation.plan()
     assert [str(one.reason) for one in evaluation.run() if one.reason] == []
     return evaluation.text
@@ -388,9 +388,7 @@ def test_no_response_changes_what_org_sees_outside_its_result(tmp_path: Path) ->
                     + f"- next\n* Three\n{opening}{block.format(line)}{closing}end\n"
                 )
                 inputs = Inputs(directory=tmp_path)
-                evaluation = Evaluation(
-                    text, file="x.org", settings=Settings(inputs), client=client
-                )
+                evaluation = Run(text, file="x.org", settings=Settings(inputs), client=client)
                 evaluation.plan()
                 list(evaluation.run())
                 before.append(text)

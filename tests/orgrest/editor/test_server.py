@@ -1341,7 +1341,7 @@ def test_evaluating_a_file_does_not_load_the_server(tmp_path: Path) -> None:
         check=True,
     )
     loaded = done.stderr.split()
-    assert "orgrest.run.evaluate" in loaded
+    assert "orgrest.run.run" in loaded
     assert not [name for name in loaded if name.split(".")[0] in ("pygls", "lsprotocol", "asyncio")]
 
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orgrest.http.assertions import OPERATORS, SUBJECTS, Found, Tools, find, judge
-from orgrest.http.requestfile import parse
+from orgrest.http.parsing.request_file import parse
 from orgrest.http.syntax import Assertion, Template
 from orgrest.model import Response, Span
 

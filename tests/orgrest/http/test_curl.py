@@ -12,11 +12,11 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from servers import RawServer, closing, httpbin, response
 
-from orgrest.http import requestfile
 from orgrest.http.auth.digest import DigestCredentials
 from orgrest.http.auth.sigv4 import AwsCredentials, sign
 from orgrest.http.curl import CurlError, shell, to_block, to_command, to_request
-from orgrest.http.requests import parse
+from orgrest.http.parsing import request_file
+from orgrest.http.parsing.restclient import parse
 from orgrest.http.transport import Client, wire_headers
 from orgrest.http.values import Inputs, Scope, expand
 from orgrest.model import (
@@ -246,7 +246,7 @@ class TestFromCurl:
         self, options: str, line: str
     ) -> None:
         text = to_request(f"curl {options} http://x/ -d a=b")
-        (parsed,) = requestfile.parse(text).requests
+        (parsed,) = request_file.parse(text).requests
         assert not parsed.problems
         assert not parsed.notices
         assert line in text.split("\n")
@@ -281,7 +281,7 @@ class TestFromCurl:
     def test_credentials_survive_the_way_to_curl_and_back(self, credentials: Credentials) -> None:
         request = Request("GET", "http://x/a", credentials=credentials)
         text = to_request(to_command(request))
-        (parsed,) = requestfile.parse(Source(text)).requests
+        (parsed,) = request_file.parse(Source(text)).requests
         again = expand(parsed, Scope())
         assert (again.method, again.url, again.headers) == ("GET", "http://x/a", ())
         assert again.credentials == credentials

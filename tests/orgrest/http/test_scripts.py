@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from orgrest.http import processes, scripts
+from orgrest.http import scripts
+from orgrest.http.sandbox import process
 from orgrest.http.scripts import Context, Engine, ScriptError
 from orgrest.model import Request, Response, Verdict
 
@@ -181,7 +182,7 @@ def test_a_script_without_end_or_bounds_is_stopped(code: str, reason: str) -> No
 
 
 def test_too_much_output_is_refused(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(processes, "MAX_OUTPUT", 1000)
+    monkeypatch.setattr(process, "MAX_OUTPUT", 1000)
     with pytest.raises(ScriptError, match="the script returned more than"):
         engine.run("client.log('x'.repeat(5000))", "jetbrains", Context(), REQUEST)
 

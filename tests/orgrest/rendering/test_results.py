@@ -17,7 +17,7 @@ from components import needs
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from orgrest.http.requests import parse
+from orgrest.http.parsing.restclient import parse
 from orgrest.http.values import Scope, expand
 from orgrest.model import CaptureError, OrgrestError, Redirect, Request, Response, Source
 from orgrest.org import document as org

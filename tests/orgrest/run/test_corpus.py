@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from orgrest.http.values import Inputs
-from orgrest.run.evaluate import Evaluation
+from orgrest.run.run import Run
 from orgrest.run.settings import Settings
 
 CORPUS = Path(__file__).parents[1] / "corpus"
@@ -32,7 +32,7 @@ def sent(file: Path, variables: dict[str, str], environments: list[str]) -> list
         environments=environments,
         seed=1,
     )
-    evaluation = Evaluation(
+    evaluation = Run(
         file.read_bytes().decode(),
         file=file.name,
         settings=Settings(inputs, dry_run=True),

@@ -9,7 +9,7 @@ import pytest
 
 from orgrest.files import File
 from orgrest.http.values import Inputs
-from orgrest.run.evaluate import Evaluation
+from orgrest.run.run import Run
 from orgrest.run.settings import Settings
 
 EXAMPLES = Path(__file__).parents[3] / "examples" / "orgrest"
@@ -19,7 +19,7 @@ EXAMPLES = Path(__file__).parents[3] / "examples" / "orgrest"
 def test_every_request_of_an_example_is_complete(name: str, tmp_path: Path) -> None:
     (tmp_path / "report.csv").write_text("a,b\n")
     environ = {**os.environ, "GITHUB_TOKEN": "token", "SHOP_PASSWORD": "password"}
-    evaluation = Evaluation(
+    evaluation = Run(
         File.read(EXAMPLES / name).text,
         file=name,
         settings=Settings(Inputs(directory=tmp_path, environ=environ), dry_run=True),

@@ -23,8 +23,8 @@ from orgrest.http.transport import Client
 from orgrest.http.values import Inputs
 from orgrest.org.text import apply
 from orgrest.rendering.masking import mask
-from orgrest.run.evaluate import Evaluation
 from orgrest.run.outcomes import Outcome
+from orgrest.run.run import Run
 from orgrest.run.settings import Settings
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def outcomes(
     given = Settings(**{"dry_run": True, **options})
     inputs = inputs or Inputs(directory=folder)
     with Client() as client:
-        evaluation = Evaluation(
+        evaluation = Run(
             text,
             file="a.http",
             settings=attrs.evolve(given, inputs=inputs),

@@ -15,7 +15,7 @@ from orgrest.org.document import Document
 from orgrest.org.lisp import ArgumentError
 from orgrest.org.placing import closes, place
 from orgrest.rendering import layout
-from orgrest.run.evaluate import Evaluation
+from orgrest.run.run import Run
 from orgrest.run.settings import Settings
 
 if TYPE_CHECKING:
@@ -28,9 +28,7 @@ def outcomes(text: str, folder: Path) -> list[str]:
     """The errors of a dry run."""
     inputs = Inputs(directory=folder)
     options = Settings(dry_run=True)
-    evaluation = Evaluation(
-        text, file="x.org", settings=attrs.evolve(options, inputs=inputs), client=None
-    )
+    evaluation = Run(text, file="x.org", settings=attrs.evolve(options, inputs=inputs), client=None)
     evaluation.plan()
     return [str(outcome.reason) for outcome in evaluation.run() if outcome.reason]
 

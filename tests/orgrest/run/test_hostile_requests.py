@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from orgrest.http.values import Inputs
-from orgrest.run.evaluate import Evaluation
 from orgrest.run.outcomes import Outcome
+from orgrest.run.run import Run
 from orgrest.run.settings import Settings
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def evaluated(text: str, folder: Path, *environments: str) -> list[Outcome]:
-    evaluation = Evaluation(
+    evaluation = Run(
         text,
         file="a.http",
         settings=Settings(Inputs(directory=folder, environments=environments), dry_run=True),

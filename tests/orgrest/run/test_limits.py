@@ -16,8 +16,8 @@ from orgrest.http.values import Inputs
 from orgrest.org.arguments import Inherited, of_block
 from orgrest.org.document import Document
 from orgrest.run import babel
-from orgrest.run.evaluate import Evaluation
 from orgrest.run.outcomes import Outcome
+from orgrest.run.run import Run
 from orgrest.run.settings import Settings
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def server() -> Iterator[RawServer]:
 def run(server: RawServer, folder: Path, text: str, **options: object) -> tuple[str, list[Outcome]]:
     """Evaluate a document, write its files, and give its new text and the outcomes."""
     with Client() as client:
-        evaluation = Evaluation(
+        evaluation = Run(
             text.replace("HOST", server.url),
             file="notes.org",
             settings=Settings(Inputs(directory=folder), **options),
@@ -220,7 +220,7 @@ def test_after_a_run_its_responses_are_not_kept_until_the_collector_runs(
     def evaluate(text: str) -> list[str]:
         with Client() as client:
             inputs = Inputs(directory=tmp_path)
-            evaluation = Evaluation(
+            evaluation = Run(
                 text.replace("HOST", server.url),
                 file="notes",
                 settings=Settings(inputs),

@@ -14,9 +14,9 @@ from servers import RawServer, response
 
 from orgrest.http.transport import Client
 from orgrest.http.values import Inputs
-from orgrest.run import hooks
-from orgrest.run.evaluate import Evaluation
+from orgrest.run import sender
 from orgrest.run.outcomes import EvaluationError, Outcome
+from orgrest.run.run import Run
 from orgrest.run.settings import Settings
 
 if TYPE_CHECKING:
@@ -46,12 +46,12 @@ def server() -> Iterator[RawServer]:
         yield running
 
 
-class Run:
+class Evaluated:
     def __init__(self, server: RawServer, folder: Path, text: str, **options: Any) -> None:
         given = Settings(**options)
         inputs = Inputs(directory=folder)
         with Client() as client:
-            evaluation = Evaluation(
+            evaluation = Run(
                 text.replace("HOST", server.url),
                 file="a.http",
                 settings=attrs.evolve(given, inputs=inputs),
@@ -74,9 +74,9 @@ class Run:
 
 
 @pytest.fixture
-def run(server: RawServer, tmp_path: Path):  # type: ignore[no-untyped-def]  # a function of Run
-    def start(text: str, **options: Any) -> Run:
-        return Run(server, tmp_path, text, **options)
+def run(server: RawServer, tmp_path: Path):  # type: ignore[no-untyped-def]  # a function of Evaluated
+    def start(text: str, **options: Any) -> Evaluated:
+        return Evaluated(server, tmp_path, text, **options)
 
     return start
 
@@ -203,7 +203,7 @@ def test_a_loop_goes_over_what_a_response_or_an_expression_gives(run) -> None:
     ("text", "expected"), [("500", 0.5), ("500ms", 0.5), ("2 s", 2.0), ("1.5 m", 90.0)]
 )
 def test_times_of_directives_are_read_with_their_unit(text: str, expected: float) -> None:
-    assert hooks.seconds(text, "timeout") == expected
+    assert sender.seconds(text, "timeout") == expected
 
 
 @pytest.mark.parametrize(
@@ -226,7 +226,7 @@ def test_a_time_without_unit_is_in_that_of_the_tool_whose_marks_a_file_has(
 
     (tmp_path / "other.http").write_text("@a = 1\n### b\nGET http://b/\n")
     with RawServer(late) as server:
-        assert Run(server, tmp_path, text).states == [state]
+        assert Evaluated(server, tmp_path, text).states == [state]
 
 
 def test_a_time_that_is_none_is_an_error(run) -> None:
@@ -467,9 +467,9 @@ def test_a_connection_that_takes_longer_than_the_directive_says_is_a_failure(
             one.setblocking(False)
             one.connect_ex(full.getsockname())
         url = f"http://127.0.0.1:{full.getsockname()[1]}"
-        ran = Run(server, tmp_path, f"# @connection-timeout 300 ms\nGET {url}\n")
+        ran = Evaluated(server, tmp_path, f"# @connection-timeout 300 ms\nGET {url}\n")
     assert "no connection within 0.3 s" in str(ran.outcomes[0].reason)
-    ran = Run(server, tmp_path, "# @connection-timeout 0\nGET HOST/\n")
+    ran = Evaluated(server, tmp_path, "# @connection-timeout 0\nGET HOST/\n")
     assert "a timeout is between" in str(ran.outcomes[0].reason)
 
 

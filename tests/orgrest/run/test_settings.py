@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from orgrest.http.environments import find
-from orgrest.http.reading import read
+from orgrest.http.parsing.dialects import read
 from orgrest.http.values import Inputs, Scope, expand
+from orgrest.http.values.environments import find
 from orgrest.model import ExpansionError, Request, Source
 
 if TYPE_CHECKING:

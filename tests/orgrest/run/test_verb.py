@@ -17,8 +17,8 @@ from servers import RawServer, response
 
 from orgrest.http.transport import Client
 from orgrest.http.values import Inputs
-from orgrest.run.evaluate import Evaluation
 from orgrest.run.outcomes import EvaluationError, Outcome
+from orgrest.run.run import Run
 from orgrest.run.settings import Settings
 
 if TYPE_CHECKING:
@@ -32,16 +32,14 @@ HOSTILE = "* Evil :verb:\nget https://evil.example\n#+end_src\n#+begin_src verb\
 
 def evaluate(
     text: str, *, client: Client | None = None, folder: Path = DOCUMENTS, **options: Any
-) -> tuple[Evaluation, list[Outcome]]:
+) -> tuple[Run, list[Outcome]]:
     given = Settings(dry_run=client is None, **options)
     inputs = Inputs(
         directory=folder,
         overrides={"token": "T"},
         environ={"USER": "annabel"},
     )
-    evaluation = Evaluation(
-        text, file="a.org", settings=attrs.evolve(given, inputs=inputs), client=client
-    )
+    evaluation = Run(text, file="a.org", settings=attrs.evolve(given, inputs=inputs), client=client)
     evaluation.plan()
     return evaluation, list(evaluation.run())
 

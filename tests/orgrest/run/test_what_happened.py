@@ -29,9 +29,9 @@ from orgrest.editor.analysis import Analysis
 from orgrest.http.transport import Client
 from orgrest.http.values import Inputs
 from orgrest.reports import har, junit
-from orgrest.run.evaluate import Evaluation
 from orgrest.run.items import Choice
-from orgrest.run.patience import RetryPolicy
+from orgrest.run.retry_policy import RetryPolicy
+from orgrest.run.run import Run
 from orgrest.run.settings import Settings
 from orgrest.run.suite import unit
 from orgrest.run.suite.control import Control
@@ -298,7 +298,7 @@ def ran(path: Path) -> list[dict[str, Any]]:
     records: list[dict[str, Any]] = []
     control = Control(Client)
     try:
-        given_ = Settings(patience=RetryPolicy(2, 0.0))
+        given_ = Settings(retry_policy=RetryPolicy(2, 0.0))
         assert unit.run(unit.Unit(0, str(path)), given_, control, records.append) is None
     finally:
         control.close()
@@ -308,7 +308,7 @@ def ran(path: Path) -> list[dict[str, Any]]:
 def evaluated(path: Path, text: str, **options: Any) -> Iterator[Any]:
     given_ = Settings(**options)
     with Client() as client:
-        evaluation = Evaluation(
+        evaluation = Run(
             text,
             file=str(path),
             settings=attrs.evolve(given_, inputs=Inputs(directory=path.parent)),

@@ -12,8 +12,8 @@ import trustme
 from cryptography.hazmat.primitives import serialization
 from servers import RawServer, response
 
-from orgrest.http import requestfile
 from orgrest.http.auth import certificates
+from orgrest.http.parsing import request_file
 from orgrest.http.transport import Client
 from orgrest.http.values import Inputs, Scope, expand
 from orgrest.model import ClientCertificate, ExpansionError, OrgrestError, Request, TransportError
@@ -52,7 +52,7 @@ def mutual(tmp_path: Path) -> Iterator[Mutual]:
 def sent(mutual: Mutual, folder: Path, headers: str = "", **scope: object) -> Request:
     text = f"GET {mutual.server.url}/\n{headers}"
     given = Scope(Inputs(directory=folder, **scope))  # type: ignore[arg-type]
-    request = expand(requestfile.parse(text).requests[0], given)
+    request = expand(request_file.parse(text).requests[0], given)
     with Client(ca=mutual.ca) as client:
         assert client.send(request).body == b"in"
     return request
@@ -99,7 +99,7 @@ def test_a_directive_keeps_the_certificate_of_the_settings_back(
     sent(mutual, tmp_path)
     text = f"# @no-client-cert\nGET {mutual.server.url}\n"
     scope = Scope(Inputs(directory=tmp_path))
-    assert expand(requestfile.parse(text).requests[0], scope).certificate is None
+    assert expand(request_file.parse(text).requests[0], scope).certificate is None
 
 
 def test_jetbrains_environment_names_the_certificate(mutual: Mutual, tmp_path: Path) -> None:

@@ -11,14 +11,14 @@ import attrs
 import pytest
 from servers import RawServer, response
 
-from orgrest.http import requestfile
 from orgrest.http.auth import oauth2
 from orgrest.http.auth.tokens import Tokens
+from orgrest.http.parsing import request_file
 from orgrest.http.transport import Client
 from orgrest.http.values import Inputs, Scope, check
 from orgrest.model import OrgrestError
-from orgrest.run.evaluate import Evaluation
 from orgrest.run.outcomes import Outcome
+from orgrest.run.run import Run
 from orgrest.run.settings import Settings
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def run(
 ) -> list[Outcome]:
     given = Settings(**options)
     with Client() as client:
-        evaluation = Evaluation(
+        evaluation = Run(
             text.replace("HOST", provider.server.url),
             file="a.http",
             settings=attrs.evolve(
@@ -277,9 +277,11 @@ def test_a_dry_run_and_a_check_ask_no_server(provider: Provider, tmp_path: Path)
     [outcome] = run(provider, asking("oauth2 client prod"), tmp_path, dry_run=True)
     request = outcome.exchanges[0].request
     assert request.header("Authorization") == "Bearer <oauth2 client prod>"
-    checked = check(requestfile.parse(asking("oauth2")).requests[0], Scope())
+    checked = check(request_file.parse(asking("oauth2")).requests[0], Scope())
     assert checked.problems == ()
-    checked = check(requestfile.parse("GET http://a\nAuthorization: oauth2\n").requests[0], Scope())
+    checked = check(
+        request_file.parse("GET http://a\nAuthorization: oauth2\n").requests[0], Scope()
+    )
     assert len(checked.problems) == 1
     assert provider.forms == []
 

@@ -16,12 +16,12 @@ from hypothesis import strategies as st
 from servers import RawServer, response
 from websockets.sync.server import ServerConnection, serve
 
-from orgrest.http import requestfile
+from orgrest.http.parsing import request_file
 from orgrest.http.transport import Client, websocket
 from orgrest.http.values import Inputs, Scope, expand
 from orgrest.model import ExpansionError, Request, TransportError
-from orgrest.run.evaluate import Evaluation
 from orgrest.run.outcomes import Outcome
+from orgrest.run.run import Run
 from orgrest.run.settings import Settings
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def talker() -> Iterator[Talker]:
 
 def run(text: str, folder: Path, **options: Any) -> Outcome:
     with Client() as client:
-        evaluation = Evaluation(
+        evaluation = Run(
             text,
             file="a.http",
             settings=Settings(Inputs(directory=folder), **options),
@@ -349,7 +349,7 @@ def test_messages_are_parted_at_the_marks_only(texts: list[str], data: st.DataOb
 
 def test_urls_of_websockets_are_those_of_the_tools() -> None:
     def completed(text: str) -> Request:
-        return expand(requestfile.parse(text).requests[0], Scope())
+        return expand(request_file.parse(text).requests[0], Scope())
 
     assert completed("WS localhost:1/a\n").url == "ws://localhost:1/a"
     assert completed("WEBSOCKET https://a.org\n").url == "wss://a.org"

@@ -1,0 +1,131 @@
+"""An offset in a text, and its surroundings: its line, its region, the lines above.
+
+In Org, the block around the offset is extracted; the rest of the document is searched only on
+demand.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from orgrest.editor import regions
+from orgrest.editor.completion.above import BLANKS, ContextAbove, look_above
+from orgrest.editor.completion.model import Candidate, Context, Imported, Kind, Offer
+from orgrest.http.parsing.request_file import is_restclient
+from orgrest.model import Span
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+# The endings of candidates, and the patterns for text behind the offset that has them already.
+_ENDS = [
+    (": ", re.compile(r":[ \t]?")),
+    ("}}", re.compile(r"[ \t]*\}\}")),
+    ("()", re.compile(r"\(\)?")),
+    ("(", re.compile(r"\(")),
+    ("=", re.compile("=")),
+    (" ", re.compile(r"[ \t]")),
+]
+
+
+class Cursor:
+    """An offset in a text, and its surroundings.
+
+    `files`, `environ`, `settings` and `imported` are those of `complete`. `code` is the text in the
+    request language around the offset, or else all text, with LF line ends; the offset is in its
+    line between `before` and `after`.
+    """
+
+    def __init__(
+        self,
+        text: str,
+        offset: int,
+        document: regions.Kind,
+        files: Callable[[str], Iterable[str]] = lambda _: (),
+        environ: Iterable[str] = (),
+        settings: Callable[[], Mapping[str, tuple[str, str]]] = dict,
+        imported: Callable[[], Imported] = Imported,
+    ) -> None:
+        if not 0 <= offset <= len(text):
+            raise ValueError(f"offset {offset} is outside a text of {len(text)} characters")
+        self.files = files
+        self.environ = environ
+        self.settings = settings
+        self.imported = imported
+        self.given = offset
+        self.within_crlf = text[offset - 1 : offset + 1] == "\r\n"
+        if "\r\n" in text:
+            offset -= text.count("\r\n", 0, offset)
+            text = text.replace("\r\n", "\n")
+        self.text, self.offset = text, offset
+        self.document = document
+        self.region: regions.Region | None = None
+        self.code, at = text, offset
+        self.indented = False
+        if document == "org":
+            self.region = regions.region_at(text, offset, "org")
+            if self.region is not None:
+                self.code = self.region.text
+                at = self.region.from_file(offset)
+                self.indented = self.region.to_file(at) > offset
+        self.start = self.code.rfind("\n", 0, at) + 1
+        end = self.code.find("\n", at)
+        self.before = self.code[self.start : at]
+        self.after = self.code[at : len(self.code) if end < 0 else end].rstrip(BLANKS)
+
+    @cached_property
+    def is_common(self) -> bool:
+        """Whether the offset is in the common language of request files, and not restclient's.
+
+        Its own line does not decide: `{{` occurs in both.
+        """
+        block = self.region.block if self.region is not None else None
+        if block is not None and block.language == "restclient":
+            return False
+        below = self.code[self.start + len(self.before) :].partition("\n")[2]
+        return not is_restclient(self.code[: self.start] + below)
+
+    @cached_property
+    def above(self) -> ContextAbove:
+        """What the lines above say."""
+        return look_above(self.code[: self.start], is_common=self.is_common)
+
+    def candidate(self, here: Context, offer: Offer) -> Candidate:
+        """Fit an offer in: its ending replaces an existing one instead of doubling it."""
+        end = here.span.end
+        rest = self.after[end - self.given :]
+        for ending, pattern in _ENDS:
+            if offer.inserted.endswith(ending):
+                follows = pattern.match(rest)
+                end += follows.end() if follows else 0
+                break
+        span = Span(here.span.start, end)
+        return Candidate(offer.text, here.kind, span, offer.inserted, offer.documentation)
+
+    def here(self, kind: Kind, prefix: str, subject: str = "", rest: str = "") -> Context:
+        """Create a context from the `prefix` before the offset and the match of `rest` behind."""
+        follows = re.match(rest, self.after)
+        end = self.given + (follows.end() if follows else 0)
+        return Context(kind, Span(self.given - len(prefix), end), prefix, subject)
+
+    @cached_property
+    def lined(self) -> str:
+        """The whole text with a line end put before it."""
+        return "\n" + self.text
+
+    def others(self, pattern: re.Pattern[str]) -> Iterator[re.Match[str]]:
+        """Yield the matching lines of the document, except for the one at the offset."""
+        own = self.text.rfind("\n", 0, self.offset) + 1
+        return (match for match in pattern.finditer(self.lined) if match.start() != own)
+
+    def lines(self, offsets: Iterable[int]) -> Iterator[int]:
+        """Yield the numbers of the lines at ascending offsets of `code`."""
+        line, at = 1, 0
+        for offset in offsets:
+            if self.region is not None:
+                yield self.region.source.position(offset).line
+                continue
+            line, at = line + self.code.count("\n", at, offset), offset
+            yield line

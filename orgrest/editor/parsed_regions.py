@@ -1,0 +1,266 @@
+"""A parsed region of a document: its requests, and the scope of their variables.
+
+Most of a document is unchanged since the last keystroke, so the data of a part is relative to its
+own text, and what it needs of the parts above is in a `Captured` that all parts share.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, TypeAlias
+
+import attrs
+
+from orgrest.http import syntax, values
+from orgrest.model import OrgrestError
+from orgrest.org import argument_syntax, data, lisp
+from orgrest.org import arguments as header
+from orgrest.org.results import element_named
+from orgrest.run.assertions import expected_status
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from orgrest.editor import regions
+    from orgrest.editor.version_cache import VersionCache
+    from orgrest.model import Span
+    from orgrest.org import document as org
+
+    Parsed: TypeAlias = VersionCache[tuple[str, str, tuple[str, ...], bool], "RegionContent"]
+    """Parse results by cache key: everything that they depend on."""
+
+
+@attrs.frozen
+class Fault:
+    """What is wrong with a block's header arguments; `variable` names the ``:var`` it is about."""
+
+    code: str
+    message: str
+    variable: str | None = None
+
+
+class Captured:
+    """An index of the names that the parts of a document capture.
+
+    `first` maps each name, and `lengths` each length of names, to the first part with it.
+    """
+
+    def __init__(self) -> None:
+        self.first: dict[str, int] = {}
+        self.lengths: dict[int, int] = {}
+        self.digest = 0
+
+    def add(self, index: int, names: frozenset[str]) -> None:
+        """Add the captures of the next part."""
+        for name in sorted(names - self.first.keys()):
+            self.first[name] = index
+            self.lengths.setdefault(len(name), index)
+            self.digest = hash((self.digest, name))
+
+
+@attrs.define(eq=False)
+class BlockSettings:
+    """The settings of a block for its requests: header arguments, including `:var`s, a folder.
+
+    `values`, `literal` and `directory` are arguments of `values.Scope.block`, `wrong` has the
+    errors of those `:var`s that have no value.
+    """
+
+    arguments: header.Arguments = attrs.field(factory=header.Arguments)
+    values: dict[str, str] = attrs.field(factory=dict)
+    literal: dict[str, str] = attrs.field(factory=dict)
+    directory: Path | None = None
+    faults: list[Fault] = attrs.field(factory=list)
+    wrong: dict[str, str] = attrs.field(factory=dict)
+
+
+def settings_of(
+    region: regions.Region, document: org.Document, inherited: header.Inherited, folder: Path
+) -> BlockSettings:
+    """Parse the header arguments of a region's block; errors become `faults`.
+
+    Its `:var`s get the values that are in the document. `folder` is the document's.
+    """
+    found, block = BlockSettings(), region.block
+    if block is None:
+        return found
+    try:
+        found.arguments = header.of_block(block, inherited)
+    except lisp.ArgumentError as error:
+        found.faults.append(Fault("bad-argument", str(error)))
+        return found
+    for name, assignment in found.arguments.variables.items():
+        try:
+            _set_variable(found, name, assignment, document)
+        except lisp.ArgumentError as error:
+            found.faults.append(Fault("bad-argument", str(error), name))
+            found.wrong[name] = str(error)
+    try:
+        expected_status(found.arguments, None, 0)
+    except (lisp.ArgumentError, OrgrestError) as error:
+        reason = error.reason if isinstance(error, OrgrestError) else str(error)
+        found.faults.append(Fault("bad-argument", reason))
+    directory = found.arguments.values.get("dir")
+    if isinstance(directory, str) and directory:
+        found.directory = folder / directory
+    return found
+
+
+def _set_variable(found: BlockSettings, name: str, assignment: str, document: org.Document) -> None:
+    found.literal[name] = values.UNKNOWN
+    _, value = argument_syntax.value(assignment)
+    if isinstance(value, str):
+        found.values[name] = value
+        del found.literal[name]
+    elif isinstance(value, argument_syntax.Lisp):
+        found.literal[name] = lisp.understand(value.text, {})
+    elif not isinstance(value, argument_syntax.Reference):
+        found.literal[name] = data.to_text(value)
+    elif not document.block_named(value.name) and not element_named(document, value.name):
+        message = f"no block, table, list or result is named {value.name} in this document"
+        found.faults.append(Fault("unknown-name", message, name))
+
+
+class RegionContent:
+    """The content of a region's text, independent of position; `parsed` is its parse result."""
+
+    def __init__(self, parsed: syntax.Document, *, in_org: bool) -> None:
+        """Take the text of a request file, or of a block `in_org`."""
+        self.parsed = parsed
+        self._in_org = in_org
+        self.captures = frozenset(c.name for one in parsed.requests for c in one.captures)
+        """The names that the requests capture."""
+
+    @cached_property
+    def restclient(self) -> bool:
+        """Whether the text is in restclient's language; else in that of request files."""
+        items = self.parsed.items
+        marks = {one.mark for one in items if isinstance(one, syntax.Definition)}
+        requests = self.parsed.requests
+        return requests[0].restclient if requests else "@" not in marks
+
+    @cached_property
+    def named(self) -> frozenset[str]:
+        """The names of a request file's requests, to which others may refer."""
+        if self.restclient or self._in_org:
+            return frozenset()
+        return frozenset(request.name for request in self.parsed.requests if request.name)
+
+    @cached_property
+    def scripts(self) -> tuple[Span, ...]:
+        """The spans of scripts in the text."""
+        requests = self.parsed.requests
+        of_requests = (one.span for request in requests for one in request.scripts)
+        return (*(one.span for one in self.parsed.scripts), *of_requests)
+
+    @cached_property
+    def definitions(self) -> frozenset[str]:
+        """The names that the text defines."""
+        items = self.parsed.items
+        return frozenset(item.name for item in items if isinstance(item, syntax.Definition))
+
+    @cached_property
+    def set(self) -> frozenset[str]:
+        """The names that the text sets, by definitions and captures."""
+        return self.captures | self.definitions
+
+
+class ParsedRegion:
+    """A parsed region: its requests, its block's settings, its variables' scope.
+
+    `captured` is the document's, `index` that of this part. The block's settings are read with
+    `read_settings` on first use.
+    """
+
+    def __init__(
+        self,
+        region: regions.Region,
+        index: int,
+        captured: Captured,
+        read_settings: Callable[[], BlockSettings],
+        parsed: Parsed,
+    ) -> None:
+        """Parse a region, unless `parsed` has the cached result."""
+        self.region = region
+        self.index = index
+        self._captured = captured
+        self._read_given = read_settings
+        self.reading = self._read(parsed)
+        self.earlier = captured.digest
+        """Stands for the names that earlier blocks capture, in their order."""
+        self.imported: frozenset[str] = frozenset()
+        """The names of requests of other files that a request file imports."""
+        captured.add(index, self.captures)
+
+    def _read(self, parsed: Parsed) -> RegionContent:
+        region = self.region
+        names: tuple[str, ...] = ()
+        marked = False
+        in_org = region.kept is not None
+        if in_org and region.language != "restclient":
+            names = tuple(self.given.arguments.variables)
+            marked = region.in_restclient
+        key = (region.text, region.language, names, marked)
+        return parsed.get(key, lambda: RegionContent(region.parse(names), in_org=in_org))
+
+    @cached_property
+    def given(self) -> BlockSettings:
+        """The settings of the block around the region."""
+        return self._read_given()
+
+    @property
+    def parsed(self) -> syntax.Document:
+        """The parse result of the region's text."""
+        return self.reading.parsed
+
+    @property
+    def captures(self) -> frozenset[str]:
+        """The names that the region's requests capture."""
+        return self.reading.captures
+
+    @property
+    def restclient(self) -> bool:
+        """Whether the region is in restclient's language; else in that of request files."""
+        return self.reading.restclient
+
+    @property
+    def named(self) -> frozenset[str]:
+        """The names of requests to which those of a request file may refer."""
+        return self.reading.named | self.imported
+
+    @cached_property
+    def _own(self) -> frozenset[str]:
+        return self.reading.set.union(self.given.values, self.given.literal)
+
+    def sets(self, name: str) -> bool:
+        """Tell whether the region's own text sets a variable of this name."""
+        return name in self.reading.set
+
+    def captures_above(self, name: str) -> bool:
+        """Tell whether an earlier block captures a variable of this name."""
+        return self._captured.first.get(name, self.index) < self.index
+
+    def knows(self, name: str) -> bool:
+        """Tell whether a variable of this name may be used in the region."""
+        return name in self._own or self.captures_above(name)
+
+    @property
+    def names(self) -> frozenset[str]:
+        """All names of variables that may be used in the region."""
+        return self._own.union(filter(self.captures_above, self._captured.first))
+
+    @property
+    def lengths(self) -> list[int]:
+        """The lengths of these names, the greatest first."""
+        above = {n for n, first in self._captured.lengths.items() if first < self.index}
+        return sorted(above.union(map(len, self._own)), reverse=True)
+
+    def scope(self, document: values.Scope) -> values.Scope:
+        """Return the region's scope within the document's."""
+        return document.block(self.given.values, self.given.literal, self.given.directory)
+
+    def request_at(self, offset: int) -> syntax.ParsedRequest | None:
+        """Return the request at an offset of the region's text, or None."""
+        found = self.parsed.request_at(offset)
+        return found if found and found.span.start <= offset <= found.span.end else None

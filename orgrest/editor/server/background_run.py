@@ -1,0 +1,137 @@
+"""Background evaluation: runs in a separate thread and is followed from an event loop.
+
+Each run has its own `Client`, so closing its connections ends this run only. The thread is a
+daemon, so that an editor can quit while a server does not answer.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import functools
+import threading
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from orgrest.run import writable_files
+from orgrest.run.outcomes import Outcome
+from orgrest.run.run import Run
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+
+    from orgrest.http.transport import Client, Cookies
+    from orgrest.run.settings import Settings
+
+
+class CancelledRunError(Exception):
+    """The run was cancelled by the user."""
+
+
+class BackgroundRun:
+    """One evaluation of a text. Raises what `Run` raises."""
+
+    def __init__(
+        self,
+        text: str,
+        *,
+        file: str,
+        settings: Settings,
+        plain: bool,
+        cookies: Cookies | None = None,
+        ask: Callable[[str], Awaitable[bool]] | None = None,
+        notice: Callable[[str], None] = lambda _: None,
+    ) -> None:
+        """Prepare the evaluation; `ask` is awaited in the loop when a block needs confirmation.
+
+        `notice` is called in the loop with messages about the selection of requests.
+        """
+        self._notice = notice
+        self._loop = asyncio.get_running_loop()
+        self._queue: asyncio.Queue[Outcome | BaseException | None] = asyncio.Queue()
+        self._client: Client | None = None
+        self._question: Any = None
+        self._cancelled = False
+        self._text = text
+        self._arguments: Mapping[str, Any] = {
+            "file": file,
+            "plain": plain,
+            "cookies": cookies,
+            "write": writable_files.write,
+        }
+        answer = functools.partial(self._answer, ask) if ask is not None else None
+        self._settings = attrs.evolve(settings, ask=answer)
+        self._run: Run | None = None
+
+    @property
+    def captured(self) -> dict[str, str]:
+        """The variables that this run's requests have captured so far."""
+        return self._run.session.new_captures if self._run is not None else {}
+
+    async def outcomes(self) -> AsyncIterator[Outcome]:
+        """Send the requests, and yield the outcome of each.
+
+        Raises CancelledRunError after `cancel`. Closing the iterator early ends the run.
+        """
+        threading.Thread(target=self._work, daemon=True, name="orgrest run").start()
+        try:
+            while (found := await self._queue.get()) is not None:
+                if isinstance(found, BaseException):
+                    raise found
+                yield found
+        finally:
+            self.stop()
+
+    def cancel(self) -> None:
+        """End the run at once and drop later outcomes. Call this in the event loop."""
+        self.stop()
+        self._queue.put_nowait(CancelledRunError())
+
+    def stop(self) -> None:
+        """End the run, and drop its remaining outcomes."""
+        self._cancelled = True
+        if self._client is not None:
+            self._client.abort()
+        if self._question is not None:
+            self._question.cancel()
+
+    # ------------------------------------------------------------------------- in the thread
+
+    def _work(self) -> None:
+        from orgrest.http.transport import Client
+
+        try:
+            with Client() as client:
+                self._client = client
+                if self._cancelled:
+                    return
+                run = Run(self._text, client=client, settings=self._settings, **self._arguments)
+                self._run = run
+                run.plan()
+                for notice in run.notices:
+                    self._in_loop(self._notice, notice)
+                for outcome in run.run():
+                    self._tell(outcome)
+        except BaseException as error:
+            self._tell(error)
+        else:
+            self._tell(None)
+
+    def _tell(self, what: Outcome | BaseException | None) -> None:
+        self._in_loop(self._queue.put_nowait, what)
+
+    def _in_loop(self, call: Callable[..., None], *what: object) -> None:
+        with contextlib.suppress(RuntimeError):  # the loop has ended
+            self._loop.call_soon_threadsafe(call, *what)
+
+    def _answer(self, ask: Callable[[str], Awaitable[bool]], question: str) -> bool:
+        """Ask in the event loop, and wait for the answer; a cancelled run does not ask."""
+        if self._cancelled:
+            return False
+        coroutine: Any = ask(question)
+        self._question = asyncio.run_coroutine_threadsafe(coroutine, self._loop)
+        try:
+            return bool(self._question.result())
+        except BaseException:
+            return False

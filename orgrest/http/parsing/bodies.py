@@ -1,0 +1,111 @@
+"""Parsing a request's body: text, `< file`, multipart with files, a here-document."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import attrs
+
+from orgrest.http.parsing.grammar import BODY_HERE, FILE, is_request_line
+from orgrest.http.parsing.lines import Lines, joined, one_line
+from orgrest.http.syntax import Body, Inclusion
+from orgrest.model import Notice, RequestSyntaxError, Source, Span
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from orgrest.model import OrgrestError
+
+_PART_FILE = re.compile(r"<[ \t]++([^<>]++)")
+
+
+@attrs.frozen
+class BodyReader:
+    """Parses bodies from `lines`; errors go to `problems`, warnings to `notices`."""
+
+    source: Source
+    lines: Lines
+    indent: int
+    problems: list[OrgrestError]
+    notices: list[Notice]
+
+    def read(self) -> Body | None:
+        """Consume the lines of a body, up to but not including the `#` line that ends it."""
+        lines = self.lines
+        first = lines.at
+        if lines.left:
+            text, start = lines.next.dedented(self.indent)
+            if here := BODY_HERE.fullmatch(text):
+                return self._here(here[1], start)
+        lines.skip_to_comment(self.indent)
+        last = lines.at
+        while last > first and not lines.all[last - 1].text:
+            last -= 1
+        if last == first:
+            return None
+        taken = lines.all[first:last]
+        span = Span(taken[0].start, taken[-1].end)
+        texts = [line.dedented(self.indent) for line in taken]
+        if match := FILE.fullmatch(texts[0][0]):
+            return self._file(match, texts, span)
+        for text, start in texts:
+            if text[:1].isalpha() and "://" in text and is_request_line(text):
+                self._notice(
+                    start,
+                    "this request line is part of the body above it: "
+                    "separate requests with a line that starts with #",
+                    "no-separator",
+                )
+        return _text_body(texts, span)
+
+    def _file(self, match: re.Match[str], texts: Sequence[tuple[str, int]], span: Span) -> Body:
+        """Return the body of a `< file` line, which is the first of `texts`."""
+        index = 1 if match[1] else 2
+        path = one_line(match[index].rstrip(), texts[0][1] + match.start(index))
+        if len(texts) > 1:
+            self._notice(texts[1][1], "lines below a < file body are not sent", "lost-text")
+        return Body(one_line("", span.start), path, (), span)
+
+    def _here(self, word: str, start: int) -> Body | None:
+        """Consume a here-document, and any excess text below it."""
+        lines = self.lines
+        opened = lines.at
+        lines.at += 1
+        found = lines.here_document(word, self.indent)
+        if found is None:
+            reason = f"this << never ends: a line that is {word} is missing"
+            self._problem(start, reason, "unclosed-here")
+            lines.at = opened + 1
+            lines.skip_to_comment()
+            return None
+        template, end = found
+        while lines.left:
+            text, below = lines.next.dedented(self.indent)
+            if text.startswith("#"):
+                break
+            if text:
+                self._problem(below, f"text below the {word} that ends the body", "lost-text")
+            lines.at += 1
+        texts = [
+            (text, offset)
+            for text, (_, offset) in zip(template.text.split("\n"), template.anchors, strict=True)
+        ]
+        body = _text_body(texts, Span(start, end))
+        return attrs.evolve(body, span=Span(lines.all[opened].start, end))
+
+    def _problem(self, offset: int, reason: str, code: str) -> None:
+        self.problems.append(RequestSyntaxError.at(self.source, offset, reason, code))
+
+    def _notice(self, offset: int, reason: str, code: str) -> None:
+        self.notices.append(Notice.at(self.source, offset, reason, code))
+
+
+def _text_body(texts: Sequence[tuple[str, int]], span: Span) -> Body:
+    template = joined(texts)
+    files = tuple(
+        Inclusion(at, at + len(text), one_line(match[1].rstrip(), start + match.start(1)), None)
+        for (text, start), (at, _) in zip(texts, template.anchors, strict=True)
+        if (match := _PART_FILE.fullmatch(text))
+    )
+    return Body(template, None, files, span)

@@ -1,0 +1,72 @@
+"""Selects the parser for a request text by the language that it is in.
+
+A block in `restclient` is in restclient's language, one in `verb` in verb's. Request files, and
+blocks in `http` and `rest`, are in the common language of VS Code REST Client, JetBrains' HTTP
+Client and httpyac, unless their syntax shows that they are in restclient's.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final
+
+from orgrest.http.parsing import request_file, restclient, verb
+from orgrest.http.syntax import Document
+from orgrest.model import OrgrestError, RequestSyntaxError
+from orgrest.org.blocks import VERB
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from orgrest.model import Source
+
+
+MOST_DEFINITIONS: Final = 100_000
+"""The maximum number of variables that a text may define."""
+_DEFINITIONS = re.compile(r"^[ \t]*[@:][^\s=:]+[ \t]*:?=", re.MULTILINE)
+_SHORT = 2**19  # characters: a shorter text has no room for so many definitions
+
+
+def _too_many(source: Source) -> OrgrestError | None:
+    """Return the error for a text that defines more variables than a person would write."""
+    if len(source.text) < _SHORT:
+        return None
+    found = itertools.islice(_DEFINITIONS.finditer(source.text), MOST_DEFINITIONS, None)
+    first = next(found, None)
+    if first is None:
+        return None
+    reason = f"more than {MOST_DEFINITIONS:,} variables are defined here: nothing is sent"
+    return RequestSyntaxError.at(source, first.start(), reason, "too-many-variables")
+
+
+@lru_cache(4)
+def is_restclient_around(document: str) -> bool:
+    """Tell whether an Org document's syntax suggests that ambiguous blocks are restclient's."""
+    return bool(request_file.is_restclient(document))
+
+
+def read(
+    source: Source, language: str = "http", names: Iterable[str] = (), around: str = ""
+) -> Document:
+    """Parse a request file or a block's text; like the parsers, never raises.
+
+    `language` is the block's. `names` are variables defined outside of the text (`:var`): a text
+    that uses one of them as `:name` is in restclient's language. `around` is the Org document of a
+    block, which decides if the block itself is ambiguous.
+    """
+    if language == VERB:
+        return verb.parse(source)
+    text = source.text
+    if (problem := _too_many(source)) is not None:
+        return Document(source, (), (problem,), ())
+    if language == "restclient" or (found := request_file.is_restclient(text)):
+        return restclient.parse(source)
+    if found is None:
+        used = "|".join(re.escape(name) for name in names)
+        if used and re.search(rf":(?:{used})(?![\w-])", text):
+            return restclient.parse(source)
+        if around and is_restclient_around(around):
+            return restclient.parse(source)
+    return request_file.parse(source)

@@ -1,0 +1,80 @@
+r"""The request files of VS Code REST Client, JetBrains' HTTP Client and httpyac, as one language.
+
+The three tools share most of their language, and a file that keeps to it means the same in all:
+
+    @host = https://example.org        a variable, used as {{host}}
+    ### Log in                         separates requests, and names the one below it
+    # @name login                      a directive (also `// @name login`); other `#` and `//` lines
+    POST {{host}}/login                are comments, in bodies, too
+        ?verbose=1
+    Content-Type: application/json
+
+    {"user": "me"}                     the body; `< file`, `<@ file`, `<@latin1 file` put a file in
+    > {% client.log("answered") %}     JavaScript for the response; `> file.js`; `< {% %}` before it
+    ?? status == 200                   an assertion
+    >> answer.json                     where the response is saved; `>>!` overwrites
+
+    GET {{host}}/a                     a line with a method begins a request even without ###
+    https://example.org/b              and so does a URL, below ###; its method is GET
+
+`{{` alone on a line begins a script of httpyac's (`{{@response`, `{{+`), which `}}` ends. `<> file`
+names a stored response; a response pasted below its request (`HTTP/1.1 200 OK`) is skipped with a
+notice. `import file`, `run file` and `run #name` are JetBrains', `# @import file` is httpyac's.
+
+Rules: like `restclient.parse`, this one never raises and reads each line once or twice. Syntax that
+some tool supports and orgrest does not is a problem of its request, which is then not sent; a line
+that has no meaning in its place is a problem, too, and never becomes part of the body.
+
+Sources: the tools' documentation; where that is unclear, this follows httpyac's parser.
+
+The modules: `marks` has the patterns, `region` the state of parsing one request, `reader` the pass
+over the lines, and `lines`, `request` and `scripts` its steps.
+"""
+
+from __future__ import annotations
+
+from orgrest.http.parsing.request_file import lines, request, scripts
+from orgrest.http.parsing.request_file.grammar import (
+    SEPARATORS,
+    begins_request,
+    is_jetbrains,
+    is_restclient,
+)
+from orgrest.http.parsing.request_file.reader import Reader
+from orgrest.http.syntax import Document, LineState
+from orgrest.model import Source
+
+__all__ = ["STEPS", "begins_request", "is_jetbrains", "is_restclient", "parse", "read_above"]
+
+STEPS = (
+    lines.separator,
+    lines.comment,
+    request.skipped,
+    request.fragment,
+    lines.import_line,
+    request.request_line,
+    lines.definition,
+    scripts.handler,
+    scripts.script_of_httpyac,
+    scripts.after_response,
+    request.pasted_response,
+    request.header,
+    request.body_line,
+)
+"""The steps that are tried on each line, in this order."""
+
+
+def read_above(text: str) -> LineState:
+    """Return what a line below a text would belong to; only the last region is parsed."""
+    starts = [] if "/*" in text else [one.start() for one in SEPARATORS.finditer(text)]
+    reader = Reader(Source(text[starts[-1] :] if starts else text))
+    reader.read(STEPS)
+    return reader.state
+
+
+def parse(source: Source | str) -> Document:
+    """Parse a request file in the tools' common language.
+
+    Never raises: errors are in the document's and its requests' `problems`.
+    """
+    return Reader(source if isinstance(source, Source) else Source(source)).document(STEPS)

@@ -1,0 +1,148 @@
+"""The single pass over the lines of a request file, and its state."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeAlias
+
+import attrs
+
+from orgrest.http.parsing.lines import target_of
+from orgrest.http.parsing.request_file.grammar import VERSION
+from orgrest.http.parsing.request_file.region import Line, Region, body_of, lines_of
+from orgrest.http.syntax import (
+    Comment,
+    Definition,
+    Definitions,
+    Document,
+    Import,
+    LineState,
+    ParsedRequest,
+    Script,
+    version_notices,
+)
+from orgrest.model import Notice, OrgrestError, RequestSyntaxError, Source, Span
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    Step: TypeAlias = "Callable[[Reader, Line, str], bool]"
+
+
+class Reader:
+    """The state of a pass over a source; `at` is the index of the next line.
+
+    The steps are tried on a line in order: the first one that recognizes it consumes it, and the
+    lines that belong to it.
+    """
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.items: list[Comment | Definition | Import | ParsedRequest] = []
+        self.problems: list[OrgrestError] = []
+        self.notices: list[Notice] = []
+        self.scripts: list[Script] = []
+        self.known = Definitions()
+        self.lines = lines_of(source.text)
+        self.at = 0
+        self.region = Region(0, None)
+        self.quoted = False  # the last construct is unclosed
+
+    def read(self, steps: Sequence[Step]) -> None:
+        """Read all lines, each by the first step that consumes it."""
+        while self.at < len(self.lines):
+            line = self.lines[self.at]
+            self.at += 1
+            if not any(step(self, line, line.text) for step in steps):
+                reason = (
+                    "this line means nothing here: a request is a line like "
+                    "GET https://example.org/, and a comment begins with #"
+                )
+                self.problem(line.start, reason, "unknown-line")
+
+    def document(self, steps: Sequence[Step]) -> Document:
+        """Read all lines, and build the document."""
+        self.read(steps)
+        self.close(len(self.source.text))
+        nothing = not any(isinstance(item, ParsedRequest | Import) for item in self.items)
+        if nothing and not self.problems:
+            reason = "no request here: a request is a line like GET https://example.org/"
+            self.problems.append(RequestSyntaxError.at(self.source, 0, reason, "no-request"))
+        return Document(
+            self.source,
+            tuple(self.items),
+            tuple(self.problems),
+            tuple(self.notices),
+            tuple(self.scripts),
+        )
+
+    @property
+    def state(self) -> LineState:
+        """What the next line would belong to."""
+        region = self.region
+        if self.quoted:
+            return LineState("quoted")
+        if not region.begun:
+            return LineState()
+        if region.in_body or region.closed:
+            return LineState("body")
+        return LineState("head", url=not (region.headers or region.problems))
+
+    def problem(self, offset: int, reason: str, code: str) -> None:
+        """Record an error that prevents this region's request from being sent."""
+        self.region.problems.append(RequestSyntaxError.at(self.source, offset, reason, code))
+
+    def notice(self, offset: int, reason: str, code: str) -> None:
+        """Record a warning about this region."""
+        self.region.notices.append(Notice.at(self.source, offset, reason, code))
+
+    def close(self, end: int, title: str | None = None) -> None:
+        """End the region here, and begin the next one."""
+        region = self.region
+        self.known.scripts += region.scripts
+        if region.begun:
+            self.items.append(self._finished(region, end))
+        else:
+            for assertion in region.assertions:
+                reason = "there is no request here of whose response this could hold"
+                self.problem(assertion.span.start, reason, "unknown-line")
+            self.problems += region.problems
+            self.notices += region.notices
+            self.scripts += [attrs.evolve(script, every=True) for script in region.scripts]
+        self.region = Region(end, title)
+
+    def _finished(self, region: Region, end: int) -> ParsedRequest:
+        target, version = target_of(region.url, VERSION)
+        named = next((one for one in reversed(region.directives) if one.name == "name"), None)
+        name = named.value.text if named is not None else region.title
+        assert region.method_span is not None  # noqa: S101  # begun
+        body = body_of(region)
+        if body is not None and region.is_unmarked_graphql(body.template.text):
+            reason = (
+                "this looks like GraphQL and is sent as it is written: a request that begins with "
+                "GRAPHQL sends it as JSON (# @no-gql-parsing, where it is meant)"
+            )
+            self.notice(body.span.start, reason, "graphql")
+        return ParsedRequest(
+            method=region.method,
+            target=target,
+            version=version,
+            headers=tuple(region.headers),
+            captures=(),
+            body=body,
+            name=name or None,
+            problems=tuple(region.problems),
+            notices=(
+                *version_notices(self.source, version, region.method_span.start),
+                *region.notices,
+            ),
+            source=self.source,
+            span=Span(region.method_span.start, region.end),
+            method_span=region.method_span,
+            known=self.known,
+            directives=tuple(region.directives),
+            scripts=tuple(region.scripts),
+            assertions=tuple(region.assertions),
+            savings=tuple(region.savings),
+            region=Span(region.start, end),
+            shared_scripts=self.scripts,
+        )

@@ -1,0 +1,151 @@
+"""Lines that a request is made of: its request line, headers and body.
+
+Steps of the reader: each gets a line and its stripped text, and tells whether it consumed the line.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from orgrest.http.parsing.request_file.grammar import (
+    BARE,
+    CONTINUED,
+    CURL,
+    FOREIGN_METHODS,
+    GRAPHQL_FILE,
+    GRAPHQL_FRAGMENT,
+    HEADER,
+    HEADER_VARIABLE,
+    HTTPYAC,
+    INCLUSION,
+    METHODS,
+    NEXT_REQUEST,
+    RARE_METHODS,
+    REQUEST,
+    RESPONSE,
+    begins_request,
+)
+from orgrest.http.syntax import HeaderLine, HeaderVariable
+from orgrest.model import Span
+
+if TYPE_CHECKING:
+    from orgrest.http.parsing.request_file.reader import Reader
+    from orgrest.http.parsing.request_file.region import Line
+
+
+def skipped(reader: Reader, line: Line, text: str) -> bool:
+    """Take an empty line, or a line below a pasted response."""
+    region = reader.region
+    if region.closed:
+        return begins_request(text) is False
+    if text:
+        return False
+    if region.begun and not region.in_body:
+        region.in_body = True
+    elif region.body:
+        region.body.append((line.raw, line.offset))
+    return True
+
+
+def request_line(reader: Reader, line: Line, text: str) -> bool:
+    """Take a line with a method or a URL, which begins a request."""
+    region = reader.region
+    if region.begun:
+        match = NEXT_REQUEST.fullmatch(text)
+        if match is None or region.is_delimited():
+            return False
+        reader.close(line.offset)
+        region = reader.region
+    else:
+        if RESPONSE.fullmatch(text):
+            return False
+        match = REQUEST.fullmatch(text) or BARE.fullmatch(text)
+        if match is None or HTTPYAC.fullmatch(text):
+            return False
+    method = match.groupdict().get("method") or "GET"
+    standard = re.fullmatch(f"{METHODS}|{RARE_METHODS}", method, re.IGNORECASE)
+    region.method = method.upper() if standard else method
+    at = line.start
+    region.method_span = Span(at, at + (len(method) if match.groupdict().get("method") else 0))
+    region.url.append((match["target"], at + match.start("target")))
+    region.end = line.span.end
+    if method == "curl":
+        reader.problem(at, CURL, "foreign-method")
+    if method in FOREIGN_METHODS:
+        reader.problem(at, FOREIGN_METHODS[method], "foreign-method")
+    return True
+
+
+def header(reader: Reader, line: Line, text: str) -> bool:
+    """Take a header, or a further line of the URL."""
+    region = reader.region
+    if not region.begun or region.in_body:
+        return False
+    indented = line.start > line.offset
+    if not region.headers and (
+        text[0] in "?&" or (indented and CONTINUED.match(text) and not HEADER.fullmatch(text))
+    ):
+        region.url.append((text, line.start))
+    elif match := HEADER.fullmatch(text):
+        region.headers.append(
+            HeaderLine(line.template(match, "name"), line.template(match, "value"), line.span)
+        )
+    elif match := HEADER_VARIABLE.fullmatch(text):
+        region.headers.append(HeaderVariable(match[1], line.span))
+    elif text.startswith("..."):
+        reason = "headers out of a script's object are not understood: write them out"
+        reader.problem(line.start, reason, "bad-header")
+    elif text[0] in "{[<":
+        region.in_body = True
+        reason = "taken for the body: put an empty line before it"
+        reader.notice(line.start, reason, "no-empty-line")
+        return False
+    else:
+        reason = "this is not a header (Name: value): put an empty line before the body"
+        reader.problem(line.start, reason, "bad-header")
+    region.end = line.span.end
+    return True
+
+
+def body_line(reader: Reader, line: Line, text: str) -> bool:
+    """Take a line of the body."""
+    region = reader.region
+    if not region.begun:
+        return False
+    if match := INCLUSION.fullmatch(text):
+        encoding = (match["encoding"] or "utf-8") if match["expand"] else None
+        region.files.append((len(region.body), line.template(match, "path"), encoding, None))
+    elif match := GRAPHQL_FILE.fullmatch(text):
+        path, operation = line.template(match, "path"), match["operation"] or ""
+        region.files.append((len(region.body), path, "utf-8", operation))
+    elif re.match(r"<@|[<>][ \t]*\{|>>", text):
+        reason = "this line is not understood, and is not sent as a part of the body"
+        reader.problem(line.start, reason, "unknown-line")
+    region.body.append((line.raw, line.offset))
+    region.end = line.span.end
+    return True
+
+
+def fragment(reader: Reader, line: Line, text: str) -> bool:
+    """Take what httpyac allows outside of requests: GraphQL fragments, or a GraphQL file."""
+    outside = not reader.region.begun
+    if not outside or not (GRAPHQL_FRAGMENT.fullmatch(text) or GRAPHQL_FILE.fullmatch(text)):
+        return False
+    reason = "a fragment of GraphQL stands here in the body of the request that uses it"
+    reader.problem(line.start, reason, "graphql")
+    while reader.at < len(reader.lines) and reader.lines[reader.at].text:
+        reader.at += 1
+    return True
+
+
+def pasted_response(reader: Reader, line: Line, text: str) -> bool:
+    """Take the first line of a response that was pasted below its request."""
+    region = reader.region
+    if not RESPONSE.fullmatch(text):
+        return False
+    if region.is_delimited():
+        return False
+    region.closed = True
+    reader.notice(line.start, "a response that stands here is skipped, up to ###", "response")
+    return True

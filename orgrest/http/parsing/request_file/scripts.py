@@ -1,0 +1,128 @@
+"""Lines about actions before and after sending: scripts, assertions, files for the response.
+
+Steps of the reader: each gets a line and its stripped text, and tells whether it consumed the line.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from orgrest.http.parsing.lines import joined, one_line
+from orgrest.http.parsing.request_file.grammar import (
+    ASSERTION,
+    HANDLER_FILE,
+    HISTORY,
+    HTTPYAC,
+    SAVING,
+    SCRIPT_FILE,
+    SCRIPT_LINE,
+    SEPARATOR,
+)
+from orgrest.http.syntax import Saving, Script, Template
+from orgrest.model import Span
+
+if TYPE_CHECKING:
+    from orgrest.http.parsing.request_file.reader import Reader
+    from orgrest.http.parsing.request_file.region import Line
+
+
+def handler(reader: Reader, line: Line, text: str) -> bool:
+    """Take a script of JetBrains': `> {% %}` or `> file.js`, and `<` above the request."""
+    region = reader.region
+    if match := SCRIPT_LINE.fullmatch(text):
+        when = "after" if match["mark"] == ">" else "before"
+        if when == "before" and region.begun:
+            reason = "a script for the request stands above its request line"
+            reader.problem(line.start, reason, "misplaced-script")
+        code, end = _code(reader, line, match)
+        span = Span(line.offset, end)
+        region.scripts.append(Script(when, "jetbrains", code, None, False, span))
+        region.end = max(region.end, end) if region.begun else region.end
+        return True
+    match = SCRIPT_FILE.fullmatch(text) if text[:1] == ">" or not region.begun else None
+    match = match or (HANDLER_FILE.fullmatch(text) if region.begun else None)
+    if match is None:
+        return False
+    when = "after" if text[0] == ">" else "before"
+    path = line.template(match, "path")
+    region.scripts.append(Script(when, "jetbrains", None, path, False, line.span))
+    region.end = max(region.end, line.span.end) if region.begun else region.end
+    return True
+
+
+def _code(reader: Reader, line: Line, match: re.Match[str]) -> tuple[Template, int]:
+    """Return the code from `{%` to `%}`, and the end offset of its last line."""
+    if match["end"]:
+        return line.template(match, "text"), line.span.end
+    pieces = [(match["text"], line.start + match.start("text"))]
+    opened = line
+    while reader.at < len(reader.lines):
+        line = reader.lines[reader.at]
+        if SEPARATOR.fullmatch(line.text):
+            break
+        reader.at += 1
+        before, end, behind = line.raw.partition("%}")
+        pieces.append((before, line.offset))
+        if end and not behind.strip():
+            return joined(pieces), line.span.end
+    reader.problem(opened.start, "this script never ends: %} is missing", "unclosed-script")
+    reader.quoted = reader.at == len(reader.lines)
+    return joined(pieces), line.span.end
+
+
+def script_of_httpyac(reader: Reader, line: Line, text: str) -> bool:
+    """Take a script of httpyac's: `{{` alone on a line, up to `}}`."""
+    match = HTTPYAC.fullmatch(text)
+    if match is None:
+        return False
+    opened, pieces = line, []
+    closed = False
+    while reader.at < len(reader.lines) and not closed:
+        line = reader.lines[reader.at]
+        if SEPARATOR.fullmatch(line.text):
+            break
+        reader.at += 1
+        closed = line.text == "}}"
+        if not closed:
+            pieces.append((line.raw, line.offset))
+    if not closed:
+        reader.problem(opened.start, "this script never ends: }} is missing", "unclosed-script")
+        reader.quoted = reader.at == len(reader.lines)
+    event = (match["event"] or "").lower()
+    if event in ("streaming", "responselogging"):
+        reason = f"scripts for {match['event']} are not run here"
+        reader.problem(opened.start, reason, "unknown-script")
+    when = "before" if event in ("", "request") else "after"
+    region = reader.region
+    span = Span(opened.offset, line.span.end)
+    code = joined(pieces) if pieces else one_line("", span.end)
+    script = Script(when, "httpyac", code, None, match["every"] == "+", span)
+    (reader.scripts if script.every else region.scripts).append(script)
+    region.end = max(region.end, span.end) if region.begun else region.end
+    return True
+
+
+def after_response(reader: Reader, line: Line, text: str) -> bool:
+    """Take an assertion, or the file that the response is saved to."""
+    region = reader.region
+    if match := ASSERTION.fullmatch(text):
+        _assertion(reader, line, line.template(match, "text"))
+    elif region.begun and (match := SAVING.fullmatch(text)):
+        path = line.template(match, "path")
+        region.savings.append(Saving(path, bool(match["force"]), line.span))
+    elif not (region.begun and HISTORY.fullmatch(text)):
+        return False
+    if region.begun:
+        region.end = line.span.end
+    return True
+
+
+def _assertion(reader: Reader, line: Line, text: Template) -> None:
+    from orgrest.http.assertions.reading import read_assertion
+
+    found = read_assertion(text, line.span)
+    if isinstance(found, str):
+        reader.problem(line.start, found, "bad-assertion")
+    else:
+        reader.region.assertions.append(found)

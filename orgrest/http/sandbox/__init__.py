@@ -1,0 +1,1 @@
+"""The process for untrusted work that is not linear in its input: `process` starts `worker`."""

@@ -1,0 +1,125 @@
+"""Runs untrusted work that is not linear in its input in a process that can be killed: `worker`.
+
+Its jobs come from documents and servers. The process has an empty environment, and limits on memory
+and CPU time; it is started for the first job, and ends with its parent.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import IO, Any, Final, cast
+
+from orgrest.model import OrgrestError
+
+MAX_OUTPUT: Final = 16 * 2**20
+"""The maximum size of an answer, in bytes."""
+FIND_TIMEOUT: Final = 5.0
+"""The CPU time that a search for a path may take, in seconds."""
+
+_COUNTS = hasattr(signal, "setitimer")  # CPU time; elsewhere, wall-clock time is used
+_PATIENCE = 60.0
+"""Additional seconds of wall-clock time for a job, in case the machine is busy."""
+_NEEDED = ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "SYSTEMROOT")
+
+
+class Sandbox:
+    """A process that answers jobs, one at a time; failures raise the class `error`."""
+
+    def __init__(self, error: type[OrgrestError] = OrgrestError) -> None:
+        """Prepare the process; it starts with the first job."""
+        self._error = error
+        self._process: subprocess.Popen[bytes] | None = None
+        self._lock = threading.Lock()
+
+    def close(self) -> None:
+        """End the process, if one was started."""
+        process, self._process = self._process, None
+        if process is not None:
+            process.kill()
+            for stream in (process.stdin, process.stdout):
+                with contextlib.suppress(OSError):  # a job that the process did not read
+                    cast("IO[bytes]", stream).close()
+            process.wait()
+
+    def answer(self, job: bytes, what: str, timeout: float) -> dict[str, Any]:
+        """Return the answer to a job, a line of JSON.
+
+        `what` names the job in errors, which are raised if it takes more CPU time than `timeout`,
+        too much memory, or returns too much. In these cases, and when interrupted, the process is
+        killed.
+        """
+        with self._lock:
+            try:
+                return self._answer(job, what, timeout)
+            except BaseException:
+                self.close()
+                raise
+
+    def _answer(self, job: bytes, what: str, timeout: float) -> dict[str, Any]:
+        process = self._started()
+        out: list[bytes] = []
+        job = b"%g %b" % (timeout, job)
+        talk = threading.Thread(target=_talk, args=(process, job, out), daemon=True)
+        talk.start()
+        talk.join(timeout + _PATIENCE if _COUNTS else timeout)
+        late = talk.is_alive()
+        if late:
+            process.kill()
+            talk.join()
+        line = out[0] if out else b""
+        if late or (not line and _COUNTS and process.wait() == -signal.SIGPROF):
+            raise self._error(f"the {what} did not come to an end within {timeout:g} s")
+        if len(line) > MAX_OUTPUT:
+            raise self._error(f"the {what} returned more than {MAX_OUTPUT // 2**20} MiB")
+        if not line.endswith(b"\n"):
+            raise self._error(f"the {what} ended its engine: it took more memory than it may have")
+        answer: dict[str, Any] = json.loads(line)
+        return answer
+
+    def _started(self) -> subprocess.Popen[bytes]:
+        if self._process is None:
+            environment = {name: os.environ[name] for name in _NEEDED if name in os.environ}
+            worker = Path(__file__).with_name("worker.py")
+            self._process = subprocess.Popen(  # noqa: S603  (orgrest's own program, no shell)
+                [sys.executable, "-I", str(worker)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                env=environment,
+                cwd=os.sep,
+            )
+        return self._process
+
+
+def _talk(process: subprocess.Popen[bytes], job: bytes, out: list[bytes]) -> None:
+    stdin, stdout = cast("IO[bytes]", process.stdin), cast("IO[bytes]", process.stdout)
+    try:
+        stdin.write(job)
+        stdin.flush()
+        out.append(stdout.readline(MAX_OUTPUT + 1))
+    except (OSError, ValueError):
+        return  # the process is gone: there is no answer
+
+
+_FINDER = Sandbox()
+
+
+def find(kind: str, path: str, text: str) -> list[Any]:
+    """Return all matches of a path in a text: `kind` is `XPath` or `JSONPath`.
+
+    Raises OrgrestError if the path or the text is malformed, or the search takes too long.
+    """
+    job = json.dumps({"find": kind, "path": path, "text": text}).encode() + b"\n"
+    answer = _FINDER.answer(job, f"{kind} {path[:200]}", FIND_TIMEOUT)
+    if answer["error"] is not None:
+        error = answer["error"]
+        raise OrgrestError(error if isinstance(error, str) else f"{path}: {error['message']}")
+    found: list[Any] = answer["found"]
+    return found

@@ -1,0 +1,196 @@
+"""Parses a block of an Org document into a task: its requests and header arguments."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
+
+from orgrest.http.parsing.dialects import read
+from orgrest.model import Source
+from orgrest.org import arguments as header
+from orgrest.org import lisp
+from orgrest.org.argument_syntax import value
+from orgrest.org.blocks import VERB
+from orgrest.run.assertions import expected_status, expects_same
+from orgrest.run.documents.noweb import Noweb
+from orgrest.run.documents.verb import VerbTree, part_asked
+from orgrest.run.outcomes import EvaluationError, Task
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from orgrest.http.syntax import Document, ParsedRequest
+    from orgrest.http.values import Scope
+    from orgrest.org.argument_syntax import Value
+    from orgrest.org.arguments import Arguments
+    from orgrest.org.blocks import Block
+    from orgrest.run.documents.document_editor import DocumentEditor
+
+    Resolve: TypeAlias = Callable[[Value, Arguments], str]
+
+_DEFINITION = re.compile(r":([^\s:=]+)[ \t]*:?=")
+
+_NOT_REPLACED = frozenset({"silent", "none", "append", "prepend"})
+
+
+class BlockReader:
+    """Reads the blocks of a document editor."""
+
+    def __init__(self, editor: DocumentEditor, file: str) -> None:
+        """Read the blocks of a document editor of the file called `file`."""
+        self._editor = editor
+        self._file = file
+        self._noweb: Noweb | None = None
+        self._verb: VerbTree | None = None
+
+    @property
+    def verb(self) -> VerbTree:
+        """The requests of verb in the document as it is now."""
+        if self._verb is None or self._verb.document is not self._editor.document:
+            self._verb = VerbTree(self._editor.document, self._file)
+        return self._verb
+
+    def read(
+        self,
+        block: Block,
+        arguments: Arguments,
+        scope: Scope,
+        resolve: Resolve,
+        given: Mapping[str, str] | None = None,
+    ) -> Task:
+        """Read a block, or the one that a call names, with its variables, for a run in `scope`.
+
+        `resolve` returns the value of a ``:var``. `given` are values that override its ``:var``s.
+        Raises one of FAILURES.
+        """
+        target = header.target_of(self._editor.document, block)
+        values, literal, shown = _variables(arguments, given or {}, scope, resolve)
+        body = self._editor.document.body(target)
+        text, places = body.text, list(body.places)
+        if arguments.flag("noweb") and arguments.get("noweb") != "tangle":
+            text, places = self._current_noweb().expand(text, places, resolve)
+        digest = _digest(arguments, text, shown) if arguments.flag("cache") else None
+        return self.task(block, arguments, text, places, values, literal, scope, digest)
+
+    def _current_noweb(self) -> Noweb:
+        if self._noweb is None or not self._noweb.is_of(self._editor):
+            self._noweb = Noweb(self._editor, self._file)
+        return self._noweb
+
+    def task(
+        self,
+        block: Block,
+        arguments: Arguments,
+        text: str,
+        places: list[tuple[int, int]],
+        values: Mapping[str, str],
+        literal: Mapping[str, str],
+        scope: Scope,
+        digest: str | None = None,
+    ) -> Task:
+        """Parse the requests in the body of a block, with its context.
+
+        `text` is the body, `places` those of `blocks.Body`; `values` and `literal` are its
+        variables, as in `Scope.block`; `digest` is its hash. Raises one of FAILURES.
+        """
+        text, places = _between(arguments, text, places, (block.line + 1, 0))
+        source = Source(text, file=self._file, places=places)
+        target = header.target_of(self._editor.document, block)
+        language = target.language
+        document = read(source, language, arguments.variables, self._editor.document.text)
+        parsed, notes = _requests(document, arguments)
+        if language == VERB:
+            part_asked(arguments)  # before anything is sent
+            parsed = tuple(self.verb.complete(one, target) for one in parsed)
+            literal = self.verb.variables(target, scope) | dict(literal)
+        expected_status(arguments, self._file, block.line + 1)  # before anything is sent
+        if expects_same(arguments) and _NOT_REPLACED & set(arguments.results):
+            raise EvaluationError(":expect same is for a result that replaces the old one")
+        directory = scope.directory
+        if arguments.get("dir"):
+            try:
+                directory = directory / Path(arguments.get("dir")).expanduser()
+            except RuntimeError as error:  # a ~user without a home
+                raise EvaluationError(f":dir {arguments.get('dir')}: {error}") from error
+        return Task(
+            block.line + 1,
+            block.name,
+            parsed,
+            scope.block(values=values, literal=literal, directory=directory),
+            arguments,
+            block,
+            key=self._editor.key(block),
+            language=language,
+            digest=digest,
+            notes=notes,
+        )
+
+
+def _variables(
+    arguments: Arguments, given: Mapping[str, str], scope: Scope, resolve: Resolve
+) -> tuple[dict[str, str], dict[str, str], list[tuple[str, object]]]:
+    """Return the effective ``:var``s, as in `Scope.block`, and all of them as Org has them."""
+    values: dict[str, str] = {}
+    literal = dict(given)
+    shown: list[tuple[str, object]] = []
+    for name, assignment in arguments.variables.items():
+        if name in literal or scope.override(name) is not None:
+            continue
+        _, found = value(assignment)
+        if isinstance(found, str):
+            values[name] = found
+            shown.append((name, found))
+        else:
+            literal[name] = resolve(found, arguments)
+            shown.append((name, found if isinstance(found, lisp.Number) else literal[name]))
+    return values, literal, shown
+
+
+def _between(
+    arguments: Arguments, text: str, places: list[tuple[int, int]], first: tuple[int, int]
+) -> tuple[str, list[tuple[int, int]]]:
+    """Put the prologue and the epilogue around a body; their lines have the place `first`."""
+    prologue = arguments.get("prologue")
+    if prologue:
+        lines = [
+            line
+            for line in prologue.split("\n")
+            if not ((match := _DEFINITION.match(line)) and match[1] in arguments.variables)
+        ]
+        text = "\n".join([*lines, text])
+        places = [first] * len(lines) + places
+    epilogue = arguments.get("epilogue")
+    if epilogue:
+        text = f"{text}\n{epilogue}"
+        places = places + [first] * (epilogue.count("\n") + 1)
+    return text, places
+
+
+def _requests(
+    document: Document, arguments: Arguments
+) -> tuple[tuple[ParsedRequest, ...], tuple[str, ...]]:
+    """Return the selected requests of a block, and a notice about the others."""
+    if document.problems:
+        raise document.problems[0]
+    notes = [str(notice) for notice in document.notices]
+    parsed = document.requests
+    if arguments.get("requests") == "all":
+        return parsed, tuple(notes)
+    if more := len(parsed[1:]):
+        several = f"{more} requests" if more > 1 else "request"
+        notes.append(f"the other {several} of this block: not sent (:requests all)")
+    return parsed[:1], tuple(notes)
+
+
+def _digest(arguments: Arguments, text: str, shown: Sequence[tuple[str, object]]) -> str:
+    """Compute the hash of a block, of its text as Emacs would hand it on."""
+    parts = [arguments.get("prologue")] if arguments.get("prologue") else []
+    parts += [
+        f":{name} = {lisp.write(given) if isinstance(given, lisp.Number) else given}"
+        for name, given in shown
+    ]
+    parts.append(text)
+    if arguments.get("epilogue"):
+        parts.append(arguments.get("epilogue"))
+    return header.digest(arguments, "\n".join(parts), shown)

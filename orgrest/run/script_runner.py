@@ -1,0 +1,185 @@
+"""The scripts before and after a request of a request file.
+
+They run in a separate engine process (`http.scripts`), which starts with the first one.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from orgrest.model import OrgrestError, Request
+from orgrest.run.outcomes import EvaluationError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from orgrest.http.scripts import Engine, Result
+    from orgrest.http.syntax import ParsedRequest, Script
+    from orgrest.http.values import Scope
+    from orgrest.model import Response, Verdict
+
+
+@attrs.define
+class ScriptResults:
+    """The results of one request's scripts: lines to show, and tests."""
+
+    notes: list[str] = attrs.field(factory=list)
+    tests: list[Verdict] = attrs.field(factory=list)
+    cancelled: bool = False
+
+
+class ScriptRunner:
+    """Runs the scripts of one run; `globals` are their shared variables."""
+
+    def __init__(self) -> None:
+        """Create a runner; the engine starts with the first script."""
+        self.globals: dict[str, Any] = {}
+        self._engine: Engine | None = None
+
+    def close(self) -> None:
+        """End the engine, if one was started."""
+        if self._engine is not None:
+            self._engine.close()
+
+    def before(self, parsed: ParsedRequest, scope: Scope, results: ScriptResults) -> None:
+        """Run the scripts above a request, which can set its variables.
+
+        Raises ScriptError.
+        """
+        for script in self._of(parsed, "before"):
+            result = self._run(script, parsed, scope, _as_written(parsed), None)
+            _keep(result, script, parsed, results)
+
+    def after(
+        self,
+        parsed: ParsedRequest,
+        scope: Scope,
+        exchange: tuple[Request, Response],
+        results: ScriptResults,
+    ) -> None:
+        """Run the scripts below a request, with access to its response. Raises ScriptError."""
+        for script in self._of(parsed, "after"):
+            result = self._run(script, parsed, scope, *exchange)
+            _keep(result, script, parsed, results)
+
+    @staticmethod
+    def _of(parsed: ParsedRequest, when: str) -> Iterator[Script]:
+        for script in (*parsed.shared_scripts, *parsed.scripts):
+            if script.when == when:
+                yield script
+
+    def _run(
+        self,
+        script: Script,
+        parsed: ParsedRequest,
+        scope: Scope,
+        request: Request,
+        response: Response | None,
+    ) -> Result:
+        from orgrest.http import scripts
+
+        code, offset = _code(script, scope)
+        known = {name: _value(text) for name, text in scope.captured.items()}
+        environment = scope.environment.values()
+        context = scripts.Context(
+            variables=known,
+            globals_=self.globals,
+            environment=environment,
+            file={d.name: d.value.text for d in parsed.definitions},
+            environment_selected=bool(environment),
+        )
+        try:
+            result = self.started().run(code, script.host, context, request, response)
+        except scripts.ScriptError as error:
+            raise _located(error, script, parsed, offset) from None
+        changed = {**result.variables, **result.globals_}
+        for name, value in changed.items():
+            if known.get(name) != value or name not in known:
+                scope.set_variable(name, _text(value))
+        self.globals = result.globals_
+        return result
+
+    def evaluate(
+        self, code: str, variables: Mapping[str, Any], responses: Mapping[str, Response]
+    ) -> tuple[str, Any]:
+        """Return the text and the value of an expression, as `Engine.evaluate` does."""
+        return self.started().evaluate(code, variables, responses)
+
+    def started(self) -> Engine:
+        """Return the engine; start it if necessary."""
+        from orgrest.http.scripts import Engine
+
+        if self._engine is None:
+            self._engine = Engine()
+        return self._engine
+
+
+def _keep(result: Result, script: Script, parsed: ParsedRequest, results: ScriptResults) -> None:
+    """Record the results of a script; its tests get the script's position."""
+    results.notes += (f"log: {line}" for line in result.log)
+    place = parsed.source.position(script.span.start)
+    results.tests += (
+        attrs.evolve(one, file=parsed.source.file, line=place.line, column=place.column)
+        for one in result.tests
+    )
+    results.cancelled |= result.cancelled
+
+
+def _code(script: Script, scope: Scope) -> tuple[str, int | None]:
+    """Return a script's code and its offset in the source, None for a script in a file."""
+    if script.text is not None:
+        return script.text.text, script.text.offset(0)
+    if script.file is None:
+        return "", None
+    data = scope.read(script.file.text)
+    try:
+        return data.decode("utf-8-sig"), None
+    except UnicodeDecodeError as error:
+        raise OrgrestError(f"{script.file.text} is not UTF-8: byte {error.start}") from None
+
+
+def _located(
+    error: OrgrestError, script: Script, parsed: ParsedRequest, offset: int | None
+) -> OrgrestError:
+    """Return the error of a script with its position in the document."""
+    source = parsed.source
+    place = source.position(script.span.start if offset is None else offset)
+    if script.file is not None:
+        where = f" (line {error.line})" if error.line else ""
+        reason = f"{script.file.text}{where}: {error.reason}"
+        return EvaluationError(reason, file=source.file, line=place.line)
+    line = place.line + (error.line - 1 if error.line else 0)
+    return EvaluationError(error.reason, file=source.file, line=line)
+
+
+def _as_written(parsed: ParsedRequest) -> Request:
+    """Return a request as written, without values for its variables."""
+    from orgrest.http.syntax import HeaderLine
+
+    body = parsed.body.template.text.encode("utf-8", "replace") if parsed.body else None
+    headers = tuple(
+        (header.name.text, header.value.text)
+        for header in parsed.headers
+        if isinstance(header, HeaderLine)
+    )
+    return Request(parsed.method, parsed.target.text, headers, body)
+
+
+def _value(text: str) -> Any:
+    """Return a variable as a script sees it: parsed if it is JSON other than a string."""
+    if text[:1] not in "{[":
+        return text
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+
+
+def _text(value: Any) -> str:
+    """Return a script's value as text: what is not a string as JSON, as JavaScript writes it."""
+    if isinstance(value, str):
+        return value
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

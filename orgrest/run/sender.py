@@ -1,0 +1,477 @@
+"""Sends a task's requests in order: completes them, captures variables, renders the results."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from orgrest.http import values as variables
+from orgrest.http import verb
+from orgrest.http.parsing.request_file import is_jetbrains
+from orgrest.model import OrgrestError, TransportError
+from orgrest.org.arguments import Arguments
+from orgrest.rendering import results as rendering
+from orgrest.rendering.masking import mask
+from orgrest.rendering.sanitize import visible
+from orgrest.run.assertions import verdicts
+from orgrest.run.outcomes import FAILURES, EvaluationError, Exchange, Outcome, failed
+from orgrest.run.script_runner import ScriptResults, ScriptRunner
+from orgrest.run.writable_files import saved
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from concurrent.futures import Future
+    from pathlib import Path
+
+    from orgrest.http.auth.oauth2 import Grant, Token
+    from orgrest.http.auth.tokens import Tokens
+    from orgrest.http.syntax import ParsedRequest
+    from orgrest.http.transport import Client, Cookies
+    from orgrest.http.values import Scope
+    from orgrest.model import Request, Response, Verdict
+    from orgrest.run.outcomes import Task
+    from orgrest.run.results import RequestResults
+    from orgrest.run.settings import Settings
+
+
+_TIME = re.compile(r"(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>ms|s|m)?")
+_UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0}
+_LAST_RESPONSE = re.compile(r"\{\{[^{}\n]*\bresponse\b")
+
+
+class Sender:
+    """Sends the requests of one run; in a dry run, nothing is sent."""
+
+    def __init__(
+        self,
+        client: Client | None,
+        cookies: Cookies | None,
+        settings: Settings,
+        results: RequestResults,
+        file: str,
+    ) -> None:
+        """Send requests of the document called `file` with `client`.
+
+        `cookies` are those of earlier runs.
+        """
+        self._file = file
+        self._numbers = itertools.count(1)
+        if cookies is None and client is not None:
+            cookies = client.new_cookies()
+        self.client = client
+        self._cookies = cookies
+        self.retry_policy = settings.retry_policy
+        self._settings = settings
+        self._results = results
+        self.scripts = ScriptRunner()
+        self._tokens: Tokens | None = None
+        self._asked: list[Exchange] = []  # for tokens, by the task under way
+        self._hidden: frozenset[str] = frozenset()  # secrets of the answers
+        self._under_way = 0
+
+    def token(self, grant: Grant) -> Token:
+        """Return a token of OAuth 2.0, one for all requests of the run. Raises OrgrestError."""
+        from orgrest.http.auth.tokens import Tokens
+
+        if self._tokens is None:
+            notify = _shown(self._settings.notify, frozenset())
+            self._tokens = Tokens(self._send_bare, notify)
+        return self._tokens.get(grant)
+
+    def _send_bare(self, request: Request) -> Response:
+        """Send a request of a token, with the current client."""
+        from orgrest.http.auth.oauth2 import secrets_in
+        from orgrest.http.transport import Trace
+
+        if self.client is None:
+            raise EvaluationError("nothing can be sent here")
+        trace = Trace(self._numbers)
+        try:
+            return self.client.send(
+                request, follow=False, left=self.retry_policy.left(), trace=trace
+            )
+        finally:
+            for hop in trace.hops:
+                if hop.response is not None:
+                    self._hidden |= secrets_in(hop.response)
+                self._asked.append(
+                    Exchange(
+                        attrs.evolve(hop.request, secrets=self._hidden),
+                        hop.response,
+                        number=hop.number,
+                        started=hop.started,
+                        reason="token",
+                    )
+                )
+
+    def exchange(self, task: Task, early: Early | None = None) -> Outcome:
+        """Send the requests of a task in order; failures are in the outcome, not raised.
+
+        A request sent `early` is not sent again.
+        """
+        outer, self._asked = (self._asked, []) if self._under_way else ([], self._asked)
+        self._under_way += 1
+        made = _Made(task, self._asked)
+        try:
+            self._exchange(task, made, early)
+        except FAILURES as error:
+            return made.failed(error, self._file)
+        finally:
+            self._under_way -= 1
+            self._asked = outer
+        return made.outcome()
+
+    def _exchange(self, task: Task, made: _Made, early: Early | None) -> None:
+        from orgrest.http.transport import wire_headers
+
+        scripts = made.scripts
+        for need in task.needed:
+            need()
+        for parsed in task.parsed:
+            tested = len(scripts.tests)
+            if not parsed.restclient:
+                self._before(parsed, task.scope, made)
+                if scripts.cancelled or not (self._settings.dry_run or self._is_wanted(parsed)):
+                    continue
+            values = variables.Values(parsed, task.scope)
+            request = early.request if early else _expand(parsed, task.scope, values)
+            made.notes += (str(warning) for warning in request.notices)
+            if self._settings.dry_run:
+                request = self._with_cookies(parsed, request)
+                wire_headers(request)  # what could not be sent is told here, too
+                made.exchanges.append(Exchange(request, variables=tuple(values.origins())))
+                continue
+            response = self._settled(task, parsed, request, made, early)
+            self._results.answered(task.key, request, response)
+            for name, value in rendering.captures(request, response):
+                task.scope.capture(parsed, name, value)
+            if not parsed.restclient:
+                made.files += self._answered(task.scope, parsed, request, response, scripts)
+            scripts.tests += verdicts(
+                parsed,
+                task.scope,
+                task.arguments,
+                task.line,
+                (request, response),
+                self.scripts.started,
+            )
+            tests = tuple(scripts.tests[tested:])
+            rendered = _render(task, request, response, tests, self._settings.limit)
+            made.notes += rendered.notes
+            made.keep(rendered, tests)
+
+    def _before(self, parsed: ParsedRequest, scope: Scope, made: _Made) -> None:
+        """Run the scripts above a request: in a dry run, too, as far as they need no response."""
+        try:
+            self.scripts.before(parsed, scope, made.scripts)
+        except OrgrestError as error:
+            if not scope.placeholders:
+                raise
+            made.notes.append(f"a script above this request fails without responses: {error}")
+
+    def _with_cookies(self, parsed: ParsedRequest, request: Request) -> Request:
+        """Return a request with the cookies of earlier runs that would go along, if there are any.
+
+        Raises TransportError for a URL that cannot be sent.
+        """
+        from orgrest.http.transport import wire_url
+
+        url = wire_url(request)
+        if self._cookies is None or parsed.directive("no-cookie-jar") is not None:
+            return request
+        cookie = self._cookies.header(url.replace("ws", "http", 1) if url[:2] == "ws" else url)
+        if cookie is None or request.header("Cookie") is not None:
+            return request
+        return attrs.evolve(request, headers=(("Cookie", cookie), *request.headers))
+
+    def _is_wanted(self, parsed: ParsedRequest) -> bool:
+        """Prompt and wait as directives ask; tell whether the request is to be sent."""
+        if (note := parsed.directive("note")) is not None:
+            question = note.value.text or f"Send {parsed.method} {parsed.target.text}?"
+            if self._settings.ask is None:
+                raise EvaluationError("@note asks before sending, and needs a terminal to ask on")
+            if not self._settings.ask(question):
+                return False
+        if (sleep := parsed.directive("sleep")) is not None:
+            self.retry_policy.wait(seconds(sleep.value.text, "sleep"))
+        return True
+
+    def _answered(
+        self,
+        scope: Scope,
+        parsed: ParsedRequest,
+        request: Request,
+        response: Response,
+        scripts: ScriptResults,
+    ) -> list[tuple[Path, bytes]]:
+        """Run a request file's actions on a response; return the files to write."""
+        self.scripts.after(parsed, scope, (request, response), scripts)
+        values = variables.Values(parsed, scope)
+        return [
+            (
+                saved(saving, values.text(saving.path), scope, self._settings.allow_write),
+                response.body,
+            )
+            for saving in parsed.savings
+        ]
+
+    def _settled(
+        self,
+        task: Task,
+        parsed: ParsedRequest,
+        request: Request,
+        made: _Made,
+        early: Early | None,
+    ) -> Response:
+        """Return the first response for which all `eventually` assertions hold.
+
+        When the time for that is over, it is the last one.
+        """
+        given = early.exchange if early else None
+
+        def sent() -> Response:
+            nonlocal given
+            first, given = given, None
+            return self._sent(task, parsed, request, made, first)
+
+        waited = tuple(one for one in parsed.assertions if one.within is not None)
+        if not waited:
+            return sent()
+        judged = attrs.evolve(parsed, assertions=waited)
+
+        def pending(response: Response) -> list[float]:
+            """Return the time limits of the assertions that do not hold yet."""
+            found = verdicts(
+                judged,
+                task.scope,
+                Arguments(),
+                task.line,
+                (request, response),
+                self.scripts.started,
+            )
+            return [
+                one.within or 0.0
+                for one, verdict in zip(waited, found, strict=True)
+                if not verdict.held
+            ]
+
+        shortest = min(one.within or 0.0 for one in waited)
+        return self.retry_policy.until(sent, pending, shortest)
+
+    def _sent(
+        self,
+        task: Task,
+        parsed: ParsedRequest,
+        request: Request,
+        made: _Made,
+        given: Future[Exchange] | None,
+    ) -> Response:
+        """Return the response to a request, which is retried if that may help."""
+        retry_policy = self.retry_policy
+        for attempt in itertools.count(1):
+            one = given.result() if given else self.send(task, parsed, request)
+            given = None
+            made.attempts.append(one)
+            if one.response is not None:
+                delay = retry_policy.after_answer(request, one.response, attempt)
+                if delay is None:
+                    return one.response
+            elif one.error is not None:
+                delay = retry_policy.after_error(request, one.error, attempt)
+                if delay is None:
+                    raise one.error
+            retry_policy.wait(delay or 0.0)
+        raise AssertionError  # the count never ends
+
+    def send(self, task: Task, parsed: ParsedRequest, request: Request) -> Exchange:
+        """Send the request that was completed for `parsed`, once. Raises EvaluationError."""
+        from orgrest.http.transport import Trace
+
+        arguments = task.arguments
+        timeout = self._settings.timeout
+        given = arguments.get("timeout")
+        if given:
+            try:
+                timeout = float(given)
+            except ValueError:
+                timeout = -1
+            if not 0 < timeout < 1e6:
+                raise EvaluationError(f":timeout is a number of seconds, not {given}")
+        if (limit := parsed.directive("timeout")) is not None:
+            unit = "s" if is_jetbrains(parsed.source.text) else "ms"
+            timeout = seconds(limit.value.text, "timeout", unit)
+        options: dict[str, Any] = {}
+        if (limit := parsed.directive("connection-timeout")) is not None:
+            options["connect_timeout"] = seconds(limit.value.text, "connection-timeout", "s")
+        if (count := parsed.directive("messages")) is not None:
+            options["messages"] = _count(count.value.text)
+        if self.client is None:
+            raise EvaluationError("nothing can be sent here")
+        left = self.retry_policy.left()
+        trace = Trace(self._numbers)
+        try:
+            response = self.client.send(
+                request,
+                on_message=_shown(self._settings.on_message, request.secrets),
+                **options,
+                cookies=None if parsed.directive("no-cookie-jar") else self._cookies,
+                follow=("follow" not in arguments or arguments.flag("follow"))
+                and parsed.directive("no-redirect") is None,
+                timeout=timeout,
+                left=left,
+                trace=trace,
+            )
+        except TransportError as error:
+            return Exchange.of_hops(request, trace.hops, error=error)
+        return Exchange.of_hops(request, trace.hops, response)
+
+
+@attrs.frozen
+class Early:
+    """A request sent ahead of its turn, while others wait for their responses."""
+
+    request: Request
+    exchange: Future[Exchange]
+
+
+class _Made:
+    """The results of a task so far; `attempts` are those of the request being sent.
+
+    `asked` are the requests of tokens that no exchange has yet.
+    """
+
+    def __init__(self, task: Task, asked: list[Exchange]) -> None:
+        self.task = task
+        self.asked = asked
+        self.exchanges: list[Exchange] = []
+        self.attempts: list[Exchange] = []
+        self.notes = list(task.notes)
+        self.files: list[tuple[Path, bytes]] = []
+        self.scripts = ScriptResults()
+
+    def keep(self, rendered: rendering.Rendered | None, tests: tuple[Verdict, ...]) -> None:
+        """Take the last attempt for the exchange."""
+        *others, last = self.attempts
+        earlier = [*self.asked]
+        for one in others:
+            earlier += (*one.earlier, attrs.evolve(one, earlier=(), reason="attempt"))
+        earlier += last.earlier
+        self.exchanges.append(
+            attrs.evolve(last, rendered=rendered, tests=tests, earlier=tuple(earlier))
+        )
+        self.attempts = []
+        self.asked.clear()
+
+    def outcome(self) -> Outcome:
+        """Return its outcome."""
+        return Outcome(
+            self.task.line,
+            self.task.name,
+            "done" if self.exchanges else "skipped",
+            tuple(self.exchanges),
+            notes=tuple(self.notes + self.scripts.notes),
+            files=tuple(self.files),
+            tests=tuple(self.scripts.tests),
+            file=self.task.file,
+        )
+
+    def failed(self, error: Exception, file: str) -> Outcome:
+        """Return its outcome up to the failure with one of FAILURES."""
+        outcome = failed(self.task.line, self.task.name, error, self.task.file or file)
+        if not self.attempts and self.asked:  # no token was given
+            self.attempts = [self.asked.pop()]
+        if self.attempts:
+            self.keep(None, ())
+            *_, broken = self.exchanges
+            outcome = attrs.evolve(outcome, broken=broken, exchanges=tuple(self.exchanges[:-1]))
+        return attrs.evolve(outcome, file=self.task.file)
+
+
+def _shown(
+    notify: Callable[[str], None] | None, secrets: frozenset[str]
+) -> Callable[[str], None] | None:
+    """Return a server's text for display: without secrets and control characters."""
+    return None if notify is None else lambda text: notify(visible(mask(text, secrets)))
+
+
+def seconds(text: str, what: str, unit: str = "ms") -> float:
+    """Parse the duration `text` of the directive `what`; return seconds.
+
+    A bare number is in `unit`. Raises EvaluationError for anything else.
+    """
+    match = _TIME.fullmatch(text.strip())
+    if match is None:
+        raise EvaluationError(f"@{what} takes a time such as 500 ms, 30 s or 2 m, not {text!r}")
+    return float(match["number"]) * _UNITS[match["unit"] or unit]
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal() or not 0 < int(text[:10]) <= 10**6:
+        raise EvaluationError(f"@messages is a number from 1 to 1000000, not {text[:60]}")
+    return int(text)
+
+
+@lru_cache(8)
+def _looks_back(text: str) -> bool:
+    """Tell whether requests of a text may use the previous one's response."""
+    return _LAST_RESPONSE.search(text) is not None
+
+
+def independent(task: Task) -> Request | None:
+    """Return the request of a task that can be sent concurrently with others, else None.
+
+    The task must have one request, with a safe method, without captures, scripts or prompts.
+    """
+    from orgrest.http import registry
+
+    if len(task.parsed) != 1 or task.parsed[0].captures or task.needed:
+        return None
+    one = task.parsed[0]
+    if not one.restclient and _looks_back(one.source.text):
+        return None
+    if one.scripts or one.shared_scripts or one.directives or one.savings:
+        return None
+    method = registry.method(one.method.upper())
+    if method is None or not method.safe:
+        return None
+    try:
+        return _expand(one, task.scope)
+    except OrgrestError:
+        return None  # the same error comes up again, in its turn
+
+
+def _expand(parsed: ParsedRequest, scope: Scope, values: variables.Values | None = None) -> Request:
+    """Complete a request by the rules of its language, as `variables.expand` does."""
+    if parsed.above is not None:
+        return verb.expand(parsed, scope)
+    return variables.expand(parsed, scope, values)
+
+
+def _render(
+    task: Task, request: Request, response: Response, tests: tuple[Verdict, ...], limit: int
+) -> rendering.Rendered:
+    """Make the result of a response; `limit` is how much is shown where the block does not say."""
+    arguments = task.arguments
+    if given := arguments.get("limit"):
+        try:
+            limit = rendering.parse_size(given)
+        except ValueError as error:
+            raise EvaluationError(f":limit: {error}") from None
+    heads = arguments.get("headers", "yes").lower()
+    if heads not in ("yes", "no", "only"):
+        raise EvaluationError(f":headers is yes, no or only, not {heads}")
+    if heads == "yes" and arguments.flag("noheaders"):
+        heads = "no"
+    return rendering.render(
+        request,
+        response,
+        headers=heads,
+        tests=tests,
+        jq=arguments.get("jq") or None,
+        jq_args=arguments.get("jq-args"),
+        limit=limit,
+    )

@@ -1,0 +1,78 @@
+"""Paths that take time without end, in the process that is killed for it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from orgrest.http import responses
+from orgrest.http.sandbox import process
+from orgrest.model import OrgrestError
+
+
+@pytest.fixture(autouse=True)
+def _closed(monkeypatch: pytest.MonkeyPatch):  # type: ignore[no-untyped-def]  # a generator
+    finder = process.Sandbox()
+    monkeypatch.setattr(process, "_FINDER", finder)
+    yield
+    finder.close()
+
+
+def test_an_xpath_without_end_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(process, "FIND_TIMEOUT", 2.0)
+    text = "<a>" * 8000 + "</a>" * 8000
+    with pytest.raises(OrgrestError, match=r"XPath //a//a did not come to an end|too deep|XPath"):
+        responses.all_in_xml(text, "//a//a")
+    assert responses.all_in_xml("<r><x>1</x><x>2</x></r>", "//x") == ["1", "2"]  # goes on
+
+
+def test_a_jsonpath_without_end_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(process, "FIND_TIMEOUT", 2.0)
+    value: object = [1, 2]
+    for _ in range(60):
+        value = [value, 2, [3]]
+    with pytest.raises(OrgrestError, match=r"did not come to an end|more memory|returned more"):
+        responses.all_found(json.dumps(value), "$..*..*..*..*..*..*")
+    assert responses.all_found('{"a": [{"b": 1}]}', "$..*..b") == [1, 1]
+
+
+@pytest.mark.parametrize(
+    ("path", "found"),
+    [
+        ("$.a[0].b", [1]),
+        ("a[*].b", [1, 2]),
+        ("$['a'][1]['b']", [2]),
+        ("$..b", [1, 2]),
+        ("$.a[?(@.b > 1)].b", [2]),
+        ("$..*..b", [1, 2, 1, 2]),
+        ("$.a[?search(@.c, 'x.*')].c", ["xyz"]),
+        ("$.none", []),
+    ],
+)
+def test_a_path_finds_the_same_in_either_process(path: str, found: list[object]) -> None:
+    text = '{"a": [{"b": 1}, {"b": 2, "c": "xyz"}]}'
+    assert responses.all_found(text, path) == found
+    assert process.find("JSONPath", path if path[0] == "$" else f"$.{path}", text) == found
+
+
+def test_an_ordinary_path_starts_no_process() -> None:
+    code = (
+        "from orgrest.http import responses\n"
+        "from orgrest.http.sandbox import process\n"
+        "assert responses.all_found('{\"a\": [1]}', '$.a[0]') == [1]\n"
+        "assert responses.all_found('{\"a\": [1]}', '$..a[*]') == [1]\n"
+        "assert process._FINDER._process is None\n"
+        "responses.all_in_xml('<a/>', '/a')\n"
+        "assert process._FINDER._process is not None\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+
+
+@pytest.mark.parametrize("path", ["//[", "$[", "$.a[?(@.b"])
+def test_a_path_that_is_none_is_told_as_before(path: str) -> None:
+    body = "<a/>" if path[0] == "/" else '{"a": 1}'
+    with pytest.raises(OrgrestError, match=r"is no (XPath|JSONPath)"):
+        responses.all_found(body, path)

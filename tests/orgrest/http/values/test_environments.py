@@ -1,0 +1,238 @@
+"""Environments are found where VS Code, JetBrains' HTTP Client and httpyac keep them."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from orgrest.http.parsing.dialects import read
+from orgrest.http.values import Inputs, Scope, environments, expand
+from orgrest.http.values.environment import Environment
+from orgrest.model import OrgrestError, Source
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from orgrest.model import Request
+
+
+def put(file: Path, content: Any) -> None:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(content if isinstance(content, str) else json.dumps(content))
+
+
+def values(folder: Path, *names: str) -> dict[str, str]:
+    chosen = environments.find(folder).choose(names)
+    return {name: setting.value for name, setting in chosen.items()}
+
+
+def test_without_files_there_is_no_environment(tmp_path: Path) -> None:
+    found = environments.find(tmp_path)
+    assert found.names == ()
+    assert found.choose([]) == {}
+    with pytest.raises(OrgrestError, match="there is no environment dev; there are none"):
+        found.choose(["dev"])
+
+
+def test_jetbrains_files_give_their_environments_and_private_values_win_and_are_secret(
+    tmp_path: Path,
+) -> None:
+    put(
+        tmp_path / "http-client.env.json",
+        {
+            "dev": {"host": "localhost", "port": 8080, "tls": False, "list": [1]},
+            "prod": {"host": "h"},
+        },
+    )
+    put(tmp_path / "http-client.private.env.json", {"dev": {"password": "p", "host": "mine"}})
+    found = environments.find(tmp_path)
+    assert found.names == ("dev", "prod")
+    chosen = found.choose(["dev"])
+    assert {name: setting.value for name, setting in chosen.items()} == {
+        "host": "mine",
+        "port": "8080",
+        "tls": "false",
+        "list": "[1]",
+        "password": "p",
+    }
+    assert {name for name, setting in chosen.items() if setting.secret} == {"host", "password"}
+    assert chosen["port"].file == tmp_path / "http-client.env.json"
+
+
+def test_vs_codes_settings_may_have_comments_and_shared_variables(tmp_path: Path) -> None:
+    put(
+        tmp_path / ".vscode" / "settings.json",
+        """{
+          // a comment, "not a string"
+          "editor.tabSize": 4, /* another */
+          "rest-client.environmentVariables": {
+            "$shared": {"version": "v1", "url": "http://a//b",},
+            "local": {"host": "localhost", "base": "{{$shared version}}/x"},
+          },
+        }""",
+    )
+    assert values(tmp_path) == {"version": "v1", "url": "http://a//b"}
+    assert values(tmp_path, "local") == {
+        "version": "v1",
+        "url": "http://a//b",
+        "host": "localhost",
+        "base": "v1/x",
+    }
+
+
+def test_dotenv_files_beside_and_in_the_folder_env_are_taken(tmp_path: Path) -> None:
+    put(tmp_path / ".env", "A=1\nexport B='two words' # comment\nAPI_TOKEN=x\n")
+    put(tmp_path / ".env.dev", "A=2\n")
+    put(tmp_path / "env" / "prod.env", "A=3\n")
+    put(tmp_path / "env" / ".env", "C=4\n")
+    assert environments.find(tmp_path).names == ("dev", "prod")
+    assert values(tmp_path) == {"A": "1", "B": "two words", "API_TOKEN": "x", "C": "4"}
+    assert values(tmp_path, "dev")["A"] == "2"
+    assert values(tmp_path, "dev", "prod")["A"] == "3"
+    secret = {n for n, s in environments.find(tmp_path).choose([]).items() if s.secret}
+    assert secret == {"API_TOKEN"}
+    assert environments.dotenv_beside(tmp_path)["A"] == "1"
+
+
+def test_httpyacs_configuration_gives_environments(tmp_path: Path) -> None:
+    put(tmp_path / ".httpyac.json", {"environments": {"$shared": {"a": "1"}, "dev": {"b": "2"}}})
+    assert values(tmp_path, "dev") == {"a": "1", "b": "2"}
+
+
+def test_folders_up_to_the_projects_count_and_the_nearer_one_wins(tmp_path: Path) -> None:
+    project = tmp_path / "project"
+    (project / ".git").mkdir(parents=True)
+    put(tmp_path / ".env", "OUTSIDE=1\n")
+    put(project / ".env", "A=far\nB=far\n")
+    put(project / "api" / ".env", "A=near\n")
+    assert values(project / "api") == {"A": "near", "B": "far"}
+    assert environments.find(project / "api").project == project.resolve()
+
+
+def test_without_a_project_only_the_documents_folder_counts(tmp_path: Path) -> None:
+    put(tmp_path / ".env", "A=1\n")
+    (tmp_path / "inner").mkdir()
+    assert values(tmp_path / "inner") == {}
+
+
+def test_a_folder_that_is_called_like_a_file_is_passed_over(tmp_path: Path) -> None:
+    (tmp_path / ".env").mkdir()
+    (tmp_path / "http-client.env.json").mkdir()
+    os.mkfifo(tmp_path / "dev.env")
+    assert values(tmp_path) == {}
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        ("[]", "a JSON object is expected here"),
+        ('{"dev": 1}', "the environment dev is not an object"),
+        ('{"dev": {', "this is not JSON"),
+        ("\udcff", "this environment file is not UTF-8"),
+        ("[" * 100_000, "this JSON is nested too deep"),
+        ("/*" * 400_000, "this is not JSON"),
+        ('\\"' * 400_000, "this is not JSON"),
+        (" " * (environments.LARGEST + 1), "an environment file has at most 1,048,576 bytes"),
+    ],
+)
+def test_a_broken_file_is_an_error_with_its_name(tmp_path: Path, content: str, reason: str) -> None:
+    file = tmp_path / "http-client.env.json"
+    file.write_bytes(content.encode("utf-8", "surrogateescape"))
+    with pytest.raises(OrgrestError) as caught:
+        environments.find(tmp_path).check()
+    assert caught.value.reason.startswith(reason)
+    assert caught.value.file == str(file)
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("http-client.env.json", {"dev": {"host": None}}),
+        ("http-client.private.env.json", {"$shared": {"host": None}}),
+        (".httpyac.json", {"environments": {"dev": {"host": None}}}),
+        (".vscode/settings.json", {"rest-client.environmentVariables": {"dev": {"host": None}}}),
+    ],
+)
+def test_a_null_is_no_text_called_null(tmp_path: Path, name: str, content: Any) -> None:
+    put(tmp_path / name, content)
+    put(tmp_path / ".env.dev", "other=1\n")
+    with pytest.raises(OrgrestError, match="host is null in the environment") as caught:
+        Environment(tmp_path, ["dev"], str).value("host")
+    assert caught.value.file == str(tmp_path / name)
+
+
+def test_a_schema_comments_and_trailing_commas_are_read_and_told_of(tmp_path: Path) -> None:
+    file = tmp_path / "http-client.env.json"
+    put(file, '{"$schema": "https://a/b.json", "dev": {"a": "1"}}')
+    assert environments.find(tmp_path).names == ("dev",)
+    assert environments.find(tmp_path).notices == []
+    put(file, '{\n  // of the team\n  "dev": {"a": "http://b", /* old */ },\n}')
+    assert values(tmp_path, "dev") == {"a": "http://b"}
+    [notice] = environments.find(tmp_path).notices
+    assert notice.startswith(f"{file}: comments and trailing commas")
+
+
+def test_a_broken_file_keeps_no_variable_back_that_it_cannot_change(tmp_path: Path) -> None:
+    put(tmp_path / ".vscode" / "settings.json", "{ broken")
+    put(tmp_path / "http-client.env.json", {"dev": {"a": "1"}, "prod": {"b": "2"}})
+    environment = Environment(tmp_path, ("prod", "dev"), str)
+    assert environment.value("a") == "1"
+    for name in ("b", "c"):  # the settings may give these for dev
+        with pytest.raises(OrgrestError, match="this is not JSON"):
+            environment.value(name)
+    put(tmp_path / "http-client.private.env.json", "{ broken")
+    with pytest.raises(OrgrestError, match=r"settings\.json"):
+        Environment(tmp_path, ("dev",), str).value("a")
+    with pytest.raises(OrgrestError, match="this is not JSON"):
+        Environment(tmp_path, ("nowhere",), str).value("a")
+
+
+def request_to(url: str, folder: Path, *chosen: str) -> Request:
+    (parsed,) = read(Source(f"GET {url}\n")).requests
+    return expand(parsed, Scope(Inputs(directory=folder, environments=chosen)))
+
+
+@pytest.mark.parametrize("name", [".vscode/settings.json", ".httpyac.json"])
+def test_broken_settings_keep_no_request_back_that_does_not_need_them(
+    tmp_path: Path, name: str
+) -> None:
+    put(tmp_path / name, '{"rest-client.certificates": {"safe.example": {"cert": "a.pem"')
+    put(tmp_path / "http-client.env.json", '{"dev": {"SSLConfiguration": ')
+    assert request_to("https://example.org/", tmp_path).url == "https://example.org/"
+    with pytest.raises(OrgrestError, match=f"{name}:1:.*: this is not JSON"):
+        request_to("https://safe.example/", tmp_path)
+    with pytest.raises(OrgrestError, match=r"http-client\.env\.json:1:.*: this is not JSON"):
+        request_to("https://example.org/", tmp_path, "dev")
+    put(tmp_path / "http-client.env.json", '{"dev": {')
+    assert request_to("https://example.org/", tmp_path, "dev").certificate is None
+    with pytest.raises(OrgrestError, match=f"a is not defined here.*{name}"):
+        request_to("https://example.org/{{a}}", tmp_path, "dev")
+
+
+def test_files_are_read_again_when_they_change_and_only_then(tmp_path: Path) -> None:
+    file = tmp_path / "http-client.env.json"
+    put(file, {"dev": {"a": "1"}})
+    (tmp_path / "env").mkdir()
+
+    def age() -> None:
+        for path in (tmp_path, *tmp_path.rglob("*")):
+            os.utime(path, (1, 1))
+
+    age()
+    known = environments.find(tmp_path)
+    assert environments.find(tmp_path) is known
+    put(file, {"dev": {"a": "2"}})
+    assert values(tmp_path, "dev") == {"a": "2"}  # changed just now, and remembered no more
+    put(file, {"dev": {"a": "3"}})
+    assert values(tmp_path, "dev") == {"a": "3"}
+    age()
+    assert values(tmp_path, "dev") == {"a": "3"}
+    put(tmp_path / "env" / "dev.env", "b=1")
+    assert values(tmp_path, "dev") == {"a": "3", "b": "1"}
+    age()
+    assert values(tmp_path, "dev") == {"a": "3", "b": "1"}
+    file.unlink()
+    assert values(tmp_path, "dev") == {"b": "1"}

@@ -1,0 +1,100 @@
+"""Which source gives a variable of a request file its value: the list in docs/request-files.md."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from orgrest.http.parsing.dialects import read
+from orgrest.http.values import Inputs, RunContext, Scope, Values
+from orgrest.model import Request, Response, Source
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable
+
+    from orgrest.http.syntax import ParsedRequest
+
+DOCUMENTATION = Path(__file__).parents[4] / "docs" / "request-files.md"
+SOURCES = ("--var", "prompt", "script", "file", ":var", "exchange", "import", "environment")
+"""From the first to the last; dynamic values and questions have names of their own, with a $."""
+
+
+class _Run(RunContext):
+    """A run with an import and a request, where they are given."""
+
+    def __init__(self, name: str, given: dict[str, str]) -> None:
+        self._name, self._given = name, given
+
+    def imported_value(self, name: str) -> str | None:
+        return self._given.get("import") if name == self._name else None
+
+    def request_named(self, name: str, using: ParsedRequest) -> Hashable | None:
+        del using
+        known = "exchange" in self._given and name == self._name.partition(".")[0]
+        return name if known else None
+
+    def exchange(self, key: Hashable) -> tuple[Request, Response]:
+        assert key == self._name.partition(".")[0]
+        body = json.dumps({self._name.partition(".")[2]: self._given["exchange"]}).encode()
+        kind = (("Content-Type", "application/json"),)
+        answer = Response(200, "OK", "1.1", kind, body, 0.1, "http://h/")
+        return Request("GET", "http://h/"), answer
+
+
+def origin(name: str, folder: Path, sources: tuple[str, ...]) -> tuple[str, str]:
+    """What a name stands for, and what is told of its origin, where these sources know it."""
+    given = {one: f"of {one}" for one in SOURCES if one in sources}
+    settings = {"e": {name: given["environment"]} if "environment" in given else {}}
+    (folder / "http-client.env.json").write_text(json.dumps(settings))
+    text = f"# @prompt {name}\n" * ("prompt" in given)
+    text += f"@{name} = of file\n" * ("file" in given)
+    (parsed,) = read(Source(f"{text}GET http://h/{{{{{name}}}}}\n", file="a.http")).requests
+    document = Scope(
+        Inputs(
+            directory=folder,
+            environments=["e"],
+            overrides={name: given["--var"]} if "--var" in given else {},
+            ask=lambda _what, _hidden: "of prompt",
+        ),
+        _Run(name, given),
+    )
+    if "script" in given:
+        document.set_variable(name, given["script"])
+    literal = {name: given[":var"]} if ":var" in given else {}
+    values = Values(parsed, document.block(literal=literal))
+    value = values.value(name, 0)
+    (told,) = values.origins()
+    return value, told.origin
+
+
+@pytest.mark.parametrize("first", range(len(SOURCES)))
+def test_the_first_source_of_the_list_that_knows_a_name_counts_and_is_told(
+    tmp_path: Path, first: int
+) -> None:
+    value, told = origin("login.token", tmp_path, SOURCES[first:])
+    assert value == f"of {SOURCES[first]}"
+    assert (
+        told
+        == {
+            "--var": "--var",
+            "prompt": "asked for",
+            "script": "a response or a script",
+            "file": "a.http:1",
+            ":var": ":var",
+            "exchange": "the response of login",
+            "import": "an imported file",
+            "environment": "http-client.env.json",
+        }[SOURCES[first]]
+    )
+
+
+def test_the_documentation_lists_the_sources_in_this_order() -> None:
+    text = DOCUMENTATION.read_text("utf-8")
+    text = text[text.index("## Variables") : text.index("## Dynamic values")]
+    marks = ("1. `--var", "`# @prompt", "3. what a script", "4. `@name", "5. `:var", "7. `{{login")
+    marks += ("8. a variable of an imported", "9. the environments")
+    places = [text.index(mark) for mark in marks]
+    assert places == sorted(places)

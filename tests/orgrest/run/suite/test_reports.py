@@ -1,0 +1,426 @@
+"""The reports of a run: what other programs read in them, and that nothing breaks them."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import socket
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from xml.etree import ElementTree
+
+import pytest
+from components import require
+from hostile import HOSTILE
+from servers import RawServer, closing, response
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+HERE = Path(__file__).parent
+DOCUMENT = """### fine & <good>
+GET HOST/json?q=1&q=two
+?? status == 200
+
+### wrong
+POST HOST/echo
+Content-Type: text/plain
+
+a text
+?? status == 404
+?? body contains nothing
+
+### no answer
+GET HOST/short
+
+### picture
+GET HOST/png
+
+### left out
+# @disabled
+GET HOST/json
+"""
+EVERY = ("--junit", "r.xml", "--tap", "r.tap", "--har", "r.har", "--html", "r.html")
+
+
+@pytest.fixture
+def reported(run, folder: Path) -> Callable[..., Path]:
+    def call(text: str = DOCUMENT, *arguments: str) -> Path:
+        run("a.http", *EVERY, "--jsonl", "r.jsonl", *arguments, a_http=text)
+        return folder
+
+    return call
+
+
+class TestJUnit:
+    def test_the_report_is_valid_by_the_schema_that_ci_systems_follow(self, reported) -> None:
+        import xmlschema
+
+        xmlschema.XMLSchema(str(HERE / "junit-10.xsd")).validate(str(reported() / "r.xml"))
+
+    def test_junitparser_reads_what_failed_and_why(self, reported) -> None:
+        from junitparser import Error, Failure, JUnitXml, Skipped
+
+        report = JUnitXml.fromfile(str(reported() / "r.xml"))
+        assert (report.tests, report.failures, report.errors, report.skipped) == (5, 1, 1, 1)
+        [suite] = report
+        cases = {case.name: case for case in suite}
+        assert list(cases) == ["fine & <good>", "wrong", "no answer", "picture", "left out"]
+        [failure] = cases["wrong"].result
+        assert isinstance(failure, Failure)
+        assert failure.message.startswith("status == 404")
+        assert "body contains nothing" in failure.text
+        assert isinstance(cases["no answer"].result[0], Error)
+        assert isinstance(cases["left out"].result[0], Skipped)
+        assert cases["fine & <good>"].result == []
+        assert failure.text.startswith("a.http:6\n")  # a case has no such attribute
+        assert cases["wrong"]._elem.keys() == ["name", "classname", "time"]
+        assert re.fullmatch(r"[0-9]+\.[0-9]{3}", cases["wrong"]._elem.get("time"))
+
+    def test_each_row_of_data_is_a_suite(self, reported, folder: Path) -> None:
+        from junitparser import JUnitXml
+
+        (folder / "rows.csv").write_text("a\n1\n2\n")
+        report = JUnitXml.fromfile(str(reported("GET HOST/json", "--data", "rows.csv") / "r.xml"))
+        assert [suite.name for suite in report] == ["a.http, row 1", "a.http, row 2"]
+
+    def test_gitlab_shows_each_request_with_its_outcome_and_reason(self, reported) -> None:
+        twice = "### login\nGET HOST/json\n?? status == 200\n"
+        repeated = "### turns\n# @loop for 3\nGET HOST/json\n### turns (2)\nGET HOST/json\n"
+        folder = reported(DOCUMENT + twice + twice.replace("200", "404") + repeated)
+        lines = (folder / "r.jsonl").read_text().splitlines()
+        records = [one for one in map(json.loads, lines) if "outcome" in one]
+        shown = _shown_by_gitlab((folder / "r.xml").read_text())
+        assert [outcome for _, outcome, _ in shown.values()] == [one["outcome"] for one in records]
+        names = [name for _, name in shown]
+        assert names[5:7] == ["login", "login (2)"]
+        assert names[7:] == ["turns", "turns (2)", "turns (3)", "turns (2) (2)"]
+        assert shown["a.http", "login (2)"][2].startswith("a.http:")
+        assert "status == 404: status is 200" in shown["a.http", "login (2)"][2]
+        assert all(seconds >= 0 for seconds, _, _ in shown.values())
+
+
+def _shown_by_gitlab(text: str) -> dict[tuple[str, str], tuple[float, str, str]]:
+    """Read a report by the rules that GitLab publishes: seconds, outcome and output of each case.
+
+    A case is known by `classname` and `name`; of several, only the first is used. Of `failure`,
+    `error` and `skipped` the first in this order is its outcome, and the element's content is the
+    output. Source: docs.gitlab.com, Unit test reports, "JUnit XML format specification".
+    """
+    found: dict[tuple[str, str], tuple[float, str, str]] = {}
+    for case in ElementTree.fromstring(text).findall("./testsuite/testcase"):
+        outcome, output = "passed", ""
+        for tag, word in (("failure", "failed"), ("error", "error"), ("skipped", "skipped")):
+            element = case.find(tag)
+            if element is not None and outcome == "passed":
+                outcome, output = word, element.text or ""
+        key = case.attrib["classname"], case.attrib["name"]
+        found.setdefault(key, (float(case.attrib["time"]), outcome, output))
+    return found
+
+
+class TestTap:
+    def test_each_request_is_a_line_and_failures_say_why(self, reported) -> None:
+        lines = (reported() / "r.tap").read_text().splitlines()
+        assert lines[:3] == ["TAP version 13", "1..5", "ok 1 - a.http:2 fine & <good>"]
+        tests = [line for line in lines if re.match("(not )?ok ", line)]
+        assert [line.startswith("ok") for line in tests] == [True, False, False, True, True]
+        assert tests[-1].endswith("# SKIP ")
+        assert '    - "status == 404: status is 200"' in lines
+
+    def test_prove_reads_the_report(self, reported) -> None:
+        command = [require("prove"), "--exec", "cat", str(reported() / "r.tap")]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode == 1
+        assert "Tests: 5 Failed: 2" in done.stdout
+        assert "Failed tests:  2-3" in done.stdout
+        assert "Parse errors" not in done.stdout
+
+
+class TestData:
+    def test_a_report_can_go_to_standard_output(self, run) -> None:
+        done = run("a.http", "--tap", "-", a_http="GET HOST/json")
+        assert done.out.startswith("TAP version 13\n1..1\nok 1 - a.http:1")
+
+    def test_lines_are_written_as_requests_are_done_and_hold_what_the_report_has(
+        self, reported, run, folder: Path
+    ) -> None:
+        from orgrest.run.suite.spool import read
+
+        head, records, summary = read(reported() / "r.jsonl")
+        report = run("a.http").report
+        assert {*head} == {"format", "orgrest", "started"}
+        assert {*summary} == {*report["summary"]}
+        assert [{*one} for one in records] == [{*one} for one in report["requests"]]
+        assert [one["outcome"] for one in records] == [one["outcome"] for one in report["requests"]]
+
+    @pytest.mark.parametrize("text", ["", "[1]\n", '{"format": 9}\n', "{}"])
+    def test_what_is_no_record_of_a_run_is_refused(self, folder: Path, text: str) -> None:
+        from orgrest.model import OrgrestError
+        from orgrest.run.suite.spool import read
+
+        (folder / "x.jsonl").write_text(text)
+        with pytest.raises(OrgrestError, match=r"not a line|not a file of"):
+            read(folder / "x.jsonl")
+
+    def test_the_fields_are_those_that_the_documentation_has(self, run) -> None:
+        page = (HERE.parents[3] / "docs/ci.md").read_text("utf-8")
+        documented = set(re.findall(r"^\| `([\w.\[\]]+)` \|", page, re.MULTILINE))
+        report = run("a.http", "--repeat", "2", a_http=DOCUMENT).report
+        assert _fields(report) <= documented
+        assert {name for name in documented if name.partition(".")[0] in report} <= _fields(report)
+
+    def test_a_failed_request_is_there_with_what_was_sent(self, run) -> None:
+        [request] = run("a.http", a_http="POST HOST/short\n\nabc").requests
+        [exchange] = request["exchanges"]
+        assert exchange["request"]["body"]["text"] == "abc"
+        assert exchange["response"] is None
+
+    def test_the_phases_of_an_exchange_are_timed(self, run) -> None:
+        first, second = run("a.http", a_http="GET HOST/json\n\n###\nGET HOST/json").requests
+        timing = first["exchanges"][0]["timing"]
+        assert timing["resolve"] >= 0
+        assert timing["connect"] > 0
+        assert timing["tls"] is None
+        assert timing["wait"] > 0
+        kept = second["exchanges"][0]["timing"]
+        assert (kept["resolve"], kept["connect"]) == (None, None)
+        assert sum(filter(None, timing.values())) <= first["exchanges"][0]["duration"] + 0.001
+
+    def test_what_cannot_be_sent_is_there_as_it_is_written(self, run) -> None:
+        [request] = run("a.http", a_http="GET http://[::1/\nX-Id: 7\n").requests
+        assert request["outcome"] == "error"
+        assert request["exchanges"][0]["request"]["headers"] == [["X-Id", "7"]]
+
+    def test_a_secret_at_the_cut_of_a_long_body_is_hidden_too(
+        self, run, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("TOKEN", "s3cr3t-t0ken")
+        body = b"x" * (64 * 1024 - 6) + b"s3cr3t-t0ken"
+        with RawServer(response(body, "Content-Type: text/plain")) as long:
+            text = f"GET {long.url}\nX-Token: {{{{$processEnv TOKEN}}}}\n"
+            [request] = run("a.http", a_http=text).requests
+        found = request["exchanges"][0]["response"]["body"]["text"]
+        assert found.endswith("x***")
+
+    def test_json_that_is_none_is_shown_as_it_came(self, reported, folder: Path) -> None:
+        with RawServer(response(b"{nothing", "Content-Type: application/json")) as wrong:
+            reported(f"GET {wrong.url}")
+        assert "{nothing" in (folder / "r.html").read_text()
+
+    def test_without_jinja_a_page_is_refused_before_anything_is_sent(
+        self, run, server, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setitem(sys.modules, "jinja2", None)
+        done = run("--html", "r.html", "a.http", a_http="GET HOST/json")
+        assert done.status == 2
+        assert "scriptschema[report]" in done.err
+        assert server.requests == []
+
+    def test_a_long_body_is_cut_and_a_binary_one_is_base64(self, run) -> None:
+        body = "é" * 50_000
+        with RawServer(response(body.encode(), "Content-Type: text/plain")) as long:
+            cut, binary = run("a.http", a_http=f"GET {long.url}\n\n###\nGET HOST/png").requests
+        found = cut["exchanges"][0]["response"]["body"]
+        assert (found["size"], found["cut"]) == (100_000, True)
+        assert body.startswith(found["text"])
+        assert len(found["text"]) == 32 * 1024
+        assert binary["exchanges"][0]["response"]["body"]["base64"] == "iVBORw0KGgoA"
+
+    @pytest.mark.parametrize("name", ["no/folder/r.xml", "."])
+    def test_a_report_that_cannot_be_written_is_told_and_no_success(self, run, name) -> None:
+        done = run("a.http", "--junit", name, a_http="GET HOST/json")
+        assert done.status in (1, 2)
+        assert name in done.err
+
+    def test_reports_replace_old_ones_whole(self, reported, folder: Path) -> None:
+        (folder / "r.xml").write_text("x" * 10**6)
+        reported()
+        assert (folder / "r.xml").read_text().endswith("</testsuites>\n")
+        assert not [one for one in folder.iterdir() if one.name.startswith(".r.")]
+
+
+def _fields(value: Any, prefix: str = "") -> set[str]:
+    """The names of all fields in a report, as the documentation writes them."""
+    if isinstance(value, list):
+        return {name for one in value for name in _fields(one, f"{prefix}[]")}
+    if not isinstance(value, dict):
+        return set()
+    found = set()
+    for key, inner in value.items():
+        name = f"{prefix}.{key}" if prefix else key
+        found |= {name, *_fields(inner, name)}
+    return found
+
+
+# HAR 1.2, typed from its specification: what each object has, and (with ?) may have.
+HAR: dict[str, dict[str, Any]] = {
+    "log": {"version": str, "creator": "creator", "pages?": ["page"], "entries": ["entry"]},
+    "creator": {"name": str, "version": str},
+    "page": {"startedDateTime": "date", "id": str, "title": str, "pageTimings": "pageTimings"},
+    "pageTimings": {"onContentLoad?": float, "onLoad?": float},
+    "entry": {
+        "pageref?": str, "startedDateTime": "date", "time": float, "request": "request",
+        "response": "response", "cache": "cache", "timings": "timings", "comment?": str,
+    },
+    "request": {
+        "method": str, "url": str, "httpVersion": str, "cookies": ["cookie"],
+        "headers": ["record"], "queryString": ["record"], "postData?": "postData",
+        "headersSize": int, "bodySize": int,
+    },
+    "response": {
+        "status": int, "statusText": str, "httpVersion": str, "cookies": ["cookie"],
+        "headers": ["record"], "content": "content", "redirectURL": str, "headersSize": int,
+        "bodySize": int,
+    },
+    "cookie": {"name": str, "value": str},
+    "record": {"name": str, "value": str},
+    "postData": {"mimeType": str, "params": ["param"], "text": str},
+    "content": {"size": int, "mimeType": str, "text?": str, "encoding?": str, "comment?": str},
+    "cache": {},
+    "timings": {
+        "blocked?": float, "dns?": float, "connect?": float, "send": float, "wait": float,
+        "receive": float, "ssl?": float,
+    },
+}  # fmt: skip
+
+
+def _check(value: Any, kind: Any, where: str) -> None:
+    if isinstance(kind, list):
+        assert isinstance(value, list), where
+        for number, one in enumerate(value):
+            _check(one, kind[0], f"{where}[{number}]")
+    elif kind == "date":
+        assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}(Z|[+-]\d\d:\d\d)", value), where
+    elif isinstance(kind, str):
+        table = HAR[kind]
+        known = {name.removesuffix("?") for name in table}
+        assert {n for n in table if not n.endswith("?")} <= {*value} <= known, where
+        for name, inner in table.items():
+            if name.removesuffix("?") in value:
+                _check(value[name.removesuffix("?")], inner, f"{where}.{name}")
+    else:
+        assert isinstance(value, (int, float) if kind is float else kind), (where, value)
+
+
+class TestHar:
+    def test_the_archive_is_as_the_specification_says(self, reported) -> None:
+        found = json.loads((reported() / "r.har").read_text())
+        _check(found["log"], "log", "log")
+        assert found["log"]["version"] == "1.2"
+        entries = found["log"]["entries"]
+        assert [one["response"]["status"] for one in entries] == [200, 200, 0, 200]
+        assert entries[0]["request"]["queryString"] == [
+            {"name": "q", "value": "1"},
+            {"name": "q", "value": "two"},
+        ]
+        assert entries[1]["request"]["postData"]["text"] == "a text"
+        assert entries[3]["response"]["content"]["encoding"] == "base64"
+
+    def test_a_url_that_is_none_breaks_nothing(self, run, folder: Path) -> None:
+        run("a.http", "--har", "r.har", a_http="GET http://[::1/?a\n\n###\nGET HOST/json\n")
+        found = json.loads((folder / "r.har").read_text())
+        _check(found["log"], "log", "log")
+
+    def test_redirects_challenges_and_requests_of_tokens_are_there_each_at_its_place(
+        self, run, folder: Path
+    ) -> None:
+        def answer(connection: socket.socket, request: bytes) -> None:
+            if b" /old" in request:
+                found = response(b"moved", "Location: /new", status="302 Found")
+            elif b" /token" in request:
+                found = response(b'{"access_token": "issued-t0ken", "refresh_token": "fresh-one"}')
+            elif b" /refused" in request:
+                found = response(b'{"error": "no"}', status="400 Bad Request")
+            elif b" /digest" in request and b"Digest username" not in request:
+                challenge = 'WWW-Authenticate: Digest realm="r", nonce="n", qop="auth"'
+                found = response(b"", challenge, status="401 Unauthorized")
+            else:
+                found = response(b"ok")
+            connection.sendall(found)
+
+        text = (
+            "@ok_tokenEndpoint = HOST/token\n@no_tokenEndpoint = HOST/refused\n"
+            "@oauth2_clientId = me\n@oauth2_clientSecret = cl1ent-secret\n\n"
+            "GET HOST/old\n\n###\nGET HOST/digest\nAuthorization: Digest user pa55word-x\n\n"
+            "###\nGET HOST/a\nAuthorization: oauth2 client_credentials ok\n\n"
+            "###\nGET HOST/b\nAuthorization: oauth2 client_credentials no\n"
+        )
+        with RawServer(answer) as server:
+            done = run("a.http", "--har", "r.har", a_http=text.replace("HOST", server.url))
+            log = [one.split(b" ", 2)[:2] for one in server.requests]
+        told = (folder / "r.har").read_text()
+        entries = json.loads(told)["log"]["entries"]
+        wire = [
+            (one["request"]["method"], one["request"]["url"].removeprefix(server.url))
+            for one in entries
+        ]
+        assert wire == [(method.decode(), target.decode()) for method, target in log]
+        assert [one["response"]["status"] for one in entries] == [302, 200, 401, 200, 200, 200, 400]
+        lines = [int(one["comment"].split(":")[1]) for one in entries]
+        assert lines == [6, 6, 9, 9, 13, 13, 17]
+        reasons = [
+            [one["reason"] for one in exchange["earlier"]]
+            for request in done.report["requests"]
+            for exchange in request["exchanges"]
+        ]
+        assert reasons == [["redirect"], ["challenge"], ["token"], []]
+        assert done.outcomes == ["passed", "passed", "passed", "error"]
+        told += json.dumps(done.report)
+        for secret in ("issued-t0ken", "fresh-one", "cl1ent-secret", "pa55word-x"):
+            assert secret not in told
+
+    def test_times_add_up(self, reported) -> None:
+        for entry in json.loads((reported() / "r.har").read_text())["log"]["entries"]:
+            parts = [v for n, v in entry["timings"].items() if n != "ssl" and v >= 0]
+            assert entry["time"] == pytest.approx(sum(parts), abs=0.01)
+
+
+class TestSecrets:
+    def test_no_report_and_no_line_has_a_secret(
+        self, run, folder: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("TOKEN", "s3cr3t-t0ken")
+        text = (
+            "POST HOST/echo?key={{$processEnv TOKEN}}\n"
+            "Authorization: Bearer {{$processEnv TOKEN}}\n"
+            "Cookie: session=abcdef\n\n{{$processEnv TOKEN}}\n"
+            "?? body == {{$processEnv TOKEN}}\n?? body contains {{$processEnv TOKEN}}x\n"
+        )
+        done = run("a.http", *EVERY, "--jsonl", "r.jsonl", a_http=text)
+        assert done.outcomes == ["failed"]
+        told = [done.out, done.err, json.dumps(done.report)]
+        told += [path.read_text() for path in folder.glob("r.*")]
+        assert len(told) == 8
+        for one in told:
+            assert "s3cr3t" not in one
+            assert "***" in one or one == done.out
+        kept = done.requests[0]["exchanges"][0]["request"]["headers"]
+        assert ["Authorization", "***"] in kept
+        assert ["Cookie", "***"] in kept
+
+
+class TestHostile:
+    @pytest.mark.parametrize("payload", HOSTILE, ids=[repr(one)[:30] for one in HOSTILE])
+    def test_what_a_server_sends_breaks_no_report(
+        self, reported, folder: Path, payload: bytes
+    ) -> None:
+        import xmlschema
+
+        head = payload.replace(b"\r", b"").replace(b"\n", b" ").replace(b"\0", b"")[:200]
+        answer = response(
+            payload, "Content-Type: text/html", b"X-Bad: " + head, status=b"200 " + head
+        )
+        with RawServer(closing(answer)) as bad:
+            reported(f"### {head.decode('latin-1')}\nGET {bad.url}\n?? body == x\n")
+        xmlschema.XMLSchema(str(HERE / "junit-10.xsd")).validate(str(folder / "r.xml"))
+        _check(json.loads((folder / "r.har").read_text())["log"], "log", "log")
+        tap = (folder / "r.tap").read_text().splitlines()
+        assert [line for line in tap if re.match("(not )?ok ", line)] == tap[2:3]
+        assert "#" not in tap[2].replace("\\#", "")
+        page = (folder / "r.html").read_text()
+        assert re.findall(r"<script|<img|<iframe|<svg onload", page) == ["<script"]
+        assert len(io.StringIO((folder / "r.jsonl").read_text()).readlines()) == 3

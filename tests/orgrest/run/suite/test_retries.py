@@ -1,0 +1,157 @@
+"""What is sent again: what is safe, when the server says, and until something has come true."""
+
+from __future__ import annotations
+
+import time
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+from typing import TYPE_CHECKING
+
+import pytest
+from servers import RawServer, closing, response
+
+from orgrest.model import OrgrestError, Response
+from orgrest.run.retry_policy import MOST_DELAY, RetryPolicy, retry_after
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+RETRY = ("--retry", "2", "--retry-delay", "0.01")
+
+
+def in_turn(*answers: bytes) -> RawServer:
+    """A server that gives one answer after the other, the last one for ever."""
+    left: Iterator[bytes] = iter(answers[:-1])
+
+    def answer(connection, request: bytes) -> None:
+        found = next(left, answers[-1])
+        if found:
+            connection.sendall(found)
+        else:
+            closing(b"")(connection, request)
+
+    return RawServer(answer)
+
+
+BUSY, OK = response(b"", status="503 Busy"), response(b'{"state": "done"}')
+
+
+@pytest.mark.parametrize(
+    ("method", "answers", "sent", "outcome"),
+    [
+        ("GET", (BUSY, BUSY, OK), 3, "passed"),
+        ("GET", (BUSY, BUSY, BUSY, OK), 3, "failed"),
+        ("PUT", (response(b"", status="429 Slow"), OK), 2, "passed"),
+        ("DELETE", (b"", OK), 2, "passed"),
+        ("GET", (b"", b"", b"", OK), 3, "error"),
+        ("GET", (response(b"", status="500 Broken"), OK), 1, "failed"),
+        ("GET", (response(b"", status="404 None"), OK), 1, "failed"),
+        ("POST", (BUSY, OK), 1, "failed"),
+        ("PATCH", (BUSY, OK), 1, "failed"),
+        ("POST", (b"", OK), 1, "error"),
+        ("GET", (response(b"", "Retry-After: 3600", status="503 Busy"), OK), 1, "failed"),
+        ("GET", (response(b"", "Retry-After: 0", status="503 Busy"), OK), 2, "passed"),
+    ],
+)
+def test_only_what_is_safe_is_sent_again(
+    run, method: str, answers: tuple[bytes, ...], sent: int, outcome: str
+) -> None:
+    with in_turn(*answers) as server:
+        done = run("--fail", *RETRY, "a.http", a_http=f"{method} {server.url}\n")
+        # The transport itself sends once more on a kept connection that was closed meanwhile.
+        assert len(server.requests) == sent
+    assert done.outcomes == [outcome]
+    assert done.requests[0]["exchanges"][0]["attempts"] == sent
+
+
+def test_nothing_is_sent_again_unless_that_is_asked_for(run) -> None:
+    with in_turn(BUSY, OK) as server:
+        assert run("--fail", "a.http", a_http=f"GET {server.url}").outcomes == ["failed"]
+
+
+def test_what_reached_nobody_is_sent_again_whatever_its_method(run) -> None:
+    [request] = run(*RETRY, "a.http", a_http="POST http://127.0.0.1:1/\n\nx").requests
+    assert request["exchanges"][0]["attempts"] == 3
+
+
+def test_a_server_cannot_make_a_run_longer_than_it_may_be(run) -> None:
+    with in_turn(response(b"", "Retry-After: 50", status="503 Busy")) as server:
+        done = run(*RETRY, "--max-time", "5", "a.http", a_http=f"GET {server.url}")
+    assert done.outcomes == ["error"]
+    assert "--max-time" in done.requests[0]["reason"]
+
+
+@pytest.mark.parametrize(
+    ("given", "least", "most"),
+    [
+        ("7", 7, 7),
+        (" 0 ", 0, 0),
+        ("Wed, 21 Oct 2015 07:28:00 GMT", 0, 0),
+        ("9" * 5000, MOST_DELAY, 1e10),
+    ],
+)
+def test_retry_after_is_a_number_or_a_date(given: str, least: float, most: float) -> None:
+    answer = Response(503, "", "1.1", (("Retry-After", given),), b"", 0.0, "")
+    found = retry_after(answer)
+    assert found is not None
+    assert least <= found <= most
+
+
+def test_retry_after_a_date_is_the_time_until_then() -> None:
+    given = format_datetime(datetime.now(UTC) + timedelta(hours=1), usegmt=True)
+    found = retry_after(Response(503, "", "1.1", (("Retry-After", given),), b"", 0.0, ""))
+    assert found is not None
+    assert 0 < found <= 3600
+
+
+def test_nothing_is_waited_for_when_the_run_is_over() -> None:
+    RetryPolicy().wait(0)
+    RetryPolicy(deadline=time.monotonic() + 60).wait(0)
+    with pytest.raises(OrgrestError, match=r"--max-time"):
+        RetryPolicy(deadline=time.monotonic() - 1).wait(0)
+    with pytest.raises(OrgrestError, match=r"--max-time"):
+        RetryPolicy(deadline=time.monotonic() + 60).wait(90)
+    with pytest.raises(OrgrestError, match="broken off"):
+        RetryPolicy(sleep=lambda _: False).wait(0)
+
+
+@pytest.mark.parametrize("given", ["", "soon", "-1", "1.5", "٣", "Wed, 99 Oct 2015 07:28:00 GMT"])
+def test_a_retry_after_that_says_nothing_counts_for_nothing(given: str) -> None:
+    answer = Response(503, "", "1.1", (("Retry-After", given),), b"", 0.0, "")
+    assert retry_after(answer) is None
+
+
+class TestEventually:
+    def test_a_request_is_sent_until_it_holds(self, run) -> None:
+        open_ = response(b'{"state": "open"}')
+        with in_turn(open_, open_, OK) as server:
+            text = f'POST {server.url}\n?? eventually 20s body.state == "done"\n?? status == 200\n'
+            [request] = run("a.http", a_http=text).requests
+            assert len(server.requests) == 3
+        assert request["outcome"] == "passed"
+        assert request["exchanges"][0]["attempts"] == 3
+        assert len(request["assertions"]) == 2
+
+    def test_a_service_that_is_still_starting_is_waited_for(self, run) -> None:
+        with in_turn(b"", b"", OK) as server:
+            text = f"GET {server.url}\n?? eventually 20s status == 200\n"
+            assert run("a.http", a_http=text).outcomes == ["passed"]
+
+    def test_what_never_comes_true_fails_when_its_time_is_over(self, run) -> None:
+        with in_turn(OK) as server:
+            text = f'GET {server.url}\n?? eventually 1500ms body.state == "open"\n'
+            [request] = run("a.http", a_http=text).requests
+        assert request["outcome"] == "failed"
+        assert request["exchanges"][0]["attempts"] > 1
+
+    def test_what_is_never_answered_is_an_error_when_its_time_is_over(self, run) -> None:
+        text = "GET http://127.0.0.1:1/\n?? eventually 1500ms status == 200\n"
+        [request] = run("a.http", a_http=text).requests
+        assert request["outcome"] == "error"
+        assert request["exchanges"][0]["attempts"] > 1
+
+    def test_it_works_in_org_documents_too(self, run) -> None:
+        with in_turn(response(b"{}"), OK) as server:
+            block = f"GET {server.url}\n# ?? eventually 20s body.state == done\n"
+            text = f"#+begin_src restclient\n{block}#+end_src\n"
+            assert run("a.org", a_org=text).outcomes == ["passed"]

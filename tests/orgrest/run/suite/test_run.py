@@ -1,0 +1,527 @@
+"""`orgrest test`: what is sent, in which order, and what is told of it."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from servers import RawServer, response
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+ORG = """#+FILETAGS: :api:
+* Reading :smoke:
+#+name: read
+#+begin_src restclient
+GET HOST/json
+#+end_src
+* Writing
+#+begin_src restclient
+# @tag slow, write
+POST HOST/echo
+
+text
+#+end_src
+"""
+HTTP = """### teardown
+DELETE HOST/echo?teardown
+
+### one
+GET HOST/json
+?? status == 200
+
+### two
+# @tag smoke
+GET HOST/json?two
+?? body id == 1
+
+### make it ready
+# @tag setup
+PUT HOST/echo?setup
+"""
+
+
+class TestOutcomes:
+    def test_all_that_holds_is_status_0_and_counted(self, run) -> None:
+        done = run(".", a_http=HTTP, b_org=ORG)
+        assert (done.status, done.outcomes) == (0, ["passed"] * 6)
+        assert "2 documents: 6 passed" in done.err
+        assert done.report["summary"]["passed"] == 6
+
+    @pytest.mark.parametrize(
+        ("text", "outcome", "why"),
+        [
+            ("GET HOST/json\n?? status == 404", "failed", "status == 404"),
+            ("GET HOST/short", "error", "closed after 7 of 10"),
+            ("GET http://127.0.0.1:1/", "error", "refused"),
+            ("GET HOST/{{nothing}}", "error", "nothing"),
+            ("GET HOST/json\nnot a header", "error", "header"),
+        ],
+    )
+    def test_a_failure_is_status_1_told_with_its_place_and_the_others_go_on(
+        self, run, text: str, outcome: str, why: str
+    ) -> None:
+        done = run("a.http", a_http=f"GET HOST/json\n\n###\n{text}\n\n###\nGET HOST/json\n")
+        assert (done.status, done.outcomes) == (1, ["passed", outcome, "passed"])
+        assert re.search(rf"(FAILED|ERROR) +a\.http:4 .*\n.*{why}", done.err)
+        assert done.requests[1]["line"] == 4
+
+    def test_all_assertions_of_a_request_are_checked(self, run) -> None:
+        text = "GET HOST/json\n?? status == 1\n?? body id == 1\n?? body state == open\n"
+        [request] = run("a.http", a_http=text).requests
+        assert [one["passed"] for one in request["assertions"]] == [False, True, False]
+        assert [one["line"] for one in request["assertions"]] == [2, 3, 4]
+
+    def test_a_bad_status_is_a_failure_where_that_is_asked_for(self, run) -> None:
+        assert run("a.http", a_http="GET HOST/404").status == 0
+        done = run("--fail", "a.http", a_http="GET HOST/404")
+        assert (done.status, done.outcomes) == (1, ["failed"])
+        assert "the status is 404 (--fail)" in done.err
+
+    def test_what_is_not_to_be_sent_is_skipped_and_no_failure(self, run) -> None:
+        done = run(".", a_http="# @disabled\nGET HOST/json", b_http="GET HOST/json")
+        assert (done.status, done.outcomes) == (0, ["skipped", "passed"])
+
+    def test_what_is_left_out_is_told_and_kept(self, run) -> None:
+        more = "#+begin_src http\nGET HOST/404\n#+end_src\n"
+        two = ORG.replace("GET HOST/json\n", "GET HOST/json\n\n###\nGET HOST/404\n")
+        done = run("b.org", b_org=f"{two}{more}")
+        assert done.outcomes == ["passed", "passed"]
+        first, second = (one["notes"] for one in done.requests)
+        assert ["left alone" in first[0], "not sent" in first[1], second] == [True, True, []]
+        assert all(note in done.err for note in first)
+        assert "left alone" not in run("-q", "b.org").err
+
+    def test_quiet_tells_failures_and_sums_only(self, run) -> None:
+        done = run("-q", "a.http", a_http="GET HOST/json\n\n###\nGET HOST/json\n?? status == 1")
+        assert "ok " not in done.err
+        assert "FAILED" in done.err
+        assert "1 passed, 1 failed" in done.err
+
+    @pytest.mark.parametrize(
+        ("arguments", "why"),
+        [
+            (("missing.org",), "no such file"),
+            (("empty",), "no documents"),
+            (("*.none",), "no such file"),
+            (("",), "is a shell variable not set"),
+            (("a.http", "--name", "other"), "no request with this name or tag"),
+            (("a.http", "--write", "--repeat", "2"), "--write"),
+            (("a.http", "--tap", "-", "--har", "-"), "only one report"),
+            (("a.http", "--data", "rows.csv"), "rows.csv"),
+            ((), "FILE"),
+        ],
+    )
+    def test_wrong_usage_is_status_2(self, run, folder: Path, arguments: tuple[str], why) -> None:
+        (folder / "empty").mkdir()
+        done = run(*arguments, a_http="GET HOST/json")
+        assert done.status == 2
+        assert why in done.err
+
+    def test_a_document_that_cannot_be_read_is_status_2_and_the_others_are_run(
+        self, run, folder: Path
+    ) -> None:
+        (folder / "no.http").symlink_to("/dev/null")
+        done = run("no.http", "a.http", a_http="GET HOST/json")
+        assert (done.status, done.outcomes) == (2, ["error", "passed"])
+
+    def test_a_folder_that_is_called_like_a_document_is_none(self, run, folder: Path) -> None:
+        (folder / "docs").mkdir()
+        (folder / "docs/x.org").mkdir()
+        assert run("docs").status == 2
+
+    def test_a_document_stays_as_it_is_unless_its_results_are_asked_for(
+        self, run, folder: Path
+    ) -> None:
+        run("b.org", b_org=ORG)
+        before = (folder / "b.org").read_text()
+        assert "RESULTS" not in before
+        assert run("--write", "b.org").status == 0
+        assert "RESULTS: read" in (folder / "b.org").read_text()
+
+    def test_responses_are_saved_where_that_is_asked_for_twice(self, run, folder: Path) -> None:
+        from orgrest.commands.main import main
+
+        text = "GET HOST/json\n\n>>! out/saved.json\n"
+        saved = folder / "out/saved.json"
+        assert run("a.http", a_http=text).status == 0
+        assert not saved.exists()
+        assert run("--write", "a.http").status == 0
+        assert json.loads(saved.read_text())["id"] == 1
+        saved.unlink()
+        with pytest.raises(SystemExit):
+            main(["-q", "a.http"])  # without `test`, too
+        assert saved.exists()
+
+    def test_results_are_not_written_over_what_somebody_else_wrote(self, run, folder: Path) -> None:
+        def change(connection, _: bytes) -> None:
+            (folder / "b.org").write_text("changed")
+            connection.sendall(response(b"{}"))
+
+        with RawServer(change) as changing:
+            done = run("--write", "b.org", b_org=ORG.replace("HOST", changing.url))
+        assert (folder / "b.org").read_text() == "changed"
+        assert (done.status, done.outcomes) == (1, ["passed", "passed", "error"])
+
+    def test_snapshots_are_compared_with_the_document(self, run, folder: Path) -> None:
+        block = "#+begin_src restclient :expect same :noheaders\nGET HOST/json\n#+end_src\n"
+        run("--write", "b.org", b_org=block)
+        assert run("b.org").outcomes == ["passed"]
+        text = (folder / "b.org").read_text().replace("done", "open")
+        [request] = run("b.org", b_org=text).requests
+        assert request["outcome"] == "failed"
+        assert any('"state": "open"' in line for line in request["assertions"][0]["difference"])
+
+    def test_certificates_that_are_not_verified_are_told(self, run) -> None:
+        done = run("--insecure", "a.http", a_http="GET HOST/json")
+        assert "TLS certificates are not verified" in done.err
+
+    def test_a_bug_in_a_job_ends_the_run_instead_of_hanging(
+        self, server, folder: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        from orgrest.commands.main import main
+        from orgrest.run.suite import unit
+
+        (folder / "a.http").write_text(f"GET {server.url}/json")
+        monkeypatch.setattr(unit, "run", lambda *_: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            main(["test", "a.http"])
+
+
+class TestChoosing:
+    def test_setup_is_sent_first_and_teardown_last(self, run, paths) -> None:
+        done = run("a.http", a_http=HTTP)
+        assert paths() == [
+            "PUT /echo?setup",
+            "GET /json",
+            "GET /json?two",
+            "DELETE /echo?teardown",
+        ]
+        assert [one["part"] for one in done.requests] == ["setup", *["request"] * 2, "teardown"]
+
+    @pytest.mark.parametrize(
+        ("arguments", "sent"),
+        [
+            (("--name", "one"), ["GET /json"]),
+            (("--name", "t*"), ["GET /json?two"]),
+            (("--tag", "smoke"), ["GET /json?two", "GET /json"]),
+            (("--tag", "api"), ["GET /json", "POST /echo"]),
+            (("--tag", "write"), ["POST /echo"]),
+            (("--name", "read", "--name", "one"), ["GET /json", "GET /json"]),
+            (("--tag", "smoke", "--name", "read"), ["GET /json"]),
+        ],
+    )
+    def test_names_and_tags_choose_requests_and_what_surrounds_them(
+        self, run, paths, arguments: tuple[str], sent: list[str]
+    ) -> None:
+        assert run(*arguments, "a.http", "b.org", a_http=HTTP, b_org=ORG).status == 0
+        around = {"PUT /echo?setup", "DELETE /echo?teardown"}
+        assert [path for path in paths() if path not in around] == sent
+        assert (around <= set(paths())) == ("GET /json?two" in sent or "one" in arguments)
+
+    def test_what_a_failed_setup_was_for_is_skipped_and_cleaned_up(self, run, paths) -> None:
+        text = HTTP.replace("PUT HOST/echo?setup", "PUT HOST/json\n?? status == 1")
+        done = run("a.http", a_http=text)
+        assert done.outcomes == ["failed", "skipped", "skipped", "passed"]
+        assert paths() == ["PUT /json", "DELETE /echo?teardown"]
+        assert "the setup failed" in done.err
+
+    def test_bail_ends_the_run_after_the_first_failure_and_its_teardown(self, run, paths) -> None:
+        text = HTTP.replace("status == 200", "status == 1")
+        done = run("--bail", "a.http", "b.org", a_http=text, b_org=ORG)
+        assert done.outcomes == ["passed", "failed", "skipped", "passed", "skipped"]
+        assert paths()[-1] == "DELETE /echo?teardown"
+        assert done.status == 1
+
+    def test_what_was_never_begun_is_not_cleaned_up(self, run, paths) -> None:
+        text = "import missing.http\n\n" + HTTP
+        done = run("--bail", "a.http", a_http=text)
+        assert done.outcomes == ["error", *["skipped"] * 4]
+        assert paths() == []
+
+    def test_folders_and_patterns_are_searched_and_hidden_ones_are_not(self, run) -> None:
+        text = "GET HOST/json"
+        given = {"docs__b_rest": text, "docs__a_http": text, ".git__x_http": text}
+        assert [one["file"] for one in run(".", **given).requests] == ["docs/a.http", "docs/b.rest"]
+        done = run("docs/*.http", "docs", **given)
+        assert [one["file"] for one in done.requests] == ["docs/a.http", "docs/b.rest"]
+
+    @pytest.mark.parametrize(
+        ("name", "rows"),
+        [
+            ("rows.csv", 'path,id\njson,1\n"json?b",2\n'),
+            ("rows.json", '[{"path": "json", "id": 1}, {"path": "json?b", "id": 2}]'),
+        ],
+    )
+    def test_a_document_is_run_once_for_each_row_of_data(
+        self, run, folder: Path, paths, name: str, rows: str
+    ) -> None:
+        (folder / name).write_text(rows)
+        done = run(
+            "--data", name, "a.http", a_http="### x\nGET HOST/{{path}}\n?? body id == {{id}}"
+        )
+        assert paths() == ["GET /json", "GET /json?b"]
+        assert [(one["row"], one["outcome"]) for one in done.requests] == [
+            (1, "passed"),
+            (2, "failed"),
+        ]
+        assert "x [row 2]" in done.err
+
+    @pytest.mark.parametrize(
+        ("name", "text", "why"),
+        [
+            ("a.csv", "a,a\n1,2\n", "rows|first line"),
+            ("a.csv", "a,b\n1\n", "a.csv:2: 1 values for 2 columns"),
+            ("a.csv", "", "no rows"),
+            ("a.csv", 'a\n"x', "no CSV"),
+            ("a.json", "{}", "a list of objects"),
+            ("a.json", "[1", "a.json:1"),
+            ("a.json", "[" * 100_000, "too deep|no JSON"),
+        ],
+    )
+    def test_data_that_are_no_table_are_told_with_their_place(
+        self, run, folder: Path, name: str, text: str, why: str
+    ) -> None:
+        (folder / name).write_text(text)
+        done = run("--data", name, "x.http", x_http="GET HOST/json")
+        assert done.status == 2
+        assert re.search(why, done.err)
+
+    def test_repeating_tells_percentiles(self, run) -> None:
+        done = run("--repeat", "4", "a.http", a_http="### x\nGET HOST/json")
+        [times] = done.report["summary"]["percentiles"]
+        assert (times["title"], times["count"]) == ("x", 4)
+        assert 0 < times["min"] <= times["p50"] <= times["p99"] <= times["max"]
+        assert [one["turn"] for one in done.requests] == [1, 2, 3, 4]
+        assert "p95" in done.err
+
+
+class TestTogether:
+    def test_jobs_send_at_once_and_tell_in_order(self, run) -> None:
+        # Each answer waits until all four have been asked for: one job would wait in vain.
+        import threading
+
+        barrier = threading.Barrier(4, timeout=20)
+
+        def answer(connection, _: bytes) -> None:
+            barrier.wait()
+            connection.sendall(response(b"{}"))
+
+        with RawServer(answer) as all_at_once:
+            text = f"GET {all_at_once.url}/\n"
+            done = run("-j", "4", ".", **{f"{name}_http": text for name in "abcd"})
+        assert done.status == 0
+        assert [one["file"][0] for one in done.requests] == list("abcd")
+        assert re.findall(r"(\w)\.http", done.err) == list("abcd")
+
+    def test_many_documents_by_many_jobs_all_come_in_order(self, run) -> None:
+        text = "GET HOST/json\n?? body id == 1\n\n###\nGET HOST/json\n"
+        documents = {f"d{number:02}_http": text for number in range(40)}
+        done = run("-j", "16", "-q", ".", **documents)
+        assert done.status == 0
+        assert [(one["file"], one["line"]) for one in done.requests] == [
+            (f"d{number:02}.http", line) for number in range(40) for line in (1, 5)
+        ]
+
+    def test_the_time_for_the_whole_run_ends_it(self, run) -> None:
+        def stall(_connection, _request: bytes) -> None:
+            time.sleep(8)
+
+        with RawServer(stall) as slow:
+            done = run(
+                "--max-time", "3", "a.http", "b.http",
+                a_http=f"GET {slow.url}/\n\n###\nGET HOST/json\n\n### teardown\nDELETE HOST/json\n",
+                b_http="GET HOST/json",
+            )  # fmt: skip
+        assert done.status == 1
+        assert done.outcomes == ["error", "skipped", "passed", "skipped"]
+        assert "--max-time" in done.err
+
+    def test_a_slow_request_ends_at_its_time_and_the_others_go_on(self, run) -> None:
+        def stall(_connection, _request: bytes) -> None:
+            time.sleep(8)
+
+        with RawServer(stall) as slow:
+            text = f"GET {slow.url}/\n\n###\nGET HOST/json\n"
+            done = run("--timeout", "1", "a.http", a_http=text)
+        assert len(done.outcomes) == 2
+        assert done.outcomes[0] == "error"
+
+
+class TestInterrupted:
+    @pytest.mark.parametrize("kind", [signal.SIGINT, signal.SIGTERM])
+    def test_an_interrupted_run_cleans_up_and_leaves_its_reports(
+        self, folder: Path, kind: signal.Signals
+    ) -> None:
+        asked: list[bytes] = []
+
+        def stall(connection, request: bytes) -> None:
+            asked.append(request.split(b" ", 2)[1])
+            if asked[-1] == b"/slow":
+                time.sleep(20)
+            connection.sendall(response(b"{}"))
+
+        with RawServer(stall) as slow:
+            paths = ("one", "slow", "three")
+            text = "\n\n###\n".join(f"GET {slow.url}/{path}" for path in paths)
+            (folder / "a.http").write_text(f"{text}\n\n### teardown\nDELETE {slow.url}/clean\n")
+            (folder / "b.http").write_text(f"GET {slow.url}/b")
+            process = _started("a.http", "b.http", "--json", "r.json", "--jsonl", "r.jsonl")
+            _until(lambda: b"/slow" in asked)
+            process.send_signal(kind)
+            _, told = process.communicate(timeout=60)
+        assert process.returncode == 130
+        assert asked[-1] == b"/clean"
+        found = json.loads((folder / "r.json").read_text())
+        assert [one["outcome"] for one in found["requests"]] == [
+            "passed",
+            "error",
+            "skipped",
+            "passed",
+            "skipped",
+        ]
+        assert found["summary"]["ended"] == "interrupted"
+        assert b"interrupted" in told
+
+    def test_a_teardown_after_ctrl_c_gets_the_token_that_it_needs(self, folder: Path) -> None:
+        asked: list[bytes] = []
+
+        def stall(connection, request: bytes) -> None:
+            asked.append(request.split(b" ", 2)[1])
+            if asked[-1] == b"/slow":
+                time.sleep(20)
+            token = b'{"access_token": "t0ken", "expires_in": 60}'
+            connection.sendall(response(token, "Content-Type: application/json"))
+
+        with RawServer(stall) as slow:
+            (folder / "a.http").write_text(
+                f"@oauth2_tokenEndpoint = {slow.url}/token\n@oauth2_clientId = id\n"
+                f"@oauth2_clientSecret = s\nGET {slow.url}/slow\n\n"
+                f"### teardown\nDELETE {slow.url}/clean\nAuthorization: oauth2 client_credentials\n"
+            )
+            process = _started("a.http", "--json", "r.json")
+            _until(lambda: b"/slow" in asked)
+            process.send_signal(signal.SIGINT)
+            process.communicate(timeout=60)
+        assert asked == [b"/slow", b"/token", b"/clean"]
+        outcomes = [r["outcome"] for r in json.loads((folder / "r.json").read_text())["requests"]]
+        assert outcomes == ["error", "passed"]
+
+    def test_the_second_ctrl_c_ends_the_teardown_too(self, folder: Path) -> None:
+        asked: list[bytes] = []
+
+        def stall(_connection, request: bytes) -> None:
+            asked.append(request.split(b" ", 2)[1])
+            time.sleep(20)
+
+        with RawServer(stall) as slow:
+            text = f"GET {slow.url}/slow\n\n### teardown\nDELETE {slow.url}/clean\n"
+            (folder / "a.http").write_text(text)
+            process = _started("a.http", "--json", "r.json")
+            _until(lambda: b"/slow" in asked)
+            process.send_signal(signal.SIGINT)
+            _until(lambda: b"/clean" in asked)
+            process.send_signal(signal.SIGINT)
+            process.communicate(timeout=60)
+        assert process.returncode == 130
+        outcomes = [r["outcome"] for r in json.loads((folder / "r.json").read_text())["requests"]]
+        assert outcomes == ["error"]
+
+    def test_a_run_that_is_killed_leaves_a_line_for_each_request_that_was_done(
+        self, folder: Path
+    ) -> None:
+        from orgrest.run.suite.spool import read
+
+        asked: list[bytes] = []
+
+        def stall(connection, request: bytes) -> None:
+            asked.append(request)
+            if len(asked) == 3:
+                time.sleep(20)
+            connection.sendall(response(b"{}"))
+
+        with RawServer(stall) as slow:
+            (folder / "a.http").write_text(f"GET {slow.url}/\n\n###\n" * 5)
+            process = _started("a.http", "--jsonl", "r.jsonl", "--junit", "r.xml")
+            _until(lambda: len(asked) == 3)
+            process.kill()
+            process.communicate(timeout=60)
+        head, records, summary = read(folder / "r.jsonl")
+        assert head["format"] == 2
+        assert [one["outcome"] for one in records] == ["passed", "passed"]
+        assert summary == {}
+        assert not (folder / "r.xml").exists()
+
+
+def _started(*arguments: str) -> subprocess.Popen[bytes]:
+    command = [sys.executable, "-m", "orgrest", "test", *arguments]
+    return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+
+
+def _until(holds: Callable[[], bool]) -> None:
+    end = time.monotonic() + 60
+    while not holds():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+@pytest.mark.parametrize("name", ["orgrest-check", "orgrest-test"])
+def test_the_hooks_of_pre_commit_can_be_called(run, server, folder: Path, name: str) -> None:
+    hooks = (Path(__file__).parents[4] / ".pre-commit-hooks.yaml").read_text()
+    found = re.search(rf"- id: {name}\n(?:  .*\n)*?  entry: orgrest (.*)\n", hooks)
+    assert found
+    for status, text in ((0, "?? status == 200"), (1, "?? nonsense")):
+        (folder / "a.http").write_text(f"GET {server.url}/json\n{text}\n")
+        command = [sys.executable, "-m", "orgrest", *found[1].split(), "a.http"]
+        done = subprocess.run(command, capture_output=True, check=False)
+        assert done.returncode == status, done.stderr
+    assert len(server.requests) == (name == "orgrest-test")
+
+
+class TestWaiting:
+    def test_a_run_begins_when_the_service_answers(self, run, server: RawServer) -> None:
+        import threading
+
+        count = iter([503, 500, *[200] * 10])
+
+        def waking(connection, _: bytes) -> None:
+            connection.sendall(response(b"", status=f"{next(count)} Word"))
+
+        with RawServer(waking) as late:
+            done = run("--wait-for", late.host, "a.http", a_http="GET HOST/json")
+            assert len(late.requests) == 3
+        assert done.status == 0
+        assert threading.active_count() < 100
+
+    def test_a_service_that_never_answers_is_status_1_and_told(self, run, server) -> None:
+        done = run(
+            "--wait-for", "http://127.0.0.1:1/", "--wait-timeout", "0.3", "a.http",
+            a_http="GET HOST/json",
+        )  # fmt: skip
+        assert done.status == 1
+        assert "http://127.0.0.1:1/ does not answer within 0.3 s" in done.err
+        assert server.requests == []
+
+
+def test_a_file_of_variables_alone_is_no_error_in_a_folder(run, folder: Path) -> None:
+    (folder / "f").mkdir()
+    (folder / "f/vars.http").write_text("@a = 1\n")
+    done = run("f", "f/r.http", **{"f/r.http": "GET HOST/json"})
+    assert done.status == 0
+    assert "vars.http" not in done.err
+
+
+def test_a_file_without_a_request_that_is_named_says_so(run, folder: Path) -> None:
+    (folder / "vars.http").write_text("@a = 1\n")
+    done = run("vars.http")
+    assert done.status == 1
+    assert "vars.http:1" in done.err
+    assert "no request here" in done.err
