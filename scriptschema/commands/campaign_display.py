@@ -40,7 +40,8 @@ def line_of(event: dict[str, Any]) -> str:
     return (
         f"{_time(event['seconds'])}: {counted(event['programs'], 'program')} ({kinds}), "
         f"{event['runs_per_second']:,.0f} runs/s, corpus {event['corpus']:,}, "
-        f"finds {event['finds']:,}, last new {_time(event['since_new'])} ago"
+        + (f"covered {event['covered']:,}, " if event["covered"] else "")
+        + f"finds {event['finds']:,}, last new {_time(event['since_new'])} ago"
         + (f", {event['unconfirmed']:,} not confirmed" if event["unconfirmed"] else "")
     )
 
@@ -117,6 +118,8 @@ class Display:
                 f"{event['unconfirmed']:,}",
             ),
         ]
+        if event["covered"]:
+            rows.append(("covered", f"{event['covered']:,}", "", ""))
         for one, two, three, four in rows:
             table.add_row(Text(one, "dim"), two, Text(three, "dim"), four)
         outcomes = sorted(event["outcomes"].items(), key=lambda item: -item[1])

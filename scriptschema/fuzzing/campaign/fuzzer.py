@@ -92,12 +92,14 @@ class Suspect:
 class Batch:
     """The work of a fuzzer: counts, trees to keep, suspects, and counts of repeated verdicts.
 
-    `messages` are the kinds of error messages that programs ended with.
+    `messages` are the kinds of error messages that programs ended with. `covered` has the counters
+    of targets that were new to the fuzzer: pairs of the target's number and the counter's.
     """
 
     interval: Interval = attrs.field(factory=Interval)
     kept: list[bytes] = attrs.field(factory=list)
     messages: set[str] = attrs.field(factory=set)
+    covered: set[tuple[int, int]] = attrs.field(factory=set)
     suspects: list[Suspect] = attrs.field(factory=list)
     again: Counter[Signature] = attrs.field(factory=Counter)
 
@@ -106,6 +108,7 @@ class Batch:
         self.interval.add(later.interval)
         self.kept += later.kept
         self.messages |= later.messages
+        self.covered |= later.covered
         self.suspects += later.suspects
         self.again.update(later.again)
 
@@ -136,6 +139,11 @@ class Fuzzer:
         self._seen: set[int] = set()
         self._counted: Counter[int] = Counter()
         self._facts: set[str] = set()
+        self._covered: set[tuple[int, int]] = set()
+        self._counts: bool | None = None
+        """Whether a target counts what it covers; None before the first run."""
+        self._not_run: list[tuple[str, ModuleSet]] = []
+        """Corpus trees of others: run first, so that what they cover is not new."""
         self._handed: Counter[Signature] = Counter()
         self._enough: Enough = MappingProxyType({})
         self._number = self._made = 0
@@ -152,7 +160,10 @@ class Fuzzer:
         """Add a tree to the corpus: its features are no longer new, and it may be mutated."""
         tree = wire.decode(ModuleSet, data)
         self._seen.update(features.numbers_of(wire.scan(ModuleSet, data)))
-        self._adopt(name_of(data), tree, ended=None)
+        name = name_of(data)
+        if self._counts is not False:
+            self._not_run.append((name, tree))
+        self._adopt(name, tree, ended=None)
 
     def close(self) -> None:
         """End the targets."""
@@ -200,6 +211,9 @@ class Fuzzer:
 
     def _make(self) -> _Made:
         """Make a program that uses no feature that a target lacks."""
+        if self._not_run and self._counts is not False:
+            name, tree = self._not_run.pop()
+            return _Made(tree, render_module_set(tree), {"corpus": name})
         made = self._attempt()
         if not self._restriction:
             return made
@@ -259,7 +273,8 @@ class Fuzzer:
         ended = runs[0].outcome.kind == outcome.OK
         if made.parent is not None:
             made.parent.count(ended=ended)
-        new = self._is_new(made.sources, runs, numbers, batch)
+        new = self._covers_new(runs, batch) | self._is_new(made.sources, runs, numbers, batch)
+        new = new and "corpus" not in made.origin
         verdict = self.runner.judge.judge(made.sources, runs, scan)
         if verdict is None and (new or self._number % _ROUND_TRIPS == 0):
             verdict = self.runner.judge.judge_text(made.sources)
@@ -297,6 +312,19 @@ class Fuzzer:
         self._facts |= facts
         batch.messages |= facts
         return found
+
+    def _covers_new(self, runs: list[Run], batch: Batch) -> bool:
+        """Return whether a run reached a counter that no other did, and record it."""
+        self._counts = self._counts or any(run.outcome.coverage is not None for run in runs)
+        covered = {
+            (target, counter)
+            for target, run in zip(self.runner.judge.targets, runs, strict=True)
+            for counter in run.outcome.coverage or ()
+        }
+        new = covered - self._covered
+        self._covered |= new
+        batch.covered |= new
+        return bool(new)
 
     def _suspect(
         self,

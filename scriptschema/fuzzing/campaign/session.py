@@ -128,6 +128,7 @@ class Session:
             "new_finds": len(self.state.triage.new),
             "unreduced": self.state.triage.waiting,
             "unconfirmed": total.unconfirmed,
+            "covered": total.covered,
             "since_new": round(time.monotonic() - self.state.last_new, 1),
         }
 

@@ -56,6 +56,7 @@ class State:
         self.corpus = CorpusFolder(campaign.path / CORPUS)
         self._mask = 0
         self._messages: set[str] = set()
+        self._covered: set[tuple[int, int]] = set()
         self._interval = Interval()
         self._written = self._began
         self.triage = Triage(
@@ -76,8 +77,11 @@ class State:
         self._interval.add(batch.interval)
         self.total.add(batch.interval)
         accepted = []
+        covers = not batch.covered <= self._covered
+        self._covered |= batch.covered
+        self.total.covered = max(self.total.covered, len(self._covered))
         for data in batch.kept:
-            if self._is_new(data, batch) and self.corpus.add(data):
+            if self._is_new(data, batch) | covers and self.corpus.add(data):
                 accepted.append(data)
         if accepted:
             self.last_new = time.monotonic()
@@ -113,6 +117,7 @@ class State:
         self.triage.seen_known.clear()
         interval.seconds, interval.at = round(self.seconds(), 1), now()
         interval.corpus, interval.finds = len(self.corpus.names), len(self.triage.finds)
+        interval.covered = len(self._covered)
         self.total.corpus, self.total.finds = interval.corpus, interval.finds
         statistics.append(self.campaign.path, interval)
         self._interval = Interval()

@@ -28,7 +28,8 @@ class Interval:
     """The work done in an interval of a campaign.
 
     At the end of the interval the campaign had run for `seconds`, without the time between its
-    runs, and the time was `at` (ISO 8601, UTC); there were `corpus` trees and `finds`. The other
+    runs, and the time was `at` (ISO 8601, UTC); there were `corpus` trees and `finds`, and
+    this run of the campaign had reached `covered` counters (0 if no target counts). The other
     fields are counts for the interval: `programs` made; `runs`, one for each target and variant,
     with their duration `run_seconds` summed over all workers; programs by the kind of their first
     outcome; runs by normalised error message; programs by feature (`corpora.features`, including
@@ -45,6 +46,7 @@ class Interval:
     corpus: int = 0
     finds: int = 0
     unconfirmed: int = 0
+    covered: int = 0
     outcomes: Counter[str] = attrs.field(factory=Counter, converter=Counter)
     errors: Counter[str] = attrs.field(factory=Counter, converter=Counter)
     features: Counter[str] = attrs.field(factory=Counter, converter=Counter)
@@ -59,6 +61,7 @@ class Interval:
         self.run_seconds += later.run_seconds
         self.unconfirmed += later.unconfirmed
         self.corpus, self.finds = later.corpus, later.finds
+        self.covered = max(self.covered, later.covered)
         for name in ("outcomes", "errors", "features", "known"):
             getattr(self, name).update(getattr(later, name))
         for operator, row in later.operators.items():

@@ -39,6 +39,8 @@ _UNITS: Final = (
 def over_time(intervals: Sequence[Interval]) -> str:
     """Return charts of speed, share of normal ends, corpus and finds; empty below two intervals.
 
+    If a target counts what its code reaches, there is a chart of that, too.
+
     Raises MissingExtra.
     """
     if len(intervals) < 2:
@@ -65,9 +67,11 @@ def over_time(intervals: Sequence[Interval]) -> str:
         "grid.color": _GRID,
     }
     with mpl.rc_context(settings):
-        figure = Figure(figsize=(9, 7.2), layout="constrained")
+        covered = [each.covered for each in points]
+        count = 5 if any(covered) else 4
+        figure = Figure(figsize=(9, 1.8 * count), layout="constrained")
         figure.patch.set_alpha(0)
-        upper, second, third, lower = figure.subplots(4, sharex=True)
+        upper, second, third, *others, lower = figure.subplots(count, sharex=True)
         rates = [
             (later.runs - before.runs) / max(later.seconds - before.seconds, 1e-9)
             for before, later in pairwise(points)
@@ -79,6 +83,8 @@ def over_time(intervals: Sequence[Interval]) -> str:
         ]
         _draw(second, "% ended normally", times[1:], shares, _LINE)
         _draw(third, "corpus", times, [each.corpus for each in points], _LINE)
+        for axes in others:
+            _draw(axes, "covered", times, covered, _LINE)
         _draw(lower, "finds", times, [each.finds for each in points], _FINDS, steps=True)
         lower.set_xlabel(unit)
         out = StringIO()
@@ -89,14 +95,15 @@ def over_time(intervals: Sequence[Interval]) -> str:
 def _thinned(intervals: Sequence[Interval]) -> list[Interval]:
     """Return cumulative sums at some of the intervals, including the last."""
     every = -(-len(intervals) // POINTS)
-    runs = programs = ended = 0
+    runs = programs = ended = covered = 0
     points: list[Interval] = []
     for number, each in enumerate(intervals, 1):
         runs += each.runs
         programs += each.programs
         ended += each.ended
+        covered = max(covered, each.covered)
         if number == 1 or number % every == 0 or number == len(intervals):
-            point = Interval(seconds=each.seconds, runs=runs, programs=programs)
+            point = Interval(seconds=each.seconds, runs=runs, programs=programs, covered=covered)
             point.outcomes[OK] = ended
             point.corpus, point.finds = each.corpus, each.finds
             points.append(point)

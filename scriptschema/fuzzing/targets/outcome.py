@@ -49,7 +49,9 @@ class Outcome:
     status, negative for a signal. `frames` are the functions of the stack in a report, innermost
     first; for undefined behaviour, the position in the source comes before them. `report` is the
     kept part of standard error, if relevant. `requests` are the last ones to a broken process,
-    including this one, for targets whose processes run many programs.
+    including this one, for targets whose processes run many programs. `coverage` has the numbers of
+    the counters of the target's code that the run reached, at least those that no earlier run of
+    the same process did; None if the target does not count.
     """
 
     kind: str
@@ -60,11 +62,12 @@ class Outcome:
     seconds: float = attrs.field(default=0.0, eq=False)
     report: str = attrs.field(default="", eq=False)
     requests: tuple[str, ...] = attrs.field(default=(), eq=False, repr=False)
+    coverage: frozenset[int] | None = attrs.field(default=None, eq=False, repr=False)
 
     def as_json(self) -> dict[str, Any]:
-        """Return all fields but `requests` as JSON data."""
+        """Return all fields but `requests` and `coverage` as JSON data."""
         value = {**attrs.asdict(self), "frames": [*self.frames]}
-        del value["requests"]
+        del value["requests"], value["coverage"]
         return value
 
     @classmethod

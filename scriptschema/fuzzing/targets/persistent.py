@@ -13,18 +13,23 @@ ahead:
 `module` is the source that the program requires as `./module0`, or null; `variant` is one of the
 target's variants. `kind` is `ok`, `error` (the program ended with a Luau error), `rejected` (it was
 not compiled) or another of `outcome.KINDS` that the service detected itself. An answer may also
-have `frames`, a list of functions, and `report`, a text. The service should end a program that
+have `frames`, a list of functions, `report`, a text, and `coverage`: the counters of the build that
+the program reached, as a list of numbers or as the bits of a bitmap in base64 (counter 0 is the
+lowest bit of the first byte). Counters that an earlier program reached may be left out; programs
+that reach new ones are mutated further. The service should end a program that
 exceeds `milliseconds` or `megabytes` with the kind `hang` or `memory`; otherwise it is killed a
 little later. A service that crashes is restarted; its exit status and the end of its standard error
 become the outcome of the current program. It may also exit between two programs with status 0. The
 outcome of a broken process has its last 100 requests. Lines on standard output other than JSON
 objects with an `id` are ignored.
 
-`luau_web.mjs` and `pluau_service.py` are such services.
+`luau_web.mjs` and `pluau_service.py` are such services, and so is `examples/targets/luau/`, for
+Luau's C++ interface, with coverage.
 """
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import json
 import os
@@ -61,6 +66,7 @@ _AHEAD: Final = 1 << 15
 REQUESTS: Final = 100
 """The number of last requests to a broken process that an outcome has."""
 _MOST: Final = 64 << 20
+_MOST_COUNTERS: Final = 1 << 26
 
 
 class PersistentTarget:
@@ -233,9 +239,15 @@ class PersistentTarget:
             return Outcome(outcome.FLOOD, output[: self.description.output], seconds=seconds)
         if kind == outcome.ERROR and is_about_memory(error):
             kind = outcome.MEMORY
+        try:
+            coverage = _coverage_of(answer.get("coverage"))
+        except ValueError as problem:
+            return Outcome(outcome.INTERNAL, "", f"an answer with a wrong coverage: {problem}")
         frames = tuple(map(str, answer.get("frames") or ()))
         report = str(answer.get("report") or "") if kind not in outcome.ORDINARY else ""
-        return Outcome(str(kind), output, error, None, frames, seconds, bounded(report))
+        return Outcome(
+            str(kind), output, error, None, frames, seconds, bounded(report), coverage=coverage
+        )
 
     def _end(self) -> None:
         if self._process is not None:
@@ -265,6 +277,24 @@ class _Errors:
         if seconds and self._thread.is_alive():
             self._thread.join(seconds)
         return text_of(self._kept)
+
+
+def _coverage_of(value: object) -> frozenset[int] | None:
+    """Return the counters of an answer: a list of numbers, or a bitmap in base64.
+
+    Raises ValueError for anything else.
+    """
+    if value is None:
+        return None
+    if isinstance(value, str):
+        bits = int.from_bytes(base64.b64decode(value, validate=True), "little")
+        return frozenset(n for n, bit in enumerate(reversed(f"{bits:b}")) if bit == "1")
+    if not isinstance(value, list):
+        raise ValueError(f"{type(value).__name__} is neither a list nor a text in base64")
+    for number in value:
+        if type(number) is not int or not 0 <= number < _MOST_COUNTERS:
+            raise ValueError(f"{str(number)[:40]} is not the number of a counter")
+    return frozenset(value)
 
 
 def _unicode(source: str) -> str:

@@ -31,6 +31,7 @@ PROGRESS = {
     "new_finds": 1,
     "unreduced": 2,
     "unconfirmed": 0,
+    "covered": 0,
     "since_new": 61.0,
 }
 FIND = {"event": "find", "signature": "hang: -O2 (math.floor)", "nodes": 9, "name": "hang-1"}

@@ -1,15 +1,19 @@
 """A persistent target for tests: it runs no Luau, but answers by what it finds in the source.
 
 Bugs are there with the variant -O2 only. `print(n)` prints, `error` ends with an error; `die`,
-`leave` and the like in a string constant or comment make the service misbehave.
+`leave` and the like in a string constant or comment make the service misbehave. With the argument
+`cover` it also tells what the program covers: each two words that follow one another.
 """
 
+import base64
 import json
 import os
 import re
 import signal
 import sys
 import time
+import zlib
+from itertools import pairwise
 
 BUGS = {
     r"\brepeat\b": ("assertion", "reg < 255"),
@@ -54,12 +58,21 @@ def answer(request):
         for pattern, (kind, error) in BUGS.items():
             if re.search(pattern, source):
                 found.update(kind=kind, error=error)
+    if COVERS:
+        words = re.findall(r"[a-z]+|[^\sa-z]", source)
+        numbers = {zlib.crc32(" ".join(two).encode()) % 5000 for two in pairwise(words)}
+        if request["id"] % 2:
+            found["coverage"] = sorted(numbers)
+        else:
+            bitmap = sum(1 << number for number in numbers).to_bytes(625, "little")
+            found["coverage"] = base64.b64encode(bitmap).decode()
     if "module" in source:
         found["output"] += f"{request['module']}\n"
     return found
 
 
-pause = float(sys.argv[1]) if len(sys.argv) > 1 else 0
+COVERS = "cover" in sys.argv
+pause = float(sys.argv[1]) if len(sys.argv) > 1 and not COVERS else 0
 for line in sys.stdin:
     request = json.loads(line)
     if pause:

@@ -1,0 +1,355 @@
+// Luau's C++ interface as a `persistent:` target of scriptschema: a line of JSON for each program,
+// and a line for its answer, with the coverage that the program added.
+//
+//     luau_service [--check] [--version]
+//
+// The variant of a request is a list of words: `-O0`, `-O1` (the default) or `-O2`, and `--codegen`
+// to run as native code. `--check` also type-checks each program in strict mode before it is run;
+// type errors are ignored, since only a crash or an internal error of the checker is of interest.
+#include "lua.h"
+#include "luacode.h"
+#include "luacodegen.h"
+#include "lualib.h"
+
+#include "Luau/BuiltinDefinitions.h"
+#include "Luau/Common.h"
+#include "Luau/Frontend.h"
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <iostream>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+using Clock = std::chrono::steady_clock;
+using Fields = std::map<std::string, std::string>; // null is left out
+
+// ---------------------------------------------------------------------------------- coverage
+
+// Clang's inline 8-bit counters: https://clang.llvm.org/docs/SanitizerCoverage.html
+static std::vector<std::pair<uint8_t*, uint8_t*>> regions;
+
+extern "C" void __sanitizer_cov_8bit_counters_init(uint8_t* start, uint8_t* stop)
+{
+    for (auto& region : regions)
+        if (region.first == start)
+            return;
+    regions.emplace_back(start, stop);
+}
+
+// Resets the counters; returns the numbers of those that are above zero for the first time.
+static std::string newCounters()
+{
+    static std::vector<bool> seen;
+    std::string numbers;
+    size_t base = 0;
+    for (auto [start, stop] : regions)
+    {
+        size_t size = stop - start;
+        seen.resize(std::max(seen.size(), base + size));
+        for (size_t at = 0; at < size; at++)
+        {
+            uint64_t eight;
+            if (at % 8 == 0 && at + 8 <= size && (memcpy(&eight, start + at, 8), eight == 0))
+                at += 7; // nearly all of them
+            else if (start[at] && !seen[base + at])
+            {
+                seen[base + at] = true;
+                numbers += (numbers.empty() ? "" : ",") + std::to_string(base + at);
+            }
+        }
+        memset(start, 0, size);
+        base += size;
+    }
+    return numbers;
+}
+
+// -------------------------------------------------------------------------------------- JSON
+
+static void appendUtf8(std::string& text, unsigned code)
+{
+    if (code < 0x80)
+        text += char(code);
+    else if (code < 0x800)
+        (text += char(0xc0 | code >> 6)) += char(0x80 | (code & 63));
+    else if (code < 0x10000)
+        ((text += char(0xe0 | code >> 12)) += char(0x80 | (code >> 6 & 63))) += char(0x80 | (code & 63));
+    else
+        (((text += char(0xf0 | code >> 18)) += char(0x80 | (code >> 12 & 63))) += char(0x80 | (code >> 6 & 63))) += char(0x80 | (code & 63));
+}
+
+static std::string readString(const char*& at)
+{
+    std::string text;
+    for (at++; *at && *at != '"'; at++)
+    {
+        if (*at != '\\')
+        {
+            text += *at;
+            continue;
+        }
+        static const std::string letters = "nrtbf", meant = "\n\r\t\b\f";
+        if (*++at != 'u')
+        {
+            size_t number = letters.find(*at);
+            text += number == std::string::npos ? *at : meant[number];
+            continue;
+        }
+        auto hexadecimal = [&] { unsigned code = std::stoul(std::string(at + 1, 4), nullptr, 16); at += 4; return code; };
+        unsigned code = hexadecimal();
+        if (code >= 0xd800 && code < 0xdc00) // the second half of the pair follows
+        {
+            at += 2;
+            code = 0x10000 + ((code - 0xd800) << 10) + (hexadecimal() - 0xdc00);
+        }
+        appendUtf8(text, code);
+    }
+    at++;
+    return text;
+}
+
+// Reads a flat object, which is what requests are.
+static Fields readObject(const char* at)
+{
+    Fields fields;
+    while ((at = strchr(at, '"')))
+    {
+        std::string name = readString(at);
+        at += strspn(at, ": ");
+        if (*at == '"')
+            fields[name] = readString(at);
+        else
+        {
+            size_t length = strcspn(at, ",} ");
+            if (strncmp(at, "null", 4) != 0)
+                fields[name] = std::string(at, length);
+            at += length;
+        }
+    }
+    return fields;
+}
+
+// A JSON string; bytes that are not printable ASCII become \xNN, so that any output is a text.
+static std::string quoted(const std::string& text)
+{
+    std::string result = "\"";
+    char code[8];
+    for (unsigned char c : text)
+    {
+        if (c == '\n')
+            result += "\\n";
+        else if (c == '\t')
+            result += "\\t";
+        else if (c == '"' || c == '\\')
+            (result += '\\') += char(c);
+        else if (c >= 32 && c < 127)
+            result += char(c);
+        else
+            snprintf(code, sizeof code, "\\\\x%02x", c), result += code;
+    }
+    return result + '"';
+}
+
+// --------------------------------------------------------------------------------- a program
+
+struct Run
+{
+    std::string output, kind = "ok", error;
+    Clock::time_point end;
+    size_t memory = 0, memoryLimit = 0;
+    const std::string* module = nullptr;
+    lua_CompileOptions options = {};
+    bool codegen = false;
+};
+
+static const size_t OUTPUT_LIMIT = 1000000;
+
+static void* allocate(void* data, void* pointer, size_t before, size_t after)
+{
+    Run& run = *static_cast<Run*>(data);
+    if (after > before && run.memory + after - before > run.memoryLimit)
+        return nullptr;
+    run.memory += after - before;
+    if (after)
+        return realloc(pointer, after);
+    free(pointer);
+    return nullptr;
+}
+
+static Run& runOf(lua_State* L)
+{
+    return *static_cast<Run*>(lua_callbacks(L)->userdata);
+}
+
+// Ends the program, also inside `pcall`: it is called again at the next safepoint.
+static void interrupt(lua_State* L, int gc)
+{
+    Run& run = runOf(L);
+    if (gc >= 0)
+        return;
+    if (run.kind == "ok" && Clock::now() > run.end)
+        run.kind = "hang";
+    if (run.kind != "ok")
+        luaL_error(L, "%s", run.kind.c_str());
+}
+
+static int print(lua_State* L)
+{
+    Run& run = runOf(L);
+    for (int n = 1; n <= lua_gettop(L); n++)
+    {
+        size_t size;
+        const char* text = luaL_tolstring(L, n, &size);
+        run.output.append(n == 1 ? "" : "\t").append(text, size);
+        lua_pop(L, 1);
+    }
+    run.output += '\n';
+    if (run.output.size() > OUTPUT_LIMIT)
+    {
+        run.kind = "flood";
+        luaL_error(L, "flood");
+    }
+    return 0;
+}
+
+// Pushes a function or, if the source is not compiled, an error message.
+static bool load(lua_State* L, Run& run, const std::string& source, const char* name)
+{
+    size_t size = 0;
+    char* code = luau_compile(source.data(), source.size(), &run.options, &size);
+    bool loaded = luau_load(L, name, code, size, 0) == 0;
+    free(code);
+    if (loaded && run.codegen)
+        luau_codegen_compile(L, -1);
+    return loaded;
+}
+
+static int require(lua_State* L)
+{
+    Run& run = runOf(L);
+    lua_getfield(L, LUA_REGISTRYINDEX, "module");
+    if (!lua_isnil(L, -1))
+        return 1;
+    if (!run.module || !load(L, run, *run.module, "=module"))
+        luaL_error(L, "no module");
+    lua_call(L, 0, 1);
+    lua_pushvalue(L, -1);
+    lua_setfield(L, LUA_REGISTRYINDEX, "module");
+    return 1;
+}
+
+static const char* textOf(lua_State* L)
+{
+    const char* text = lua_tostring(L, -1);
+    return text ? text : "(an error that is not a string)";
+}
+
+static void execute(Run& run, const std::string& source, bool onlyCompile)
+{
+    lua_State* L = lua_newstate(allocate, &run);
+    lua_callbacks(L)->userdata = &run;
+    lua_callbacks(L)->interrupt = interrupt;
+    if (run.codegen)
+        luau_codegen_create(L);
+    luaL_openlibs(L);
+    static const luaL_Reg functions[] = {{"print", print}, {"require", require}, {nullptr, nullptr}};
+    lua_pushvalue(L, LUA_GLOBALSINDEX);
+    luaL_register(L, nullptr, functions);
+    lua_pop(L, 1);
+    luaL_sandbox(L);
+    lua_State* thread = lua_newthread(L);
+    luaL_sandboxthread(thread);
+    if (!load(thread, run, source, "=source"))
+        run.kind = "rejected", run.error = textOf(thread);
+    else if (!onlyCompile)
+    {
+        int status = lua_resume(thread, nullptr, 0);
+        if (status != LUA_OK && status != LUA_YIELD)
+        {
+            run.error = status == LUA_ERRMEM ? "not enough memory" : textOf(thread);
+            if (run.kind == "ok")
+                run.kind = status == LUA_ERRMEM ? "memory" : "error";
+        }
+    }
+    lua_close(L);
+}
+
+// ------------------------------------------------------------------------------- type checker
+
+struct OneFile : Luau::FileResolver, Luau::NullConfigResolver
+{
+    std::string source;
+
+    std::optional<Luau::SourceCode> readSource(const Luau::ModuleName&) override
+    {
+        return Luau::SourceCode{"--!strict\n" + source, Luau::SourceCode::Module};
+    }
+};
+
+static void check(const std::string& source, double seconds)
+{
+    static OneFile files;
+    static std::unique_ptr<Luau::Frontend> frontend;
+    static int checked = 0;
+    if (checked++ % 100 == 0) // it keeps types of earlier programs
+    {
+        frontend = std::make_unique<Luau::Frontend>(&files, &files);
+        Luau::registerBuiltinGlobals(*frontend, frontend->globals);
+        Luau::freeze(frontend->globals.globalTypes);
+    }
+    files.source = source;
+    Luau::FrontendOptions options;
+    options.moduleTimeLimitSec = seconds;
+    frontend->markDirty("source");
+    frontend->check("source", options);
+}
+
+// ------------------------------------------------------------------------------------ service
+
+static int failed(const char* expression, const char* file, int line, const char*)
+{
+    fprintf(stderr, "%s(%d): ASSERTION FAILED: %s\n", file, line, expression);
+    return 1; // stop
+}
+
+int main(int count, char** words)
+{
+    bool checks = false;
+    for (int n = 1; n < count; n++)
+    {
+        if (!strcmp(words[n], "--version"))
+            return puts("Luau " LUAU_VERSION), 0;
+        checks |= !strcmp(words[n], "--check");
+    }
+    Luau::assertHandler() = failed;
+    for (std::string line; std::getline(std::cin, line);)
+    {
+        Fields request = readObject(line.c_str());
+        const std::string& variant = request["variant"];
+        Run run;
+        double seconds = std::stod(request["milliseconds"]) / 1000;
+        run.end = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+        run.memoryLimit = std::stoul(request["megabytes"]) << 20;
+        run.options.optimizationLevel = variant.find("-O0") != std::string::npos ? 0 : variant.find("-O2") != std::string::npos ? 2 : 1;
+        run.options.debugLevel = 1;
+        run.codegen = variant.find("--codegen") != std::string::npos;
+        run.options.typeInfoLevel = run.codegen;
+        auto module = request.find("module");
+        run.module = module == request.end() ? nullptr : &module->second;
+        if (run.codegen && !luau_codegen_supported())
+            run.kind = "rejected", run.error = "there is no native code on this machine";
+        else
+        {
+            if (checks)
+                check(request["source"], seconds);
+            execute(run, request["source"], request["run"] == "false");
+        }
+        printf("{\"id\": %s, \"kind\": \"%s\", \"output\": %s, \"error\": %s, \"coverage\": [%s]}\n", request["id"].c_str(),
+            run.kind.c_str(), quoted(run.output).c_str(), quoted(run.error).c_str(), newCounters().c_str());
+        fflush(stdout);
+    }
+}
