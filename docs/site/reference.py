@@ -150,7 +150,7 @@ def _growth(growth: int) -> str:
 
 
 def _library() -> str:
-    from scriptschema.luau.library import KINDS, SIGNATURES
+    from scriptschema.luau.library import KINDS, ROLES, SIGNATURES
 
     kinds = ((f"`{name}`", _cell(text)) for name, text in KINDS.items())
     signatures = ((f"`{_called(one)}`", ", ".join(sorted(one.marks))) for one in SIGNATURES)
@@ -160,6 +160,8 @@ def _library() -> str:
         + _table(("member", "marks"), signatures)
         + "## Kinds\n\n"
         + _table(("kind", "is"), kinds)
+        + "## Numbers\n\nWhat a number is for, which says at which values something changes.\n\n"
+        + _table(("number", "is"), ((f"`@{name}`", _cell(one.what)) for name, one in ROLES.items()))
     )
 
 
@@ -179,7 +181,8 @@ def _parameter(one: Parameter) -> str:
     elif one.function is not None:
         taken = ", ".join(map(_parameter, one.function.parameters or ()))
         kind = f"function({taken}) -> {', '.join(one.function.results)}"
-    return ("..." if one.repeated else "") + kind + ("?" if one.optional else "")
+    role = f"@{one.role}" if one.role else ""
+    return ("..." if one.repeated else "") + kind + role + ("?" if one.optional else "")
 
 
 def _header_arguments() -> str:

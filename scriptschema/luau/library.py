@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Final
 
@@ -62,12 +62,70 @@ KINDS: Final[Mapping[str, str]] = MappingProxyType(
 )
 """What each kind is. A table of numbers by kind comes first, then what only arguments are."""
 
+Limits = Callable[[int, int], tuple[int, ...]]
+"""The values at which something changes, for the length of the first argument, and for the number
+before: `end` for `at`, `width` for `bit`."""
+
+
+@attrs.frozen
+class Role:
+    """What a number is: in words, and the limits that follow; a call also changes next to these.
+
+    `is_float` says that its bits are kept, of which those of not-a-number vary; `is_looped` that
+    every number up to it is visited, so that it must not be huge.
+    """
+
+    what: str
+    limits: Limits
+    is_float: bool = False
+    is_looped: bool = False
+
+
+ROLES: Final[Mapping[str, Role]] = MappingProxyType(
+    {
+        "at": Role("a position, from 1, or from the end if negative", lambda n, _: (0, n, -n)),
+        "end": Role("the last of a range", lambda n, before: (before, n, -1)),
+        "last": Role("the last that is visited", lambda n, before: (before, n), is_looped=True),
+        "count": Role("how many", lambda n, _: (0, n)),
+        "base": Role("a base", lambda *_: (2, 10, 36)),
+        "exponent": Role("an exponent to 2", lambda *_: (0, 1023, -1022, -1074)),
+        "bit": Role("the first bit of 32", lambda *_: (0, 31)),
+        "width": Role("how many bits from there", lambda _, before: (1, 32 - before)),
+        "shift": Role("how many bits to the left or right", lambda *_: (0, 31, -31)),
+        "byte": Role("a byte", lambda *_: (0, 255)),
+        "code": Role("a code point", lambda *_: (0x7F, 0x7FF, 0xD7FF, 0xFFFF, 0x10FFFF)),
+        "word": Role("a number of 8, 16 or 32 bits", lambda *_: (0, 127, 255, -128, 65535)),
+        "float": Role("a number that is stored", lambda *_: (0, 1 << 24), is_float=True),
+        "offset": Role("a byte, from 0", lambda n, _: (0, n)),
+        "extent": Role("how many bytes from there", lambda n, before: (0, n - before)),
+        "offset1": Role("a byte, from 0", lambda n, _: (0, n - 1)),
+        "offset2": Role("the first of 2 bytes", lambda n, _: (0, n - 2)),
+        "offset4": Role("the first of 4 bytes", lambda n, _: (0, n - 4)),
+        "offset8": Role("the first of 8 bytes", lambda n, _: (0, n - 8)),
+        "bit_offset": Role("a bit, from 0", lambda n, _: (0, 8 * n)),
+        "bits": Role("how many bits from there", lambda n, before: (0, 32, 8 * n - before)),
+    }
+)
+"""What a number can be, as `members.py` says it behind `@`."""
+
+ODD_NUMBERS: Final = (
+    *("1 / 2", "-1 / 2", "0 / 0", "1 / 0", "-1 / 0", "0 / -1"),
+    *("2147483647", "-2147483648", "2 ^ 31", "2 ^ 32", "2 ^ 53", "-(2 ^ 53)", "2 ^ 63"),
+    *('"3"', "nil"),
+)
+"""Numbers at which something may change whatever they are for, as expressions; what is read as a
+number; and nothing."""
+
+_HUGE: Final = frozenset(t for t in ODD_NUMBERS if "2 ^" in t or "21474" in t or "1 / 0" in t)
+_NO_NUMBER: Final = "0 / 0"
+
 
 @attrs.frozen
 class Parameter:
     """A parameter: its kind, whether it may be left out, or given any number of times.
 
-    `bounds` are the least and the greatest value of a range; `function` how a function is called.
+    `bounds` are the least and the greatest value of a range, `role` is a key of `ROLES`, or empty;
+    `function` says how a function is called.
     """
 
     kind: str
@@ -75,6 +133,34 @@ class Parameter:
     repeated: bool = False
     bounds: tuple[int, int] | None = None
     function: Signature | None = None
+    role: str = ""
+
+    @property
+    def is_number(self) -> bool:
+        """Whether it is a number."""
+        return self.bounds is not None or self.kind in ("number", "integer")
+
+    def limits(self, length: int, before: int) -> tuple[int, ...]:
+        """Return the values at which something changes: see `Limits`."""
+        if self.role:
+            return ROLES[self.role].limits(length, before)
+        return self.bounds or (0,)
+
+    def boundary_values(self, length: int, before: int) -> list[str]:
+        """Return expressions: integers at, below and above each limit, and fractions between."""
+        limits = self.limits(length, before)
+        whole = dict.fromkeys(value + step for value in limits for step in (0, -1, 1))
+        return [*map(str, whole), *(f"{value} + 1 / 2" for value in dict.fromkeys(limits))]
+
+    def odd_values(self) -> list[str]:
+        """Return those of `ODD_NUMBERS` that may be given."""
+        role = ROLES.get(self.role)
+        return [
+            text
+            for text in ODD_NUMBERS
+            if role is None
+            or not ((role.is_looped and text in _HUGE) or (role.is_float and text == _NO_NUMBER))
+        ]
 
 
 @attrs.frozen
@@ -99,7 +185,7 @@ _PARAMETER: Final = re.compile(
     r"(?P<rest>\.\.\.)?"
     r"(?:function\((?P<taken>[\w, ]*)\) -> (?P<given>\w+)"
     r"|(?P<low>-?\d+)\.\.(?P<high>-?\d+)"
-    r'|(?P<kind>[\w.]+|"[^"]*"))(?P<optional>\?)?'
+    r'|(?P<kind>[\w.]+|"[^"]*"))(?:@(?P<role>\w+))?(?P<optional>\?)?'
 )
 
 
@@ -116,7 +202,8 @@ def _parameters(text: str) -> Iterator[Parameter]:
         elif found["given"]:
             taken = tuple(Parameter(part) for part in found["taken"].split(", "))
             kind, function = "function", Signature("", "", taken, (found["given"],))
-        yield Parameter(kind, bool(found["optional"]), bool(found["rest"]), bounds, function)
+        role = found["role"] or ""
+        yield Parameter(kind, bool(found["optional"]), bool(found["rest"]), bounds, function, role)
         position = found.end() + len(", ")
 
 

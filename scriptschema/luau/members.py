@@ -2,7 +2,7 @@
 
 A line is a signature, with a line more where a member can be called in another way:
 
-    clamp(number, -8..0, 1..20) -> number
+    clamp(number, -8..0, 1..20@end) -> number
 
 `kind?` may be left out, `...kind` may be given any number of times, and marks follow `!`: `varies`
 (the result is not the same in every run, or not to its last digit in every engine), `fails` (it may
@@ -10,6 +10,9 @@ not return), `yields` (it may yield). Marks are also the place for the release t
 with, once there is more than one. A line without parentheses is a field. `library.KINDS` says what
 each kind is; a range `0..8` is an integer in it, `"!*t"` that very string, `vector.zero` that very
 field, and `function(number) -> boolean` a function that can be called like that.
+
+What a number is, from which it follows where something may change, stands behind it after `@`: an
+index `at` which something is, the `end` of a range that begins there. `library.ROLES` has these.
 
 The kinds are as narrow as they must be for a call with right arguments to return. The order of
 globals and members is that of their indexes in trees: what is new goes to the end of its library.
@@ -32,7 +35,7 @@ _TABLE: Final = {
         tostring(number) -> string
         tostring(boolean) -> string
         tonumber(numeral) -> optional
-        tonumber(digits, 2..36) -> optional
+        tonumber(digits, 2..36@base) -> optional
         select(1..3, scalar, scalar, scalar, ...scalar) -> scalar
         select("#", ...scalar) -> integer
         next(array) -> integer, number
@@ -51,7 +54,7 @@ _TABLE: Final = {
         pcall(callable, ...scalar) -> boolean, any ! yields
         xpcall(callable, function(any) -> any, ...scalar) -> boolean, any ! yields
         unpack(array) -> optional
-        unpack(row, 1..3, 2..5) -> number
+        unpack(row, 1..3@at, 2..5@end) -> number
         gcinfo() -> number ! varies
         getfenv(callable) -> any
         getfenv(0..1?) -> any
@@ -66,7 +69,7 @@ _TABLE: Final = {
         atan(number) -> number
         atan2(number, number) -> number
         ceil(number) -> number
-        clamp(number, -8..0, 1..20) -> number
+        clamp(number, -8..0, 1..20@end) -> number
         cos(number) -> number
         cosh(number) -> number
         deg(number) -> number
@@ -75,10 +78,10 @@ _TABLE: Final = {
         fmod(number, number) -> number
         frexp(number) -> number, number
         huge -> number
-        ldexp(number, -8..20) -> number
+        ldexp(number, -8..20@exponent) -> number
         lerp(number, number, number) -> number
         log(number, number?) -> number
-        log(number, 2..10) -> number
+        log(number, 2..10@base) -> number
         log10(number) -> number
         map(number, 0..4, 5..9, number, number) -> number
         max(number, ...number) -> number
@@ -102,22 +105,22 @@ _TABLE: Final = {
         tanh(number) -> number
     """,
     "string": """
-        byte(string, integer?, integer?) -> optional, optional
-        char(32..126, ...0..255) -> string
-        find(string, pattern, integer?) -> optional, optional, scalar
-        find(string, short, 1..3, true) -> optional, optional
+        byte(string, integer@at?, integer@end?) -> optional, optional
+        char(32..126@byte, ...0..255@byte) -> string
+        find(string, pattern, integer@at?) -> optional, optional, scalar
+        find(string, short, 1..3@at, true) -> optional, optional
         format(format) -> string
         gmatch(string, pattern) -> iterator
-        gsub(string, pattern, replacement, 0..3?) -> string, integer
+        gsub(string, pattern, replacement, 0..3@count?) -> string, integer
         len(string) -> integer
         lower(string) -> string
-        match(string, pattern, integer?) -> scalar
+        match(string, pattern, integer@at?) -> scalar
         pack(pack) -> string
         packsize(fixed) -> integer
-        rep(short, 0..9, short?) -> string
+        rep(short, 0..9@count, short?) -> string
         reverse(string) -> string
         split(string, short?) -> strings
-        sub(string, integer, integer?) -> string
+        sub(string, integer@at, integer@end?) -> string
         unpack(packed) -> scalar
         upper(string) -> string
     """,
@@ -127,9 +130,9 @@ _TABLE: Final = {
         clone(map) -> map
         concat(array, short?) -> string
         concat(strings, short?) -> string
-        concat(row, short, 1..3, 2..6) -> string
-        create(0..9, number) -> array
-        find(array, number, 1..3?) -> optional
+        concat(row, short, 1..3@at, 2..6@end) -> string
+        create(0..9@count, number) -> array
+        find(array, number, 1..3@at?) -> optional
         find(strings, string) -> optional
         foreach(map, function(any, any) -> nil)
         foreach(row, function(any, any) -> any) -> any
@@ -138,20 +141,20 @@ _TABLE: Final = {
         freeze(row) -> array
         getn(array) -> integer
         insert(row, number)
-        insert(row, 1..7, number)
+        insert(row, 1..7@at, number)
         isfrozen(array) -> boolean
         maxn(array) -> number
-        move(row, 1..3, 2..5, 1..4) -> array
-        move(array, 1..1, 1..1, 1..1, row) -> array
+        move(row, 1..3@at, 2..5@last, 1..4@at) -> array
+        move(array, 1..1@at, 1..1@last, 1..1@at, row) -> array
         pack(...scalar) -> any
-        remove(row, 1..6?) -> optional
+        remove(row, 1..6@at?) -> optional
         sort(row)
         sort(row, function(number, number) -> order)
         unpack(array) -> optional
-        unpack(row, 1..3, 2..5) -> number
+        unpack(row, 1..3@at, 2..5@end) -> number
     """,
     "bit32": """
-        arshift(integer, -3..31) -> number
+        arshift(integer, -3..31@shift) -> number
         band(...integer) -> number
         bnot(integer) -> number
         bor(...integer) -> number
@@ -160,40 +163,40 @@ _TABLE: Final = {
         byteswap(integer) -> number
         countlz(integer) -> integer
         countrz(integer) -> integer
-        extract(integer, 0..15, 1..16?) -> number
-        lrotate(integer, -3..40) -> number
-        lshift(integer, -3..40) -> number
-        replace(integer, integer, 0..15, 1..16?) -> number
-        rrotate(integer, -3..40) -> number
-        rshift(integer, -3..40) -> number
+        extract(integer, 0..15@bit, 1..16@width?) -> number
+        lrotate(integer, -3..40@shift) -> number
+        lshift(integer, -3..40@shift) -> number
+        replace(integer, integer, 0..15@bit, 1..16@width?) -> number
+        rrotate(integer, -3..40@shift) -> number
+        rshift(integer, -3..40@shift) -> number
     """,
     "buffer": """
-        copy(buffer, 0..8, buffer, 0..8, 0..8)
-        create(16..40) -> buffer
-        fill(buffer, 0..4, 0..255, 0..8?)
+        copy(buffer, 0..8@offset, buffer, 0..8@offset, 0..8@extent)
+        create(16..40@count) -> buffer
+        fill(buffer, 0..4@offset, 0..255@byte, 0..8@extent?)
         fromstring(text) -> buffer
         len(buffer) -> integer
-        readbits(buffer, 0..64, 0..32) -> number
-        readf32(buffer, 0..12) -> number
-        readf64(buffer, 0..8) -> number
-        readi16(buffer, 0..14) -> integer
-        readi32(buffer, 0..12) -> number
-        readi8(buffer, 0..15) -> integer
-        readstring(buffer, 0..8, 0..8) -> string
-        readu16(buffer, 0..14) -> integer
-        readu32(buffer, 0..12) -> number
-        readu8(buffer, 0..15) -> integer
+        readbits(buffer, 0..64@bit_offset, 0..32@bits) -> number
+        readf32(buffer, 0..12@offset4) -> number
+        readf64(buffer, 0..8@offset8) -> number
+        readi16(buffer, 0..14@offset2) -> integer
+        readi32(buffer, 0..12@offset4) -> number
+        readi8(buffer, 0..15@offset1) -> integer
+        readstring(buffer, 0..8@offset, 0..8@extent) -> string
+        readu16(buffer, 0..14@offset2) -> integer
+        readu32(buffer, 0..12@offset4) -> number
+        readu8(buffer, 0..15@offset1) -> integer
         tostring(buffer) -> string
-        writebits(buffer, 0..64, 0..32, integer)
-        writef32(buffer, 0..12, number)
-        writef64(buffer, 0..8, number)
-        writei16(buffer, 0..14, integer)
-        writei32(buffer, 0..12, integer)
-        writei8(buffer, 0..15, integer)
-        writestring(buffer, 0..8, eight, 0..8?)
-        writeu16(buffer, 0..14, integer)
-        writeu32(buffer, 0..12, integer)
-        writeu8(buffer, 0..15, integer)
+        writebits(buffer, 0..64@bit_offset, 0..32@bits, integer@word)
+        writef32(buffer, 0..12@offset4, number@float)
+        writef64(buffer, 0..8@offset8, number@float)
+        writei16(buffer, 0..14@offset2, integer@word)
+        writei32(buffer, 0..12@offset4, integer@word)
+        writei8(buffer, 0..15@offset1, integer@word)
+        writestring(buffer, 0..8@offset8, eight, 0..8?)
+        writeu16(buffer, 0..14@offset2, integer@word)
+        writeu32(buffer, 0..12@offset4, integer@word)
+        writeu8(buffer, 0..15@offset1, integer@word)
     """,
     "coroutine": """
         close(routine) -> boolean
@@ -224,13 +227,13 @@ _TABLE: Final = {
         time(date) -> number
     """,
     "utf8": """
-        char(32..126, ...0..9999) -> string
+        char(32..126@code, ...0..9999@code) -> string
         charpattern -> string
-        codepoint(utf8, 1..1?) -> integer
+        codepoint(utf8, 1..1@at?) -> integer
         codes(utf8) -> iterator
         len(string) -> scalar
-        len(utf8, 1..1, -1..-1) -> optional
-        offset(utf8, -2..3) -> optional
+        len(utf8, 1..1@at, -1..-1@end) -> optional
+        offset(utf8, -2..3@at) -> optional
     """,
     "vector": """
         abs(vector) -> vector

@@ -14,12 +14,12 @@ from real_luau import RealLuau
 
 from scriptschema import strategies
 from scriptschema.generation.choices import BytesChoices, RandomChoices
-from scriptschema.generation.programs import calls, grammar_of, maker_of, nodes, program
+from scriptschema.generation.programs import boundaries, calls, grammar_of, maker_of, nodes, program
 from scriptschema.generation.programs.maker import Maker
 from scriptschema.generation.programs.scope import Scope
 from scriptschema.luau.library import SIGNATURES
 from scriptschema.luau.render import render, render_module_set
-from scriptschema.messages import ModuleSet
+from scriptschema.messages import ModuleSet, StatBlock
 
 
 def run(luau: RealLuau, tree: ModuleSet) -> Any:
@@ -65,6 +65,22 @@ def test_large_programs_end_in_time_and_print_little(luau: RealLuau) -> None:
         answer = run(luau, program(seed=seed, size=20_000))
         assert not answer.timeout
         assert len(answer.output) < 1_000_000
+
+
+def test_calls_at_limits_end_and_no_error_of_theirs_ends_the_program(luau: RealLuau) -> None:
+    grammar = grammar_of(None)
+    outputs = Counter[str]()
+    for signature in SIGNATURES:
+        if not boundaries.takes_limits(signature):
+            continue
+        body = []
+        for seed in range(6):
+            maker = maker_of(RandomChoices(seed), grammar, "none", Scope(), 40, Maker)
+            body.append(boundaries.call_at_limits(maker, signature, 60))
+        answer = run(luau, ModuleSet(program=StatBlock(body=body)))
+        assert answer.error is None, (str(signature), answer.error)
+        outputs.update(line.partition("\t")[0] for line in answer.output.splitlines())
+    assert outputs["true"] > outputs["false"] > 50
 
 
 FAIL = {"error", "coroutine.yield"}

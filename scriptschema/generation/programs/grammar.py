@@ -8,13 +8,13 @@ where the scope does not have what they need.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from itertools import accumulate
 from typing import Final
 
 from scriptschema.generation.choices import Choices
-from scriptschema.generation.programs import arguments, calls, expressions, templates
+from scriptschema.generation.programs import arguments, boundaries, calls, expressions, templates
 from scriptschema.generation.programs.idioms import IDIOMS, MODULE
 from scriptschema.generation.programs.maker import (
     LARGEST,
@@ -82,6 +82,7 @@ class Grammar(Tables):
         self.callbacks = _callbacks()
         self.simplest = _simplest()
         self.calls = {kind: self._weighed(kind) for kind in ("", *expressions.CALLS)}
+        self.boundaries = self._weighed("", boundaries.takes_limits)
         self.expressions = {
             kind: _expressions(kind, kind in self.calls and bool(self.calls[kind][0]))
             for kind in _KINDS
@@ -102,14 +103,16 @@ class Grammar(Tables):
             kept(self.idiom_weights), kept(self.library_weights), self.share, self.deterministic
         )
 
-    def _weighed(self, kind: str) -> tuple[Sequence[Signature], list[float]]:
+    def _weighed(
+        self, kind: str, suits: Callable[[Signature], bool] = lambda _: True
+    ) -> tuple[Sequence[Signature], list[float]]:
         """The members that return the kind, or all for "", and the sums of their weights."""
         weights = self.library_weights
         return calls.of_kind(
             [
                 (weight * share, signature)
                 for library, share, signature in _members(kind)
-                if (weight := weights[library])
+                if (weight := weights[library]) and suits(signature)
             ]
         )
 

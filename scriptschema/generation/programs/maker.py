@@ -173,8 +173,9 @@ class Tables:
     `expressions` has what makes expressions, by kind and for each size up to `LARGEST`, `simplest`
     what makes the simplest one of each kind whatever is in scope, `callbacks` what makes functions
     for library members to call, by result and number of parameters. `calls` are the library members
-    that return a kind, or all for "". `declarations` are the idioms that declare a variable of a
-    kind, `simplest_idiom` needs nothing.
+    that return a kind, or all for "", `boundaries` those that take
+    numbers. `declarations` are the idioms that declare a variable of a kind; `simplest_idiom` needs
+    nothing.
     """
 
     wrong: int
@@ -186,6 +187,7 @@ class Tables:
     simplest: Mapping[str, Producer]
     callbacks: Mapping[tuple[str, int], Sequence[Producer]]
     calls: Mapping[str, tuple[Sequence[Signature], Sequence[float]]]
+    boundaries: tuple[Sequence[Signature], Sequence[float]]
     idioms: Sequence[Idiom]
     declarations: Mapping[str, Idiom]
     simplest_idiom: Idiom

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from scriptschema.luau.library import KINDS, SIGNATURES, Parameter
+from scriptschema.luau.library import KINDS, ODD_NUMBERS, ROLES, SIGNATURES, Parameter
 from scriptschema.luau.names import DEFAULT
 
 
@@ -41,3 +41,41 @@ def test_a_line_of_the_table_is_read_in_all_its_parts() -> None:
     assert order.function.results == ("order",)
     [pi] = [signature for signature in SIGNATURES if str(signature) == "math.pi"]
     assert pi.parameters is None
+
+
+def parameters(member: str) -> tuple[Parameter, ...]:
+    return next(one.parameters or () for one in SIGNATURES if str(one) == member)
+
+
+def test_what_a_number_is_stands_in_the_table_of_roles_and_each_role_is_some_number_s() -> None:
+    roles = {each.role for one in SIGNATURES for each in one.parameters or ()}
+    assert roles - {""} == {*ROLES}
+    assert all(each.is_number for one in SIGNATURES for each in one.parameters or () if each.role)
+
+
+def test_the_ends_of_a_range_the_empty_and_the_reversed_one_follow_from_what_a_number_is() -> None:
+    _, first, last = parameters("string.sub")
+    assert {"0", "-1", "1", "9", "8", "10", "-9", "-8", "-10"} <= {*first.boundary_values(9, 0)}
+    assert {"3", "2", "4", "9", "10"} <= {*last.boundary_values(9, 3)}
+    _, field, width = parameters("bit32.extract")
+    assert {"31", "32", "0", "-1"} <= {*field.boundary_values(0, 0)}
+    assert {"0", "1", "12", "13"} <= {*width.boundary_values(0, 20)}
+    _, low, high = parameters("math.clamp")
+    assert {"-9", "-8", "-7", "0"} <= {*low.boundary_values(0, 0)}
+    assert {"-3", "-4", "-2"} <= {*high.boundary_values(0, -3)}
+    _, place = parameters("buffer.readi32")
+    assert {"-1", "12", "13"} <= {*place.boundary_values(16, 0)}
+    assert all(
+        any("1 / 2" in text for text in each.boundary_values(5, 2))
+        for one in SIGNATURES
+        for each in one.parameters or ()
+        if each.is_number
+    )
+
+
+def test_odd_numbers_are_left_out_only_where_they_would_not_end_or_print_what_varies() -> None:
+    assert parameters("string.sub")[1].odd_values() == [*ODD_NUMBERS]
+    assert "0 / 0" not in parameters("buffer.writef64")[2].odd_values()
+    looped = parameters("table.move")[2].odd_values()
+    assert "nil" in looped
+    assert not {"1 / 0", "2 ^ 31", "2147483647"} & {*looped}

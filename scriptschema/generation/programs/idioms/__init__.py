@@ -13,7 +13,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
-FILES: Final = ("basics", "functions", "objects", "coroutines", "errors", "data")
+FILES: Final = ("basics", "functions", "objects", "coroutines", "errors", "data", "optimizer")
 """The topics."""
 
 _HEAD: Final = re.compile(r"^-- (?P<name>.+): (?P<weight>[\d.]+)\n", re.MULTILINE)

@@ -12,6 +12,7 @@ names of globals are holes:
     BLOCK()                 statements, none or many
     ALIAS()                 a type alias, where types are wanted
     LIBRARY()               a call of any library member whose results are printed
+    BOUNDARY()              such a call with numbers at which something changes
     if MAYBE then ... end   these statements, or none, in the scope around
     if ONE_OF then ... elseif ONE_OF then ... end       the statements of one branch
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from scriptschema import messages as m
-from scriptschema.generation.programs import calls, nodes
+from scriptschema.generation.programs import boundaries, calls, nodes
 from scriptschema.generation.programs.maker import LEAF, LOOP, Frame, Maker
 from scriptschema.generation.programs.nodes import MAKE
 from scriptschema.generation.programs.scope import Variable
@@ -15,10 +15,10 @@ from scriptschema.generation.programs.templates.base import Build, Compiler, Par
 _BLOCK_WEIGHT: Final = 6
 """How many times an expression's share a block gets."""
 
-_LEVELS: Final = {"LIBRARY": 14}
+_LEVELS: Final = {"LIBRARY": 14, "BOUNDARY": boundaries.LEVELS}
 """How many levels there are to the arguments' simplest expressions, at most."""
 
-_HEAVY: Final = {"LIBRARY": 16, "ALIAS": 6}
+_HEAVY: Final = {"LIBRARY": 16, "BOUNDARY": boundaries.LEAST, "ALIAS": 6}
 """The nodes that these take at least."""
 
 _NOTHING: Final[Part] = (lambda maker, frame: [], 0, 0)
@@ -27,6 +27,7 @@ _STATEMENT_HOLES: Final[dict[str, Callable[[Maker, int, int], list[m.Stat]]]] = 
     "BLOCK": lambda maker, size, room: maker.statements(size, room) if room > LEAF + 4 else [],
     "ALIAS": lambda maker, size, room: maker.annotations.alias(maker, size, room),
     "LIBRARY": lambda maker, size, room: calls.any_statement(maker, size, room),
+    "BOUNDARY": lambda maker, size, room: boundaries.statement(maker, size, room),
 }
 
 
