@@ -73,8 +73,7 @@ def curl(
             complete=True,
         )
         run = Run(text, file=str(path), settings=settings, client=None, plain=is_request_file(path))
-        run.plan()
-        for outcome in run.run():
+        for outcome in run.outcomes():
             if outcome.reason is not None:
                 raise outcome.reason
             for exchange in outcome.exchanges:

@@ -72,8 +72,7 @@ def run(path: Path | None, say: Callable[[str], None]) -> bool:
             settings=Settings(Inputs(directory=folder, environ=os.environ)),
             client=client,
         )
-        done.plan()
-        outcomes = list(done.run())
+        outcomes = list(done.outcomes())
     write(path, done.text.encode())
     say(done.text)
     failed = [outcome for outcome in outcomes if outcome.reason is not None]

@@ -114,16 +114,16 @@ def _evaluate(
         write=None if shown.mode else writable_files.write,
     )
     try:
-        count = run.plan()
+        plan = run.plan
     except EvaluationError as error:
         complain(str(error))
         return 2
-    nothing = not count and not source.plain
+    nothing = not plan.steps and not source.plain
     ours = source.name.endswith(".org")
     if nothing and not (shown.quiet and ours):
         complain(f"{source.name}: no request here; it is read as Org (.http, .rest: as requests)")
     if not shown.quiet:
-        for notice in run.notices:
+        for notice in plan.notices:
             complain(f"{source.name}: {notice}")
     results = MODES[shown.mode](
         source.name,
@@ -134,7 +134,7 @@ def _evaluate(
     )
     failed = nothing and not ours
     try:
-        for outcome in _with_progress(run.run(), count, shown):
+        for outcome in _with_progress(run.outcomes(), len(plan), shown):
             for needed in outcome.needed:
                 failed |= _report(needed, source, settings, shown)
             failed |= _report(outcome, source, settings, shown)

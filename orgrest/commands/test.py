@@ -235,7 +235,7 @@ def _plan(asked: Asked) -> list[Unit]:
 
 
 def _settings(asked: Asked) -> Settings:
-    from orgrest.run.items import Choice
+    from orgrest.run.plan import Choice
     from orgrest.run.retry_policy import RetryPolicy
     from orgrest.run.settings import Settings
 

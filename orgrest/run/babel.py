@@ -67,7 +67,7 @@ def evaluate(text: str, call: Call, *, file: str, inputs: Inputs, client: Client
         raise EvaluationError("no request block here", file=file, line=call.line)
     try:
         task = _task(document, block, call, run.scope)
-        outcome = run.send(task.key, lambda: task)
+        outcome = run.send(task.id, lambda: task)
         reply = _reply(document, document.result_writer(run), block, task, outcome)
         return attrs.evolve(reply, outcome=run.told(reply.outcome))
     except FAILURES as error:

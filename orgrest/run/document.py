@@ -9,9 +9,8 @@ if TYPE_CHECKING:
 
     from orgrest.http.syntax import ParsedRequest
     from orgrest.http.values import Scope
-    from orgrest.run.identity import StepId
-    from orgrest.run.items import Item
     from orgrest.run.outcomes import Outcome, Task
+    from orgrest.run.plan import Plan, Step, StepId
     from orgrest.run.results import RequestResults
 
 
@@ -28,7 +27,7 @@ class Running(Protocol):
 
     def send(
         self,
-        key: StepId | None,
+        step: StepId | None,
         read: Callable[[], Task | Outcome],
         *,
         again: bool = False,
@@ -48,22 +47,11 @@ class Document(Protocol):
     def text(self) -> str:
         """The document with the results of the run so far."""
 
-    @property
-    def notices(self) -> tuple[str, ...]:
-        """Warnings about the choice that `plan` made."""
+    def plan(self) -> Plan:
+        """Choose what is evaluated. Raises EvaluationError."""
 
-    @property
-    def items(self) -> list[Item]:
-        """The items that `plan` chose, in order."""
-
-    def plan(self) -> int:
-        """Choose what is evaluated, and return the number of items. Raises EvaluationError."""
-
-    def problems(self) -> Iterator[Outcome]:
-        """Return the failures that concern the whole document, after `plan`."""
-
-    def tasks(self, item: Item, run: Running) -> Iterator[Task | Outcome]:
-        """Yield the tasks of an item; an outcome stands for one that is not sent."""
+    def tasks(self, step: Step, run: Running) -> Iterator[Task | Outcome]:
+        """Yield the tasks of a step; an outcome stands for one that is not sent."""
 
     def place(self, task: Task, outcome: Outcome, run: Running) -> Outcome:
         """Store the result of a task. Raises one of FAILURES."""
@@ -74,5 +62,5 @@ class Document(Protocol):
     def requests_named(self, name: str, using: ParsedRequest) -> Iterator[StepId]:
         """Yield the requests that a name may refer to: itself once answered, and another."""
 
-    def need(self, key: StepId, run: Running) -> None:
-        """Send the request of a key, unless it was sent. Raises one of FAILURES."""
+    def need(self, request: StepId, run: Running) -> None:
+        """Send a request, unless it was sent. Raises one of FAILURES."""

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from orgrest.org.document import Document
     from orgrest.org.text import Edit
     from orgrest.rendering.results import Rendered
-    from orgrest.run.identity import StepId
+    from orgrest.run.plan import StepId
     from orgrest.run.snapshot import Volatile
 
 
@@ -166,7 +166,7 @@ class Outcome:
 class Task:
     """A block, or a request of a request file, parsed and ready to be sent.
 
-    `key` tells it from all others, None if a result brought it. A `block` is the one of the text
+    `id` tells it from all others, None if a result brought it. A `block` is the one of the text
     that was to be evaluated. `file` is the one that it stands in, None for the document's own.
     `needed` are requests that are sent before, each a function that does so.
     """
@@ -177,7 +177,7 @@ class Task:
     scope: Scope
     arguments: Arguments = attrs.field(factory=Arguments)
     block: Block | None = None
-    key: StepId | None = None
+    id: StepId | None = None
     file: str | None = None
     language: str = ""
     digest: str | None = None

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from orgrest.model import Request, Response
-    from orgrest.run.identity import StepId
     from orgrest.run.outcomes import Outcome
+    from orgrest.run.plan import StepId
 
 MAX_DEPTH = 50
 """How many requests may wait for each other's responses."""

@@ -1,8 +1,8 @@
 """Evaluates a document: sends its requests, and produces the document with the results.
 
-A `Run` goes over the request blocks, calls and inline blocks of an Org text from top to
-bottom and yields an `Outcome` for each; its `text` is the document with all results so far. A file
-of requests has no results to place: `Run` yields the outcomes alone.
+A `Run` does the steps of a document's plan: the request blocks, calls and inline blocks of an Org
+text from top to bottom, or the requests of a request file. It yields an `Outcome` for each; its
+`text` is the document with all results so far. A request file has no results to place.
 
 Rules: an error in one block leaves its old result unchanged and does not stop the others. A block
 that others refer to is sent once per run, when it is first needed. COMMENT trees, and blocks that
@@ -15,20 +15,22 @@ before the links to them are inserted; a result whose file cannot be written fai
 
 from __future__ import annotations
 
+from collections import deque
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import attrs
 
 from orgrest.http.values import RunContext, Scope, Session
+from orgrest.run.ahead import Ahead
 from orgrest.run.documents.org_file import OrgFile
 from orgrest.run.documents.request_file import RequestFile
-from orgrest.run.outcomes import FAILURES, Task, located
+from orgrest.run.outcomes import FAILURES, Outcome, Task, located
 from orgrest.run.results import RequestResults
-from orgrest.run.sender import Early, Sender, independent
+from orgrest.run.sender import Sender
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
-    from concurrent.futures import ThreadPoolExecutor
     from pathlib import Path
 
     from orgrest.http.auth.oauth2 import Grant, Token
@@ -36,18 +38,17 @@ if TYPE_CHECKING:
     from orgrest.http.transport import Client, Cookies
     from orgrest.model import Request, Response
     from orgrest.run.document import Document
-    from orgrest.run.identity import StepId
-    from orgrest.run.items import Item
-    from orgrest.run.outcomes import Outcome
+    from orgrest.run.plan import Plan, Step, StepId
     from orgrest.run.retry_policy import RetryPolicy
+    from orgrest.run.sender import Early
     from orgrest.run.settings import Settings
 
 
 @attrs.frozen
-class _Step:
-    """A pending step: the key of its item, and its task or outcome."""
+class _Pending:
+    """A step being done, None for the whole document, and its task or outcome."""
 
-    item: StepId | None
+    step: StepId | None
     what: Task | Outcome
 
 
@@ -77,10 +78,8 @@ class Run(RunContext):
         self._name = file
         self._settings = settings
         self._sender = Sender(client, cookies, settings, self.results, file)
-        self._early: dict[StepId, Early] = {}
-        self._waiting: list[_Step] = []
+        self._ahead = Ahead(self._sender, settings.jobs)
         self._needed: list[Outcome] = []  # for the step being finished
-        self._planned: set[StepId] = set()  # outcomes not yet yielded
         kind = RequestFile if plain else OrgFile
         self.document: Document = kind(text, file=file, settings=settings, write=write)
 
@@ -132,143 +131,101 @@ class Run(RunContext):
         """The document with the results of the run so far."""
         return self.document.text
 
-    @property
-    def notices(self) -> tuple[str, ...]:
-        """Warnings about the choice that `plan` made."""
-        return self.document.notices
+    @cached_property
+    def plan(self) -> Plan:
+        """What is evaluated. Raises EvaluationError if nothing has a chosen name or line."""
+        return self.document.plan()
 
-    def plan(self) -> int:
-        """Choose what is evaluated, and return the number of items.
+    @cached_property
+    def _planned(self) -> set[StepId]:
+        """The steps whose outcomes are not yet yielded."""
+        return {step.id for step in self.plan if self._settings.choice.takes(step)}
 
-        Raises EvaluationError if `Options.names` or `Options.lines` choose nothing.
-        """
-        count = self.document.plan()
-        self._planned = {
-            item.key
-            for item in self.document.items
-            if item.key is not None and self._settings.choice.takes(item)
-        }
-        return count
-
-    def run(self) -> Iterator[Outcome]:
-        """Evaluate what `plan` chose, in order; yield an outcome for each block."""
+    def outcomes(self) -> Iterator[Outcome]:
+        """Do all steps of the plan, in order; yield an outcome for each request or block."""
         several = self._settings.jobs > 1 and not self._settings.dry_run
         try:
-            for outcome in self._together() if several else self._in_turn():
+            for outcome in self._together() if several else map(self._finish, self._pending()):
                 yield self.told(outcome)
         finally:
             self.close()
 
     def problems(self) -> Iterator[Outcome]:
-        """Return the failures that concern the whole document, after `plan`."""
-        for outcome in self.document.problems():
-            yield self.told(outcome)
-
-    @property
-    def items(self) -> list[Item]:
-        """The items that `plan` chose, in order, for callers that evaluate them one by one."""
-        return self.document.items
+        """Return the failures that concern the whole document."""
+        for error in self.plan.problems:
+            yield self.told(Outcome(error.line or 1, None, "failed", reason=error))
 
     def evaluate(
-        self, item: Item, *, client: Client | None = None, retry_policy: RetryPolicy | None = None
+        self, step: Step, *, client: Client | None = None, retry_policy: RetryPolicy | None = None
     ) -> Iterator[Outcome]:
-        """Evaluate one of the items; a loop yields several outcomes.
+        """Do one of the plan's steps; a loop yields several outcomes.
 
         If given, `client` and `retry_policy` are used from now on. Call `close` at the end.
         """
         self._sender.client = client or self._sender.client
         self._sender.retry_policy = retry_policy or self._sender.retry_policy
-        for step in self.document.tasks(item, self):
-            yield self.told(self._finish(_Step(item.key, step)))
+        for what in self.document.tasks(step, self):
+            yield self.told(self._finish(_Pending(step.id, what)))
 
     def told(self, outcome: Outcome) -> Outcome:
         """Return an outcome with all secrets known by now."""
         needed = tuple(map(self.told, outcome.needed))
         return attrs.evolve(outcome, needed=needed, secrets=frozenset(self.session.secrets))
 
-    def was_sent(self, item: Item) -> bool:
-        """Tell whether an item, or a turn of its loop, was already sent for another item.
+    def was_sent(self, step: Step) -> bool:
+        """Tell whether a step, or a turn of its loop, was already sent for another one.
 
-        If not, it is reported as not sent: it may still be sent later for another item.
+        If not, it is reported as not sent: it may still be sent later for another step.
         """
-        if item.key is None:
-            return False
-        sent = self.results.has(item.key)
+        sent = self.results.has(step.id)
         if not sent:
-            self._planned.discard(item.key)
+            self._planned.discard(step.id)
         return sent
 
     def close(self) -> None:
         """End the engine of the scripts, if one was started."""
         self._sender.scripts.close()
 
-    def _steps(self) -> Iterator[_Step]:
-        for problem in self.document.problems():
-            yield _Step(None, problem)
-        for item in self.document.items:
-            for step in self.document.tasks(item, self):
-                yield _Step(item.key, step)
-
-    def _in_turn(self) -> Iterator[Outcome]:
-        for step in self._steps():
-            yield self._finish(step)
+    def _pending(self) -> Iterator[_Pending]:
+        for problem in self.problems():
+            yield _Pending(None, problem)
+        for step in self.plan:
+            for what in self.document.tasks(step, self):
+                yield _Pending(step.id, what)
 
     def _together(self) -> Iterator[Outcome]:
         """Evaluate with several concurrent requests; the outcomes are yielded in order."""
-        from concurrent.futures import ThreadPoolExecutor
-
-        waiting, jobs = self._waiting, self._settings.jobs
-        pool = ThreadPoolExecutor(jobs)
+        waiting: deque[_Pending] = deque()
         try:
-            for step in self._steps():
-                free = isinstance(step.what, Task) and self._begin(step.what, pool)
-                waiting.append(step)
-                while len(waiting) > (2 * jobs if free else 0):
-                    yield self._next()
+            for one in self._pending():
+                free = isinstance(one.what, Task) and self._ahead.send(one.what)
+                waiting.append(one)
+                while len(waiting) > (2 * self._settings.jobs if free else 0):
+                    yield self._finish(waiting[0])
+                    waiting.popleft()
             while waiting:
-                yield self._next()
+                yield self._finish(waiting[0])
+                waiting.popleft()
         except BaseException:
-            self._keep_answered()
+            for one in waiting:  # place the results of completed requests
+                if isinstance(one.what, Task) and self._ahead.has_answered(one.what.id):
+                    self._finish(one)
             raise
         finally:
-            pool.shutdown(wait=False, cancel_futures=True)
+            self._ahead.close()
 
-    def _begin(self, task: Task, pool: ThreadPoolExecutor) -> bool:
-        """Send a task concurrently, if it may run beside the pending ones."""
-        if task.key is None or self.results.known(task.key) is not None:
-            return False
-        request = independent(task)
-        if request is None:
-            return False
-        sent = pool.submit(self._sender.send, task, task.parsed[0], request)
-        self._early[task.key] = Early(request, sent)
-        return True
-
-    def _next(self) -> Outcome:
-        """Finish the first pending task."""
-        outcome = self._finish(self._waiting[0])
-        self._waiting.pop(0)
-        return outcome
-
-    def _keep_answered(self) -> None:
-        """Place the results of completed requests when the run is aborted."""
-        for step in self._waiting:
-            if isinstance(step.what, Task) and step.what.key is not None:
-                early = self._early.get(step.what.key)
-                if early is not None and early.exchange.done():
-                    self._finish(step)
-
-    def _finish(self, step: _Step) -> Outcome:
+    def _finish(self, pending: _Pending) -> Outcome:
         """Send a task, and place the result."""
-        outcome = self._placed(step.what) if isinstance(step.what, Task) else step.what
-        if step.item is not None:
-            self._planned.discard(step.item)
+        what = pending.what
+        outcome = self._placed(what) if isinstance(what, Task) else what
+        if pending.step is not None:
+            self._planned.discard(pending.step)
         needed, self._needed = tuple(self._needed), []
         return attrs.evolve(outcome, needed=needed)
 
     def _placed(self, task: Task) -> Outcome:
-        with self.results.needing(task.key):
-            outcome = self._sent(task.key, lambda: task)
+        with self.results.needing(task.id):
+            outcome = self._sent(task.id, lambda: task)
         if self._settings.dry_run or outcome.state == "failed":
             return outcome
         try:
@@ -277,21 +234,20 @@ class Run(RunContext):
             reason = located(error, self._name, task.line)
             return attrs.evolve(outcome, state="failed", reason=reason, files=())
 
-    def _sent(self, key: StepId | None, read: Callable[[], Task | Outcome]) -> Outcome:
+    def _sent(self, step: StepId | None, read: Callable[[], Task | Outcome]) -> Outcome:
         """Return the outcome of a step, sending it unless it was sent before."""
-        outcome = self.results.known(key)
+        outcome = self.results.known(step)
         if outcome is None:
-            early = None if key is None else self._early.pop(key, None)
-            outcome = self._exchange(read(), early)
-            self.results.keep(key, outcome)
+            outcome = self._exchange(read(), self._ahead.take(step))
+            self.results.keep(step, outcome)
         return outcome
 
-    def _exchange(self, step: Task | Outcome, early: Early | None = None) -> Outcome:
-        return self._sender.exchange(step, early) if isinstance(step, Task) else step
+    def _exchange(self, what: Task | Outcome, early: Early | None = None) -> Outcome:
+        return self._sender.exchange(what, early) if isinstance(what, Task) else what
 
     def send(
         self,
-        key: StepId | None,
+        step: StepId | None,
         read: Callable[[], Task | Outcome],
         *,
         again: bool = False,
@@ -302,11 +258,11 @@ class Run(RunContext):
         With `again`, it is sent once more in any case. With `apart`, it is a request of its own,
         distinct from the step's. Raises the error with which it failed.
         """
-        sent = self.results.known(key) is not None
+        sent = self.results.known(step) is not None
         anew = apart or (again and sent)
-        with self.results.needing(key):
-            outcome = self._exchange(read()) if anew else self._sent(key, read)
-        if anew or not (sent or (key is not None and key.request in self._planned)):
+        with self.results.needing(step):
+            outcome = self._exchange(read()) if anew else self._sent(step, read)
+        if anew or not (sent or (step is not None and step.request in self._planned)):
             self._needed.append(outcome)
         if outcome.state == "failed" and outcome.reason is not None:
             raise outcome.reason.with_traceback(None)

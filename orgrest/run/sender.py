@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import re
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -40,7 +39,6 @@ if TYPE_CHECKING:
 
 _TIME = re.compile(r"(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>ms|s|m)?")
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0}
-_LAST_RESPONSE = re.compile(r"\{\{[^{}\n]*\bresponse\b")
 
 
 class Sender:
@@ -66,7 +64,7 @@ class Sender:
         self._cookies = cookies
         self.retry_policy = settings.retry_policy
         self._settings = settings
-        self._results = results
+        self.results = results
         self.scripts = ScriptRunner()
         self._tokens: Tokens | None = None
         self._asked: list[Exchange] = []  # for tokens, by the task under way
@@ -138,7 +136,7 @@ class Sender:
                 if scripts.cancelled or not (self._settings.dry_run or self._is_wanted(parsed)):
                     continue
             values = variables.Values(parsed, task.scope)
-            request = early.request if early else _expand(parsed, task.scope, values)
+            request = early.request if early else expand(parsed, task.scope, values)
             made.notes += (str(warning) for warning in request.notices)
             if self._settings.dry_run:
                 request = self._with_cookies(parsed, request)
@@ -146,7 +144,7 @@ class Sender:
                 made.exchanges.append(Exchange(request, variables=tuple(values.origins())))
                 continue
             response = self._settled(task, parsed, request, made, early)
-            self._results.answered(task.key, request, response)
+            self.results.answered(task.id, request, response)
             for name, value in rendering.captures(request, response):
                 task.scope.capture(parsed, name, value)
             if not parsed.restclient:
@@ -415,36 +413,7 @@ def _count(text: str) -> int:
     return int(text)
 
 
-@lru_cache(8)
-def _looks_back(text: str) -> bool:
-    """Tell whether requests of a text may use the previous one's response."""
-    return _LAST_RESPONSE.search(text) is not None
-
-
-def independent(task: Task) -> Request | None:
-    """Return the request of a task that can be sent concurrently with others, else None.
-
-    The task must have one request, with a safe method, without captures, scripts or prompts.
-    """
-    from orgrest.http import registry
-
-    if len(task.parsed) != 1 or task.parsed[0].captures or task.needed:
-        return None
-    one = task.parsed[0]
-    if not one.restclient and _looks_back(one.source.text):
-        return None
-    if one.scripts or one.shared_scripts or one.directives or one.savings:
-        return None
-    method = registry.method(one.method.upper())
-    if method is None or not method.safe:
-        return None
-    try:
-        return _expand(one, task.scope)
-    except OrgrestError:
-        return None  # the same error comes up again, in its turn
-
-
-def _expand(parsed: ParsedRequest, scope: Scope, values: variables.Values | None = None) -> Request:
+def expand(parsed: ParsedRequest, scope: Scope, values: variables.Values | None = None) -> Request:
     """Complete a request by the rules of its language, as `variables.expand` does."""
     if parsed.above is not None:
         return verb.expand(parsed, scope)

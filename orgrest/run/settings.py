@@ -8,7 +8,7 @@ import attrs
 
 from orgrest.http.values import Inputs
 from orgrest.rendering.results import SHOWN
-from orgrest.run.items import Choice
+from orgrest.run.plan import Choice
 from orgrest.run.retry_policy import RetryPolicy
 
 if TYPE_CHECKING:

@@ -108,10 +108,9 @@ class BackgroundRun:
                     return
                 run = Run(self._text, client=client, settings=self._settings, **self._arguments)
                 self._run = run
-                run.plan()
-                for notice in run.notices:
+                for notice in run.plan.notices:
                     self._in_loop(self._notice, notice)
-                for outcome in run.run():
+                for outcome in run.outcomes():
                     self._tell(outcome)
         except BaseException as error:
             self._tell(error)

@@ -120,7 +120,7 @@ class BlockReader:
             scope.block(values=values, literal=literal, directory=directory),
             arguments,
             block,
-            key=self._editor.key(block),
+            id=self._editor.id_of(block),
             language=language,
             digest=digest,
             notes=notes,

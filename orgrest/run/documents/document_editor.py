@@ -16,7 +16,7 @@ from orgrest.model import OrgrestError
 from orgrest.org import arguments as header
 from orgrest.org.document import Document
 from orgrest.org.text import apply
-from orgrest.run.identity import StepId
+from orgrest.run.documents.selection import id_of
 from orgrest.run.outcomes import EvaluationError, Placing
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from orgrest.org.blocks import Block
     from orgrest.org.text import Edit
     from orgrest.run.outcomes import Outcome
+    from orgrest.run.plan import StepId
 
 
 class DocumentEditor:
@@ -59,11 +60,10 @@ class DocumentEditor:
         """Return the header arguments of a block or call of `document`. Raises ArgumentError."""
         return header.arguments_of(self.document, self.inherited, block)
 
-    def key(self, block: Block) -> StepId | None:
+    def id_of(self, block: Block) -> StepId | None:
         """Return the identity of a block of `document`, None if it is part of a new result."""
         start = self._origins.get(block.start)
-        name = block.heading.properties.get("VERB-STORE") or block.name or ""
-        return None if start is None else StepId(self._file, start, name=name)
+        return None if start is None else id_of(block, self._file, start)
 
     def as_placed(self, name: str) -> Document:
         """Return the document including a result inserted under a name, if there is one."""

@@ -22,8 +22,8 @@ from orgrest.http.parsing.dialects import read
 from orgrest.http.syntax import Definition, Import
 from orgrest.http.values import RunContext
 from orgrest.model import OrgrestError, Source
-from orgrest.run.identity import StepId
 from orgrest.run.outcomes import EvaluationError
+from orgrest.run.plan import StepId
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -112,7 +112,7 @@ class Imports(RunContext):
         self._of_sources = {id(one.document.source): one for one in self.files}
         self._named: dict[int, dict[str, list[ParsedRequest]]] = {}
         self._requests = {
-            self.key(request): request for one in self.files for request in one.document.requests
+            self.id_of(request): request for one in self.files for request in one.document.requests
         }
 
     def _follow(self, top: Import, item: Import, above: list[File]) -> None:
@@ -205,22 +205,22 @@ class Imports(RunContext):
         above = bisect_left(every, end, key=lambda one: one.span.start)
         return every[max(above - 1, 0)]
 
-    def key(self, request: ParsedRequest) -> StepId:
+    def id_of(self, request: ParsedRequest) -> StepId:
         """Return the identity of a request in the run."""
         file = self._of_sources.get(id(request.source), self.main)
         return StepId(str(file.path), request.span.start, name=request.name or "")
 
-    def request(self, key: StepId) -> ParsedRequest:
-        """Return the request of a key."""
-        return self._requests[key.request]
+    def request(self, step: StepId) -> ParsedRequest:
+        """Return the request that a step sends."""
+        return self._requests[step.request]
 
     def requests_named(self, name: str, using: ParsedRequest) -> Iterator[StepId]:
         """Yield the requests that a name may refer to: itself once answered, and another."""
         if name == using.name:
-            yield self.key(using)
+            yield self.id_of(using)
         request = self.of(using.source, name, using.span.start)
         if request is not None:
-            yield self.key(request)
+            yield self.id_of(request)
 
     def request_named(self, name: str, using: ParsedRequest) -> StepId | None:
         """Return the request that a name in another one refers to, before anything is sent."""

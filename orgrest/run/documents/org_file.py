@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -16,9 +15,8 @@ from orgrest.run.documents.document_editor import DocumentEditor
 from orgrest.run.documents.file_results import FileResults
 from orgrest.run.documents.references import References
 from orgrest.run.documents.result_writer import ResultWriter
-from orgrest.run.documents.selection import Selection
+from orgrest.run.documents.selection import languages_of, plan_of
 from orgrest.run.documents.verb import EXPORT, is_export
-from orgrest.run.items import Item, split_tags
 from orgrest.run.outcomes import FAILURES, EvaluationError, Outcome, failed
 
 if TYPE_CHECKING:
@@ -29,11 +27,9 @@ if TYPE_CHECKING:
     from orgrest.org.arguments import Arguments
     from orgrest.org.blocks import Block
     from orgrest.run.document import Running
-    from orgrest.run.identity import StepId
     from orgrest.run.outcomes import Task
+    from orgrest.run.plan import Plan, Step, StepId
     from orgrest.run.settings import Settings
-
-_TAG = re.compile(r"^[ \t]*(?:#|//)[ \t]*@tag[ \t]+(.*)$", re.MULTILINE)
 
 
 class OrgFile:
@@ -51,61 +47,28 @@ class OrgFile:
         self.editor = DocumentEditor(text, file, write)
         self._file = file
         self._settings = settings
-        self._selection = Selection(self.editor, settings, file)
         self.reader = BlockReader(self.editor, file)
         folder = settings.inputs.directory
-        languages = self._selection.languages
+        languages = languages_of(self.editor.document, settings)
         self._files = FileResults(self.editor, folder, file, languages, settings.allow_write)
-        self.items: list[Item] = []
 
     @property
     def text(self) -> str:
         """The document with all results so far."""
         return self.editor.text
 
-    @property
-    def notices(self) -> tuple[str, ...]:
-        """Warnings about the choice that `plan` made."""
-        return self._selection.notices
+    def plan(self) -> Plan:
+        """Choose what is evaluated. Raises EvaluationError."""
+        editor = self.editor
+        plan = plan_of(editor.document, editor.inherited, self._settings, self._file)
+        editor.follow(step.source for step in plan)
+        return plan
 
-    def plan(self) -> int:
-        """Choose what is evaluated, and tell how many blocks that are. Raises EvaluationError."""
-        chosen = self._selection.blocks()
-        self.editor.follow(chosen)
-        everywhere = {
-            tag
-            for key, text in self.editor.document.keywords
-            if key == "filetags"
-            for tag in text.split(":")
-        }
-        self.items = [
-            Item(
-                block.line + 1,
-                block.name,
-                self._tags(block, everywhere),
-                block,
-                self.editor.key(block),
-            )
-            for block in chosen
-        ]
-        return len(chosen)
-
-    def problems(self) -> Iterator[Outcome]:
-        """Return the failures of the whole document: each is of one block, and told there."""
-        yield from ()
-
-    def tasks(self, item: Item, run: Running) -> Iterator[Task | Outcome]:
-        """Yield the task of an item's block; an outcome if it is not to be sent."""
-        now = self.editor.now(item.what)
+    def tasks(self, step: Step, run: Running) -> Iterator[Task | Outcome]:
+        """Yield the task of a step's block; an outcome if it is not to be sent."""
+        now = self.editor.now(step.source)
         if now is not None:
-            yield self._prepare(item.what, now, run)
-
-    def _tags(self, block: Block, everywhere: set[str]) -> frozenset[str]:
-        tags = block.heading.tags | everywhere
-        text = self.editor.document.text[block.start : block.end]
-        for found in _TAG.finditer(text) if "@tag" in text else ():
-            tags |= set(split_tags(found[1]))
-        return tags - {""}
+            yield self._prepare(step.source, now, run)
 
     def place(self, task: Task, outcome: Outcome, run: Running) -> Outcome:
         """Place the result of a task in the document. Raises one of FAILURES."""
@@ -133,8 +96,8 @@ class OrgFile:
             arguments = self.editor.arguments(now)
             skipped = self._skipped(now, arguments)
             if skipped is not None:
-                return run.results.known(self.editor.key(now)) or skipped
-            with run.results.needing(self.editor.key(now)):
+                return run.results.known(self.editor.id_of(now)) or skipped
+            with run.results.needing(self.editor.id_of(now)):
                 task = self._read(now, run)
             if arguments.flag("cache") and task.digest is not None:
                 result = result_of(self.editor.document, now)
@@ -142,7 +105,7 @@ class OrgFile:
                     return Outcome(line, now.name, "cached")
         except FAILURES as error:
             outcome = failed(line, now.name, error, self._file)
-            run.results.keep(self.editor.key(now), outcome)
+            run.results.keep(self.editor.id_of(now), outcome)
             return outcome
         return attrs.evolve(task, block=block)
 
@@ -173,15 +136,15 @@ class OrgFile:
         return None
 
     def requests_named(self, store: str, _using: ParsedRequest) -> Iterator[StepId]:
-        """Yield the key of the request whose response is stored under a name."""
+        """Yield the request whose response is stored under a name."""
         block = self.reader.verb.stores.get(store)
-        if block is not None and (key := self.editor.key(block)) is not None:
-            yield key
+        if block is not None and (found := self.editor.id_of(block)) is not None:
+            yield found
 
-    def need(self, key: StepId, run: Running) -> None:
-        """Send the stored request of a key, unless it was sent. Raises one of FAILURES."""
+    def need(self, request: StepId, run: Running) -> None:
+        """Send a stored request, unless it was sent. Raises one of FAILURES."""
         for block in self.reader.verb.stores.values():
-            if self.editor.key(block) == key:
+            if self.editor.id_of(block) == request:
                 self._send(run, block, {})
 
     def _send(self, run: Running, block: Block, given: Mapping[str, str]) -> Outcome:
@@ -196,4 +159,4 @@ class OrgFile:
             except FAILURES as error:
                 return failed(block.line + 1, block.name, error, self._file)
 
-        return run.send(self.editor.key(block), read, apart=bool(given))
+        return run.send(self.editor.id_of(block), read, apart=bool(given))

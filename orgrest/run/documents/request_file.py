@@ -16,11 +16,11 @@ import attrs
 from orgrest.http.parsing.dialects import read
 from orgrest.http.syntax import Import, ParsedRequest
 from orgrest.http.values import Scope, Values
-from orgrest.model import OrgrestError, Source
+from orgrest.model import Source
 from orgrest.run.documents.imports import Imports
 from orgrest.run.documents.selection import check_names
-from orgrest.run.items import Item, split_tags
 from orgrest.run.outcomes import FAILURES, EvaluationError, Outcome, Task, failed
+from orgrest.run.plan import Plan, Step, StepId, split_tags
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from orgrest.http.syntax import Document
     from orgrest.run.document import Running
     from orgrest.run.documents.imports import File
-    from orgrest.run.identity import StepId
     from orgrest.run.settings import Settings
 
 MOST_TURNS = 10_000
@@ -40,7 +39,7 @@ _EACH = re.compile(r"for\s+(?P<name>\w+)\s+of\s+(?P<list>.+)")
 
 
 class RequestFile:
-    """A request file for `Run`; `notices` are warnings about it."""
+    """A request file for `Run`."""
 
     def __init__(
         self,
@@ -55,44 +54,30 @@ class RequestFile:
         `write` writes the files that responses are saved into.
         """
         self.text = text
-        self.notices: tuple[str, ...] = ()
         self._file = file
         self._settings = settings
         self._write = write or (lambda _path, _content: None)
         self._source = Source(text, file=file)
-        self.items: list[Item] = []
-        self._problems: list[OrgrestError] = []
         self._imports = Imports(read(self._source), file, Scope(settings.inputs))
 
-    def plan(self) -> int:
-        """Choose what is sent, and tell how many requests that are. Raises EvaluationError."""
-        self.items = [self._item(one) for one in self._choose()]
-        return len(self.items)
+    def plan(self) -> Plan:
+        """Choose what is sent. Raises EvaluationError."""
+        plan = plan_of(self._imports, self._settings, self._file)
+        notices = Scope(self._settings.inputs).environment.every.notices
+        return attrs.evolve(plan, notices=(*notices, *plan.notices))
 
-    def problems(self) -> Iterator[Outcome]:
-        """Return the failures of the whole file."""
-        for problem in self._problems:
-            yield Outcome(problem.line or 1, None, "failed", reason=problem)
-
-    def tasks(self, item: Item, run: Running) -> Iterator[Task | Outcome]:
-        """Return the requests of an item, one after the other."""
-        if isinstance(item.what, ParsedRequest):
-            yield from self._of_request(item.what, run)
+    def tasks(self, step: Step, run: Running) -> Iterator[Task | Outcome]:
+        """Return the requests of a step, one after the other."""
+        if isinstance(step.source, ParsedRequest):
+            yield from self._of_request(step.source, run)
         else:
-            yield from self._run(item.what, run, self._source, {}, (self._imports.main,), ())
+            yield from self._run(step.source, run, self._source, {}, (self._imports.main,), ())
 
     def place(self, _task: Task, outcome: Outcome, _run: Running) -> Outcome:
         """Save responses if requested; request files do not contain results."""
         for path, content in outcome.files:
             self._write(path, content)
         return outcome
-
-    def _item(self, one: ParsedRequest | Import) -> Item:
-        line = self._source.position(one.span.start).line
-        if isinstance(one, Import):
-            return Item(line, one.request.text if one.request else None, frozenset(), one)
-        tags = (tag for d in one.directives if d.name == "tag" for tag in split_tags(d.value.text))
-        return Item(line, one.name, frozenset(tags), one, self._imports.key(one))
 
     def _of_request(
         self,
@@ -111,23 +96,23 @@ class RequestFile:
         line = parsed.source.position(parsed.span.start).line
         file = parsed.source.file or self._file
         disabled = parsed.directive("disabled")
-        key = attrs.evolve(self._imports.key(parsed), runs=runs)
+        step = attrs.evolve(self._imports.id_of(parsed), runs=runs)
         off = disabled is not None and disabled.value.text in ("", "true")
-        if off and not (needed or run.results.has(key)):
+        if off and not (needed or run.results.has(step)):
             yield Outcome(line, parsed.name, "skipped", file=file)
             return
         try:
             if disabled is not None and not off:
                 raise EvaluationError("@disabled with an expression is not supported")
             loop = parsed.directive("loop")
-            task = self._task(parsed, line, key, run, given)
+            task = self._task(parsed, line, step, run, given)
             if loop is None:
                 yield task
                 return
             turn = -1
             for turn, values in enumerate(_turns(loop.value.text, parsed, task.scope)):
                 yield attrs.evolve(
-                    task, scope=task.scope.block(literal=values), key=attrs.evolve(key, turn=turn)
+                    task, scope=task.scope.block(literal=values), id=attrs.evolve(step, turn=turn)
                 )
             if turn < 0:
                 reason = EvaluationError("its @loop has no turn", file=file, line=line)
@@ -139,7 +124,7 @@ class RequestFile:
         self,
         parsed: ParsedRequest,
         line: int,
-        key: StepId,
+        step: StepId,
         run: Running,
         given: Mapping[str, str] | None = None,
     ) -> Task:
@@ -154,7 +139,7 @@ class RequestFile:
             own = file is self._imports.main
             scope = scope.imported(scope.directory if own else file.path.parent, given or {})
         name = parsed.source.file or self._file
-        return Task(line, parsed.name, (parsed,), scope, key=key, needed=needed, file=name)
+        return Task(line, parsed.name, (parsed,), scope, id=step, needed=needed, file=name)
 
     # other requests
 
@@ -173,15 +158,15 @@ class RequestFile:
         if parsed is None:
             known = ", ".join(sorted(self._imports.named(source))) or "none"
             raise EvaluationError(f"no request is named {name}; there are {known}")
-        self.need(self._imports.key(parsed), run, again=again)
+        self.need(self._imports.id_of(parsed), run, again=again)
 
-    def need(self, key: StepId, run: Running, *, again: bool = False) -> None:
-        """Send the request of a key, unless it was sent or `again`. Raises one of FAILURES."""
-        for step in self._of_request(self._imports.request(key), run, needed=True):
-            if isinstance(step, Task):
-                run.send(step.key, partial(_same, step), again=again)
-            elif step.state == "failed" and step.reason is not None:
-                raise step.reason
+    def need(self, request: StepId, run: Running, *, again: bool = False) -> None:
+        """Send a request, unless it was sent or `again`. Raises one of FAILURES."""
+        for task in self._of_request(self._imports.request(request), run, needed=True):
+            if isinstance(task, Task):
+                run.send(task.id, partial(_same, task), again=again)
+            elif task.state == "failed" and task.reason is not None:
+                raise task.reason
 
     def _run(
         self,
@@ -230,39 +215,48 @@ class RequestFile:
             raise EvaluationError(f"no request is named {name}")
         return [parsed]
 
-    # what is chosen
 
-    def _choose(self) -> list[ParsedRequest | Import]:
-        options = self._settings
-        imports, document = self._imports, self._imports.main.document
-        self._problems += (
-            one.error for one in imports.broken if not (one.item.run and one.own.run)
-        )
-        self.notices = tuple(Scope(options.inputs).environment.every.notices)
-        if not (options.lines or options.names):
-            self.notices += tuple(f"line {one.line}: {one.reason}" for one in document.notices)
-            self.notices += tuple(
-                f"line {position(again)}: {same_name(again, first)}"
-                for again, first in namesakes(document)
-                if options.is_above(position(again))
-            )
-            self._problems += [one for one in document.problems if options.is_above(one.line)]
-            return [
-                one
-                for one in document.items
-                if _is_sent(one)
-                if options.is_above(self._source.position(one.span.start).line)
-            ]
-        check_names(options.names, {request.name for request in document.requests}, self._file)
-        chosen = [one for one in document.requests if one.name in options.names]
-        for line in options.lines:
-            found = None
-            if 1 <= line <= self.text.count("\n") + 1:
-                found = document.request_at(self._source.offset(line))
-            if found is None:
-                raise EvaluationError("no request here", file=self._file, line=line)
-            chosen.append(found)
-        return sorted(dict.fromkeys(chosen), key=lambda one: one.span.start)
+def plan_of(imports: Imports, settings: Settings, file: str) -> Plan:
+    """Choose what is sent of a request file, which is called `file`. Raises EvaluationError."""
+    document = imports.main.document
+    problems = [one.error for one in imports.broken if not (one.item.run and one.own.run)]
+    if settings.lines or settings.names:
+        wanted = _wanted(document, settings, file)
+        return Plan(tuple(_step(one, imports) for one in wanted), (), tuple(problems))
+    notices = [f"line {one.line}: {one.reason}" for one in document.notices]
+    notices += (
+        f"line {position(again)}: {same_name(again, first)}"
+        for again, first in namesakes(document)
+        if settings.is_above(position(again))
+    )
+    problems += (one for one in document.problems if settings.is_above(one.line))
+    steps = (_step(one, imports) for one in document.items if _is_sent(one))
+    chosen = tuple(step for step in steps if settings.is_above(step.line))
+    return Plan(chosen, tuple(notices), tuple(problems))
+
+
+def _wanted(document: Document, settings: Settings, file: str) -> list[ParsedRequest]:
+    check_names(settings.names, {request.name for request in document.requests}, file)
+    chosen = [one for one in document.requests if one.name in settings.names]
+    source = document.source
+    for line in settings.lines:
+        found = None
+        if 1 <= line <= source.text.count("\n") + 1:
+            found = document.request_at(source.offset(line))
+        if found is None:
+            raise EvaluationError("no request here", file=file, line=line)
+        chosen.append(found)
+    return sorted(dict.fromkeys(chosen), key=lambda one: one.span.start)
+
+
+def _step(one: ParsedRequest | Import, imports: Imports) -> Step:
+    file = imports.main
+    line = file.document.source.position(one.span.start).line
+    if isinstance(one, Import):
+        name = one.request.text if one.request else None
+        return Step(StepId(str(file.path), one.span.start), line, name, frozenset(), one)
+    tags = (tag for d in one.directives if d.name == "tag" for tag in split_tags(d.value.text))
+    return Step(imports.id_of(one), line, one.name, frozenset(tags), one)
 
 
 def position(request: ParsedRequest) -> int:

@@ -1,4 +1,4 @@
-"""Which blocks of an Org document are evaluated.
+"""The plan of an Org document: which of its blocks are evaluated.
 
 Requests (including verb's below headings) and calls in request languages, unless a heading above is
 a COMMENT or they are in the place of a result: text sent by a server is never taken for a request.
@@ -7,6 +7,7 @@ Names and lines select among them, and may select a commented one.
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left
 from typing import TYPE_CHECKING
 
@@ -17,110 +18,138 @@ from orgrest.org.placing import place
 from orgrest.org.results import result_of
 from orgrest.run.documents.verb import VerbTree
 from orgrest.run.outcomes import EvaluationError
+from orgrest.run.plan import Plan, Step, StepId, split_tags
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Sequence
+    from collections.abc import Container, Iterable, Iterator, Sequence
 
     from orgrest.org.arguments import Inherited
     from orgrest.org.blocks import Block
     from orgrest.org.document import Document
-    from orgrest.run.documents.document_editor import DocumentEditor
     from orgrest.run.settings import Settings
 
 
-class Selection:
-    """The choice for one run: `languages` are those of requests in this document.
+_TAG = re.compile(r"^[ \t]*(?:#|//)[ \t]*@tag[ \t]+(.*)$", re.MULTILINE)
 
-    `notices` are warnings about the choice.
+
+def plan_of(document: Document, inherited: Inherited, settings: Settings, file: str) -> Plan:
+    """Choose the blocks of a document, of the file called `file`, that are evaluated.
+
+    Raises EvaluationError if `Settings.names` or `Settings.lines` choose nothing.
     """
-
-    def __init__(self, editor: DocumentEditor, settings: Settings, file: str) -> None:
-        """Choose among the blocks of `editor`, of the file called `file` (for messages)."""
-        self.notices: tuple[str, ...] = ()
-        self._editor = editor
-        self._document = editor.document
-        self._settings = settings
-        self._file = file
-        self.languages = settings.languages or self._usual_languages()
-
-    def blocks(self) -> list[Block]:
-        """Return the blocks that are evaluated, in the order of the text.
-
-        Raises EvaluationError if `Settings.names` or `Settings.lines` choose nothing.
-        """
-        options, document = self._settings, self._document
-        mixed = "; the file's line ends are mixed, LF and CRLF" if "\r\n" in document.text else ""
-        texts = [(one.start, document.offset(one.last)) for one in document.verb]
+    notices: list[str] = []
+    languages = languages_of(document, settings)
+    if not settings.languages:
+        notices += _left_alone(document, languages)
+    mixed = "; the file's line ends are mixed, LF and CRLF" if "\r\n" in document.text else ""
+    texts = [(one.start, document.offset(one.last)) for one in document.verb]
+    found = [
+        block
+        for block in document.evaluated
+        if is_request(document, block, languages)
+        and (block.kind == "heading" or not within(texts, block.start))
+    ]
+    inside = result_spans(document, inherited, found)
+    found = [block for block in found if not within(inside, block.start)]
+    notices += (
+        f"line {line}: this block has no #+end_src, and so is none{mixed}"
+        for line in document.unclosed_requests()
+        if settings.is_above(line) and not within(inside, document.offset(line - 1))
+    )
+    notices += (
+        f"line {block.line + 1}: no source block here is named {block.call.name}"
+        for block in document.blocks
+        if block.call
+        and document.block_named(block.call.name) is None
+        and not within(inside, block.start)
+    )
+    notices += map(_same_name, namesakes(document, found))
+    if settings.names or settings.lines:
+        found = _wanted(document, found, settings, file)
+    else:
+        tree = VerbTree(document, file)
         found = [
             block
-            for block in document.evaluated
-            if is_request(document, block, self.languages)
-            and (block.kind == "heading" or not within(texts, block.start))
+            for block in found
+            if settings.is_above(block.line + 1)
+            and not block.commented
+            and not _is_answer(block, notices)
+            and _is_sent(block, tree, notices)
         ]
-        inside = result_spans(document, self._editor.inherited, found)
-        found = [block for block in found if not within(inside, block.start)]
-        self.notices += tuple(
-            f"line {line}: this block has no #+end_src, and so is none{mixed}"
-            for line in document.unclosed_requests()
-            if options.is_above(line) and not within(inside, document.offset(line - 1))
-        )
-        self.notices += tuple(
-            f"line {block.line + 1}: no source block here is named {block.call.name}"
-            for block in document.blocks
-            if block.call
-            and document.block_named(block.call.name) is None
-            and not within(inside, block.start)
-        )
-        self.notices += tuple(map(_same_name, namesakes(document, found)))
-        if not (options.names or options.lines):
-            tree = VerbTree(document, self._file)
-            return [
-                block
-                for block in found
-                if options.is_above(block.line + 1)
-                and not block.commented
-                and not self._is_answer(block)
-                and self._is_sent(block, tree)
-            ]
-        check_names(options.names, {block.name for block in found}, self._file)
-        wanted = [block for block in found if block.name in options.names]
-        for line in options.lines:
-            at = document.block_at(line)
-            if at is None or not any(at is block for block in found):
-                raise EvaluationError("no request block here", file=self._file, line=line)
-            wanted.append(at)
-        return sorted(dict.fromkeys(wanted), key=lambda block: block.start)
+    tags = {tag for key, text in document.keywords if key == "filetags" for tag in text.split(":")}
+    return Plan(
+        tuple(
+            Step(
+                id_of(block, file, block.start),
+                block.line + 1,
+                block.name,
+                _tags(document, block) | tags - {""},
+                block,
+            )
+            for block in found
+        ),
+        tuple(notices),
+    )
 
-    def _usual_languages(self) -> frozenset[str]:
-        usual = self._document.request_languages()
-        used = [block.language for block in self._document.blocks if block.call is None]
-        for language in sorted(ALL_LANGUAGES - usual):
-            if count := used.count(language):
-                blocks = f"{count} block{'s' if count > 1 else ''} in {language}"
-                self.notices += (
-                    f"{blocks} left alone in a restclient document (--lang {language} takes them)",
-                )
-        return usual
 
-    def _is_answer(self, block: Block) -> bool:
-        """Tell whether a block is in the place of a result, and so may come from a server."""
-        if block.kind != "block" or block.result is None:
-            return False
-        line = block.line + 1
-        notice = f"line {line}: a request right below #+RESULTS: may be an answer, and is not sent"
-        self.notices += (f"{notice} (--line {line} sends it)",)
+def id_of(block: Block, file: str, start: int) -> StepId:
+    """Return the identity of a block that began at `start` of the text as it was read first."""
+    name = block.heading.properties.get("VERB-STORE") or block.name or ""
+    return StepId(file, start, name=name)
+
+
+def languages_of(document: Document, settings: Settings) -> frozenset[str]:
+    """Return the languages of the requests in a document."""
+    return settings.languages or document.request_languages()
+
+
+def _left_alone(document: Document, languages: frozenset[str]) -> Iterator[str]:
+    used = [block.language for block in document.blocks if block.call is None]
+    for language in sorted(ALL_LANGUAGES - languages):
+        if count := used.count(language):
+            blocks = f"{count} block{'s' if count > 1 else ''} in {language}"
+            yield f"{blocks} left alone in a restclient document (--lang {language} takes them)"
+
+
+def _wanted(
+    document: Document, found: Sequence[Block], settings: Settings, file: str
+) -> list[Block]:
+    check_names(settings.names, {block.name for block in found}, file)
+    wanted = [block for block in found if block.name in settings.names]
+    for line in settings.lines:
+        at = document.block_at(line)
+        if at is None or not any(at is block for block in found):
+            raise EvaluationError("no request block here", file=file, line=line)
+        wanted.append(at)
+    return sorted(dict.fromkeys(wanted), key=lambda block: block.start)
+
+
+def _tags(document: Document, block: Block) -> frozenset[str]:
+    text = document.text[block.start : block.end]
+    lines = _TAG.finditer(text) if "@tag" in text else ()
+    return block.heading.tags.union(*(split_tags(one[1]) for one in lines))
+
+
+def _is_answer(block: Block, notices: list[str]) -> bool:
+    """Tell whether a block is in the place of a result, and so may come from a server."""
+    if block.kind != "block" or block.result is None:
+        return False
+    line = block.line + 1
+    notice = f"line {line}: a request right below #+RESULTS: may be an answer, and is not sent"
+    notices.append(f"{notice} (--line {line} sends it)")
+    return True
+
+
+def _is_sent(block: Block, tree: VerbTree, notices: list[str]) -> bool:
+    """Tell whether a block, or the text of a heading, is more than a verb template."""
+    if block.language != VERB or block.kind not in ("heading", "block"):
         return True
-
-    def _is_sent(self, block: Block, tree: VerbTree) -> bool:
-        """Tell whether a block, or the text of a heading, is more than a verb template."""
-        if block.language != VERB or block.kind not in ("heading", "block"):
-            return True
-        if block.kind == "heading" and tree.is_prose(block):
-            if block.heading not in tree.with_blocks:
-                where = f"line {block.first + 1}"
-                self.notices += (f"{where}: no request, in a heading with verb's tag: not sent",)
-            return False
-        return tree.is_request(block)
+    if block.kind == "heading" and tree.is_prose(block):
+        if block.heading not in tree.with_blocks:
+            where = f"line {block.first + 1}"
+            notices.append(f"{where}: no request, in a heading with verb's tag: not sent")
+        return False
+    return tree.is_request(block)
 
 
 def is_request(document: Document, block: Block, languages: Container[str]) -> bool:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from orgrest.run.items import Item
+    from orgrest.run.plan import Step
     from orgrest.run.suite.record import Record
 
 
@@ -43,20 +43,20 @@ class Document(pytest.File):
                 where = f"{self.path}:{problems[0]['line']}"
                 raise self.CollectError(f"{where}: {problems[0]['reason']}")
             taken: dict[str, int] = {}
-            for item in opened.items("request"):
-                name = item.name or f"line {item.line}"
+            for step in opened.steps("request"):
+                name = step.name or f"line {step.line}"
                 taken[name] = taken.get(name, 0) + 1
                 if taken[name] > 1:
-                    name = f"{name} (line {item.line})"
-                yield RequestItem.from_parent(self, name=name, line=item.line, tags=item.tags)
+                    name = f"{name} (line {step.line})"
+                yield RequestItem.from_parent(self, name=name, line=step.line, tags=step.tags)
         finally:
             self._end()
 
     def setup(self) -> None:
         """Send the requests named or tagged setup."""
         self._opened = opened = self._open()
-        for item in opened.items("setup"):
-            _send(opened, item)
+        for step in opened.steps("setup"):
+            _send(opened, step)
 
     def teardown(self) -> None:
         """Send all requests named or tagged teardown, then raise the first failure."""
@@ -65,9 +65,9 @@ class Document(pytest.File):
             return
         failures = []
         try:
-            for item in opened.items("teardown"):
+            for step in opened.steps("teardown"):
                 try:
-                    _send(opened, item)
+                    _send(opened, step)
                 except RequestFailedError as error:
                     failures.append(error)
         finally:
@@ -79,8 +79,8 @@ class Document(pytest.File):
         """Send the request at a line; return its records. Raises RequestFailedError."""
         opened = self._opened
         assert opened is not None  # noqa: S101 - pytest sets a collector up before its items
-        item = next(one for one in opened.items("request") if one.line == line)
-        return _send(opened, item)
+        step = next(one for one in opened.steps("request") if one.line == line)
+        return _send(opened, step)
 
     def _open(self) -> Opened:
         from orgrest.http.transport import Client
@@ -140,8 +140,8 @@ class RequestItem(pytest.Item):
         return self.path, self._line - 1, self.name
 
 
-def _send(opened: Opened, item: Item) -> list[Record]:
-    records = list(opened.send(item))
+def _send(opened: Opened, step: Step) -> list[Record]:
+    records = list(opened.send(step))
     failures = [one for one in records if one["outcome"] in ("failed", "error")]
     if failures:
         raise RequestFailedError("\n\n".join(map(_shown, failures)))

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from orgrest.model import Headers, Request, Response, Timing, Verdict
-    from orgrest.run.items import Item
     from orgrest.run.outcomes import Exchange, Outcome
+    from orgrest.run.plan import Step
 
 Record: TypeAlias = dict[str, Any]
 BODY = 64 * 1024
@@ -32,9 +32,15 @@ _SENSITIVE = frozenset({"authorization", "proxy-authorization", "cookie", "set-c
 
 
 def of_outcome(
-    outcome: Outcome, item: Item, place: Record, started: float, duration: float, *, fail: bool
+    outcome: Outcome,
+    step: Step | None,
+    place: Record,
+    started: float,
+    duration: float,
+    *,
+    fail: bool,
 ) -> Record:
-    """Return the record of a request's outcome.
+    """Return the record of the outcome of a step, or (None) of what is none of the plan's.
 
     `place` is its position in the run: the file, the turn, the row of data. `started` is in seconds
     since 1970. With `fail`, a status of 400 and above is a failure.
@@ -52,8 +58,8 @@ def of_outcome(
         **place,
         "line": outcome.line,
         "name": hide(outcome.name or "") or None,
-        "part": item.part,
-        "tags": sorted(item.tags),
+        "part": step.part if step else "request",
+        "tags": sorted(step.tags) if step else [],
         "outcome": _verdict(outcome, bad=bad),
         "reason": reason,
         "started": _time(started),
@@ -64,14 +70,16 @@ def of_outcome(
     }
 
 
-def without_request(place: Record, outcome: str, reason: str, line: int | None = None) -> Record:
-    """Return the record of something not sent: a whole document, or a skipped request."""
+def without_request(
+    place: Record, outcome: str, reason: str, line: int | None = None, step: Step | None = None
+) -> Record:
+    """Return the record of something not sent: a whole document, or a skipped step."""
     return {
         **place,
-        "line": line,
-        "name": None,
-        "part": "request",
-        "tags": [],
+        "line": step.line if step else line,
+        "name": step.name if step else None,
+        "part": step.part if step else "request",
+        "tags": sorted(step.tags) if step else [],
         "outcome": outcome,
         "reason": reason,
         "started": datetime.now(UTC).isoformat(timespec="milliseconds"),

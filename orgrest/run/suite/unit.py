@@ -11,8 +11,6 @@ import attrs
 from orgrest.files import File, FileError, is_request_file
 from orgrest.model import OrgrestError
 from orgrest.run import writable_files
-from orgrest.run.items import Item
-from orgrest.run.outcomes import Outcome
 from orgrest.run.retry_policy import RetryPolicy
 from orgrest.run.run import Run
 from orgrest.run.suite import record
@@ -21,7 +19,8 @@ from orgrest.run.suite.control import TEARDOWN
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from orgrest.run.items import Part
+    from orgrest.run.outcomes import Outcome
+    from orgrest.run.plan import Part, Plan, Step
     from orgrest.run.settings import Settings
     from orgrest.run.suite.control import Control
     from orgrest.run.suite.record import Record
@@ -48,7 +47,7 @@ class Unit:
 
 
 class Opened:
-    """A document that was read and planned, whose items are sent one by one."""
+    """A document that was read and planned, whose steps are done one by one."""
 
     def __init__(self, unit: Unit, settings: Settings, control: Control) -> None:
         """Read and plan the document. Raises OrgrestError if either fails."""
@@ -75,39 +74,37 @@ class Opened:
             plain=self._plain,
             write=writable_files.write if settings.write else None,
         )
-        self.run.plan()
+        self._plan: Plan = self.run.plan
 
-    def items(self, part: Part) -> list[Item]:
-        """Return the items sent in a part of the run."""
-        return self._settings.choice.of(self.run.items, part)
+    def steps(self, part: Part) -> list[Step]:
+        """Return the steps that are done in a part of the run."""
+        return self._plan.of(part, self._settings.choice)
 
     def problems(self) -> Iterator[Record]:
         """Return the failures that concern the whole document."""
         for outcome in self.run.problems():
             if self._unit.found and outcome.reason and outcome.reason.code == "no-request":
                 continue
-            item = Item(outcome.line, None, frozenset(), None)
-            yield self._record(outcome, item, time.time(), 0.0)
+            yield self._record(outcome, None, time.time(), 0.0)
 
-    def send(self, item: Item) -> Iterator[Record]:
-        """Send an item; yield the record of each request that was sent for it."""
+    def send(self, step: Step) -> Iterator[Record]:
+        """Do a step; yield the record of each request that was sent for it."""
         client, retry_policy = self._control.client, None
-        if item.part == "teardown":
+        if step.part == "teardown":
             client = self._control.late_client()
             if self._control.over:
                 retry_policy = self._ending()
-        outcomes = self.run.evaluate(item, client=client, retry_policy=retry_policy)
+        outcomes = self.run.evaluate(step, client=client, retry_policy=retry_policy)
         while True:
             began, start = time.time(), time.monotonic()
             outcome = next(outcomes, None)
             if outcome is None:
                 return
-            over = item.part != "teardown" and self._control.over
+            over = step.part != "teardown" and self._control.over
             took = time.monotonic() - start
             for needed in outcome.needed:
-                sent = Item(needed.line, needed.name, frozenset(), None)
-                yield self._record(needed, sent, *_time_of(needed, began))
-            yield self._record(outcome, item, began, took)
+                yield self._record(needed, None, *_time_of(needed, began))
+            yield self._record(outcome, step, began, took)
             if over:  # skip the other requests of its loop or of the files that it runs
                 return
 
@@ -118,13 +115,12 @@ class Opened:
             self._teardown = RetryPolicy(deadline=end)
         return self._teardown
 
-    def skip(self, item: Item, why: str) -> Iterator[Record]:
-        """Yield an item's record as skipped, or its records if it was sent for another item."""
-        if self.run.was_sent(item):
-            yield from self.send(item)
-            return
-        found = record.without_request(self._numbered(), "skipped", why, item.line)
-        yield {**found, "name": item.name, "part": item.part, "tags": sorted(item.tags)}
+    def skip(self, step: Step, why: str) -> Iterator[Record]:
+        """Yield a step's record as skipped, or its records if it was sent for another one."""
+        if self.run.was_sent(step):
+            yield from self.send(step)
+        else:
+            yield record.without_request(self._numbered(), "skipped", why, step=step)
 
     def close(self) -> None:
         """Close the evaluation, and save the results if requested. Raises FileError."""
@@ -132,11 +128,11 @@ class Opened:
         if self._settings.write and not self._plain:
             self._file.save(self.run.text)
 
-    def _record(self, outcome: Outcome, item: Item, began: float, took: float) -> Record:
+    def _record(self, outcome: Outcome, step: Step | None, began: float, took: float) -> Record:
         place = self._numbered()
-        found = record.of_outcome(outcome, item, place, began, took, fail=self._settings.fail)
+        found = record.of_outcome(outcome, step, place, began, took, fail=self._settings.fail)
         if self._count == 1:  # failures of the whole document are reported once
-            found["notes"] = [*self.run.notices, *found["notes"]]
+            found["notes"] = [*self._plan.notices, *found["notes"]]
         return found
 
     def _numbered(self) -> Record:
@@ -189,24 +185,24 @@ def _send_all(
         return not failed
 
     whole = [kept(found) for found in opened.problems()]
-    requests = opened.items("request")
+    requests = opened.steps("request")
     if not (requests or whole):
         return  # setup and teardown alone are not sent
     ready, begun = True, False
     try:
-        for item in (*opened.items("setup"), *requests):
+        for step in (*opened.steps("setup"), *requests):
             if not ready or control.over:
-                for found in opened.skip(item, control.why or "the setup failed"):
+                for found in opened.skip(step, control.why or "the setup failed"):
                     kept(found)
                 continue
             begun = True
-            held = [kept(found) for found in opened.send(item)]
-            ready = item.part != "setup" or all(held)
+            held = [kept(found) for found in opened.send(step)]
+            ready = step.part != "setup" or all(held)
     finally:
-        for item in opened.items("teardown"):
+        for step in opened.steps("teardown"):
             if not begun:
-                for found in opened.skip(item, control.why or "nothing was sent"):
+                for found in opened.skip(step, control.why or "nothing was sent"):
                     kept(found)
                 continue
-            for found in opened.send(item):
+            for found in opened.send(step):
                 kept(found)

@@ -306,8 +306,7 @@ def test_only_blocks_that_are_evaluated_are_judged() -> None:
         evaluation = Run(
             text, file="x", settings=attrs.evolve(options, inputs=values.Inputs()), client=None
         )
-        evaluation.plan()
-        sent = [outcome.line for outcome in evaluation.run()]
+        sent = [outcome.line for outcome in evaluation.outcomes()]
         assert sent
         judged = {text.count("\n", 0, one.span.start) for one in diagnostics(text + calls, "org")}
         assert judged == {line for number in sent for line in (number - 1, number)}

@@ -142,8 +142,7 @@ class Sending:
                 client=client,
                 plain=self.kind == "http",
             )
-            evaluation.plan()
-            for outcome in evaluation.run():
+            for outcome in evaluation.outcomes():
                 self.last.keep(sent, outcome)
         self.text = evaluation.text
 

@@ -243,8 +243,7 @@ def place_all(
     )
     inputs = Inputs(directory=folder)
     evaluation = Run(text, file="x.org", settings=Settings(inputs), client=None)
-    evaluation.plan()
-    assert [str(one.reason) for one in evaluation.run() if one.reason] == []
+    assert [str(one.reason) for one in evaluation.outcomes() if one.reason] == []
     return evaluation.text
 
 
@@ -389,8 +388,7 @@ def test_no_response_changes_what_org_sees_outside_its_result(tmp_path: Path) ->
                 )
                 inputs = Inputs(directory=tmp_path)
                 evaluation = Run(text, file="x.org", settings=Settings(inputs), client=client)
-                evaluation.plan()
-                list(evaluation.run())
+                list(evaluation.outcomes())
                 before.append(text)
                 after.append(evaluation.text)
     seen = look(tmp_path, *before, *after)

@@ -69,8 +69,7 @@ class Evaluated:
                 client=client,
                 plain=name.endswith(".http"),
             )
-            evaluation.plan()
-            self.outcomes: list[Outcome] = list(evaluation.run())
+            self.outcomes: list[Outcome] = list(evaluation.outcomes())
         self.text = evaluation.text
 
     @property

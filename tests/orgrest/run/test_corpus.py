@@ -39,9 +39,8 @@ def sent(file: Path, variables: dict[str, str], environments: list[str]) -> list
         client=None,
         plain=True,
     )
-    evaluation.plan()
     found: list[dict[str, Any]] = []
-    for outcome in evaluation.run():
+    for outcome in evaluation.outcomes():
         if outcome.reason is not None:
             found.append({"error": str(outcome.reason)})
         elif outcome.state == "skipped":

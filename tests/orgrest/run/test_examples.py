@@ -25,8 +25,8 @@ def test_every_request_of_an_example_is_complete(name: str, tmp_path: Path) -> N
         settings=Settings(Inputs(directory=tmp_path, environ=environ), dry_run=True),
         client=None,
     )
-    assert evaluation.plan() >= 5
-    outcomes = list(evaluation.run())
+    assert len(evaluation.plan) >= 5
+    outcomes = list(evaluation.outcomes())
     assert [str(outcome.reason) for outcome in outcomes if outcome.reason] == []
     sent = [exchange.request.url for outcome in outcomes for exchange in outcome.exchanges]
     assert all(url.startswith("http") for url in sent)

@@ -62,8 +62,7 @@ def outcomes(
             client=client,
             plain=True,
         )
-        evaluation.plan()
-        yield from evaluation.run()
+        yield from evaluation.outcomes()
 
 
 def url(outcome: Outcome) -> str:

@@ -29,8 +29,7 @@ def outcomes(text: str, folder: Path) -> list[str]:
     inputs = Inputs(directory=folder)
     options = Settings(dry_run=True)
     evaluation = Run(text, file="x.org", settings=attrs.evolve(options, inputs=inputs), client=None)
-    evaluation.plan()
-    return [str(outcome.reason) for outcome in evaluation.run() if outcome.reason]
+    return [str(outcome.reason) for outcome in evaluation.outcomes() if outcome.reason]
 
 
 @pytest.mark.parametrize(

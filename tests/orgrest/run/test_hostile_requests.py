@@ -24,8 +24,7 @@ def evaluated(text: str, folder: Path, *environments: str) -> list[Outcome]:
         client=None,
         plain=True,
     )
-    evaluation.plan()
-    return list(evaluation.run())
+    return list(evaluation.outcomes())
 
 
 def reasons(text: str, folder: Path, *environments: str) -> list[str]:

@@ -64,8 +64,7 @@ def run(server: RawServer, folder: Path, text: str, **options: object) -> tuple[
             settings=Settings(Inputs(directory=folder), **options),
             client=client,
         )  # type: ignore[arg-type]  # options of several types
-        evaluation.plan()
-        outcomes = list(evaluation.run())
+        outcomes = list(evaluation.outcomes())
         for outcome in outcomes:
             for path, content in outcome.files:
                 path.write_bytes(content)
@@ -227,8 +226,7 @@ def test_after_a_run_its_responses_are_not_kept_until_the_collector_runs(
                 client=client,
                 plain=plain,
             )
-            evaluation.plan()
-            return [outcome.state for outcome in evaluation.run()]
+            return [outcome.state for outcome in evaluation.outcomes()]
 
     evaluate(text.replace("ascii", "lines"))  # what is loaded once does not count
     gc.collect()

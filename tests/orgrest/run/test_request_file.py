@@ -58,9 +58,9 @@ class Evaluated:
                 client=client,
                 plain=True,
             )
-            self.count = evaluation.plan()
-            self.notices = evaluation.notices
-            self.outcomes: list[Outcome] = list(evaluation.run())
+            self.count = len(evaluation.plan)
+            self.notices = evaluation.plan.notices
+            self.outcomes: list[Outcome] = list(evaluation.outcomes())
         self.sent = [request.split(b" ", 2)[1].decode() for request in server.requests]
         self.raw = server.requests
 

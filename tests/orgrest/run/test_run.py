@@ -90,10 +90,9 @@ class Evaluated:
                 plain=plain,
                 write=write,
             )
-            evaluation.plan()
-            self.outcomes: list[Outcome] = list(evaluation.run())
+            self.outcomes: list[Outcome] = list(evaluation.outcomes())
             self.text = evaluation.text
-            self.notices = evaluation.notices
+            self.notices = evaluation.plan.notices
 
     def results(self) -> list[str]:
         """The texts below the results keywords."""
@@ -868,10 +867,9 @@ class TestSeveralAtOnce:
                 settings=Settings(Inputs(directory=tmp_path), jobs=1 + 1),
                 client=client,
             )
-            evaluation.plan()
-            outcomes = evaluation.run()
+            outcomes = evaluation.outcomes()
             next(outcomes)
-            while not all(one.exchange.done() for one in evaluation._early.values()):
+            while not all(one.exchange.done() for one in evaluation._ahead._sent.values()):
                 time.sleep(0.001)
             outcomes.close()
         assert evaluation.text.count("#+RESULTS") >= 3

@@ -40,8 +40,7 @@ def evaluate(
         environ={"USER": "annabel"},
     )
     evaluation = Run(text, file="a.org", settings=attrs.evolve(given, inputs=inputs), client=client)
-    evaluation.plan()
-    return evaluation, list(evaluation.run())
+    return evaluation, list(evaluation.outcomes())
 
 
 def told(outcomes: list[Outcome]) -> list[dict[str, Any]]:
@@ -94,7 +93,7 @@ class Sent:
                 text.replace("HOST", server.url), client=client, **options
             )
         self.text = evaluation.text.replace(server.url, "HOST")
-        self.notices = evaluation.notices
+        self.notices = evaluation.plan.notices
         lines = [raw.split(b"\r\n", 1)[0].decode() for raw in server.requests[before:]]
         self.lines = [line.removesuffix(" HTTP/1.1") for line in lines]
         self.states = [outcome.state for outcome in self.outcomes]

@@ -29,7 +29,7 @@ from orgrest.editor.analysis import Analysis
 from orgrest.http.transport import Client
 from orgrest.http.values import Inputs
 from orgrest.reports import har, junit
-from orgrest.run.items import Choice
+from orgrest.run.plan import Choice
 from orgrest.run.retry_policy import RetryPolicy
 from orgrest.run.run import Run
 from orgrest.run.settings import Settings
@@ -315,8 +315,7 @@ def evaluated(path: Path, text: str, **options: Any) -> Iterator[Any]:
             client=None if given_.dry_run else client,
             plain=path.suffix == ".http",
         )
-        evaluation.plan()
-        yield from evaluation.run()
+        yield from evaluation.outcomes()
 
 
 def attempts(record: dict[str, Any]) -> list[dict[str, Any]]:

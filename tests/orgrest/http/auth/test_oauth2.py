@@ -102,8 +102,7 @@ def run(
             client=client,
             plain=True,
         )
-        evaluation.plan()
-        return list(evaluation.run())
+        return list(evaluation.outcomes())
 
 
 def asking(value: str) -> str:

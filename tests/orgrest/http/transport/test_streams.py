@@ -78,8 +78,7 @@ def run(text: str, folder: Path, **options: Any) -> Outcome:
             client=client,
             plain=True,
         )
-        evaluation.plan()
-        [outcome] = evaluation.run()
+        [outcome] = evaluation.outcomes()
     return outcome
 
 

@@ -1,0 +1,113 @@
+"""The plan of a run: its steps in order, each with an identity of its own.
+
+Dry runs and runs do these steps; code lenses, diagnostics and test explorers list them. A run of
+tests chooses among them, and does its setup before and its teardown after the rest.
+"""
+
+from __future__ import annotations
+
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, Any, Literal
+
+import attrs
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from orgrest.model import OrgrestError
+
+Part = Literal["setup", "request", "teardown"]
+"""When a step is done in a run of tests."""
+
+
+@attrs.frozen
+class StepId:
+    """The identity of a step: its position, never its name.
+
+    `file` is the document's, `start` the offset of the request or block in its text as it was read
+    first. `turn` counts the turns of a loop, from 0; `runs` are the offsets of the `run` lines that
+    lead to it, the outermost first. `name` is what messages call it.
+    """
+
+    file: str
+    start: int
+    turn: int = 0
+    runs: tuple[tuple[str, int], ...] = ()
+    name: str = attrs.field(default="", eq=False)
+
+    @property
+    def request(self) -> StepId:
+        """The request that this step sends, whatever its turn and the `run` lines above it."""
+        return attrs.evolve(self, turn=0, runs=())
+
+    def __str__(self) -> str:
+        return self.name or f"{self.file}:{self.start}"
+
+
+@attrs.frozen(eq=False)
+class Step:
+    """A step: a request or block, or a line of a request file that runs other requests.
+
+    `source` is its object in that kind of document, `line` (from 1) where that stands. `tags` are
+    those of the Org headings above, of `#+FILETAGS:` and of `# @tag` lines.
+    """
+
+    id: StepId
+    line: int
+    name: str | None
+    tags: frozenset[str]
+    source: Any = attrs.field(repr=False)
+
+    @property
+    def part(self) -> Part:
+        """The part of the run in which it is done, by the name or tag `setup` or `teardown`."""
+        words = {word.lower() for word in (*self.tags, self.name or "")}
+        if "setup" in words:
+            return "setup"
+        return "teardown" if "teardown" in words else "request"
+
+
+@attrs.frozen
+class Choice:
+    """Which steps of a plan are tested: each by its name or one of its tags; empty, all.
+
+    Names may be patterns (`login*`). Setup and teardown are always included.
+    """
+
+    names: tuple[str, ...] = ()
+    tags: frozenset[str] = frozenset()
+
+    def takes(self, step: Step) -> bool:
+        """Tell whether a step is done."""
+        if step.part != "request":
+            return True
+        if self.tags and not self.tags & step.tags:
+            return False
+        return not self.names or any(fnmatchcase(step.name or "", name) for name in self.names)
+
+
+@attrs.frozen(eq=False)
+class Plan:
+    """What is to be done with a document, in order.
+
+    `problems` are failures of the whole document, `notices` warnings for the user.
+    """
+
+    steps: tuple[Step, ...]
+    notices: tuple[str, ...] = ()
+    problems: tuple[OrgrestError, ...] = ()
+
+    def __iter__(self) -> Iterator[Step]:
+        return iter(self.steps)
+
+    def __len__(self) -> int:
+        return len(self.steps)
+
+    def of(self, part: Part, choice: Choice) -> list[Step]:
+        """Return the chosen steps of a part of the run."""
+        return [step for step in self.steps if step.part == part and choice.takes(step)]
+
+
+def split_tags(text: str) -> list[str]:
+    """Return the tags of a `# @tag a, b` line."""
+    return text.replace(",", " ").split()
