@@ -22,8 +22,9 @@ from orgrest.editor.version_cache import VersionCache
 from orgrest.http import syntax, values
 from orgrest.org import arguments as header
 from orgrest.org import document as org
+from orgrest.run.documents import request_file, selection
 from orgrest.run.documents.imports import Imports
-from orgrest.run.documents.selection import is_request, result_spans, within
+from orgrest.run.settings import Settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from orgrest.editor.imported import Location
     from orgrest.editor.parsed_regions import Parsed
     from orgrest.run.documents.imports import File
+    from orgrest.run.plan import Plan
 
 _NOWEB = re.compile(r"<<[ \t]*([^\n<>]*[^ \t\n<>])[ \t]*>>")
 
@@ -159,28 +161,21 @@ class Analysis:
         at = bisect_left(self.parts, offset, key=lambda part: part.region.span.end)
         return self.parts[at] if at < len(self.parts) else None
 
+    def plan(self, settings: Settings) -> Plan:
+        """Return what a run of the document would do."""
+        if self.document is None:
+            return request_file.plan_of(self.requests, settings, "")
+        return selection.plan_of(self.document, header.Inherited(self.document), settings, "")
+
     @cached_property
     def judged(self) -> tuple[ParsedRegion, ...]:
-        """The parts that are evaluated by default, as `selection` defines."""
-        found = [part for part in self.parts if self._is_judged(part)]
-        if not any(part.region.block and part.region.block.region.inside for part in found):
-            return tuple(found)
-        inside = self._old_results()
-        return tuple(part for part in found if not within(inside, part.region.span.start))
-
-    def _is_judged(self, part: ParsedRegion) -> bool:
-        block = part.region.block
-        return block is None or (
-            block.language in self.languages and not block.commented and block.result is None
+        """The parts that a run of the whole document evaluates."""
+        if self.document is None:
+            return tuple(self.parts)
+        starts = {step.id.start for step in self.plan(Settings())}
+        return tuple(
+            part for part in self.parts if part.region.block and part.region.block.start in starts
         )
-
-    def _old_results(self) -> list[tuple[int, int]]:
-        """Find the old results, in which blocks come from a server."""
-        document = self.document
-        if document is None:
-            return []
-        blocks = [one for one in document.blocks if is_request(document, one, self.languages)]
-        return result_spans(document, header.Inherited(document), blocks)
 
     @cached_property
     def property_texts(self) -> tuple[tuple[str, int, str], ...]:

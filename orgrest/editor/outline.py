@@ -14,7 +14,8 @@ from orgrest.http import syntax, values
 from orgrest.http.parsing.dialects import read
 from orgrest.http.parsing.directives import rule_of
 from orgrest.model import Source, Span
-from orgrest.org.blocks import VERB
+from orgrest.org.blocks import ALL_LANGUAGES, VERB, Block
+from orgrest.run.settings import Settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from orgrest.editor.analysis import Analysis
     from orgrest.editor.parsed_regions import ParsedRegion
     from orgrest.org.document import Document
+    from orgrest.run.plan import Step
 
     _Inside: TypeAlias = Callable[
         [syntax.Template, "TokenType | None"], Iterator[tuple[int, int, "TokenType"]]
@@ -102,7 +104,7 @@ def symbols(analysis: Analysis) -> list[Symbol]:
         found += (one.moved(start) for one in of_part)
     if not (verbs := list(_of_verb(analysis))):
         return found
-    return sorted(found + [one for one, _ in verbs], key=lambda symbol: symbol.span.start)
+    return sorted(found + verbs, key=lambda symbol: symbol.span.start)
 
 
 def _of_part(document: Document | None, part: ParsedRegion) -> tuple[Symbol, ...]:
@@ -119,8 +121,8 @@ def _of_part(document: Document | None, part: ParsedRegion) -> tuple[Symbol, ...
     return tuple(one.moved(-part.region.span.start) for one in inner)
 
 
-def _of_verb(analysis: Analysis) -> Iterator[tuple[Symbol, bool]]:
-    """Yield verb's requests, in headings and blocks, and whether each can be sent by itself."""
+def _of_verb(analysis: Analysis) -> Iterator[Symbol]:
+    """Yield verb's requests and templates, in headings and blocks."""
     document = analysis.document
     for block in document.evaluated if document is not None else ():
         if document is None or block.language != VERB or block.kind not in ("heading", "block"):
@@ -131,8 +133,7 @@ def _of_verb(analysis: Analysis) -> Iterator[tuple[Symbol, bool]]:
         start = document.offset(block.line)
         line = Span(start, start + len(document.lines[block.line]))
         text = f"{parsed.method or 'template'} {parsed.target.text}".strip()
-        symbol = Symbol(block.name or text, text, "block", Span(start, block.end), line)
-        yield symbol, bool(parsed.method)
+        yield Symbol(block.name or text, text, "block", Span(start, block.end), line)
 
 
 def _symbols(part: ParsedRegion) -> Iterator[Symbol]:
@@ -312,19 +313,21 @@ def _lines(
 
 
 def lenses(analysis: Analysis) -> list[Lens]:
-    """Return the code lenses: one per request, in Org one per block."""
-    found: list[Lens] = []
-    for part in analysis.parts:
-        block = part.region.block
-        if block is not None:
-            if part.parsed.requests and block.result is None:
-                found.append(Lens(Span(block.start, block.start), not found))
-            continue
-        for request in part.parsed.requests:
-            at = part.region.to_file(request.span.start)
-            found.append(Lens(Span(at, at), not found))
-    verbs = [Span(one.span.start, one.span.start) for one, sent in _of_verb(analysis) if sent]
-    if not verbs:
-        return found
-    spans = sorted([*verbs, *(one.span for one in found)], key=lambda span: span.start)
+    """Return the code lenses: one for each request that can be sent, in Org one for each block."""
+    spans = [
+        Span(step.id.start, step.id.start)
+        for step in analysis.plan(Settings(languages=ALL_LANGUAGES))
+        if _has_request(analysis, step)
+    ]
     return [Lens(span, number == 0) for number, span in enumerate(spans)]
+
+
+def _has_request(analysis: Analysis, step: Step) -> bool:
+    """Tell whether a step has a request of its own, and is no call or empty block."""
+    what = step.source
+    if not isinstance(what, Block):
+        return isinstance(what, syntax.ParsedRequest)
+    if what.language == VERB or what.kind != "block":
+        return what.kind in ("block", "heading")
+    part = analysis.part_at(what.start)
+    return part is not None and part.region.block is what and bool(part.parsed.requests)

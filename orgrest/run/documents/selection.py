@@ -49,19 +49,25 @@ def plan_of(document: Document, inherited: Inherited, settings: Settings, file: 
         if is_request(document, block, languages)
         and (block.kind == "heading" or not within(texts, block.start))
     ]
-    inside = result_spans(document, inherited, found)
+    unclosed = list(document.unclosed_requests())
+    nameless = [
+        block
+        for block in document.blocks
+        if block.call and document.block_named(block.call.name) is None
+    ]
+    inside: list[tuple[int, int]] = []
+    if unclosed or nameless or any(map(_may_be_in_result, found)):
+        inside = result_spans(document, inherited, found)
     found = [block for block in found if not within(inside, block.start)]
     notices += (
         f"line {line}: this block has no #+end_src, and so is none{mixed}"
-        for line in document.unclosed_requests()
+        for line in unclosed
         if settings.is_above(line) and not within(inside, document.offset(line - 1))
     )
     notices += (
         f"line {block.line + 1}: no source block here is named {block.call.name}"
-        for block in document.blocks
-        if block.call
-        and document.block_named(block.call.name) is None
-        and not within(inside, block.start)
+        for block in nameless
+        if block.call and not within(inside, block.start)
     )
     notices += map(_same_name, namesakes(document, found))
     if settings.names or settings.lines:
@@ -109,6 +115,12 @@ def _left_alone(document: Document, languages: frozenset[str]) -> Iterator[str]:
         if count := used.count(language):
             blocks = f"{count} block{'s' if count > 1 else ''} in {language}"
             yield f"{blocks} left alone in a restclient document (--lang {language} takes them)"
+
+
+def _may_be_in_result(block: Block) -> bool:
+    """Tell whether a block may be a part of a result: of a paragraph, a list, a container."""
+    region = block.region
+    return block.kind not in ("block", "heading") or bool(region.inside) or region.item >= 0
 
 
 def _wanted(
