@@ -1,18 +1,21 @@
 """Random documents against a server that counts: what is told is what happened.
 
-A document is made as a model first: requests with names that repeat, that need each other, stand in
-loops, in other files, before and after the rest, hold or do not, or cannot be sent. The model says
-by its own few rules what goes over the wire, in which order, and what each request comes to. All
-that orgrest tells of a run (records, HAR, JUnit, a dry run, the lenses of editors) is compared with
-that and with what the server got.
+A document is made as a model first: requests with names that repeat, that need each other, capture
+values, have scripts, stand in loops, in other files, before and after the rest, are redirected or
+challenged, hold or do not, or cannot be sent. The model says by its own few rules what goes over
+the wire, in which order, and what each request comes to. All that orgrest tells of a run (records,
+HAR, JUnit, HTML, TAP, a dry run, the lenses of editors) is compared with that and with what the
+server got.
 """
 
 from __future__ import annotations
 
 import json
+import re
 import socket
 import tempfile
 from collections import Counter
+from functools import partial
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,7 +31,7 @@ from orgrest.editor import outline
 from orgrest.editor.analysis import Analysis
 from orgrest.http.transport import Client
 from orgrest.http.values import Inputs
-from orgrest.reports import har, junit
+from orgrest.reports import har, html, junit, tap
 from orgrest.run.plan import Choice
 from orgrest.run.retry_policy import RetryPolicy
 from orgrest.run.run import Run
@@ -40,6 +43,17 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 NAMES = ("a", "b", "c")
+CAPTURES = ("c0", "c1")
+BEFORE = {
+    "sets": "< {%\nrequest.variables.set('set', 'by-script');\n%}",
+    "throws": "< {%\nthrow new Error('no');\n%}",
+}
+AFTER = {
+    "holds": "> {%\nclient.test('t', () => client.assert(response.status === 200));\n%}",
+    "fails": "> {%\nclient.test('t', () => client.assert(response.status === 404));\n%}",
+    "throws": "> {%\nthrow new Error('no');\n%}",
+}
+ARGUMENTS = ("", ":results value", ":results raw", ":headers no", ":wrap example", ":expect 2xx")
 LIBRARY = "lib.http"
 EXAMPLES = settings(
     max_examples=40,
@@ -51,7 +65,12 @@ EXAMPLES = settings(
 
 @attrs.frozen(eq=False)
 class Request:
-    """A request of the model: `need` is a directive's name, `uses` are names in its URL."""
+    """A request of the model: `need` is a directive's name, `uses` are names in its URL.
+
+    `via` is what the server does first: it is busy, redirects, or asks for credentials. `captures`
+    is a variable that is set to its path, `captured` one that its URL has. `before` and `after` are
+    its scripts, `arguments` those of its block.
+    """
 
     path: str
     name: str | None = None
@@ -62,7 +81,12 @@ class Request:
     holds: bool | None = None
     trouble: str | None = None
     part: str = "request"
-    retried: bool = False
+    via: str = ""
+    captures: str | None = None
+    captured: str | None = None
+    before: str | None = None
+    after: str | None = None
+    arguments: str = ""
 
 
 @attrs.frozen(eq=False)
@@ -76,7 +100,7 @@ class Document:
 
 @st.composite
 def documents(draw: st.DrawFn) -> Document:
-    kind = draw(st.sampled_from(["http", "org"]))
+    kind = draw(st.sampled_from(["http", "http", "org", "org", "verb"]))
     paths = (f"/r{number}" for number in range(100))
     requests = draw(st.lists(_requests(kind), min_size=1, max_size=6))
     library = draw(st.lists(_requests("lib"), max_size=2)) if kind == "http" else []
@@ -90,6 +114,8 @@ def documents(draw: st.DrawFn) -> Document:
 def _requests(kind: str) -> st.SearchStrategy[Request]:
     name = st.one_of(st.none(), st.sampled_from(NAMES))
     plain = kind != "http"
+    org = kind == "org"
+    seldom = [None] * 5
     return st.builds(
         Request,
         path=st.just(""),
@@ -103,8 +129,30 @@ def _requests(kind: str) -> st.SearchStrategy[Request]:
         part=st.just("request")
         if kind == "lib"
         else st.sampled_from(["request", "request", "request", "setup", "teardown"]),
-        retried=st.booleans() if kind == "http" else st.just(False),
-    )
+        via=st.sampled_from(VIA[kind]),
+        captures=st.sampled_from([*seldom, *CAPTURES]) if org else st.none(),
+        captured=st.sampled_from([*seldom, *CAPTURES]) if org else st.none(),
+        before=st.none() if plain else st.sampled_from([*seldom, *BEFORE]),
+        after=st.none() if plain else st.sampled_from([*seldom, *AFTER]),
+        arguments=st.sampled_from(ARGUMENTS) if org else st.just(""),
+    ).map(partial(_possible, kind))
+
+
+VIA = {
+    "http": ["", "", "/busy", "/moved", "/digest"],
+    "org": ["", "", "/moved"],
+    "verb": ["", "", "/moved"],
+    "lib": ["", "", "/moved"],
+}
+
+
+def _possible(kind: str, one: Request) -> Request:
+    """Return a request without what its language, or what it has besides, does not allow."""
+    if kind == "verb":
+        disabled = one.trouble == "disabled"
+        return attrs.evolve(one, holds=None, trouble=None if disabled else one.trouble)
+    # a block that captures answers with JSON, which others do not use as it is
+    return attrs.evolve(one, name=None) if one.captures else one
 
 
 # ------------------------------------------------------------------------------------ as text
@@ -112,8 +160,9 @@ def _requests(kind: str) -> st.SearchStrategy[Request]:
 
 def written(document: Document, url: str) -> tuple[str, str]:
     """Return the texts of the document and of its library."""
-    if document.kind == "org":
-        return "\n".join(_block(one, url) for one in document.requests), ""
+    if document.kind != "http":
+        block = _block if document.kind == "org" else _heading
+        return "\n".join(block(one, url) for one in document.requests), ""
     head = f"import {LIBRARY}\n\n" if document.library else ""
     own, library = (
         "".join(_in_file(one, url) for one in every)
@@ -129,9 +178,13 @@ def _in_file(one: Request, url: str) -> str:
     lines += [f"# @loop for {one.turns}"] if one.turns is not None else []
     lines += [f"# @tag {one.part}"] if one.part != "request" else []
     lines += ["# @disabled"] if one.trouble == "disabled" else []
+    lines += [BEFORE[one.before]] if one.before else []
     uses = "".join(f"&{{{{{name}.response.body.$.path}}}}" for name in one.uses)
+    uses += "&{{set}}" * (one.before == "sets")
     lines += [f"GET {_target(one, url)}?{uses}{'&{{nowhere}}' * (one.trouble == 'undefined')}"]
+    lines += ["Authorization: Digest user password"] if one.via == "/digest" else []
     lines += [""]
+    lines += [AFTER[one.after]] if one.after else []
     lines += (
         [f"?? body path {'==' if one.holds else '!='} {one.path}"] if one.holds is not None else []
     )
@@ -143,18 +196,32 @@ def _block(one: Request, url: str) -> str:
     lines += [f"#+name: {one.name}"] if one.name else []
     arguments = "".join(f" :var u{at}={name}" for at, name in enumerate(one.uses))
     arguments += " :eval no" * (one.trouble == "disabled")
-    lines += [f"#+begin_src http{arguments}"]
+    lines += [f"#+begin_src http{arguments} {one.arguments}".rstrip()]
     uses = "".join(f"&{{{{u{at}}}}}" for at in range(len(one.uses)))
+    uses += f"&{{{{{one.captured}}}}}" if one.captured else ""
     lines += [f"GET {_target(one, url)}?{uses}{'&{{nowhere}}' * (one.trouble == 'undefined')}"]
-    lines += ["Accept: text/plain"]
+    lines += [f"-> jq-set-var :{one.captures} .path"] if one.captures else ["Accept: text/plain"]
     if one.holds is not None:
-        lines += ["", f"?? body {'==' if one.holds else '!='} {one.path}"]
+        subject = "body path" if one.captures else "body"
+        lines += ["", f"?? {subject} {'==' if one.holds else '!='} {one.path}"]
     return "\n".join([*lines, "#+end_src", ""])
+
+
+def _heading(one: Request, url: str) -> str:
+    tags = f":verb:{one.part}:" if one.part != "request" else ":verb:"
+    lines = [f"* heading {tags}"]
+    lines += [":PROPERTIES:", f":Verb-Store: {one.name}", ":END:"] if one.name else []
+    uses = "".join(
+        f'&{{{{(verb-json-get (oref (verb-stored-response "{name}") body) "path")}}}}'
+        for name in one.uses
+    )
+    uses += "&{{(verb-var nowhere)}}" * (one.trouble == "undefined")
+    return "\n".join([*lines, f"get {_target(one, url)}?{uses}", ""])
 
 
 def _target(one: Request, url: str) -> str:
     host = "http://127.0.0.1:1" if one.trouble == "refused" else url
-    return f"{host}{'/busy' if one.retried else ''}{one.path}"
+    return f"{host}{one.via}{one.path}"
 
 
 # ------------------------------------------------------------------------- what should happen
@@ -169,6 +236,7 @@ class Model:
     came_to: dict[int, str] = attrs.field(factory=dict)
     told: set[int] = attrs.field(factory=set)
     extra: list[tuple[str, Request]] = attrs.field(factory=list)
+    captured: dict[str, str] = attrs.field(factory=dict)
     _busy: set[str] = attrs.field(factory=set)
     _open: list[int] = attrs.field(factory=list)
 
@@ -238,20 +306,31 @@ class Model:
                 if other is None or self.send(other) in ("error", "circle") or other.turns == 0:
                     return "error"
                 used += f"&{other.path}"
-            if one.trouble in ("undefined", "refused"):
+            if one.captured:
+                if one.captured not in self.captured:
+                    return "error"
+                used += f"&{self.captured[one.captured]}"
+            if one.before == "throws" or one.trouble in ("undefined", "refused"):
                 return "error"
-            target = f"{'/busy' if one.retried else ''}{one.path}?{used}"
-            if one.retried and one.path not in self._busy:
+            used += "&by-script" * (one.before == "sets")
+            target = f"{one.via}{one.path}?{used}"
+            if one.via == "/busy" and one.path not in self._busy:
                 self._busy.add(one.path)
                 self.log.append(target)
-            self.log.append(target)
+            if one.via in ("/moved", "/digest"):
+                self.log.append(target)
+            self.log.append(target.removeprefix("/moved"))
+            if one.after == "throws":
+                return "error"
+            if one.captures:
+                self.captured[one.captures] = one.path
             del turn
-        return "failed" if one.holds is False else "passed"
+        return "failed" if one.holds is False or one.after == "fails" else "passed"
 
     def _meant(self, name: str, using: Request) -> Request | None:
         """Return the request that a name means in another one."""
         document = self.document
-        if document.kind == "org":
+        if document.kind != "http":
             return next((one for one in document.requests if one.name == name), None)
         files = [document.requests, document.library]
         if using in document.library:
@@ -272,7 +351,7 @@ class Model:
 
 
 def counting() -> RawServer:
-    """Return a server that answers with the path; what is /busy is so the first time."""
+    """Return a server that answers with the path, after what a prefix of the path asks for."""
     seen: set[str] = set()
 
     def answer(connection: socket.socket, request: bytes) -> None:
@@ -283,7 +362,15 @@ def counting() -> RawServer:
             seen.add(path)
             connection.sendall(response(b"", "Retry-After: 0", status="503 Service Unavailable"))
             return
-        path = path.removeprefix("/busy")
+        if path.startswith("/moved"):
+            place = target.decode().removeprefix("/moved")
+            connection.sendall(response(b"moved", f"Location: {place}", status="302 Found"))
+            return
+        if path.startswith("/digest") and b"digest username" not in request.lower():
+            challenge = 'WWW-Authenticate: Digest realm="r", nonce="n", qop="auth"'
+            connection.sendall(response(b"", challenge, status="401 Unauthorized"))
+            return
+        path = path.removeprefix("/busy").removeprefix("/digest")
         if b"accept: text/plain" in request.lower():
             connection.sendall(response(path.encode(), "Content-Type: text/plain"))
         else:
@@ -319,7 +406,12 @@ def evaluated(path: Path, text: str, **options: Any) -> Iterator[Any]:
 
 
 def attempts(record: dict[str, Any]) -> list[dict[str, Any]]:
-    return [one for last in record["exchanges"] for one in (*last["earlier"], last)]
+    """Return all that went over the wire for a request."""
+    return [
+        one
+        for last in record["exchanges"]
+        for one in (*last["earlier"], {**last, **(last["sent"] or {})})
+    ]
 
 
 @EXAMPLES
@@ -329,7 +421,7 @@ def attempts(record: dict[str, Any]) -> list[dict[str, Any]]:
 @given(documents())
 def test_what_is_told_of_a_document_is_what_happened(document: Document) -> None:
     with tempfile.TemporaryDirectory() as folder, counting() as server:
-        path = Path(folder) / f"d.{document.kind}"
+        path = Path(folder) / ("d.http" if document.kind == "http" else "d.org")
         text, library = written(document, server.url)
         path.write_text(text)
         (Path(folder) / LIBRARY).write_text(library)
@@ -339,7 +431,8 @@ def test_what_is_told_of_a_document_is_what_happened(document: Document) -> None
         model = Model(document)
         expected = model.run()
         assert log == model.log
-        _check_records(records, expected, model, str(path))
+        thrown = {one.path for one in (*document.requests, *document.library) if one.after}
+        _check_records(records, expected, model, str(path), thrown)
         _check_exchanges(records, log, server.url)
         _check_reports(records, log, server.url)
         _check_plans(path, text, records, document)
@@ -350,6 +443,7 @@ def _check_records(
     expected: list[tuple[Request, list[str]]],
     model: Model,
     file: str,
+    thrown: set[str],
 ) -> None:
     """Each step has one record, with the outcome that its own response makes it."""
     words = Counter((one.path, word) for one, every in expected for word in every)
@@ -358,15 +452,18 @@ def _check_records(
     found: Counter[tuple[str, str]] = Counter()
     for record in records:
         lines = by_line if record["file"] == file else _by_line(str(Path(file).parent / LIBRARY))
-        found[lines[record["line"]], record["outcome"]] += 1
+        path = lines[record["line"]]
+        found[path, record["outcome"]] += 1
         sent = [one for one in record["exchanges"] if one["response"] is not None]
         if record["outcome"] in ("passed", "failed"):
             assert sent
         else:
-            assert not sent
+            assert not sent or path in thrown
             assert record["reason"] or record["outcome"] == "skipped"
         if record["outcome"] == "failed":
-            assert [one["passed"] for one in record["assertions"]] == [False]
+            assert not all(one["passed"] for one in record["assertions"])
+        if record["outcome"] == "passed":
+            assert all(one["passed"] for one in record["assertions"])
     assert found == words
 
 
@@ -374,12 +471,17 @@ def _by_line(file: str) -> dict[int, str]:
     """Return the path of each request by its line: that of the block in Org."""
     lines = Path(file).read_text().split("\n")
     found: dict[int, str] = {}
+    heading = 0
     for number, line in enumerate(lines, 1):
-        if line.startswith("GET "):
+        if line.startswith("* heading"):
+            heading = number
+        if line.startswith(("GET ", "get ")):
             path = "/" + line.partition("?")[0].rpartition("/")[2]
             found[number] = path
             if lines[number - 2].startswith("#+begin_src"):
                 found[number - 1] = path
+            if line.startswith("get "):
+                found[heading] = path
     return found
 
 
@@ -391,8 +493,8 @@ def _check_exchanges(records: list[dict[str, Any]], log: list[str], url: str) ->
     answered = [one for one in every if one["response"] is not None]
     assert [one["request"]["url"].removeprefix(url) for one in answered] == log
     for record in records:
-        lines = {one["request"]["url"].partition("?")[0] for one in attempts(record)}
-        assert len(lines) <= 1
+        paths = {one["request"]["url"].partition("?")[0] for one in attempts(record)}
+        assert len({one.replace("/moved/", "/") for one in paths}) <= 1
 
 
 def _check_reports(records: list[dict[str, Any]], log: list[str], url: str) -> None:
@@ -403,7 +505,7 @@ def _check_reports(records: list[dict[str, Any]], log: list[str], url: str) -> N
         "duration": 0.0,
         "percentiles": [],
     }
-    run = {"orgrest": "0", "started": "", "summary": summary}
+    run = {"orgrest": "0", "started": "", "summary": {**summary, "ended": None}}
     if not records:
         return
     entries = json.loads(b"".join(har.pieces(run, records)))["log"]["entries"]
@@ -416,6 +518,15 @@ def _check_reports(records: list[dict[str, Any]], log: list[str], url: str) -> N
         inside = {child.tag for child in case} & {"failure", "error", "skipped"}
         words = {"failed": {"failure"}, "error": {"error"}, "skipped": {"skipped"}}
         assert inside == words.get(record["outcome"], set())
+    page = b"".join(html.pieces(run, records)).decode()
+    shown = re.findall(r'<details class="request (\w+)">.*?class="place">([^ <]+)', page, re.DOTALL)
+    assert shown == [(one["outcome"], f"{one['file']}:{one['line']}") for one in records]
+    lines = b"".join(tap.pieces(run, records)).decode().split("\n")
+    tests = [line for line in lines if line.startswith(("ok", "not ok"))]
+    for number, (line, record) in enumerate(zip(tests, records, strict=True), 1):
+        held = "not ok" if record["outcome"] in ("failed", "error") else "ok"
+        assert line.startswith(f"{held} {number} - {record['file']}:{record['line']} ")
+        assert ("# SKIP" in line) == (record["outcome"] == "skipped")
 
 
 def _check_plans(path: Path, text: str, records: list[dict[str, Any]], document: Document) -> None:
@@ -440,7 +551,7 @@ def test_several_at_once_send_what_one_after_the_other_does(document: Document) 
     sent = []
     for jobs in (1, 4):
         with tempfile.TemporaryDirectory() as folder, counting() as server:
-            path = Path(folder) / f"d.{document.kind}"
+            path = Path(folder) / ("d.http" if document.kind == "http" else "d.org")
             text, library = written(document, server.url)
             (Path(folder) / LIBRARY).write_text(library)
             outcomes = list(evaluated(path, text, jobs=jobs))
