@@ -10,7 +10,7 @@ from orgrest.run.outcomes import EvaluationError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from orgrest.model import Request, Response
+    from orgrest.model import OrgrestError, Request, Response
     from orgrest.run.outcomes import Outcome
     from orgrest.run.plan import StepId
 
@@ -29,6 +29,7 @@ class RequestResults:
         """Start without outcomes."""
         self.last: tuple[Request, Response] | None = None
         self._outcomes: dict[StepId, Outcome] = {}
+        self._failures: dict[StepId, OrgrestError] = {}
         self._exchanges: dict[StepId, tuple[Request, Response]] = {}
         self._open: list[StepId] = []
 
@@ -40,10 +41,16 @@ class RequestResults:
         """Store the outcome of a step, once: it never changes."""
         if step is not None:
             self._outcomes.setdefault(step, outcome)
+            if outcome.state == "failed" and outcome.reason is not None:
+                self._failures.setdefault(step.request, outcome.reason)
 
     def has(self, request: StepId) -> bool:
         """Tell whether a request has an outcome yet, in any turn of its loop."""
         return any(step.request == request for step in self._outcomes)
+
+    def failure(self, request: StepId) -> OrgrestError | None:
+        """Return why a request failed, in any turn of its loop; None if it did not."""
+        return self._failures.get(request)
 
     def exchange(self, request: StepId) -> tuple[Request, Response] | None:
         """Return the last exchange of a request, None if it was not answered."""
@@ -64,13 +71,14 @@ class RequestResults:
         if step is None:
             yield
             return
-        if step in self._open:
-            names = [str(one) for one in (*self._open[self._open.index(step) :], step)]
+        request = step.request
+        if request in self._open:
+            names = [str(one) for one in (*self._open[self._open.index(request) :], request)]
             chain = f": {' -> '.join(names)}" if len(names) > 2 else ""
             raise EvaluationError(f"{step} refers to itself{chain}")
         if len(self._open) >= MAX_DEPTH:
             raise EvaluationError(f"{step}: references go deeper than {MAX_DEPTH}")
-        self._open.append(step)
+        self._open.append(request)
         try:
             yield
         finally:

@@ -105,9 +105,14 @@ class Run(RunContext):
         return next(answered, keys[-1] if keys else None)
 
     def exchange(self, key: Any) -> tuple[Request, Response] | None:
-        """Return the exchange of the request with a key, sending it unless it was sent before."""
+        """Return the exchange of the request with a key, sending it unless it was sent before.
+
+        Raises the error with which it failed, if it did, also after its response.
+        """
         if self.results.exchange(key) is None:
             self.document.need(key, self)
+        elif (failure := self.results.failure(key)) is not None:
+            raise failure.with_traceback(None)
         return self.results.exchange(key)
 
     def last_exchange(self) -> tuple[Request, Response] | None:

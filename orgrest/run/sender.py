@@ -142,6 +142,8 @@ class Sender:
                 request = self._with_cookies(parsed, request)
                 wire_headers(request)  # what could not be sent is told here, too
                 made.exchanges.append(Exchange(request, variables=tuple(values.origins())))
+                for capture in parsed.captures if task.scope.placeholders else ():
+                    task.scope.capture(parsed, capture.name, f"<{capture.name}>")
                 continue
             response = self._settled(task, parsed, request, made, early)
             self.results.answered(task.id, request, response)

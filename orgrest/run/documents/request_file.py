@@ -161,12 +161,21 @@ class RequestFile:
         self.need(self._imports.id_of(parsed), run, again=again)
 
     def need(self, request: StepId, run: Running, *, again: bool = False) -> None:
-        """Send a request, unless it was sent or `again`. Raises one of FAILURES."""
+        """Send a request, in all its turns, unless it was sent or `again`.
+
+        Raises the first one of FAILURES.
+        """
+        failures: list[Exception] = []
         for task in self._of_request(self._imports.request(request), run, needed=True):
-            if isinstance(task, Task):
-                run.send(task.id, partial(_same, task), again=again)
-            elif task.state == "failed" and task.reason is not None:
-                raise task.reason
+            try:
+                if isinstance(task, Task):
+                    run.send(task.id, partial(_same, task), again=again)
+                elif task.state == "failed" and task.reason is not None:
+                    raise task.reason
+            except FAILURES as error:
+                failures.append(error)
+        if failures:
+            raise failures[0]
 
     def _run(
         self,

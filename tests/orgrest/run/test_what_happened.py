@@ -181,7 +181,7 @@ def _in_file(one: Request, url: str) -> str:
     lines += [BEFORE[one.before]] if one.before else []
     uses = "".join(f"&{{{{{name}.response.body.$.path}}}}" for name in one.uses)
     uses += "&{{set}}" * (one.before == "sets")
-    lines += [f"GET {_target(one, url)}?{uses}{'&{{nowhere}}' * (one.trouble == 'undefined')}"]
+    lines += [f"GET {_target(one, url)}?q{uses}{'&{{nowhere}}' * (one.trouble == 'undefined')}"]
     lines += ["Authorization: Digest user password"] if one.via == "/digest" else []
     lines += [""]
     lines += [AFTER[one.after]] if one.after else []
@@ -199,11 +199,11 @@ def _block(one: Request, url: str) -> str:
     lines += [f"#+begin_src http{arguments} {one.arguments}".rstrip()]
     uses = "".join(f"&{{{{u{at}}}}}" for at in range(len(one.uses)))
     uses += f"&{{{{{one.captured}}}}}" if one.captured else ""
-    lines += [f"GET {_target(one, url)}?{uses}{'&{{nowhere}}' * (one.trouble == 'undefined')}"]
+    lines += [f"GET {_target(one, url)}?q{uses}{'&{{nowhere}}' * (one.trouble == 'undefined')}"]
     lines += [f"-> jq-set-var :{one.captures} .path"] if one.captures else ["Accept: text/plain"]
     if one.holds is not None:
-        subject = "body path" if one.captures else "body"
-        lines += ["", f"?? {subject} {'==' if one.holds else '!='} {one.path}"]
+        start = "# ?? body path" if one.captures else "?? body"  # restclient's captures
+        lines += ["", f"{start} {'==' if one.holds else '!='} {one.path}"]
     return "\n".join([*lines, "#+end_src", ""])
 
 
@@ -216,7 +216,7 @@ def _heading(one: Request, url: str) -> str:
         for name in one.uses
     )
     uses += "&{{(verb-var nowhere)}}" * (one.trouble == "undefined")
-    return "\n".join([*lines, f"get {_target(one, url)}?{uses}", ""])
+    return "\n".join([*lines, f"get {_target(one, url)}?q{uses}", ""])
 
 
 def _target(one: Request, url: str) -> str:
@@ -233,7 +233,7 @@ class Model:
 
     document: Document
     log: list[str] = attrs.field(factory=list)
-    came_to: dict[int, str] = attrs.field(factory=dict)
+    came_to: dict[int, list[str]] = attrs.field(factory=dict)
     told: set[int] = attrs.field(factory=set)
     extra: list[tuple[str, Request]] = attrs.field(factory=list)
     captured: dict[str, str] = attrs.field(factory=dict)
@@ -252,8 +252,7 @@ class Model:
         begun = False
         for one in (*parts["setup"], *parts["request"]):
             if not ready:
-                known = self.came_to.get(id(one))
-                done.append((one, self._turns(one, known) if known else ["skipped"]))
+                done.append((one, self.came_to.get(id(one)) or ["skipped"]))
                 self.told.add(id(one))
                 continue
             begun = True
@@ -264,67 +263,60 @@ class Model:
         return done
 
     def _at_its_place(self, one: Request) -> list[str]:
-        word = "skipped"
+        words: list[str] = []
         if one.trouble != "disabled" or id(one) in self.came_to:
-            word = self.send(one, own=True)
+            words = self.send(one, own=True)
         self.told.add(id(one))
-        return self._turns(one, word)
+        return words or ["skipped"]
 
-    def _turns(self, one: Request, word: str) -> list[str]:
-        if one.turns == 0:
-            return ["skipped"]
-        return [word] * (1 if word == "skipped" else one.turns or 1)
-
-    def send(self, one: Request, *, own: bool = False, again: bool = False) -> str:
-        """Send a request unless it was; return what it came to."""
+    def send(self, one: Request, *, own: bool = False, again: bool = False) -> list[str]:
+        """Send a request unless it was; return what each of its turns came to."""
         if id(one) in self._open:
-            return "circle"
-        if id(one) in self.came_to and not again:
-            return self.came_to[id(one)]
+            return ["error"]
         anew = id(one) in self.came_to
+        if anew and not again:
+            return self.came_to[id(one)]
         self._open.append(id(one))
-        word = self._send(one)
+        words = [self._turn(one) for _ in range(1 if one.turns is None else one.turns)]
         self._open.pop()
         if not anew:
-            self.came_to[id(one)] = word
+            self.came_to[id(one)] = words
         elsewhere = one in self.document.library or id(one) in self.told
-        if one.turns != 0 and (anew or (not own and elsewhere)):
-            self.extra += [(word, one)] * len(self._turns(one, word))
-        return word
+        if anew or (not own and elsewhere):
+            self.extra += [(word, one) for word in words]
+        return words
 
-    def _send(self, one: Request) -> str:
-        if one.turns == 0:
-            return "passed"
-        for turn in range(one.turns or 1):
-            if one.need:
-                other = self._meant(one.need, one)
-                if other is None or self.send(other, again=one.again) in ("error", "circle"):
-                    return "error"
-            used = ""
-            for name in one.uses:
-                other = self._meant(name, one)
-                if other is None or self.send(other) in ("error", "circle") or other.turns == 0:
-                    return "error"
-                used += f"&{other.path}"
-            if one.captured:
-                if one.captured not in self.captured:
-                    return "error"
-                used += f"&{self.captured[one.captured]}"
-            if one.before == "throws" or one.trouble in ("undefined", "refused"):
+    def _turn(self, one: Request) -> str:
+        if one.need:
+            other = self._meant(one.need, one)
+            if other is None or "error" in self.send(other, again=one.again):
                 return "error"
-            used += "&by-script" * (one.before == "sets")
-            target = f"{one.via}{one.path}?{used}"
-            if one.via == "/busy" and one.path not in self._busy:
-                self._busy.add(one.path)
-                self.log.append(target)
-            if one.via in ("/moved", "/digest"):
-                self.log.append(target)
-            self.log.append(target.removeprefix("/moved"))
-            if one.after == "throws":
+        if one.before == "throws":
+            return "error"
+        used = ""
+        for name in one.uses:
+            other = self._meant(name, one)
+            if other is None or "error" in (self.send(other) or ["error"]):
                 return "error"
-            if one.captures:
-                self.captured[one.captures] = one.path
-            del turn
+            used += f"&{other.path}"
+        if one.captured:
+            if one.captured not in self.captured:
+                return "error"
+            used += f"&{self.captured[one.captured]}"
+        if one.trouble in ("undefined", "refused"):
+            return "error"
+        used += "&by-script" * (one.before == "sets")
+        target = f"{one.via}{one.path}?q{used}"
+        if one.via == "/busy" and one.path not in self._busy:
+            self._busy.add(one.path)
+            self.log.append(target)
+        if one.via in ("/moved", "/digest"):
+            self.log.append(target)
+        self.log.append(target.removeprefix("/moved"))
+        if one.after == "throws":
+            return "error"
+        if one.captures:
+            self.captured[one.captures] = one.path
         return "failed" if one.holds is False or one.after == "fails" else "passed"
 
     def _meant(self, name: str, using: Request) -> Request | None:
@@ -533,7 +525,15 @@ def _check_plans(path: Path, text: str, records: list[dict[str, Any]], document:
     """A dry run and the lenses of an editor name the steps that the run has."""
     dry = [(one.line, one.name) for one in evaluated(path, text, dry_run=True)]
     done = [(one.line, one.name) for one in evaluated(path, text)]
-    assert dry == done
+    by_line = _by_line(str(path))
+    disabled = {one.path for one in document.requests if one.trouble == "disabled"}
+    # of a disabled one a dry run does not know whether another needs it, in all its turns
+    turns = {path: len([1 for line, _ in dry if by_line[line] == path]) for path in disabled}
+    assert [one for one in dry if by_line[one[0]] not in disabled] == [
+        one for one in done if by_line[one[0]] not in disabled
+    ]
+    assert list(dict.fromkeys(dry)) == list(dict.fromkeys(done))
+    assert set(turns.values()) <= {1}
     if records:
         own = [(one["line"], one["name"]) for one in records if one["file"] == str(path)]
         assert set(own) <= set(dry)
