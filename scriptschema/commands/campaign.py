@@ -90,6 +90,7 @@ def _names(
     "--without", callback=_names, metavar="NAMES", help="Libraries, members: buffer,math.tan"
 )
 @click.option("--only", callback=_names, metavar="NAMES", help="No other libraries: string,table")
+@click.option("--only-compile", is_flag=True, help="Run nothing: programs need not end.")
 @click.option("--checker", metavar="COMMAND", help="A type checker, see below.")
 @click.option("--printer", metavar="COMMAND", help="A command that prints a program again.")
 @click.option("--judge", metavar="MODULE:FUNCTION", help="A judge of your own.")
@@ -145,6 +146,9 @@ def fuzz(
 
     With --types sound and --checker, a program that the checker accepts in strict mode and that
     fails with an error of type is a bug of the checker.
+
+    With --only-compile a TARGET is told to compile programs and not to run them ("run": false; a
+    command is one that compiles). They are stranger then: they need not end, nor get anywhere.
     """
     from scriptschema.files import FileError
     from scriptschema.fuzzing.campaign.cluster import ClusterError
@@ -264,6 +268,7 @@ def _config(
     variants: tuple[str, ...],
     timeout: float | None,
     memory: int | None,
+    only_compile: bool,
     known: Path | None,
     **options: Any,
 ) -> Config | None:
@@ -277,6 +282,7 @@ def _config(
     limits: dict[str, Any] = {"variants": variants} if variants else {}
     limits |= {} if timeout is None else {"seconds": timeout}
     limits |= {} if memory is None else {"megabytes": memory}
+    limits |= {"run": False} if only_compile else {}
     if config_path is not None:
         if words or limits:
             raise click.UsageError("targets stand in the file of --config, or in options")

@@ -6,16 +6,20 @@
 from __future__ import annotations
 
 import shutil
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
+import attrs
 import pytest
 from real_luau import FOLDER, what_is_missing
 
+from scriptschema import wire
 from scriptschema.fuzzing.campaign import finds, statistics
 from scriptschema.fuzzing.campaign.config import Config
 from scriptschema.fuzzing.campaign.config import load as config_of
 from scriptschema.fuzzing.campaign.folder import Campaign
+from scriptschema.fuzzing.campaign.fuzzer import Fuzzer
 from scriptschema.fuzzing.campaign.runner import Runner
 from scriptschema.fuzzing.campaign.session import Session
 from scriptschema.fuzzing.report.exporting import export
@@ -27,6 +31,7 @@ from scriptschema.fuzzing.targets.probing import probe
 from scriptschema.generation.programs import program
 from scriptschema.luau.parse import parse
 from scriptschema.luau.render import render_module_set
+from scriptschema.messages import ModuleSet
 
 WEB = Description("luau-web", folder=str(FOLDER))
 PLUAU = Description("pluau")
@@ -183,3 +188,38 @@ def stop_at(session: Session, event: dict[str, object], wanted: int) -> None:
     small = [find for find in done if find.reduced and find.reduced.nodes <= most_nodes(find)]
     if event["event"] != "end" and len(small) == len(done) >= wanted:
         raise _Enough
+
+
+@pytest.mark.parametrize("described", [WEB, PLUAU], ids=["luau-web", "pluau"])
+def test_a_target_told_to_compile_only_runs_nothing(described: Description) -> None:
+    try:
+        opened = open_target(attrs.evolve(described, run=False))
+    except TargetError as error:
+        pytest.skip(what_is_missing() or str(error))
+    for source, kind in [
+        ("while true do end", "ok"),
+        ("print(1)", "ok"),
+        ("local = 1", "rejected"),
+    ]:
+        found = run(opened, source)
+        assert (found.kind, found.output) == (kind, "")
+    opened.close()
+
+
+def test_programs_for_compilers_alone_compile_and_need_not_end() -> None:
+    if what_is_missing():
+        pytest.skip(str(what_is_missing()))
+    compiling = attrs.evolve(WEB, variants=("-O2",), run=False)
+    fuzzer = Fuzzer(Config(targets=(compiling,)), seed=1)
+    batch = fuzzer.work(seconds=120, programs=150)
+    fuzzer.close()
+    assert batch.interval.outcomes == {"ok": 150}
+    assert not batch.suspects
+    assert len(batch.kept) > 20
+    running = open_target(attrs.evolve(WEB, variants=("-O2",)))
+    kinds = Counter[str]()
+    for data in batch.kept[-60:]:
+        running.submit(render_module_set(wire.decode(ModuleSet, data)), 0.3)
+        kinds[running.collect()[0].kind] += 1
+    running.close()
+    assert 0 < kinds["ok"] < 0.8 * kinds.total()

@@ -60,6 +60,11 @@ class Config:
         """Raise ValueError for unknown libraries."""
         missing_of(self.without, self.only)
 
+    @property
+    def only_compile(self) -> bool:
+        """Whether no target runs programs, so that they need not end."""
+        return bool(self.targets) and not any(target.run for target in self.targets)
+
     def missing(self) -> frozenset[str]:
         """The features that programs must not use: the excluded ones, and those a target lacks."""
         lacked = [name for target in self.probed for name in target.missing]

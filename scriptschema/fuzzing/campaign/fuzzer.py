@@ -11,7 +11,6 @@ between them; `triage` handles their suspects.
 
 from __future__ import annotations
 
-import random
 import time
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -22,48 +21,25 @@ import attrs
 
 from scriptschema import wire
 from scriptschema.fuzzing.campaign.config import Config
-from scriptschema.fuzzing.campaign.parents import Parent, Parents
-from scriptschema.fuzzing.campaign.restriction import Restriction
+from scriptschema.fuzzing.campaign.programs import Made, ProgramSource
 from scriptschema.fuzzing.campaign.runner import Runner
 from scriptschema.fuzzing.campaign.statistics import Interval
 from scriptschema.fuzzing.corpora import features
 from scriptschema.fuzzing.corpora.folder import name_of
-from scriptschema.fuzzing.index import Index
-from scriptschema.fuzzing.mutate import Mutant, Mutator
 from scriptschema.fuzzing.oracles import normalisation
 from scriptschema.fuzzing.oracles.construct import construct_of
 from scriptschema.fuzzing.oracles.verdict import Signature, Verdict
 from scriptschema.fuzzing.targets import outcome
 from scriptschema.fuzzing.targets.base import Sources
 from scriptschema.fuzzing.targets.outcome import Run
-from scriptschema.generation import trees
-from scriptschema.generation.choices import RandomChoices
-from scriptschema.generation.programs import grammar_of, make_program, maker_of
-from scriptschema.generation.programs.maker import Maker
-from scriptschema.generation.programs.scope import Scope
 from scriptschema.luau.render import render_module_set
-from scriptschema.luau.repair import repair
 from scriptschema.messages import ModuleSet
-
-_DONORS: Final = 100
-_AGAIN: Final = 4
-"""One in this many mutants is mutated once more."""
 
 _PER_BATCH: Final = 1
 """The maximum number of suspects per signature in a batch; further ones are only counted."""
 
 _ROUND_TRIPS: Final = 64
 """The round trip is checked for one in this many programs, and for each that is kept."""
-
-_SWARM: Final = 25
-"""The number of programs that share a choice of idioms, because choosing is slow."""
-
-_ATTEMPTS: Final = 3
-"""The number of programs generated before one that uses missing features is stripped of them."""
-
-_UNIFORM: Final = 8
-"""One in this many choices allows all idioms; the others allow about half of them."""
-
 
 Enough = Mapping[Signature, Sequence[frozenset[str]]]
 """Signatures with enough suspects; see `Fuzzer.work`."""
@@ -113,15 +89,6 @@ class Batch:
         self.again.update(later.again)
 
 
-@attrs.frozen
-class _Made:
-    tree: ModuleSet
-    sources: Sources
-    origin: dict[str, Any]
-    mutant: Mutant[ModuleSet] | None = None
-    parent: Parent | None = None
-
-
 class Fuzzer:
     """See the module. `seed` differs for each fuzzer of a campaign; `corpus` has encoded trees.
 
@@ -131,11 +98,7 @@ class Fuzzer:
     def __init__(self, config: Config, *, seed: int, corpus: Iterable[bytes] = ()) -> None:
         self.config = config
         self.seed = seed
-        # Not for cryptography: the same seed must give the same programs.
-        self._random = random.Random(f"{config.seed} {seed}")  # noqa: S311
-        self._choices = RandomChoices(self._random)
-        self._mutator = Mutator(size=config.size, programs=True)
-        self._parents = Parents(self._random)
+        self._programs = ProgramSource(config, seed)
         self._seen: set[int] = set()
         self._counted: Counter[int] = Counter()
         self._facts: set[str] = set()
@@ -146,12 +109,8 @@ class Fuzzer:
         """Corpus trees of others: run first, so that what they cover is not new."""
         self._handed: Counter[Signature] = Counter()
         self._enough: Enough = MappingProxyType({})
-        self._number = self._made = 0
-        self._left: _Made | None = None  # generated, and run first in the next batch
-        self._restriction = Restriction(config.missing())
-        self._weights = self._restriction.weights()
-        self._grammar = grammar_of(self._weights)
-        self._rows: dict[str, list[int]] = {}
+        self._looked = 0
+        self._left: Made | None = None  # generated, and run first in the next batch
         for data in corpus:
             self.add(data)
         self.runner = Runner(config)
@@ -163,7 +122,7 @@ class Fuzzer:
         name = name_of(data)
         if self._counts is not False:
             self._not_run.append((name, tree))
-        self._adopt(name, tree, ended=None)
+        self._programs.adopt(name, tree, ended=None)
 
     def close(self) -> None:
         """End the targets."""
@@ -187,7 +146,7 @@ class Fuzzer:
         self._enough = enough
         end = time.monotonic() + seconds
         count = 0
-        waiting: _Made | None = None
+        waiting: Made | None = None
         while programs is None or count < programs:
             # The next program is generated while the previous one runs.
             made, self._left = self._left or self._make(), None
@@ -204,68 +163,25 @@ class Fuzzer:
         names = features.names()
         batch.interval.features.update({names[n]: count for n, count in self._counted.items()})
         self._counted.clear()
-        batch.interval.operators = self._operators()
+        batch.interval.operators = self._programs.operators()
         return batch
 
     # Programs
 
-    def _make(self) -> _Made:
-        """Make a program that uses no feature that a target lacks."""
+    def _make(self) -> Made:
+        """Return a corpus tree that has not been run, or a new program."""
         if self._not_run and self._counts is not False:
             name, tree = self._not_run.pop()
-            return _Made(tree, render_module_set(tree), {"corpus": name})
-        made = self._attempt()
-        if not self._restriction:
-            return made
-        for _ in range(_ATTEMPTS):
-            if self._restriction.admits(wire.encode(made.tree)):
-                return made
-            made = self._attempt()
-        tree = self._restriction.strip(made.tree)
-        return _Made(tree, render_module_set(tree), made.origin)
-
-    def _attempt(self) -> _Made:
-        self._number += 1
-        origin: dict[str, Any] = {"seed": self.config.seed, "fuzzer": self.seed}
-        origin["number"] = self._number
-        mutant = parent = None
-        if self._parents and self._random.random() < self.config.mutants:
-            parent = self._parents.draw()
-            mutant = self._mutator.mutate(parent.index, self._choices)
-            origin.update(operator=mutant.operator, parent=parent.name)
-            tree = mutant.tree
-            while self._random.randrange(_AGAIN) == 0:
-                tree = self._mutator.mutate(tree, self._choices).tree
-        else:
-            tree = self._new()
-        if tree.module is not None:
-            tree.module = None
-            tree = repair(tree)
-        return _Made(tree, render_module_set(tree), origin, mutant, parent)
-
-    def _new(self) -> ModuleSet:
-        config = self.config
-        size = max(1, round(config.size * self._random.uniform(0.3, 1.7)))
-        uniform = self._random.randrange(_UNIFORM) == 0
-        if config.source == "repaired":
-            made = trees.generate(ModuleSet, choices=self._choices, size=size, swarm=not uniform)
-            made.module = None
-            return repair(made)
-        grammar = grammar_of(self._weights, 0.0 if config.types == "sound" else 0.05)
-        if not uniform:
-            if self._made % _SWARM == 0:
-                self._grammar = grammar.swarm(self._choices)
-            self._made += 1
-            grammar = self._grammar
-        maker = maker_of(self._choices, grammar, config.types, Scope(), size, Maker)
-        return make_program(maker, size, trees.MAX_DEPTH, with_module=False)
+            return Made(tree, render_module_set(tree), {"corpus": name})
+        return self._programs.next()
 
     # Outcomes
 
     def _look(
-        self, made: _Made, runs: list[Run], batch: Batch, following: _Made | None
-    ) -> _Made | None:
+        self, made: Made, runs: list[Run], batch: Batch, following: Made | None
+    ) -> Made | None:
         """Count and judge a program, and keep it if new; return `following`, which is running."""
+        self._looked += 1
         data = wire.encode(made.tree)
         scan = wire.scan(ModuleSet, data)
         numbers = features.numbers_of(scan)
@@ -276,15 +192,15 @@ class Fuzzer:
         new = self._covers_new(runs, batch) | self._is_new(made.sources, runs, numbers, batch)
         new = new and "corpus" not in made.origin
         verdict = self.runner.judge.judge(made.sources, runs, scan)
-        if verdict is None and (new or self._number % _ROUND_TRIPS == 0):
+        if verdict is None and (new or self._looked % _ROUND_TRIPS == 0):
             verdict = self.runner.judge.judge_text(made.sources)
         if verdict is not None:
             self._suspect(made, data, runs, verdict, batch, following)
         elif new and any(run.outcome.kind in outcome.ORDINARY for run in runs):
             batch.kept.append(data)
-            self._adopt(name_of(data), made.tree, ended=ended)
+            self._programs.adopt(name_of(data), made.tree, ended=ended)
             if made.mutant is not None:
-                self._mutator.useful(made.mutant)
+                self._programs.useful(made.mutant)
         return following
 
     def _count(self, interval: Interval, runs: list[Run], numbers: list[int]) -> None:
@@ -328,12 +244,12 @@ class Fuzzer:
 
     def _suspect(
         self,
-        made: _Made,
+        made: Made,
         data: bytes,
         runs: list[Run],
         verdict: Verdict,
         batch: Batch,
-        following: _Made | None,
+        following: Made | None,
     ) -> None:
         """Report a suspect if a second run confirms it; only count it if there are enough.
 
@@ -372,29 +288,6 @@ class Fuzzer:
             return known is not None
         construct = construct_of(tree)
         return any(each <= construct for each in known)
-
-    # The corpus
-
-    def _adopt(self, name: str, tree: ModuleSet, *, ended: bool | None) -> None:
-        index = Index(tree)
-        self._parents.add(name, index, ended=ended)
-        donors = self._mutator.donors
-        donors.append(index)
-        if len(donors) > _DONORS:
-            del donors[self._random.randrange(_DONORS)]
-
-    def _operators(self) -> dict[str, list[int]]:
-        """Return the counts of the mutation operators since the last batch."""
-        rows = {
-            name: [row.applied, row.changed, row.useful]
-            for name, row in self._mutator.statistics.items()
-        }
-        before = self._rows
-        self._rows = rows
-        return {
-            name: [now - then for now, then in zip(row, before.get(name, [0, 0, 0]), strict=True)]
-            for name, row in rows.items()
-        }
 
 
 def _requests_of(runs: Sequence[Run]) -> tuple[str, ...]:

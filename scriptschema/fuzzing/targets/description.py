@@ -16,6 +16,7 @@ In TOML, with all options:
     seconds = 2.0                              time limit of a run, beyond which it is a hang
     megabytes = 512
     output = 1_000_000                         limit of the output in bytes
+    run = false                                only compile programs, which then need not end
 """
 
 from __future__ import annotations
@@ -42,7 +43,8 @@ class Description:
     """The description of a target: see the module.
 
     `variants` are words that replace `{variant}` in the command or are sent with each program; each
-    program runs with all of them. `folder` is where the npm package luau-web is installed.
+    program runs with all of them. `folder` is where the npm package luau-web is installed. Without
+    `run`, a service is told to compile programs only; of a command it says that it does.
     """
 
     kind: str
@@ -52,6 +54,7 @@ class Description:
     megabytes: int = 256
     output: int = 1_000_000
     folder: str = ""
+    run: bool = True
 
     def __attrs_post_init__(self) -> None:
         """Raise TargetError for invalid values."""
@@ -60,6 +63,8 @@ class Description:
         if bool(self.command.strip()) != (self.kind in WITH_COMMAND):
             what = "needs a command" if self.kind in WITH_COMMAND else "takes no command"
             raise TargetError(f"a target {self.kind} {what}")
+        if not isinstance(self.run, bool):
+            raise TargetError(f"run of a target must be true or false, not {self.run!r}")
         for name in ("seconds", "megabytes", "output"):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int | float) or not value > 0:

@@ -90,7 +90,7 @@ async function work(options) {
     let kilobytes = isLarge() ? 0 : KILOBYTES - KILOBYTES_OF_LITTLE
     let runs = 0
 
-    async function run({ id, source, module, variant }) {
+    async function run({ id, source, module, variant, run: toRun = true }) {
         const state = await LuauState.createAsync(options.environment)
         const level = /-O([012])/.exec(variant ?? '')?.[1]
         const load = (text, name) => {
@@ -108,7 +108,7 @@ async function work(options) {
             const text = options.transform ? options.transform(source, variant) : source
             const program = load(optimized(text), '=source')
             parentPort.postMessage('started')
-            await program()
+            if (toRun) await program()
         } catch (error) {
             answer.error = String(error?.message ?? error)
             answer.kind = error?.rejected ? 'rejected' : 'error'

@@ -11,17 +11,17 @@ ahead:
     {"id": 7, "kind": "ok", "output": "1\n", "error": ""}
 
 `module` is the source that the program requires as `./module0`, or null; `variant` is one of the
-target's variants. `kind` is `ok`, `error` (the program ended with a Luau error), `rejected` (it was
-not compiled) or another of `outcome.KINDS` that the service detected itself. An answer may also
-have `frames`, a list of functions, `report`, a text, and `coverage`: the counters of the build that
-the program reached, as a list of numbers or as the bits of a bitmap in base64 (counter 0 is the
-lowest bit of the first byte). Counters that an earlier program reached may be left out; programs
-that reach new ones are mutated further. The service should end a program that
-exceeds `milliseconds` or `megabytes` with the kind `hang` or `memory`; otherwise it is killed a
-little later. A service that crashes is restarted; its exit status and the end of its standard error
-become the outcome of the current program. It may also exit between two programs with status 0. The
-outcome of a broken process has its last 100 requests. Lines on standard output other than JSON
-objects with an `id` are ignored.
+target's variants; with `"run": false` the program is to be compiled only. `kind` is `ok`, `error`
+(the program ended with a Luau error), `rejected` (it was not compiled) or another of
+`outcome.KINDS` that the service detected itself. An answer may also have `frames`, a list of
+functions, `report`, a text, and `coverage`: the counters of the build that the program reached, as
+a list of numbers or as the bits of a bitmap in base64 (counter 0 is the lowest bit of the first
+byte). Counters that an earlier program reached may be left out; programs that reach new ones are
+mutated further. The service should end a program that exceeds `milliseconds` or `megabytes` with
+the kind `hang` or `memory`; otherwise it is killed a little later. A service that crashes is
+restarted; its exit status and the end of its standard error become the outcome of the current
+program. It may also exit between two programs with status 0. The outcome of a broken process has
+its last 100 requests. Lines on standard output other than JSON objects with an `id` are ignored.
 
 `luau_web.mjs` and `pluau_service.py` are such services, and so is `examples/targets/luau/`, for
 Luau's C++ interface, with coverage.
@@ -99,6 +99,7 @@ class PersistentTarget:
                 "variant": variant,
                 "milliseconds": round(seconds * 1000),
                 "megabytes": self.description.megabytes,
+                **({} if self.description.run else {"run": False}),
             }
             self._requests.append((self._last, json.dumps(request).encode() + b"\n"))
         self._sent = 0

@@ -86,6 +86,8 @@ def run(pluau: Any, request: dict[str, Any]) -> dict[str, Any]:
         program = lua.load_chunk(request["source"], name="=source")
     except Exception as error:
         return {**answer, "kind": "rejected", "error": _message_of(error)}
+    if request.get("run") is False:
+        return answer
     loaded: list[Any] = []
 
     def require(_lua: Any, _path: Any) -> Any:

@@ -1,0 +1,153 @@
+"""The programs of a fuzzer: new ones, and mutants of those that were kept."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from typing import Any, Final
+
+import attrs
+
+from scriptschema import wire
+from scriptschema.fuzzing.campaign.config import Config
+from scriptschema.fuzzing.campaign.parents import Parent, Parents
+from scriptschema.fuzzing.campaign.restriction import Restriction
+from scriptschema.fuzzing.index import Index
+from scriptschema.fuzzing.mutate import Mutant, Mutator
+from scriptschema.fuzzing.targets.base import Sources
+from scriptschema.generation import trees
+from scriptschema.generation.choices import RandomChoices
+from scriptschema.generation.programs import WRONG, grammar_of, make_program, maker_of
+from scriptschema.generation.programs.maker import Maker
+from scriptschema.generation.programs.scope import Scope
+from scriptschema.luau.render import render_module_set
+from scriptschema.luau.repair import repair
+from scriptschema.messages import ModuleSet
+
+_DONORS: Final = 100
+_AGAIN: Final = 4
+"""One in this many mutants is mutated once more."""
+
+_SWARM: Final = 25
+"""The number of programs that share a choice of idioms, because choosing is slow."""
+
+_ATTEMPTS: Final = 3
+"""The number of programs generated before one that uses missing features is stripped of them."""
+
+_UNIFORM: Final = 8
+"""One in this many choices allows all idioms; the others allow about half of them."""
+
+_WRONG_IF_COMPILED: Final = 0.3
+_RANDOM_IF_COMPILED: Final = 3
+"""One in this many new programs is a random tree, and one in this many mutants is made blindly, if
+no program is run."""
+
+
+@attrs.frozen
+class Made:
+    """A program with its origin; `mutant` and `parent` are set if it is a mutant."""
+
+    tree: ModuleSet
+    sources: Sources
+    origin: dict[str, Any]
+    mutant: Mutant[ModuleSet] | None = None
+    parent: Parent | None = None
+
+
+class ProgramSource:
+    """Makes programs as the configuration says; `seed` differs for each fuzzer of a campaign."""
+
+    def __init__(self, config: Config, seed: int) -> None:
+        self.config = config
+        self.seed = seed
+        # Not for cryptography: the same seed must give the same programs.
+        self._random = random.Random(f"{config.seed} {seed}")  # noqa: S311
+        self._choices = RandomChoices(self._random)
+        self._mutator = Mutator(size=config.size, programs=True)
+        self._parents = Parents(self._random)
+        self._number = self._made = 0
+        self._restriction = Restriction(config.missing())
+        self._weights: Mapping[str, Mapping[str, float]] = self._restriction.weights()
+        self._grammar = grammar_of(self._weights)
+        self._rows: dict[str, list[int]] = {}
+
+    def adopt(self, name: str, tree: ModuleSet, *, ended: bool | None) -> None:
+        """Make a tree a parent of mutants; `ended` is whether it ended normally, if known."""
+        index = Index(tree)
+        self._parents.add(name, index, ended=ended)
+        donors = self._mutator.donors
+        donors.append(index)
+        if len(donors) > _DONORS:
+            del donors[self._random.randrange(_DONORS)]
+
+    def useful(self, mutant: Mutant[ModuleSet]) -> None:
+        """Count that a mutant was kept."""
+        self._mutator.useful(mutant)
+
+    def next(self) -> Made:
+        """Make a program that uses no feature that a target lacks."""
+        made = self._attempt()
+        if not self._restriction:
+            return made
+        for _ in range(_ATTEMPTS):
+            if self._restriction.admits(wire.encode(made.tree)):
+                return made
+            made = self._attempt()
+        tree = self._restriction.strip(made.tree)
+        return Made(tree, render_module_set(tree), made.origin)
+
+    def operators(self) -> dict[str, list[int]]:
+        """Return the counts of the mutation operators since the last call."""
+        rows = {
+            name: [row.applied, row.changed, row.useful]
+            for name, row in self._mutator.statistics.items()
+        }
+        before = self._rows
+        self._rows = rows
+        return {
+            name: [now - then for now, then in zip(row, before.get(name, [0, 0, 0]), strict=True)]
+            for name, row in rows.items()
+        }
+
+    def _attempt(self) -> Made:
+        self._number += 1
+        origin: dict[str, Any] = {"seed": self.config.seed, "fuzzer": self.seed}
+        origin["number"] = self._number
+        mutant = parent = None
+        if self._parents and self._random.random() < self.config.mutants:
+            parent = self._parents.draw()
+            mutant = self._mutator.mutate(parent.index, self._choices)
+            origin.update(operator=mutant.operator, parent=parent.name)
+            tree = mutant.tree
+            while self._random.randrange(_AGAIN) == 0:
+                tree = self._mutator.mutate(tree, self._choices).tree
+            if self.config.only_compile and self._random.randrange(_RANDOM_IF_COMPILED) == 0:
+                blind = Mutator(size=self.config.size, programs=False, donors=self._mutator.donors)
+                tree = repair(blind.mutate(tree, self._choices).tree)
+        else:
+            tree = self._new()
+        if tree.module is not None:
+            tree.module = None
+            tree = repair(tree)
+        return Made(tree, render_module_set(tree), origin, mutant, parent)
+
+    def _new(self) -> ModuleSet:
+        config = self.config
+        size = max(1, round(config.size * self._random.uniform(0.3, 1.7)))
+        uniform = self._random.randrange(_UNIFORM) == 0
+        random_tree = config.source == "repaired"
+        if config.only_compile:
+            random_tree |= self._random.randrange(_RANDOM_IF_COMPILED) == 0
+        if random_tree:
+            made = trees.generate(ModuleSet, choices=self._choices, size=size, swarm=not uniform)
+            made.module = None
+            return repair(made)
+        wrong = _WRONG_IF_COMPILED if config.only_compile else WRONG
+        grammar = grammar_of(self._weights, 0.0 if config.types == "sound" else wrong)
+        if not uniform:
+            if self._made % _SWARM == 0:
+                self._grammar = grammar.swarm(self._choices)
+            self._made += 1
+            grammar = self._grammar
+        maker = maker_of(self._choices, grammar, config.types, Scope(), size, Maker)
+        return make_program(maker, size, trees.MAX_DEPTH, with_module=False)
