@@ -120,7 +120,7 @@ class Fuzzer:
         tree = wire.decode(ModuleSet, data)
         self._seen.update(features.numbers_of(wire.scan(ModuleSet, data)))
         name = name_of(data)
-        if self._counts is not False:
+        if self._counts is not False and self._programs.admits(data):
             self._not_run.append((name, tree))
         self._programs.adopt(name, tree, ended=None)
 

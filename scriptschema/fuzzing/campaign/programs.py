@@ -80,6 +80,10 @@ class ProgramSource:
         if len(donors) > _DONORS:
             del donors[self._random.randrange(_DONORS)]
 
+    def admits(self, data: bytes) -> bool:
+        """Return whether an encoded tree uses no feature that a target lacks."""
+        return not self._restriction or self._restriction.admits(data)
+
     def useful(self, mutant: Mutant[ModuleSet]) -> None:
         """Count that a mutant was kept."""
         self._mutator.useful(mutant)
@@ -90,7 +94,7 @@ class ProgramSource:
         if not self._restriction:
             return made
         for _ in range(_ATTEMPTS):
-            if self._restriction.admits(wire.encode(made.tree)):
+            if self.admits(wire.encode(made.tree)):
                 return made
             made = self._attempt()
         tree = self._restriction.strip(made.tree)
