@@ -16,6 +16,7 @@ import os
 import re
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
 import threading
@@ -28,6 +29,9 @@ import attrs
 from orgrest.model import CaptureError
 
 TIMEOUT = 10
+"""The CPU time that a program may take, in seconds (wall-clock time where that is not limited)."""
+PATIENCE = 60
+"""Additional seconds of wall-clock time, in case the machine is busy."""
 MAX_OUTPUT = 16 * 2**20
 
 _PLAIN = {
@@ -65,17 +69,20 @@ _COLON = re.compile(r"\s*:")
 _KEYWORDS = frozenset({"import", "include"})
 _BUILTINS = frozenset({"modulemeta", "get_search_list", "get_jq_origin", "get_prog_origin"})
 
+_COUNTS = hasattr(signal, "SIGXCPU")  # CPU time
+
 # Environment variables that Python may need to start; jq sees none of them.
 _NEEDED = ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "SYSTEMROOT")
 
 _CHILD = """
 import os, sys
+seconds = int(sys.argv.pop(1))
 sys.stdin.reconfigure(encoding="utf-8")
 sys.stdout.reconfigure(encoding="utf-8", errors="replace")
 try:
     import resource
-    for limit, value in (("RLIMIT_AS", 2**31), ("RLIMIT_CORE", 0)):
-        resource.setrlimit(getattr(resource, limit), (value, value))
+    for limit, value in (("AS", 2**31), ("CORE", 0), ("CPU", seconds)):
+        resource.setrlimit(getattr(resource, "RLIMIT_" + limit), (value, value + (limit == "CPU")))
 except (ImportError, OSError, ValueError):
     pass
 if sys.argv[1] != "package":
@@ -210,7 +217,7 @@ def _start(words: list[str], text: str, *, site: bool) -> str:
     environment = {name: os.environ[name] for name in _NEEDED if name in os.environ}
     try:
         child = subprocess.Popen(  # noqa: S603  (no shell; the options are checked)
-            [*python, *words],
+            [*python, str(TIMEOUT), *words],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -232,13 +239,13 @@ def _start(words: list[str], text: str, *, site: bool) -> str:
         for thread in threads:
             thread.start()
         try:
-            status = child.wait(TIMEOUT)
+            status = child.wait(TIMEOUT + PATIENCE if _COUNTS else TIMEOUT)
         except subprocess.TimeoutExpired:
             child.kill()
             status = None
         for thread in threads:
             thread.join()
-    if status is None:
+    if status is None or (_COUNTS and status == -signal.SIGXCPU):
         raise CaptureError(f"jq did not come to an end within {TIMEOUT} s")
     if len(out) > MAX_OUTPUT or len(errors) > MAX_OUTPUT:
         raise CaptureError(f"jq printed more than {MAX_OUTPUT // 2**20} MiB")

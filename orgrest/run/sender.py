@@ -41,6 +41,10 @@ _TIME = re.compile(r"(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>ms|s|m)?")
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0}
 
 
+MOST_WAIT = 3600.0
+"""How many seconds a document may make a run without a time limit wait."""
+
+
 class Sender:
     """Sends the requests of one run; in a dry run, nothing is sent."""
 
@@ -70,6 +74,7 @@ class Sender:
         self._asked: list[Exchange] = []  # for tokens, by the task under way
         self._hidden: frozenset[str] = frozenset()  # secrets of the answers
         self._under_way = 0
+        self._slept = 0.0
 
     def token(self, grant: Grant) -> Token:
         """Return a token of OAuth 2.0, one for all requests of the run. Raises OrgrestError."""
@@ -197,8 +202,18 @@ class Sender:
             if not self._settings.ask(question):
                 return False
         if (sleep := parsed.directive("sleep")) is not None:
-            self.retry_policy.wait(seconds(sleep.value.text, "sleep"))
+            length = seconds(sleep.value.text, "sleep")
+            self._slept += length
+            self._check_wait("@sleep", self._slept)
+            self.retry_policy.wait(length)
         return True
+
+    def _check_wait(self, what: str, length: float) -> None:
+        """Raise EvaluationError if a document makes the run wait too long."""
+        if length > MOST_WAIT and self.retry_policy.deadline is None:
+            limit = f"{MOST_WAIT / 60:g} minutes in all"
+            reason = f"{what} makes a run wait for {limit} at most (more with --max-time)"
+            raise EvaluationError(reason)
 
     def _answered(
         self,
@@ -260,6 +275,7 @@ class Sender:
             ]
 
         shortest = min(one.within or 0.0 for one in waited)
+        self._check_wait("?? eventually", max(one.within or 0.0 for one in waited))
         return self.retry_policy.until(sent, pending, shortest)
 
     def _sent(

@@ -50,6 +50,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+WITHOUT_BODY = frozenset({204, 304})
+"""The statuses of responses that end with their header (RFC 9112, section 6.3)."""
 _SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
@@ -309,6 +311,8 @@ def _read(
     """Read a response, with a limit on its decoded body; a `listener` gets its events."""
     original = cast("http.client.HTTPResponse", cast("Any", raw)._original_response)
     cookies.store(url.text, original)
+    if raw.status in WITHOUT_BODY:
+        original.chunked = False  # else http.client waits for chunks
     limit, why = limits.body, None
     try:
         if listener is not None and is_events(str(original.headers.get("Content-Type", ""))):

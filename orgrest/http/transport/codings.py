@@ -45,7 +45,8 @@ def oddities(response: http.client.HTTPResponse) -> Iterator[str]:
     """Return warnings about a response's header."""
     if response.headers.defects:
         yield "the response's header holds a line that is none; the lines below it are lost"
-    if response.status == 204 and response.headers.get("Content-Length", "0").strip("0"):
+    announced = response.headers.get("Content-Length", "0").strip("0")
+    if response.status == 204 and (announced or "Transfer-Encoding" in response.headers):
         yield "the response announces a body, which one with status 204 never has: it is not read"
     codings = response.headers.get("Content-Encoding", "")
     for coding in filter(None, (part.strip().lower() for part in codings.split(","))):

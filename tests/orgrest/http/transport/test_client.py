@@ -289,6 +289,19 @@ def test_a_length_that_is_none_is_a_failure(client: Client, length: str) -> None
         assert "Content-Length" in failure(client, Request(GET, server.url))
 
 
+@pytest.mark.parametrize("status", ["204 No Content", "304 Not Modified"])
+@pytest.mark.parametrize("rest", [b"", b"0\r\n\r\n"])
+def test_a_response_without_a_body_is_not_waited_for_where_it_names_a_coding(
+    client: Client, status: str, rest: bytes
+) -> None:
+    answer = f"HTTP/1.1 {status}\r\nTransfer-Encoding: chunked\r\n\r\n".encode() + rest
+    with RawServer(answer) as server:
+        for _ in range(2):
+            found = client.send(Request("GET", server.url))
+            assert (found.status, found.body) == (int(status[:3]), b"")
+            assert bool(found.warnings) == (found.status == 204)
+
+
 def test_a_body_that_a_204_announces_is_told(client: Client) -> None:
     with RawServer(b"HTTP/1.1 204 No Content\r\nContent-Length: 5\r\n\r\n") as server:
         (warning,) = client.send(Request(GET, server.url)).warnings
