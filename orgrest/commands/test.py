@@ -11,6 +11,7 @@ import os
 import sys
 import time
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
     from orgrest.run.settings import Settings
     from orgrest.run.suite.control import Control
-    from orgrest.run.suite.jobs import Run
+    from orgrest.run.suite.jobs import SuiteRun
     from orgrest.run.suite.summary import Brief
     from orgrest.run.suite.unit import Unit
 
@@ -184,15 +185,9 @@ def _test(asked: Asked) -> int:
     plan = _plan(asked)
     settings = _settings(asked)
 
-    budget = Budget(asked.max_requests)
-
-    def client() -> Client:
-        return Client(
-            ca=asked.ca,
-            insecure=asked.insecure,
-            allow_private=asked.allow_private,
-            budget=budget,
-        )
+    client = partial(
+        Client, ca=asked.ca, insecure=asked.insecure, allow_private=asked.allow_private
+    )
 
     with client() as waiting:
         for warning in waiting.warnings:
@@ -205,8 +200,7 @@ def _test(asked: Asked) -> int:
             return 1
         except KeyboardInterrupt:
             return 130
-    deadline = None if asked.max_time is None else time.monotonic() + asked.max_time
-    control = Control(client, deadline)
+    control = Control(client, Budget(asked.max_requests, seconds=asked.max_time))
     try:
         return _run(asked, plan, settings, control)
     except FileError as error:  # of --jsonl: the disk is full
@@ -263,7 +257,7 @@ def _run(asked: Asked, plan: Sequence[Unit], settings: Settings, control: Contro
     """Run all documents, write the reports, and return the exit status."""
     from contextlib import ExitStack
 
-    from orgrest.run.suite.jobs import Run
+    from orgrest.run.suite.jobs import SuiteRun
     from orgrest.run.suite.spool import Spool
 
     with ExitStack() as stack:
@@ -271,7 +265,7 @@ def _run(asked: Asked, plan: Sequence[Unit], settings: Settings, control: Contro
         if asked.reports or asked.jsonl:
             head = _head()
             spool = stack.enter_context(Spool(asked.jsonl, head))
-        run = Run(plan, settings, control, jobs=asked.jobs, spool=spool)
+        run = SuiteRun(plan, settings, control, jobs=asked.jobs, spool=spool)
         abandoned = False
         hold_signals = stack.enter_context(_interruptible(control))
         try:
@@ -302,7 +296,7 @@ def _head() -> dict[str, Any]:
     return {"orgrest": version("scriptschema"), "started": started}
 
 
-def _status(asked: Asked, run: Run, control: Control) -> int:
+def _status(asked: Asked, run: SuiteRun, control: Control) -> int:
     if control.interrupted:
         return 130
     for why in run.unreadable:
@@ -343,16 +337,16 @@ def _interruptible(control: Control) -> Iterator[Callable[[], None]]:
         os.write(2, b"orgrest: interrupted: the teardown is sent, then reports are written\n")
 
     def late(*_: object) -> None:
-        if control.over and not held:
+        if control.why and not held:
             raise KeyboardInterrupt
 
     kinds = [signal.SIGINT, signal.SIGTERM]
     before = [signal.signal(kind, end) for kind in kinds]
-    timed = control.deadline is not None and hasattr(signal, "SIGALRM")  # not on Windows
+    timed = control.budget.deadline is not None and hasattr(signal, "SIGALRM")  # not on Windows
     if timed:
         kinds.append(signal.SIGALRM)
         before.append(signal.signal(signal.SIGALRM, late))
-        left = (control.deadline or 0) + _GRACE - time.monotonic()
+        left = (control.budget.deadline or 0) + _GRACE - time.monotonic()
         signal.setitimer(signal.ITIMER_REAL, max(left, 0.001))
     try:
         yield hold
@@ -379,7 +373,7 @@ def _tell(brief: Brief, *, quiet: bool) -> None:
         click.echo(f"        {visible(line, one_line=True)}", err=True)
 
 
-def _conclude(run: Run, summary: dict[str, Any], documents: int) -> None:
+def _conclude(run: SuiteRun, summary: dict[str, Any], documents: int) -> None:
     """Show the totals and, with --repeat, the durations of requests."""
     for one in summary["percentiles"]:
         times = "  ".join(f"{name} {one[name]:.3f}" for name in ("p50", "p90", "p95", "p99", "max"))

@@ -1,4 +1,4 @@
-"""Retries, delays and deadlines of a run.
+"""Which requests of a run are sent again, and when.
 
 Only what is safe is repeated (RFC 9110, section 9.2.2): a request with an idempotent method that
 failed or was answered with a status that says so, and any request that never reached the server. A
@@ -12,16 +12,14 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from orgrest.model import UNREACHED, OrgrestError, TransportError
+from orgrest.http.transport import BrokenOffError
+from orgrest.model import UNREACHED, TransportError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from orgrest.http.transport import Budget
     from orgrest.model import Request, Response
-
-
-class BrokenOffError(OrgrestError):
-    """The run has to end before a request was answered."""
 
 
 STATUSES = frozenset({408, 425, 429, 502, 503, 504})
@@ -32,71 +30,16 @@ MOST_DELAY = 60.0
 """The longest delay, in seconds, that a server's `Retry-After` may impose."""
 
 
-def _sleep(seconds: float) -> bool:
-    time.sleep(seconds)
-    return True
-
-
 @attrs.frozen
 class RetryPolicy:
-    """When a request is sent again, and when a run has to end.
-
-    A request is repeated `retries` times, `delay` seconds after the failure. At `deadline`, a time
-    of `time.monotonic`, nothing is sent any more. `sleep` waits, and tells whether the run goes on.
-    """
+    """When a request is sent again: `retries` times, `delay` seconds after the failure."""
 
     retries: int = 0
     delay: float = 1.0
-    deadline: float | None = None
-    sleep: Callable[[float], bool] = _sleep
-
-    def left(self) -> float | None:
-        """Return the seconds left for the run, None for no limit. Raises BrokenOffError."""
-        if self.deadline is None:
-            return None
-        left = self.deadline - time.monotonic()
-        if left <= 0:
-            raise BrokenOffError("not sent: the time for the whole run is over (--max-time)")
-        return left
-
-    def wait(self, seconds: float) -> None:
-        """Wait. Raises BrokenOffError if the run ends meanwhile."""
-        left = self.left()
-        if left is not None and seconds > left:
-            reason = f"waiting {seconds:g} s is longer than the run has time (--max-time)"
-            raise BrokenOffError(reason)
-        if not self.sleep(seconds):
-            raise BrokenOffError("the run was broken off while this waited")
-
-    def until(
-        self,
-        send: Callable[[], Response],
-        pending: Callable[[Response], list[float]],
-        shortest: float,
-    ) -> Response:
-        """Send until nothing is `pending`, or the time of one is over; return the response.
-
-        `pending` returns the seconds allowed for each. A request without an answer is repeated for
-        the `shortest` of these times. Raises TransportError if there is no answer in the end.
-        """
-        start, pause = time.monotonic(), FIRST_PAUSE
-        while True:
-            try:
-                response = send()
-                times = pending(response)
-                left = min(times, default=0.0) - (time.monotonic() - start)
-                if not times or left <= 0:
-                    return response
-            except TransportError:
-                left = shortest - (time.monotonic() - start)
-                if left <= 0:
-                    raise
-            self.wait(min(pause, left))
-            pause = min(pause * 1.5, LONGEST_PAUSE)
 
     def after_error(self, request: Request, error: TransportError, attempt: int) -> float | None:
         """Return the delay in seconds before retrying after n failures, or None."""
-        if attempt > self.retries:
+        if attempt > self.retries or isinstance(error, BrokenOffError):
             return None
         return self.delay if error.code == UNREACHED or _is_idempotent(request) else None
 
@@ -110,6 +53,36 @@ class RetryPolicy:
         if wanted is None:
             return self.delay
         return wanted if wanted <= MOST_DELAY else None
+
+
+def until(
+    budget: Budget,
+    send: Callable[[], Response],
+    pending: Callable[[Response], list[float]],
+    shortest: float,
+) -> Response:
+    """Send until nothing is `pending`, or the time of one is over; return the response.
+
+    `pending` returns the seconds allowed for each. A request without an answer is repeated for
+    the `shortest` of these times. Raises TransportError if there is no answer in the end, or the
+    budget is spent.
+    """
+    start, pause = time.monotonic(), FIRST_PAUSE
+    while True:
+        try:
+            response = send()
+            times = pending(response)
+            left = min(times, default=0.0) - (time.monotonic() - start)
+            if not times or left <= 0:
+                return response
+        except BrokenOffError:
+            raise
+        except TransportError:
+            left = shortest - (time.monotonic() - start)
+            if left <= 0:
+                raise
+        budget.wait(min(pause, left))
+        pause = min(pause * 1.5, LONGEST_PAUSE)
 
 
 def _is_idempotent(request: Request) -> bool:

@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from orgrest.model import Request, Response
     from orgrest.run.document import Document
     from orgrest.run.plan import Plan, Step, StepId
-    from orgrest.run.retry_policy import RetryPolicy
     from orgrest.run.sender import Early
     from orgrest.run.settings import Settings
 
@@ -160,15 +159,12 @@ class Run(RunContext):
         for error in self.plan.problems:
             yield self.told(Outcome(error.line or 1, None, "failed", reason=error))
 
-    def evaluate(
-        self, step: Step, *, client: Client | None = None, retry_policy: RetryPolicy | None = None
-    ) -> Iterator[Outcome]:
+    def evaluate(self, step: Step, client: Client | None = None) -> Iterator[Outcome]:
         """Do one of the plan's steps; a loop yields several outcomes.
 
-        If given, `client` and `retry_policy` are used from now on. Call `close` at the end.
+        A `client` that is given is used from now on. Call `close` at the end.
         """
         self._sender.client = client or self._sender.client
-        self._sender.retry_policy = retry_policy or self._sender.retry_policy
         for what in self.document.tasks(step, self):
             yield self.told(self._finish(_Pending(step.id, what)))
 

@@ -11,6 +11,7 @@ import attrs
 from orgrest.http import values as variables
 from orgrest.http import verb
 from orgrest.http.parsing.request_file import is_jetbrains
+from orgrest.http.transport import BrokenOffError
 from orgrest.model import OrgrestError, TransportError
 from orgrest.org.arguments import Arguments
 from orgrest.rendering import results as rendering
@@ -18,6 +19,7 @@ from orgrest.rendering.masking import mask
 from orgrest.rendering.sanitize import visible
 from orgrest.run.assertions import verdicts
 from orgrest.run.outcomes import FAILURES, EvaluationError, Exchange, Outcome, failed
+from orgrest.run.retry_policy import until
 from orgrest.run.script_runner import ScriptResults, ScriptRunner
 from orgrest.run.writable_files import saved
 
@@ -66,7 +68,6 @@ class Sender:
             cookies = client.new_cookies()
         self.client = client
         self._cookies = cookies
-        self.retry_policy = settings.retry_policy
         self._settings = settings
         self.results = results
         self.scripts = ScriptRunner()
@@ -82,7 +83,7 @@ class Sender:
 
         if self._tokens is None:
             notify = _shown(self._settings.notify, frozenset())
-            self._tokens = Tokens(self._send_bare, notify)
+            self._tokens = Tokens(self._send_bare, notify, sleep=self._wait)
         return self._tokens.get(grant)
 
     def _send_bare(self, request: Request) -> Response:
@@ -90,13 +91,9 @@ class Sender:
         from orgrest.http.auth.oauth2 import secrets_in
         from orgrest.http.transport import Trace
 
-        if self.client is None:
-            raise EvaluationError("nothing can be sent here")
         trace = Trace(self._numbers)
         try:
-            return self.client.send(
-                request, follow=False, left=self.retry_policy.left(), trace=trace
-            )
+            return self._current_client().send(request, follow=False, trace=trace)
         finally:
             for hop in trace.hops:
                 if hop.response is not None:
@@ -110,6 +107,14 @@ class Sender:
                         reason="token",
                     )
                 )
+
+    def _current_client(self) -> Client:
+        if self.client is None:
+            raise EvaluationError("nothing can be sent here")
+        return self.client
+
+    def _wait(self, seconds: float) -> None:
+        self._current_client().budget.wait(seconds)
 
     def exchange(self, task: Task, early: Early | None = None) -> Outcome:
         """Send the requests of a task in order; failures are in the outcome, not raised.
@@ -205,12 +210,12 @@ class Sender:
             length = seconds(sleep.value.text, "sleep")
             self._slept += length
             self._check_wait("@sleep", self._slept)
-            self.retry_policy.wait(length)
+            self._wait(length)
         return True
 
     def _check_wait(self, what: str, length: float) -> None:
         """Raise EvaluationError if a document makes the run wait too long."""
-        if length > MOST_WAIT and self.retry_policy.deadline is None:
+        if length > MOST_WAIT and self._current_client().budget.deadline is None:
             limit = f"{MOST_WAIT / 60:g} minutes in all"
             reason = f"{what} makes a run wait for {limit} at most (more with --max-time)"
             raise EvaluationError(reason)
@@ -276,7 +281,7 @@ class Sender:
 
         shortest = min(one.within or 0.0 for one in waited)
         self._check_wait("?? eventually", max(one.within or 0.0 for one in waited))
-        return self.retry_policy.until(sent, pending, shortest)
+        return until(self._current_client().budget, sent, pending, shortest)
 
     def _sent(
         self,
@@ -287,7 +292,7 @@ class Sender:
         given: Future[Exchange] | None,
     ) -> Response:
         """Return the response to a request, which is retried if that may help."""
-        retry_policy = self.retry_policy
+        retry_policy = self._settings.retry_policy
         for attempt in itertools.count(1):
             one = given.result() if given else self.send(task, parsed, request)
             given = None
@@ -300,7 +305,7 @@ class Sender:
                 delay = retry_policy.after_error(request, one.error, attempt)
                 if delay is None:
                     raise one.error
-            retry_policy.wait(delay or 0.0)
+            self._wait(delay or 0.0)
         raise AssertionError  # the count never ends
 
     def send(self, task: Task, parsed: ParsedRequest, request: Request) -> Exchange:
@@ -325,12 +330,9 @@ class Sender:
             options["connect_timeout"] = seconds(limit.value.text, "connection-timeout", "s")
         if (count := parsed.directive("messages")) is not None:
             options["messages"] = _count(count.value.text)
-        if self.client is None:
-            raise EvaluationError("nothing can be sent here")
-        left = self.retry_policy.left()
         trace = Trace(self._numbers)
         try:
-            response = self.client.send(
+            response = self._current_client().send(
                 request,
                 on_message=_shown(self._settings.on_message, request.secrets),
                 **options,
@@ -338,10 +340,11 @@ class Sender:
                 follow=("follow" not in arguments or arguments.flag("follow"))
                 and parsed.directive("no-redirect") is None,
                 timeout=timeout,
-                left=left,
                 trace=trace,
             )
         except TransportError as error:
+            if isinstance(error, BrokenOffError) and not trace.hops:
+                raise  # nothing was sent
             return Exchange.of_hops(request, trace.hops, error=error)
         return Exchange.of_hops(request, trace.hops, response)
 

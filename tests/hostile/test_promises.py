@@ -105,7 +105,11 @@ PROMISES: dict[str, list[str]] = {
         "test_a_redirect_loop_is_a_failure_after_ten",
         "test_a_slow_drip_ends_with_the_whole_exchanges_time",
     ],
-    "A run makes 100,000 requests": ["test_files_that_run_each_other_end_with_the_budget"],
+    "A run makes 100,000 requests": [
+        "test_files_that_run_each_other_end_with_the_budget",
+        "test_no_request_is_sent_once_the_bytes_are_used_up",
+        "test_by_default_a_run_may_receive_64_gib",
+    ],
     "`orgrest test` ends at most": [
         "test_a_run_ends_after_max_time_with_its_reports",
         "test_the_second_signal_ends_a_run_at_once_with_its_reports",

@@ -14,25 +14,34 @@ sent on at all. A redirect loop is an error.
 Every failure is a `TransportError` in plain words, with the request's position.
 
 `client` sends, over the connections of `pools` (proxies, TLS) and `connections` (one, exact), with
-`headers` and `urls`, within `limits`; `redirects`, `cookies` and `codings` implement these parts of
-HTTP; `streams` and `websocket` receive messages; `thread_safe` is a socket for two threads;
-`errors` words the messages.
+`headers` and `urls`, within `limits` and the `budget` of a run; `redirects`, `cookies` and
+`codings` implement these parts of HTTP; `streams` and `websocket` receive messages; `thread_safe`
+is a socket for two threads; `errors` words the messages.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from orgrest.http.transport.budget import BrokenOffError, Budget
 from orgrest.http.transport.cookies import Cookies
 from orgrest.http.transport.headers import wire_headers
-from orgrest.http.transport.limits import Budget
 from orgrest.http.transport.trace import Hop, Trace
 from orgrest.http.transport.urls import wire_url
 
 if TYPE_CHECKING:
     from orgrest.http.transport.client import Client
 
-__all__ = ["Budget", "Client", "Cookies", "Hop", "Trace", "wire_headers", "wire_url"]
+__all__ = [
+    "BrokenOffError",
+    "Budget",
+    "Client",
+    "Cookies",
+    "Hop",
+    "Trace",
+    "wire_headers",
+    "wire_url",
+]
 
 
 def __getattr__(name: str) -> object:

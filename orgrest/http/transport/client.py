@@ -11,6 +11,7 @@ import attrs
 import urllib3
 
 from orgrest.http.transport.addresses import PrivateAddressError, is_public, literal
+from orgrest.http.transport.budget import BrokenOffError, Budget
 from orgrest.http.transport.codings import is_cut_short, oddities
 from orgrest.http.transport.connections import CANCELLED, Exchange, Sockets
 from orgrest.http.transport.cookies import Cookies
@@ -21,7 +22,6 @@ from orgrest.http.transport.limits import (
     CONNECT_TIMEOUT,
     READ_TIMEOUT,
     TOTAL_TIMEOUT,
-    Budget,
     Limits,
 )
 from orgrest.http.transport.pools import Pools, tls_context
@@ -55,14 +55,25 @@ WITHOUT_BODY = frozenset({204, 304})
 _SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
+@attrs.frozen
+class _Sending:
+    """What all exchanges that answer one request have in common."""
+
+    cookies: Cookies
+    limits: Limits
+    listener: Listener
+    trace: Trace
+    deadline: float
+
+
 class Client:
     """A pooled HTTP client for one run; use it as a context manager. Safe to share by threads.
 
     `ca` is a file or folder of PEM certificates that replaces the system's (certifi's if the system
     has none); `insecure` disables verification. `limit` is the number of bytes of a decoded body
-    that are kept, `budget` limits all requests together. Raises `OrgrestError` if `ca` cannot be
-    read. With `allow_private`, redirects of public servers to private addresses are followed.
-    `warnings` must be shown to the user.
+    that are kept, `budget` is what all requests together may do. Raises `OrgrestError` if `ca`
+    cannot be read. With `allow_private`, redirects of public servers to private addresses are
+    followed. `warnings` must be shown to the user.
     """
 
     def __init__(
@@ -123,7 +134,6 @@ class Client:
         follow: bool = True,
         timeout: float | None = None,
         connect_timeout: float | None = None,
-        left: float | None = None,
         messages: int = MOST,
         on_message: Callable[[str], None] | None = None,
         trace: Trace | None = None,
@@ -131,38 +141,35 @@ class Client:
         """Send a request, follow its redirects, and read the response.
 
         `timeout` in seconds limits the whole exchange, `connect_timeout` connecting; neither
-        exceeds the time `left` for the run. A stream (a WebSocket, server-sent events) is read for
-        that time or for a number of `messages`, each of which is passed to `on_message` as it
-        arrives. `trace` gets what goes over the wire. Raises `TransportError`.
+        exceeds the time that the budget has left. A stream (a WebSocket, server-sent events) is
+        read for that time or for a number of `messages`, each of which is passed to `on_message` as
+        it arrives. `trace` gets what goes over the wire. Raises `TransportError`, which is a
+        `BrokenOffError` if the budget is spent.
         """
         trace = trace or Trace()
         try:
-            limits = self._limits.within(timeout, connect_timeout, left)
+            limits = self._limits.within(timeout, connect_timeout, self.budget.left())
             url = parse_url(request.url)
             if timeout is None and (url.is_websocket or wants_events(request)):
                 limits = attrs.evolve(limits, silence=min(limits.silence, SILENCE))
             listener = Listener(messages, limits.body, on_message)
             try:
                 jar = cookies if cookies is not None else Cookies()
+                deadline = time.monotonic() + limits.total
+                sending = _Sending(jar, limits, listener, trace, deadline)
                 if url.is_websocket:
-                    return self._websocket(request, url, jar, limits, listener, trace)
-                return self._follow(request, jar, limits, listener, trace, follow=follow)
+                    return self._websocket(request, url, sending)
+                return self._follow(request, sending, follow=follow)
             except (urllib3.exceptions.HTTPError, http.client.HTTPException, OSError) as error:
                 reason = CANCELLED if self._sockets.aborted else explain(error, limits)
                 raise TransportError(reason, code=code_of(error)) from error
+        except BrokenOffError:
+            raise
         except TransportError as error:
             place = {"file": request.file, "line": request.line, "column": request.column}
             raise TransportError(error.reason, code=error.code, **place) from error  # type: ignore[arg-type]  # as above
 
-    def _websocket(
-        self,
-        request: Request,
-        url: Url,
-        cookies: Cookies,
-        limits: Limits,
-        listener: Listener,
-        trace: Trace,
-    ) -> Response:
+    def _websocket(self, request: Request, url: Url, sending: _Sending) -> Response:
         from orgrest.http.transport import websocket
 
         if request.method not in websocket.METHODS:
@@ -170,30 +177,22 @@ class Client:
         self._pools.refuse_proxy(url)
         self.budget.send()
         tls = self._tls(request.certificate) if url.scheme == "wss" else None
-        cookie = cookies.header(url.text.replace("ws", "http", 1))
-        trace.sent(request, headers_for(next(flow_of(request, url)), url, cookie))
-        response = websocket.exchange(request, url, cookie, self._sockets, tls, limits, listener)
-        trace.answered(response)
+        cookie = sending.cookies.header(url.text.replace("ws", "http", 1))
+        sending.trace.sent(request, headers_for(next(flow_of(request, url)), url, cookie))
+        response = websocket.exchange(
+            request, url, cookie, self._sockets, tls, sending.limits, sending.listener
+        )
+        self.budget.receive(len(response.body))
+        sending.trace.answered(response)
         return response
 
-    def _follow(
-        self,
-        request: Request,
-        cookies: Cookies,
-        limits: Limits,
-        listener: Listener,
-        trace: Trace,
-        *,
-        follow: bool,
-    ) -> Response:
+    def _follow(self, request: Request, sending: _Sending, *, follow: bool) -> Response:
         start = time.monotonic()
         redirects: list[Redirect] = []
         warnings: list[str] = []
         timing = Timing()
         while True:
-            response = self._authenticated(
-                request, cookies, limits, listener, trace, start + limits.total
-            )
+            response = self._authenticated(request, sending)
             timing += response.timing or Timing()
             location = response.header("Location")
             if not follow or response.status not in STATUSES or location is None:
@@ -203,11 +202,12 @@ class Client:
                 raise TransportError(f"{reason}: given up (:follow no shows the first)")
             if not redirects and not self._allow_private:
                 asked = literal(parse_url(request.url).host) or self._sockets.exchange.peer
-                limits = attrs.evolve(limits, public=not asked or is_public(asked))
+                limits = attrs.evolve(sending.limits, public=not asked or is_public(asked))
+                sending = attrs.evolve(sending, limits=limits)
             request, left_out = redirected(request, response, location)
             host = parse_url(request.url).host
             address = literal(host)
-            if limits.public and address is not None and not is_public(address):
+            if sending.limits.public and address is not None and not is_public(address):
                 raise PrivateAddressError(host, address)
             redirects.append(Redirect(response.status, response.reason, request.url))
             if left_out:
@@ -223,20 +223,12 @@ class Client:
             warnings=(*warnings, *response.warnings),
         )
 
-    def _authenticated(
-        self,
-        request: Request,
-        cookies: Cookies,
-        limits: Limits,
-        listener: Listener,
-        trace: Trace,
-        deadline: float,
-    ) -> Response:
+    def _authenticated(self, request: Request, sending: _Sending) -> Response:
         """Send a request as often as its credentials require; return the last response."""
         flow = flow_of(request, parse_url(request.url))
         sent, timing = next(flow), Timing()
         while True:
-            response = self._exchange(sent, cookies, limits, listener, trace, deadline)
+            response = self._exchange(sent, sending)
             timing += response.timing or Timing()
             try:
                 sent = flow.send(response)
@@ -245,32 +237,25 @@ class Client:
                 warnings = (*response.warnings, *told)
                 return attrs.evolve(response, timing=timing, warnings=warnings)
 
-    def _exchange(
-        self,
-        request: Request,
-        cookies: Cookies,
-        limits: Limits,
-        listener: Listener,
-        trace: Trace,
-        deadline: float,
-    ) -> Response:
+    def _exchange(self, request: Request, sending: _Sending) -> Response:
         if self._sockets.aborted:
             raise TransportError(CANCELLED)
         self.budget.send()
         url = parse_url(request.url)
-        lines = headers_for(request, url, cookies.header(url.text))
+        limits = sending.limits
+        lines = headers_for(request, url, sending.cookies.header(url.text))
         pools = self._public if limits.public else self._pools  # no pooled private one
         pool, forwarded = pools.pool(url, request.certificate)
         target = url.text if forwarded else url.target
         length = next(find_headers(lines, "Content-Length"), None)
         coding = next(find_headers(lines, "Transfer-Encoding"), None)
-        trace.sent(request, lines)
+        sending.trace.sent(request, lines)
         announced = length is None or length == str(len(request.body or b""))
         while True:
             exchange = self._sockets.exchange = Exchange(
                 lines,
                 target,
-                deadline,
+                sending.deadline,
                 limits.wire,
                 public=limits.public,
                 last=not announced or (coding is not None and length is not None),
@@ -293,10 +278,10 @@ class Client:
                 if exchange.reused and is_closed(error) and request.method.upper() in _SAFE:
                     continue
                 raise
-            listens = listener if wants_events(request) else None
-            response = _read(raw, exchange, url, cookies, listens, limits)
+            listens = sending.listener if wants_events(request) else None
+            response = _read(raw, exchange, url, sending.cookies, listens, limits)
             self.budget.receive(len(response.body))
-            trace.answered(response)
+            sending.trace.answered(response)
             return response
 
 

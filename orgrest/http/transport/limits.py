@@ -1,8 +1,6 @@
-"""Limits on the time and the size of exchanges."""
+"""Limits on the time and the size of one exchange."""
 
 from __future__ import annotations
-
-import threading
 
 import attrs
 from urllib3.util import Timeout
@@ -14,38 +12,6 @@ READ_TIMEOUT = 30.0
 TOTAL_TIMEOUT = 300.0
 MAX_TIMEOUT = 86_400.0
 BODY_LIMIT = 16 * 2**20
-MOST_REQUESTS = 100_000
-"""The default maximum number of requests of a run."""
-MOST_BYTES = 2**36
-"""The maximum size of all bodies of a run, in bytes."""
-
-
-class Budget:
-    """What a run may still send and receive; safe to share by threads."""
-
-    def __init__(self, requests: int = MOST_REQUESTS, size: int = MOST_BYTES) -> None:
-        """Begin with all of it."""
-        self.spent = ""
-        """The limit that is used up, in words; empty while nothing is."""
-        self._most = self._requests = requests
-        self._bytes = size
-        self._lock = threading.Lock()
-
-    def send(self) -> None:
-        """Count a request. Raises `TransportError` if none is left."""
-        with self._lock:
-            if not self._requests:
-                self.spent = f"the run has made {self._most:,} requests (--max-requests)"
-            if self.spent:
-                raise TransportError(f"not sent: {self.spent}")
-            self._requests -= 1
-
-    def receive(self, size: int) -> None:
-        """Count received bytes; once none are left, further requests are refused."""
-        with self._lock:
-            self._bytes -= size
-            if self._bytes < 0:
-                self.spent = "the run has received more bytes than it may"
 
 
 @attrs.frozen

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import threading
-import time
 from typing import TYPE_CHECKING
+
+from orgrest.http.transport import Budget
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -18,34 +18,25 @@ TEARDOWN = 30.0
 class Control:
     """Tells whether a run goes on; thread-safe.
 
-    `why` is the reason for its termination. An interruption aborts requests in progress at once; a
-    separate client then sends the teardown.
+    An interruption aborts requests in progress at once; what `new_client` makes for that then sends
+    the teardown.
     """
 
-    def __init__(self, new_client: Callable[[], Client], deadline: float | None = None) -> None:
-        """Create a client; `deadline` is a `time.monotonic` time. Raises what `new_client` does."""
-        self.deadline = deadline
-        self.why = ""
+    def __init__(self, new_client: Callable[..., Client], budget: Budget | None = None) -> None:
+        """Create the client of the run, with its `budget`. Raises what `new_client` does."""
         self.interrupted = False
-        self.client = new_client()
+        self.budget = budget or Budget()
+        self.client = new_client(budget=self.budget)
         self._new_client = new_client
-        self._stopped = threading.Event()
-        self._lock = threading.Lock()
-        self._late: Client | None = None
 
     @property
-    def over(self) -> bool:
-        """Whether no further request may be sent."""
-        if not self.why and self.deadline is not None and time.monotonic() >= self.deadline:
-            self.stop("the time for the whole run is over (--max-time)")
-        if not self.why and self.client.budget.spent:
-            self.stop(self.client.budget.spent)
-        return bool(self.why)
+    def why(self) -> str:
+        """Why no further request may be sent; empty while the run goes on."""
+        return self.budget.spent
 
     def stop(self, why: str) -> None:
         """Send no further request; those in progress are completed."""
-        self.why = self.why or why
-        self._stopped.set()
+        self.budget.stop(why)
 
     def interrupt(self) -> None:
         """Send no further request, and abort those in progress."""
@@ -53,20 +44,10 @@ class Control:
         self.stop("interrupted")
         self.client.abort()
 
-    def sleep(self, seconds: float) -> bool:
-        """Wait, and return whether the run goes on."""
-        return not self._stopped.wait(seconds)
-
     def late_client(self) -> Client:
-        """Return the client for the teardown after an interruption."""
-        if not self.interrupted:
-            return self.client
-        with self._lock:
-            self._late = self._late or self._new_client()
-            return self._late
+        """Return a client for the teardown of a document after the run is over."""
+        return self._new_client(budget=Budget(seconds=TEARDOWN, after=self.budget))
 
     def close(self) -> None:
-        """Close the clients."""
+        """Close the client."""
         self.client.close()
-        if self._late is not None:
-            self._late.close()

@@ -36,7 +36,7 @@ class _Told:
     error: BaseException | None = None
 
 
-class Run:
+class SuiteRun:
     """A run over `plan` with a number of jobs; records go into `spool`, if there is one.
 
     `summary` counts the outcomes, `unreadable` lists the documents that could not be read.

@@ -11,14 +11,13 @@ import attrs
 from orgrest.files import File, FileError, is_request_file
 from orgrest.model import OrgrestError
 from orgrest.run import writable_files
-from orgrest.run.retry_policy import RetryPolicy
 from orgrest.run.run import Run
 from orgrest.run.suite import record
-from orgrest.run.suite.control import TEARDOWN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
+    from orgrest.http.transport import Client
     from orgrest.run.outcomes import Outcome
     from orgrest.run.plan import Part, Plan, Step
     from orgrest.run.settings import Settings
@@ -55,10 +54,7 @@ class Opened:
         self._settings = settings
         self._control = control
         self._count = 0
-        self._teardown: RetryPolicy | None = None
-        retry_policy = attrs.evolve(
-            settings.retry_policy, deadline=control.deadline, sleep=control.sleep
-        )
+        self._late: Client | None = None
         path = Path(unit.file)
         self._file = File.read(path)
         self._plain = is_request_file(path)
@@ -67,9 +63,7 @@ class Opened:
         self.run = Run(
             self._file.text,
             file=unit.file,
-            settings=attrs.evolve(
-                settings.of_document(path.resolve().parent, unit.data), retry_policy=retry_policy
-            ),
+            settings=settings.of_document(path.resolve().parent, unit.data),
             client=control.client,
             plain=self._plain,
             write=writable_files.write if settings.write else None,
@@ -89,31 +83,22 @@ class Opened:
 
     def send(self, step: Step) -> Iterator[Record]:
         """Do a step; yield the record of each request that was sent for it."""
-        client, retry_policy = self._control.client, None
-        if step.part == "teardown":
-            client = self._control.late_client()
-            if self._control.over:
-                retry_policy = self._ending()
-        outcomes = self.run.evaluate(step, client=client, retry_policy=retry_policy)
+        client = None
+        if step.part == "teardown" and self._control.why:
+            client = self._late = self._late or self._control.late_client()
+        outcomes = self.run.evaluate(step, client)
         while True:
             began, start = time.time(), time.monotonic()
             outcome = next(outcomes, None)
             if outcome is None:
                 return
-            over = step.part != "teardown" and self._control.over
+            over = step.part != "teardown" and self._control.why
             took = time.monotonic() - start
             for needed in outcome.needed:
                 yield self._record(needed, None, *_time_of(needed, began))
             yield self._record(outcome, step, began, took)
             if over:  # skip the other requests of its loop or of the files that it runs
                 return
-
-    def _ending(self) -> RetryPolicy:
-        """Return the time limits for a teardown after the end of the run."""
-        if self._teardown is None:
-            end = time.monotonic() + TEARDOWN
-            self._teardown = RetryPolicy(deadline=end)
-        return self._teardown
 
     def skip(self, step: Step, why: str) -> Iterator[Record]:
         """Yield a step's record as skipped, or its records if it was sent for another one."""
@@ -125,6 +110,8 @@ class Opened:
     def close(self) -> None:
         """Close the evaluation, and save the results if requested. Raises FileError."""
         self.run.close()
+        if self._late is not None:
+            self._late.close()
         if self._settings.write and not self._plain:
             self._file.save(self.run.text)
 
@@ -155,7 +142,7 @@ def run(
     Once its setup has begun, its teardown is sent however the run ends.
     """
     place = {"order": [unit.number, 0], **unit.place}
-    if control.over:
+    if control.why:
         keep(record.without_request(place, "skipped", control.why))
         return None
     try:
@@ -191,7 +178,7 @@ def _send_all(
     ready, begun = True, False
     try:
         for step in (*opened.steps("setup"), *requests):
-            if not ready or control.over:
+            if not ready or control.why:
                 for found in opened.skip(step, control.why or "the setup failed"):
                     kept(found)
                 continue

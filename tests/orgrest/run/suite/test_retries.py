@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from typing import TYPE_CHECKING
@@ -10,8 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 from servers import RawServer, closing, response
 
-from orgrest.model import OrgrestError, Response
-from orgrest.run.retry_policy import MOST_DELAY, RetryPolicy, retry_after
+from orgrest.model import Response
+from orgrest.run.retry_policy import MOST_DELAY, retry_after
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -102,17 +101,6 @@ def test_retry_after_a_date_is_the_time_until_then() -> None:
     found = retry_after(Response(503, "", "1.1", (("Retry-After", given),), b"", 0.0, ""))
     assert found is not None
     assert 0 < found <= 3600
-
-
-def test_nothing_is_waited_for_when_the_run_is_over() -> None:
-    RetryPolicy().wait(0)
-    RetryPolicy(deadline=time.monotonic() + 60).wait(0)
-    with pytest.raises(OrgrestError, match=r"--max-time"):
-        RetryPolicy(deadline=time.monotonic() - 1).wait(0)
-    with pytest.raises(OrgrestError, match=r"--max-time"):
-        RetryPolicy(deadline=time.monotonic() + 60).wait(90)
-    with pytest.raises(OrgrestError, match="broken off"):
-        RetryPolicy(sleep=lambda _: False).wait(0)
 
 
 @pytest.mark.parametrize("given", ["", "soon", "-1", "1.5", "٣", "Wed, 99 Oct 2015 07:28:00 GMT"])

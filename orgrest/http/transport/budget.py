@@ -1,0 +1,102 @@
+"""What a run may do in all: requests, time and bytes, whatever its documents say."""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import Final
+
+import attrs
+
+from orgrest.model import TransportError
+
+MOST_REQUESTS: Final = 100_000
+"""The default maximum number of requests of a run."""
+MOST_BYTES: Final = 2**36
+"""The maximum size of all bodies of a run, in bytes."""
+_TIME_OVER = "the time for the whole run is over (--max-time)"
+
+
+class BrokenOffError(TransportError):
+    """The run has to end before a request was answered."""
+
+
+@attrs.define(eq=False)
+class _Left:
+    """What is left of the requests and bytes; `most` is the number of requests at first."""
+
+    most: int
+    bytes: int
+    requests: int
+    spent: str = ""
+    lock: threading.Lock = attrs.field(factory=threading.Lock)
+
+
+class Budget:
+    """What a run may still do; safe to share by threads."""
+
+    def __init__(
+        self,
+        requests: int = MOST_REQUESTS,
+        size: int = MOST_BYTES,
+        seconds: float | None = None,
+        *,
+        after: Budget | None = None,
+    ) -> None:
+        """Begin with a number of requests, of bytes received, and of seconds (None: no limit).
+
+        The budget for what comes `after` another one has the requests and bytes that this has left.
+        """
+        self.deadline = None if seconds is None else time.monotonic() + seconds
+        """When the time is over, by `time.monotonic`."""
+        self._left: _Left = _Left(requests, size, requests) if after is None else after._left
+        self._stopped = threading.Event()
+        self._why = ""
+
+    @property
+    def spent(self) -> str:
+        """Why nothing more is to be begun, in words; empty while the run goes on."""
+        if self.deadline is not None and time.monotonic() >= self.deadline:
+            self.stop(_TIME_OVER)
+        return self._why or self._left.spent
+
+    def stop(self, why: str) -> None:
+        """End the run: nothing waits any more. The first reason counts."""
+        self._why = self._why or why
+        self._stopped.set()
+
+    def send(self) -> None:
+        """Count a request. Raises BrokenOffError if none is left."""
+        left = self._left
+        with left.lock:
+            if not left.requests:
+                left.spent = f"the run has made {left.most:,} requests (--max-requests)"
+            if left.spent:
+                raise BrokenOffError(f"not sent: {left.spent}")
+            left.requests -= 1
+
+    def receive(self, size: int) -> None:
+        """Count received bytes; once none are left, further requests are refused."""
+        left = self._left
+        with left.lock:
+            left.bytes -= size
+            if left.bytes < 0:
+                left.spent = "the run has received more bytes than it may"
+
+    def left(self) -> float | None:
+        """Return the seconds left, None for no limit. Raises BrokenOffError if there are none."""
+        if self.deadline is None:
+            return None
+        left = self.deadline - time.monotonic()
+        if left <= 0:
+            raise BrokenOffError(f"not sent: {_TIME_OVER}")
+        return left
+
+    def wait(self, seconds: float) -> None:
+        """Wait. Raises BrokenOffError if the run ends meanwhile."""
+        left = self.left()
+        if left is not None and seconds > left:
+            reason = f"waiting {seconds:g} s is longer than the run has time (--max-time)"
+            raise BrokenOffError(reason)
+        if self._stopped.wait(seconds):
+            raise BrokenOffError("the run was broken off while this waited")
