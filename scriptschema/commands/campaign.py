@@ -16,9 +16,10 @@ from scriptschema.commands.console import NonEmptyPath, counted, report, stoppab
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
-    from scriptschema.fuzzing.campaign.cluster import Cluster
     from scriptschema.fuzzing.campaign.config import Config
+    from scriptschema.fuzzing.campaign.folder import Campaign
     from scriptschema.fuzzing.campaign.session import Session
+    from scriptschema.fuzzing.campaign.workers import Workers
     from scriptschema.fuzzing.targets.description import Description
 
 FOUND = 3
@@ -80,6 +81,11 @@ def _names(
     "address",
     metavar="ADDRESS",
     help="Fuzz on a cluster of Dask's: tcp://HOST:PORT of its scheduler, or local:N.",
+)
+@click.option(
+    "--engine",
+    type=click.Choice(["own", "afl"]),
+    help="What makes mutants: own (the default), or AFL++ on a build with its compiler.",
 )
 @click.option("--for", "seconds", callback=_duration, metavar="TIME", help="30s, 10m, 8h.")
 @click.option("-n", "--count", type=click.IntRange(1), metavar="N", help="Programs at most.")
@@ -144,6 +150,10 @@ def fuzz(
     (a wrong one), assertion, hang, undefined (behaviour), message, position. Without one it is
     undefined; what differs in messages or positions alone is one entry each.
 
+    With --engine afl the first TARGET is a program built with AFL++'s compiler, ./harness or
+    command:COMMAND. N instances of AFL++ run it, with mutants of this package; what they keep is
+    judged on all targets.
+
     With --types sound and --checker, a program that the checker accepts in strict mode and that
     fails with an error of type is a bug of the checker.
 
@@ -151,7 +161,8 @@ def fuzz(
     command is one that compiles). They are stranger then: they need not end, nor get anywhere.
     """
     from scriptschema.files import FileError
-    from scriptschema.fuzzing.campaign.cluster import ClusterError
+    from scriptschema.fuzzing.campaign.afl_engine import AflEngine, EngineError
+    from scriptschema.fuzzing.campaign.cluster import Cluster, ClusterError
     from scriptschema.fuzzing.campaign.folder import Campaign
     from scriptschema.fuzzing.campaign.session import CampaignError, Session
     from scriptschema.fuzzing.oracles.judging import JudgeError
@@ -168,21 +179,29 @@ def fuzz(
     config = _config(output, **options)
     display: Any = as_json if as_events else Display() if sys.stderr.isatty() else Lines()
     try:
-        with Campaign(output, config) as campaign, _cluster(address) as cluster:
-            if cluster is not None:
-                cluster.require(campaign.config)
-                jobs = cluster.threads
+        with (
+            stoppable(f"`scriptschema fuzz -o {output}` goes on"),
+            Campaign(output, config) as campaign,
+            _workers(campaign, address, jobs) as workers,
+        ):
+            if isinstance(workers, Cluster):
+                workers.require(campaign.config)
+                jobs = workers.threads
+            elif isinstance(workers, AflEngine):
+                jobs = 1  # judges
             session = Session(
                 campaign,
                 jobs=jobs,
                 seconds=seconds,
                 programs=count,
-                workers=cluster,
+                workers=workers,
                 on_event=display,
             )
-            with stoppable(f"`scriptschema fuzz -o {output}` goes on"):
-                session.run()
-    except (FileError, TargetError, JudgeError, CampaignError, ClusterError, MissingExtra) as error:
+            session.run()
+    except (
+        *(FileError, TargetError, JudgeError, CampaignError, ClusterError, EngineError),
+        MissingExtra,
+    ) as error:
         report(error)
         sys.exit(1)
     new = session.state.triage.new
@@ -215,12 +234,19 @@ def _summarize(session: Session, folder: Path) -> None:
         )
 
 
-def _cluster(address: str | None) -> AbstractContextManager[Cluster | None]:
-    """Return the cluster at an address, or a context of None without an address."""
+def _workers(
+    campaign: Campaign, address: str | None, jobs: int
+) -> AbstractContextManager[Workers | None]:
+    """Return the cluster at an address, AFL++'s instances, or a context of None for neither."""
     from contextlib import nullcontext
 
+    from scriptschema.fuzzing.campaign.afl_engine import AflEngine
     from scriptschema.fuzzing.campaign.cluster import Cluster
 
+    if campaign.config.engine == "afl":
+        if address is not None:
+            raise click.UsageError("--cluster is not for --engine afl")
+        return AflEngine(campaign, jobs)
     if address is None:
         return nullcontext()
     if not re.fullmatch(r"local:[1-9]\d*|\w+://.+", address):
@@ -294,6 +320,8 @@ def _config(
                 "that is there goes on without, and with the options that it has"
             )
         return None
+    if given.get("engine") == "afl" and ":" not in words[0]:
+        words = (f"command:{words[0]}", *words[1:])
     try:
         targets = [from_word(word, **limits) for word in words]
         return Config(targets=tuple(_at_home(target) for target in targets), **given)

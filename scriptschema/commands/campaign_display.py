@@ -40,9 +40,21 @@ def line_of(event: dict[str, Any]) -> str:
     return (
         f"{_time(event['seconds'])}: {counted(event['programs'], 'program')} ({kinds}), "
         f"{event['runs_per_second']:,.0f} runs/s, corpus {event['corpus']:,}, "
+        + (_executions(event) + ", " if "executions" in event else "")
         + (f"covered {event['covered']:,}, " if event["covered"] else "")
         + f"finds {event['finds']:,}, last new {_time(event['since_new'])} ago"
         + (f", {event['unconfirmed']:,} not confirmed" if event["unconfirmed"] else "")
+    )
+
+
+def unreadable(event: dict[str, Any]) -> str:
+    """Return a line of text on an input that breaks the target and is no Luau."""
+    return f"not judged, since it is no Luau that is read here: {event['path']}"
+
+
+def _executions(event: dict[str, Any]) -> str:
+    return (
+        f"AFL++ {event['executions']:,} executions ({event['executions_per_second']:,.0f} a second)"
     )
 
 
@@ -64,6 +76,8 @@ class Lines:
             tell_targets(event)
         elif event["event"] in FINDS:
             click.echo(line_of(event))
+        elif event["event"] == "unreadable":
+            click.echo(unreadable(event))
         elif event["event"] == "end" or (
             event["event"] == "progress" and time.monotonic() - self._shown >= EVERY
         ):
@@ -89,6 +103,8 @@ class Display:
             self._live.start()
         elif event["event"] in FINDS:
             self._finds.append(line_of(event))
+        elif event["event"] == "unreadable":
+            self._finds.append(unreadable(event))
         elif self._live is not None:
             self._live.update(self._table(event), refresh=True)
         if event["event"] == "end" and self._live is not None:
@@ -118,6 +134,9 @@ class Display:
                 f"{event['unconfirmed']:,}",
             ),
         ]
+        if "executions" in event:
+            rate = f"{event['executions_per_second']:,.0f}"
+            rows.append(("executions", f"{event['executions']:,}", "a second", rate))
         if event["covered"]:
             rows.append(("covered", f"{event['covered']:,}", "", ""))
         for one, two, three, four in rows:

@@ -25,11 +25,14 @@ DEFAULT_ORACLES: Final = ("broken", "hang", "memory", "difference", "round-trip"
 
 SOURCES: Final = ("program", "repaired")
 
+ENGINES: Final = ("own", "afl")
+
 
 @attrs.frozen
 class Config:
     """A campaign's configuration; other settings may change between runs of the campaign.
 
+    `engine` is what makes mutants: the campaign's own workers, or AFL++ (see `afl_engine`).
     `source` says how new programs are made: `program` by the program generator, `repaired` from
     random trees. `size` is the intended number of nodes, `mutants` the share of programs that are
     mutants of others. `checker` and `printer` are commands (see `oracles`), `judge` is a user's
@@ -41,6 +44,7 @@ class Config:
 
     targets: tuple[Description, ...]
     seed: int = 0
+    engine: str = attrs.field(default="own", validator=attrs.validators.in_(ENGINES))
     source: str = "program"
     size: int = 100
     mutants: float = 0.5

@@ -6,6 +6,7 @@ import contextlib
 import fcntl
 import os
 import shutil
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
@@ -20,6 +21,11 @@ from scriptschema.fuzzing.campaign.config import Config
 from scriptschema.fuzzing.targets import probing
 
 CORPUS: Final = "corpus"
+AFL: Final = "afl"
+"""The folder of the engine AFL++: its instances' output is in `out`."""
+
+JUDGED: Final = "judged.txt"
+"""The file in `AFL` that names the inputs that were judged, a line each."""
 LOG: Final = "log.txt"
 LOCK: Final = ".lock"
 
@@ -74,6 +80,11 @@ class Campaign:
     def log(self, text: str) -> None:
         """Write a line to the log. Raises FileError."""
         statistics.append_line(self.path / LOG, f"{now()} {' '.join(text.split())}")
+
+    def judged(self, names: Iterable[str]) -> None:
+        """Record inputs of AFL++ as judged. Raises FileError."""
+        for name in names:
+            statistics.append_line(self.path / AFL / JUDGED, name)
 
     def _require_own(self) -> None:
         there = [entry.name for entry in self.path.iterdir() if entry.name != LOCK]

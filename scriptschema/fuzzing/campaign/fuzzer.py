@@ -41,6 +41,9 @@ _PER_BATCH: Final = 1
 _ROUND_TRIPS: Final = 64
 """The round trip is checked for one in this many programs, and for each that is kept."""
 
+_PAUSE: Final = 0.1
+"""Seconds to wait for the inputs of another engine."""
+
 Enough = Mapping[Signature, Sequence[frozenset[str]]]
 """Signatures with enough suspects; see `Fuzzer.work`."""
 
@@ -70,12 +73,15 @@ class Batch:
 
     `messages` are the kinds of error messages that programs ended with. `covered` has the counters
     of targets that were new to the fuzzer: pairs of the target's number and the counter's.
+    `inputs` names the inputs of another engine that were judged; those `unreadable` are no Luau.
     """
 
     interval: Interval = attrs.field(factory=Interval)
     kept: list[bytes] = attrs.field(factory=list)
     messages: set[str] = attrs.field(factory=set)
     covered: set[tuple[int, int]] = attrs.field(factory=set)
+    inputs: list[str] = attrs.field(factory=list)
+    unreadable: list[str] = attrs.field(factory=list)
     suspects: list[Suspect] = attrs.field(factory=list)
     again: Counter[Signature] = attrs.field(factory=Counter)
 
@@ -85,6 +91,8 @@ class Batch:
         self.kept += later.kept
         self.messages |= later.messages
         self.covered |= later.covered
+        self.inputs += later.inputs
+        self.unreadable += later.unreadable
         self.suspects += later.suspects
         self.again.update(later.again)
 
@@ -92,13 +100,20 @@ class Batch:
 class Fuzzer:
     """See the module. `seed` differs for each fuzzer of a campaign; `corpus` has encoded trees.
 
+    `programs` makes the programs, if it is not `ProgramSource(config, seed)`.
+
     Raises TargetError and JudgeError, here and in `work`.
     """
 
-    def __init__(self, config: Config, *, seed: int, corpus: Iterable[bytes] = ()) -> None:
-        self.config = config
-        self.seed = seed
-        self._programs = ProgramSource(config, seed)
+    def __init__(
+        self,
+        config: Config,
+        *,
+        seed: int,
+        corpus: Iterable[bytes] = (),
+        programs: ProgramSource | None = None,
+    ) -> None:
+        self._programs = programs or ProgramSource(config, seed)
         self._seen: set[int] = set()
         self._counted: Counter[int] = Counter()
         self._facts: set[str] = set()
@@ -151,12 +166,18 @@ class Fuzzer:
             # The next program is generated while the previous one runs.
             made, self._left = self._left or self._make(), None
             runs = self.runner.collect() if waiting else []
-            self.runner.submit(made.sources)
-            waiting = self._look(waiting, runs, batch, made) if waiting else made
-            count += 1
+            if made is not None:
+                self.runner.submit(made.sources)
+                count += 1
+            if waiting is not None:
+                self._look(waiting, runs, batch, made)
+            elif made is None:
+                time.sleep(_PAUSE)
+            waiting = made
             if at_once and batch.suspects:
                 self._left, waiting = waiting, None
-            if time.monotonic() >= end or self._left:
+                break
+            if time.monotonic() >= end:
                 break
         if waiting:
             self._look(waiting, self.runner.collect(), batch, None)
@@ -164,12 +185,13 @@ class Fuzzer:
         batch.interval.features.update({names[n]: count for n, count in self._counted.items()})
         self._counted.clear()
         batch.interval.operators = self._programs.operators()
+        batch.unreadable = self._programs.unreadable()
         return batch
 
     # Programs
 
-    def _make(self) -> Made:
-        """Return a corpus tree that has not been run, or a new program."""
+    def _make(self) -> Made | None:
+        """Return a corpus tree that has not been run, or the next program, if there is one."""
         if self._not_run and self._counts is not False:
             name, tree = self._not_run.pop()
             return Made(tree, render_module_set(tree), {"corpus": name})
@@ -177,10 +199,8 @@ class Fuzzer:
 
     # Outcomes
 
-    def _look(
-        self, made: Made, runs: list[Run], batch: Batch, following: Made | None
-    ) -> Made | None:
-        """Count and judge a program, and keep it if new; return `following`, which is running."""
+    def _look(self, made: Made, runs: list[Run], batch: Batch, following: Made | None) -> None:
+        """Count and judge a program, and keep it if new; `following` is running."""
         self._looked += 1
         data = wire.encode(made.tree)
         scan = wire.scan(ModuleSet, data)
@@ -194,6 +214,7 @@ class Fuzzer:
         verdict = self.runner.judge.judge(made.sources, runs, scan)
         if verdict is None and (new or self._looked % _ROUND_TRIPS == 0):
             verdict = self.runner.judge.judge_text(made.sources)
+        verdict = verdict or made.claim
         if verdict is not None:
             self._suspect(made, data, runs, verdict, batch, following)
         elif new and any(run.outcome.kind in outcome.ORDINARY for run in runs):
@@ -201,7 +222,8 @@ class Fuzzer:
             self._programs.adopt(name_of(data), made.tree, ended=ended)
             if made.mutant is not None:
                 self._programs.useful(made.mutant)
-        return following
+        if "input" in made.origin:
+            batch.inputs.append(made.origin["input"])
 
     def _count(self, interval: Interval, runs: list[Run], numbers: list[int]) -> None:
         interval.programs += 1

@@ -14,6 +14,7 @@ from scriptschema.fuzzing.campaign.parents import Parent, Parents
 from scriptschema.fuzzing.campaign.restriction import Restriction
 from scriptschema.fuzzing.index import Index
 from scriptschema.fuzzing.mutate import Mutant, Mutator
+from scriptschema.fuzzing.oracles.verdict import Verdict
 from scriptschema.fuzzing.targets.base import Sources
 from scriptschema.generation import trees
 from scriptschema.generation.choices import RandomChoices
@@ -45,13 +46,17 @@ no program is run."""
 
 @attrs.frozen
 class Made:
-    """A program with its origin; `mutant` and `parent` are set if it is a mutant."""
+    """A program with its origin; `mutant` and `parent` are set if it is a mutant.
+
+    `claim` is what another engine has seen of it.
+    """
 
     tree: ModuleSet
     sources: Sources
     origin: dict[str, Any]
     mutant: Mutant[ModuleSet] | None = None
     parent: Parent | None = None
+    claim: Verdict | None = None
 
 
 class ProgramSource:
@@ -88,8 +93,8 @@ class ProgramSource:
         """Count that a mutant was kept."""
         self._mutator.useful(mutant)
 
-    def next(self) -> Made:
-        """Make a program that uses no feature that a target lacks."""
+    def next(self) -> Made | None:
+        """Return a program that uses no feature that a target lacks; None if there is none now."""
         made = self._attempt()
         if not self._restriction:
             return made
@@ -97,8 +102,16 @@ class ProgramSource:
             if self.admits(wire.encode(made.tree)):
                 return made
             made = self._attempt()
+        return self.stripped(made)
+
+    def stripped(self, made: Made) -> Made:
+        """Return a program without the statements that use what a target lacks."""
         tree = self._restriction.strip(made.tree)
         return Made(tree, render_module_set(tree), made.origin)
+
+    def unreadable(self) -> list[str]:
+        """Return the names of inputs since the last call that could not become programs."""
+        return []
 
     def operators(self) -> dict[str, list[int]]:
         """Return the counts of the mutation operators since the last call."""

@@ -130,6 +130,7 @@ class Session:
             "unconfirmed": total.unconfirmed,
             "covered": total.covered,
             "since_new": round(time.monotonic() - self.state.last_new, 1),
+            **self.workers.progress(),
         }
 
     # Fuzzing

@@ -17,7 +17,7 @@ from typing import Any, Final
 from scriptschema import wire
 from scriptschema.fuzzing.campaign import statistics
 from scriptschema.fuzzing.campaign.finds import Find
-from scriptschema.fuzzing.campaign.folder import CORPUS, Campaign, now
+from scriptschema.fuzzing.campaign.folder import AFL, CORPUS, Campaign, now
 from scriptschema.fuzzing.campaign.fuzzer import Batch
 from scriptschema.fuzzing.campaign.statistics import Interval
 from scriptschema.fuzzing.campaign.triage import Triage
@@ -89,6 +89,13 @@ class State:
             self.triage.suspect(suspect)
         for signature, count in batch.again.items():
             self.triage.again(signature, count)
+        for name in batch.unreadable:
+            self.campaign.log(f"unreadable: {AFL}/out/{name}")
+            self.on_event(
+                {"event": "unreadable", "path": str(self.campaign.path / AFL / "out" / name)}
+            )
+        if batch.inputs or batch.unreadable:
+            self.campaign.judged([*batch.inputs, *batch.unreadable])
         return accepted
 
     def tick(self) -> None:

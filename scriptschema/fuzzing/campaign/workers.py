@@ -15,6 +15,7 @@ from typing import Any, Final, Protocol
 
 import attrs
 
+from scriptschema.fuzzing.campaign.afl_inputs import Inputs
 from scriptschema.fuzzing.campaign.config import Config
 from scriptschema.fuzzing.campaign.folder import CORPUS, Campaign
 from scriptschema.fuzzing.campaign.fuzzer import Batch, Enough, Fuzzer, Suspect
@@ -89,12 +90,18 @@ class AnyWorker(Protocol):
 
 
 class Workers(Protocol):
-    """A factory of a session's workers, with the duration of their orders."""
+    """A factory of a session's workers, with the duration of their orders.
+
+    `progress` has what it adds to the session's progress events.
+    """
 
     slice_seconds: float
 
     def worker(self, campaign: Campaign, seed: int) -> AnyWorker:
         """Return a new worker."""
+
+    def progress(self) -> dict[str, Any]:
+        """Return further fields of a progress event."""
 
 
 class Processes:
@@ -105,6 +112,10 @@ class Processes:
     def worker(self, campaign: Campaign, seed: int) -> AnyWorker:
         """Return a new worker."""
         return Worker(campaign.config, campaign.path, seed)
+
+    def progress(self) -> dict[str, Any]:
+        """Return nothing: the session knows all."""
+        return {}
 
 
 class Worker:
@@ -178,7 +189,11 @@ def _main(config: Config, folder: Path, seed: int, pipe: Connection) -> None:
 
 
 def _fuzzer(config: Config, folder: Path, seed: int) -> Fuzzer:
+    """Return the fuzzer of a worker, which knows the corpus."""
     corpus = [path.read_bytes() for path in sorted((folder / CORPUS).glob("*.pb"))]
+    if config.engine == "afl":
+        inputs = Inputs(config, seed, folder)
+        return Fuzzer(config, seed=seed, corpus=corpus, programs=inputs)
     return Fuzzer(config, seed=seed, corpus=corpus)
 
 

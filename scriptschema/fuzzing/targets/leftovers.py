@@ -38,6 +38,11 @@ def owner_mark() -> str:
     return f"{os.getpid()} {_started(os.getpid())}"
 
 
+def engine_mark() -> str:
+    """Return the variable's value for processes that stay until this one ends them, or is gone."""
+    return f"{owner_mark()} engine"
+
+
 def adopt() -> None:
     """Become the parent of orphaned descendants, if the system supports that.
 
@@ -145,7 +150,7 @@ def _mark_of(path: Path) -> str:
 
 
 def _is_over(mark: str, mine: str) -> bool:
-    number, _, started = mark.partition(" ")
+    number, started = mark.split()[:2]
     return mark == mine or _started(int(number)) != started
 
 

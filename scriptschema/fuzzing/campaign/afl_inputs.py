@@ -1,0 +1,71 @@
+"""The inputs that AFL++'s instances keep, as the programs that a fuzzer runs and judges."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+from types import MappingProxyType
+from typing import Final
+
+from scriptschema import wire
+from scriptschema.fuzzing.campaign.config import Config
+from scriptschema.fuzzing.campaign.folder import AFL, JUDGED
+from scriptschema.fuzzing.campaign.programs import Made, ProgramSource
+from scriptschema.fuzzing.oracles.verdict import Signature, Verdict
+from scriptschema.fuzzing.source_mutation import SourceMutator
+from scriptschema.fuzzing.targets import outcome
+from scriptschema.luau.render import render_module_set
+
+_CLAIMS: Final = MappingProxyType({"crashes": outcome.CRASH, "hangs": outcome.HANG, "queue": ""})
+"""The outcome that AFL++ claims for the inputs in each of its folders."""
+
+
+class Inputs(ProgramSource):
+    """The inputs of the campaign in `folder` that were not judged, crashes first."""
+
+    def __init__(self, config: Config, seed: int, folder: Path) -> None:
+        super().__init__(config, seed)
+        self._folder = folder / AFL
+        self._sources = SourceMutator()
+        self._done: set[str] = set()
+        self._waiting: list[tuple[str, Path]] = []
+        self._unreadable: list[str] = []
+
+    def next(self) -> Made | None:
+        """Return the program of the next input; None if there is none now."""
+        self._waiting = self._waiting or [*self._unjudged()]
+        while self._waiting:
+            name, path = self._waiting.pop()
+            self._done.add(name)
+            try:
+                index = self._sources.tree_of(path.read_bytes())
+            except FileNotFoundError:  # AFL++ removes what it has made smaller
+                continue
+            kind = _CLAIMS[path.parent.name]
+            if index is None:
+                self._unreadable += [name] if kind else []
+                continue
+            claim = None
+            if kind:
+                text = f"AFL++ saved it among its {path.parent.name}: {path.name}"
+                claim = Verdict(Signature(kind), text)
+            origin = {"engine": "afl", "input": name}
+            made = Made(index.tree, render_module_set(index.tree), origin, claim=claim)
+            return made if claim or self.admits(wire.encode(made.tree)) else self.stripped(made)
+        return None
+
+    def unreadable(self) -> list[str]:
+        """Return the names of crashes and hangs since the last call that are no Luau."""
+        names, self._unreadable = self._unreadable, []
+        return names
+
+    def _unjudged(self) -> Iterator[tuple[str, Path]]:
+        """Yield the inputs that were not judged, crashes last, since the last is taken first."""
+        with contextlib.suppress(FileNotFoundError):  # other workers have judged, too
+            self._done.update((self._folder / JUDGED).read_text().splitlines())
+        for kind in ("queue", "hangs", "crashes"):
+            for path in sorted((self._folder / "out").glob(f"*/{kind}/id:*"), reverse=True):
+                name = str(path.relative_to(self._folder / "out"))
+                if name not in self._done and ",sync:" not in name:
+                    yield name, path

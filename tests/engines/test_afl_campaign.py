@@ -1,0 +1,119 @@
+"""A campaign with AFL++ as its engine, on the toy: found, judged, reduced, continued, ended."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from components import require
+
+from scriptschema.fuzzing.campaign import finds
+
+
+def command(*arguments: object) -> list[str]:
+    return [sys.executable, "-m", "scriptschema", "fuzz", *map(str, arguments)]
+
+
+def running(folder: Path) -> list[str]:
+    """The commands of AFL++'s processes for a campaign."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            line = path.read_bytes().replace(b"\0", b" ").decode()
+        except OSError:
+            continue
+        if line.startswith("afl-fuzz") and str(folder) in line:
+            found.append(line)
+    return found
+
+
+@pytest.fixture(scope="module")
+def harness(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    require("afl-cc")
+    program = tmp_path_factory.mktemp("harness") / "toy"
+    toy = Path(__file__).with_name("toy.c")
+    subprocess.run(["afl-cc", "-O1", "-o", program, toy], check=True, capture_output=True)
+    return program
+
+
+def test_a_bug_is_found_by_afl_reduced_here_and_reported_once_also_after_a_kill(
+    harness: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "campaign"
+    arguments = ("-o", folder, "--json")
+    process = subprocess.Popen(
+        command("--engine", "afl", "-t", harness, "--timeout", 1, *arguments),
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    events = []
+    for line in process.stdout:
+        events.append(json.loads(line))
+        if events[-1]["event"] == "find":
+            break
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    process.stdout.close()
+    judged = (folder / "afl" / "judged.txt").read_text().splitlines()
+    assert len(judged) == len({*judged}) > 100
+
+    done = subprocess.run(
+        command(*arguments, "--for", "8s"), capture_output=True, text=True, timeout=300, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    after = (folder / "afl" / "judged.txt").read_text().splitlines()
+    assert after[: len(judged)] == judged
+    assert len(after) == len({*after})
+    end = [json.loads(line) for line in done.stdout.splitlines()][-1]
+    assert end["executions"] > 0
+    assert end["covered"] > 0
+    assert 0 < end["programs"] <= len(after)  # a kill costs the counts of five seconds
+    found = [find for _, find in finds.load_all(folder)]
+    assert found
+    assert len({find.signature for find in found}) == len(found)
+    for find in found:
+        assert find.reduced is not None
+        assert find.reduced.nodes <= 40
+        assert find.origin["engine"] == "afl"
+    assert running(folder) == []
+
+
+def test_a_program_that_was_not_built_for_afl_is_told(build: Any, tmp_path: Path) -> None:
+    plain = build("plain", "cc")
+    require("afl-fuzz")
+    done = subprocess.run(
+        command("--engine", "afl", "-t", plain, "-o", tmp_path / "campaign", "--for", "60s"),
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert "does not work" in done.stderr
+    assert "instrument" in done.stderr
+    assert running(tmp_path) == []
+
+
+def test_ctrl_c_ends_all_instances_and_says_how_to_go_on(harness: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "campaign"
+    process = subprocess.Popen(
+        command("--engine", "afl", "-t", harness, "-o", folder, "--jobs", 2),
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    end = time.monotonic() + 60
+    while len(running(folder)) < 2 and time.monotonic() < end:
+        time.sleep(0.1)
+    assert len(running(folder)) == 2
+    os.kill(process.pid, signal.SIGINT)
+    _, said = process.communicate(timeout=120)
+    assert "goes on" in said
+    assert running(folder) == []

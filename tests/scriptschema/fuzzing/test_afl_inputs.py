@@ -1,0 +1,116 @@
+"""What AFL++ keeps is judged once, and nothing of it is passed over in silence."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scriptschema.fuzzing.campaign.afl_engine import AflEngine, EngineError
+from scriptschema.fuzzing.campaign.afl_inputs import Inputs
+from scriptschema.fuzzing.campaign.config import Config
+from scriptschema.fuzzing.campaign.folder import Campaign
+from scriptschema.fuzzing.campaign.fuzzer import Fuzzer
+from scriptschema.fuzzing.campaign.state import State
+from scriptschema.fuzzing.targets.description import Description
+
+CAT = Description("command", "cat", seconds=5)
+CONFIG = Config(targets=(CAT,), engine="afl")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """The folder of a campaign, with inputs of two instances."""
+    out = tmp_path / "afl" / "out"
+    for name, source in {
+        "main/queue/id:000000,orig:a": "print(1)\n",
+        "main/queue/id:000001,src:000000": "print(2)\n",
+        "main/queue/id:000002,sync:secondary1,src:000000": "print(3)\n",
+        "main/queue/.state/x": "",
+        "secondary1/crashes/id:000000,sig:06": "while true do end\n",
+        "secondary1/crashes/README.txt": "AFL++'s own",
+        "secondary1/crashes/id:000001,sig:11": "end end \xff",
+        "secondary1/queue/id:000000,src:1": "no ((( Luau",
+        "secondary1/hangs/id:000000": "print(4)\n",
+    }.items():
+        path = out / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(source, encoding="latin-1")
+    return tmp_path
+
+
+def judging(folder: Path) -> Fuzzer:
+    return Fuzzer(CONFIG, seed=1, programs=Inputs(CONFIG, 1, folder))
+
+
+def test_each_input_is_judged_once_and_those_of_other_instances_there(folder: Path) -> None:
+    fuzzer = judging(folder)
+    batch = fuzzer.work(seconds=1)
+    assert batch.inputs == [
+        "secondary1/crashes/id:000000,sig:06",
+        "secondary1/hangs/id:000000",
+        "main/queue/id:000000,orig:a",
+        "main/queue/id:000001,src:000000",
+    ]
+    assert batch.interval.programs == 4
+    assert fuzzer.work(seconds=0.2).inputs == []
+    (folder / "afl/out/main/queue/id:000003").write_text("print(5)\n")
+    assert fuzzer.work(seconds=0.5).inputs == ["main/queue/id:000003"]
+    fuzzer.close()
+
+
+def test_a_crash_that_does_not_come_again_is_a_find_of_its_own(folder: Path) -> None:
+    fuzzer = judging(folder)
+    batch = fuzzer.work(seconds=1)
+    fuzzer.close()
+    [suspect] = batch.suspects
+    assert str(suspect.verdict.signature) == "seen once: crash"
+    assert suspect.origin == {"engine": "afl", "input": "secondary1/crashes/id:000000,sig:06"}
+    assert batch.interval.unconfirmed == 1  # the hang
+
+
+def test_a_crash_that_is_no_luau_is_told_with_its_file_and_once(folder: Path) -> None:
+    events: list[dict[str, Any]] = []
+    with Campaign(folder / "campaign", CONFIG) as campaign:
+        (folder / "afl").rename(folder / "campaign" / "afl")
+        state = State(campaign, events.append)
+        for _ in range(2):  # the second worker knows what the first one has judged
+            fuzzer = judging(campaign.path)
+            state.take(fuzzer.work(seconds=0.5))
+            fuzzer.close()
+        state.close()
+    [told] = [event for event in events if event["event"] == "unreadable"]
+    assert told["path"].endswith("campaign/afl/out/secondary1/crashes/id:000001,sig:11")
+    assert "unreadable: afl/out/secondary1/crashes" in (folder / "campaign/log.txt").read_text()
+    assert state.total.programs == 4
+
+
+def test_programs_do_without_what_another_target_lacks(folder: Path) -> None:
+    path = folder / "afl/out/main/queue/id:000009"
+    path.write_text("print(buffer.create(1))\nprint(2)\n")
+    inputs = Inputs(Config(targets=(CAT,), engine="afl", without=("buffer",)), 1, folder)
+    for _ in range(10):
+        made = inputs.next()
+        if made is not None and made.origin["input"].endswith("9"):
+            assert made.sources.program == "print(2)\n"
+            break
+    else:
+        pytest.fail("it was not read")
+
+
+@pytest.mark.parametrize(
+    "target", [Description("pluau"), Description("command", "luau {variant} {file}")], ids=str
+)
+def test_what_afl_cannot_run_is_refused(target: Description, tmp_path: Path) -> None:
+    config = Config(targets=(target,), engine="afl")
+    campaign = Campaign(tmp_path / "campaign", config)
+    with campaign, pytest.raises(EngineError, match="built with AFL"):
+        AflEngine(campaign)
+
+
+def test_afl_that_is_not_there_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    campaign = Campaign(tmp_path / "campaign", CONFIG)
+    with campaign, pytest.raises(EngineError, match=r"apt install afl\+\+"):
+        AflEngine(campaign).__enter__()
