@@ -274,6 +274,9 @@ def _run(asked: Asked, plan: Sequence[Unit], settings: Settings, control: Contro
         except KeyboardInterrupt:  # the second one, or the grace period has ended
             abandoned = True
         hold_signals()
+        if abandoned:
+            for brief in run.abandon():
+                _tell(brief, quiet=asked.quiet)
         status = _status(asked, run, control)
         summary = {**run.summary.as_data(), "ended": control.why or None}
         _conclude(run, summary, len({unit.file for unit in plan}))

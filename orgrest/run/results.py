@@ -44,6 +44,11 @@ class RequestResults:
             if outcome.state == "failed" and outcome.reason is not None:
                 self._failures.setdefault(step.request, outcome.reason)
 
+    @property
+    def under_way(self) -> tuple[StepId, ...]:
+        """The requests being done now, each waiting for the next one."""
+        return tuple(self._open)
+
     def has(self, request: StepId) -> bool:
         """Tell whether a request has an outcome yet, in any turn of its loop."""
         return any(step.request == request for step in self._outcomes)

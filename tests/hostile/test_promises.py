@@ -111,14 +111,14 @@ PROMISES: dict[str, list[str]] = {
         "test_by_default_a_run_may_receive_64_gib",
     ],
     "`orgrest test` ends at most": [
-        "test_a_run_ends_after_max_time_with_its_reports",
+        "test_a_run_ends_after_max_time_with_a_record_of_each_request",
         "test_the_second_signal_ends_a_run_at_once_with_its_reports",
     ],
     # SECURITY.md
     "run code outside the sandbox": [
         "test_a_script_sees_nothing_of_the_machine",
         "test_a_document_never_writes_what_a_tool_would_run_or_obey",
-        "test_a_run_ends_after_max_time_with_its_reports",
+        "test_a_run_ends_after_max_time_with_a_record_of_each_request",
     ],
     "have a file sent or read": ["test_nothing_outside_the_documents_folder_is_read", MUTATED],
     "get a secret shown or written": [

@@ -28,6 +28,9 @@ class Control:
         self.budget = budget or Budget()
         self.client = new_client(budget=self.budget)
         self._new_client = new_client
+        self.abandoned = False
+        self.telling = threading.RLock()
+        """Held while a request is recorded; nothing is, once the run is `abandoned`."""
 
     @property
     def why(self) -> str:
@@ -43,6 +46,11 @@ class Control:
         self.interrupted = True
         self.stop("interrupted")
         self.client.abort()
+
+    def abandon(self) -> None:
+        """Let no job record anything any more."""
+        with self.telling:
+            self.abandoned = True
 
     def late_client(self) -> Client:
         """Return a client for the teardown of a document after the run is over."""

@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import queue
 import threading
+from collections import deque
+from functools import partial
 from typing import TYPE_CHECKING
 
 import attrs
 
 from orgrest.run.suite import unit as units
+from orgrest.run.suite.record import without_request
 from orgrest.run.suite.summary import Brief, Summary
 
 if TYPE_CHECKING:
@@ -22,7 +25,7 @@ if TYPE_CHECKING:
     from orgrest.run.suite.control import Control
     from orgrest.run.suite.record import Record
     from orgrest.run.suite.spool import Spool
-    from orgrest.run.suite.unit import Unit
+    from orgrest.run.suite.unit import Opened, Unit
 
 
 @attrs.frozen
@@ -61,6 +64,9 @@ class SuiteRun:
         self._jobs = min(jobs, len(plan)) or 1
         self._queue: queue.SimpleQueue[_Told] = queue.SimpleQueue()
         self._next = iter(plan)
+        self._held: dict[int, deque[Brief]] = {unit.number: deque() for unit in plan}
+        self._begun: dict[int, Opened] = {}
+        self._done: set[int] = set()
         self._lock = threading.Lock()
 
     def briefs(self) -> Iterator[Brief]:
@@ -68,23 +74,49 @@ class SuiteRun:
         for _ in range(self._jobs):
             # Daemons, so that a second Ctrl-C does not wait for them.
             threading.Thread(target=self._job, daemon=True).start()
-        held: dict[int, list[_Told]] = {unit.number: [] for unit in self._plan}
         for unit in self._plan:
-            told = held.pop(unit.number)
-            while True:
-                for one in told:
-                    if one.brief is not None:
-                        self.summary.count(one.brief)
-                        yield one.brief
-                if told and told[-1].done:
-                    break
-                told = []
-                found = self._queue.get()
-                if found.error is not None:
-                    raise found.error
-                if found.unreadable is not None:
-                    self.unreadable.append(found.unreadable)
-                (told if found.number == unit.number else held[found.number]).append(found)
+            while unit.number not in self._done:
+                yield from self._told(unit)
+                if unit.number not in self._done:
+                    self._receive(self._queue.get())
+            yield from self._told(unit)
+
+    def abandon(self) -> Iterator[Brief]:
+        """Record what is under way and what was not done; yield the outcomes not yet told."""
+        control = self._control
+        control.abandon()
+        while not self._queue.empty():
+            self._receive(self._queue.get())
+        for unit in self._plan:
+            opened = self._begun.get(unit.number)
+            if opened is not None:
+                for one in opened.abandon(control.why):
+                    self._keep(unit, one)
+            elif unit.number not in self._done:
+                place = {"order": [unit.number, 0], **unit.place}
+                self._keep(unit, without_request(place, "skipped", control.why))
+        while not self._queue.empty():
+            self._receive(self._queue.get())
+        for unit in self._plan:
+            yield from self._told(unit)
+
+    def _receive(self, found: _Told) -> None:
+        if found.error is not None:
+            raise found.error
+        if found.unreadable is not None:
+            self.unreadable.append(found.unreadable)
+        if found.brief is not None:
+            self._held[found.number].append(found.brief)
+        if found.done:
+            self._done.add(found.number)
+
+    def _told(self, unit: Unit) -> Iterator[Brief]:
+        """Yield the outcomes of a document that were not told yet."""
+        waiting = self._held[unit.number]
+        while waiting:
+            brief = waiting.popleft()
+            self.summary.count(brief)
+            yield brief
 
     def _job(self) -> None:
         while True:
@@ -93,16 +125,25 @@ class SuiteRun:
             if unit is None:
                 return
             try:
-                unreadable = units.run(unit, self._settings, self._control, self._keeper(unit))
+                begin = partial(self._begun.__setitem__, unit.number)
+                keep = self._keeper(unit)
+                unreadable = units.run(unit, self._settings, self._control, keep, begin)
             except BaseException as error:
                 self._queue.put(_Told(unit.number, error=error))
                 return
             self._queue.put(_Told(unit.number, done=True, unreadable=unreadable))
 
     def _keeper(self, unit: Unit) -> Callable[[Record], None]:
+        """Return a function that records a request for a job, unless the run was abandoned."""
+
         def keep(record: Record) -> None:
-            if self._spool is not None:
-                self._spool.add(record)
-            self._queue.put(_Told(unit.number, Brief.of(record)))
+            with self._control.telling:
+                if not self._control.abandoned:
+                    self._keep(unit, record)
 
         return keep
+
+    def _keep(self, unit: Unit, record: Record) -> None:
+        if self._spool is not None:
+            self._spool.add(record)
+        self._queue.put(_Told(unit.number, Brief.of(record)))

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 import attrs
 
 from orgrest.files import File, FileError, is_request_file
 from orgrest.model import OrgrestError
 from orgrest.run import writable_files
+from orgrest.run.plan import Part
 from orgrest.run.run import Run
 from orgrest.run.suite import record
 
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
 
     from orgrest.http.transport import Client
     from orgrest.run.outcomes import Outcome
-    from orgrest.run.plan import Part, Plan, Step
+    from orgrest.run.plan import Plan, Step
     from orgrest.run.settings import Settings
     from orgrest.run.suite.control import Control
     from orgrest.run.suite.record import Record
@@ -69,6 +71,8 @@ class Opened:
             write=writable_files.write if settings.write else None,
         )
         self._plan: Plan = self.run.plan
+        chosen = (step for part in get_args(Part) for step in self.steps(part))
+        self._untold = {step.id: step for step in chosen}
 
     def steps(self, part: Part) -> list[Step]:
         """Return the steps that are done in a part of the run."""
@@ -107,6 +111,25 @@ class Opened:
         else:
             yield record.without_request(self._numbered(), "skipped", why, step=step)
 
+    def told(self, step: Step | None) -> None:
+        """Note that a step has a record."""
+        if step is not None:
+            self._untold.pop(step.id, None)
+
+    def abandon(self, why: str) -> Iterator[Record]:
+        """Yield a record of each request under way, and of each step that has none yet."""
+        steps = {step.id: step for step in self._plan}
+        under_way = self.run.results.under_way
+        for one in under_way:
+            step, reason = steps.get(one), f"under way when the run ended: {why}"
+            found = record.without_request(self._numbered(), "error", reason, step=step)
+            if step is None:
+                found |= {"file": os.path.relpath(one.file), "name": one.name or None}
+            yield found
+        for step in self._untold.values():
+            if step.id not in under_way:
+                yield record.without_request(self._numbered(), "skipped", why, step=step)
+
     def close(self) -> None:
         """Close the evaluation, and save the results if requested. Raises FileError."""
         self.run.close()
@@ -135,11 +158,16 @@ def _time_of(outcome: Outcome, began: float) -> tuple[float, float]:
 
 
 def run(
-    unit: Unit, settings: Settings, control: Control, keep: Callable[[Record], None]
+    unit: Unit,
+    settings: Settings,
+    control: Control,
+    keep: Callable[[Record], None],
+    begin: Callable[[Opened], None] = lambda _: None,
 ) -> str | None:
     """Run a document; pass each request's record to `keep`; return why it cannot be read, or None.
 
-    Once its setup has begun, its teardown is sent however the run ends.
+    Once its setup has begun, its teardown is sent however the run ends. `begin` gets the document
+    that was read.
     """
     place = {"order": [unit.number, 0], **unit.place}
     if control.why:
@@ -150,6 +178,7 @@ def run(
     except OrgrestError as error:
         keep(record.without_request(place, "error", error.reason, error.line))
         return str(error)
+    begin(opened)
     try:
         _send_all(opened, settings, control, keep)
     finally:
@@ -164,8 +193,12 @@ def run(
 def _send_all(
     opened: Opened, settings: Settings, control: Control, keep: Callable[[Record], None]
 ) -> None:
-    def kept(found: Record) -> bool:
-        keep(found)
+    def kept(found: Record, step: Step | None = None) -> bool:
+        with control.telling:
+            if control.abandoned:
+                return False
+            keep(found)
+            opened.told(step)
         failed = found["outcome"] in ("failed", "error")
         if failed and settings.bail:
             control.stop("a request failed before (--bail)")
@@ -180,16 +213,16 @@ def _send_all(
         for step in (*opened.steps("setup"), *requests):
             if not ready or control.why:
                 for found in opened.skip(step, control.why or "the setup failed"):
-                    kept(found)
+                    kept(found, step)
                 continue
             begun = True
-            held = [kept(found) for found in opened.send(step)]
+            held = [kept(found, step) for found in opened.send(step)]
             ready = step.part != "setup" or all(held)
     finally:
         for step in opened.steps("teardown"):
             if not begun:
                 for found in opened.skip(step, control.why or "nothing was sent"):
-                    kept(found)
+                    kept(found, step)
                 continue
             for found in opened.send(step):
-                kept(found)
+                kept(found, step)

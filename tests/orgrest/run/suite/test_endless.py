@@ -6,6 +6,7 @@ import json
 import signal
 import subprocess
 import sys
+from collections import Counter
 from typing import TYPE_CHECKING
 
 import pytest
@@ -54,26 +55,37 @@ def told(folder: Path) -> tuple[list[dict[str, object]], dict[str, object]]:
     return [one for one in lines if "order" in one], lines[-1]["summary"]
 
 
-ENDLESS = [
-    "GET HOST/a\n\n###\nGET HOST/xml\n\n?? xpath //a//a//a//a exists\n",
-    "GET HOST/a\n\n###\n# @sleep 999999999\nGET HOST/a\n",
-    "GET HOST/a\n\n###\nGET HOST/stall\n",
-    "GET HOST/a\n\n###\nGET HOST/a\n\n> {%\nfor (;;) {}\n%}\n",
-    "GET HOST/a\n\n###\n# @loop for 1000000000\nGET HOST/a\n",
-]
+ENDLESS = {  # a second request, and what comes of the third
+    "xpath": ("GET HOST/xml\n\n?? xpath //a//a//a//a exists\n", "skipped"),
+    "stall": ("GET HOST/stall\n", "skipped"),
+    "script": ("GET HOST/a\n\n> {%\nfor (;;) {}\n%}\n", "skipped"),
+    "sleep": ("# @sleep 999999999\nGET HOST/a\n", "passed"),
+    "loop": ("# @loop for 1000000000\nGET HOST/a\n", "passed"),
+}
 
 
-@pytest.mark.parametrize("text", ENDLESS, ids=["xpath", "sleep", "stall", "script", "loop"])
-def test_a_run_ends_after_max_time_with_its_reports(
-    tmp_path: Path, server: RawServer, text: str
+@pytest.mark.parametrize(("text", "last"), ENDLESS.values(), ids=list(ENDLESS))
+def test_a_run_ends_after_max_time_with_a_record_of_each_request(
+    tmp_path: Path, server: RawServer, text: str, last: str
 ) -> None:
-    (tmp_path / "a.http").write_text(text.replace("HOST", server.url))
-    with start(tmp_path, "test", "a.http", "--max-time", "2", "--jsonl", "r.jsonl") as run:
+    text = f"### a\nGET HOST/a\n### b\n{text}### c\nGET HOST/a\n".replace("HOST", server.url)
+    (tmp_path / "a.http").write_text(text)
+    (tmp_path / "b.http").write_text(f"GET {server.url}/a\n")
+    arguments = ("a.http", "b.http", "--max-time", "2", "--jsonl", "r.jsonl")
+    with start(tmp_path, "test", *arguments) as run:
         run.communicate(timeout=40)
     records, summary = told(tmp_path)
     assert run.returncode == 1
-    assert (records[0]["outcome"], records[0]["line"]) == ("passed", 1)
-    assert "ended" in summary
+    assert [(one["document"], one["name"], one["outcome"]) for one in records] == [
+        ("a.http", "a", "passed"),
+        ("a.http", "b", "error"),
+        ("a.http", "c", last),
+        ("b.http", None, last),
+    ]
+    assert records[1]["reason"]
+    assert summary["ended" if last == "skipped" else "requests"]
+    found = Counter(one["outcome"] for one in records)
+    assert {word: summary[word] for word in found} == found
 
 
 def test_files_that_run_each_other_end_with_the_time(tmp_path: Path, server: RawServer) -> None:

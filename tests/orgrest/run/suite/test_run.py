@@ -432,8 +432,9 @@ class TestInterrupted:
             process.send_signal(signal.SIGINT)
             process.communicate(timeout=60)
         assert process.returncode == 130
-        outcomes = [r["outcome"] for r in json.loads((folder / "r.json").read_text())["requests"]]
-        assert outcomes == ["error"]
+        found = json.loads((folder / "r.json").read_text())["requests"]
+        assert [one["outcome"] for one in found] == ["error", "error"]
+        assert found[1]["reason"] == "under way when the run ended: interrupted"
 
     def test_a_run_that_is_killed_leaves_a_line_for_each_request_that_was_done(
         self, folder: Path
