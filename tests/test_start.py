@@ -7,8 +7,12 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from typing import TYPE_CHECKING
 
 import pytest
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 # What takes long to load, and what much else hangs on.
 HEAVY = {
@@ -51,3 +55,15 @@ def test_what_others_load_costs_them_nothing(module: str) -> None:
     found = loaded_by(f"import {module}") - loaded_by("pass")
     foreign = {one for one in found if one.partition(".")[0] not in sys.stdlib_module_names}
     assert foreign - {module, module.partition(".")[0]} == set()
+
+
+def test_a_dry_run_loads_nothing_that_sends_or_shows_responses(tmp_path: Path) -> None:
+    path = tmp_path / "a.org"
+    path.write_text("#+begin_src http\nGET http://h/\nAccept: a/b\n#+end_src\n")
+    start = "from orgrest.commands.main import main; main()"
+    found = loaded_by(f"sys.argv[1:] = ['--dry-run', {str(path)!r}]; {start}")
+    assert "orgrest.run.run" in found
+    assert not found & {"urllib3", "http.client", "ssl", "hashlib", "orgrest.http.auth.oauth2"}
+    assert not found & {
+        f"orgrest.rendering.{name}" for name in ("results", "pretty", "layout", "jq")
+    }

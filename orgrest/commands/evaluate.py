@@ -196,7 +196,6 @@ def evaluate(
                 "an Org text on standard input needs --stdout, --diff or --check"
             )
     from orgrest.commands.run import Shown
-    from orgrest.rendering.results import SHOWN
     from orgrest.run.settings import Settings
 
     asking = sys.stdin.isatty() and sys.stderr.isatty()
@@ -230,7 +229,7 @@ def evaluate(
         dry_run=dry_run,
         fail=fail,
         timeout=timeout,
-        limit=limit or SHOWN,
+        limit=limit,
         allow_write=allow_write,
         notify=complain,
         on_message=None if quiet else _print_message,

@@ -15,7 +15,7 @@ from orgrest.commands.saving import MODES
 from orgrest.files import Encoding, File, FileError, decode, is_request_file
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from orgrest.http.transport import Client, Cookies
     from orgrest.run.outcomes import Outcome
@@ -100,10 +100,12 @@ def _evaluate(
     client: Client | None,
     cookies: Cookies | None,
 ) -> int:
-    from orgrest.run import writable_files
     from orgrest.run.outcomes import EvaluationError
     from orgrest.run.run import Run
 
+    write: Callable[[Path, bytes], None] | None = None
+    if not shown.mode:
+        from orgrest.run.writable_files import write
     run = Run(
         source.text,
         file=source.name,
@@ -111,7 +113,7 @@ def _evaluate(
         client=client,
         plain=source.plain,
         cookies=cookies,
-        write=None if shown.mode else writable_files.write,
+        write=write,
     )
     try:
         plan = run.plan
@@ -170,7 +172,7 @@ def _report(outcome: Outcome, source: _Read, settings: Settings, shown: Shown) -
     for note in outcome.notes:
         where = "" if note.startswith(name) else f"{name}:{outcome.line}: "
         complain(safe(f"{where}{note}", outcome.secrets))
-    if not shown.json and not shown.quiet:
+    if outcome.tests and not shown.json and not shown.quiet:
         from orgrest.rendering.results import test_line
 
         for test in outcome.tests:

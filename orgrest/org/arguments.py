@@ -9,7 +9,6 @@ group; variables of ``:var`` accumulate; everything else is overridden.
 from __future__ import annotations
 
 from functools import lru_cache
-from hashlib import sha1
 from typing import TYPE_CHECKING
 
 import attrs
@@ -103,6 +102,8 @@ def digest(arguments: Arguments, body: str, variables: Iterable[tuple[str, objec
 
     `variables` are the values of the ``:var``s, `body` the block's text, preceded by them.
     """
+    from hashlib import sha1
+
     words = sorted(word for word in arguments.results if word not in GROUPS[2])
     kind = "output" if "output" in words else "value"
     known: dict[str, str] = {

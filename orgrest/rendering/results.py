@@ -145,15 +145,16 @@ def render(
     tests: Sequence[Verdict] = (),
     jq: str | None = None,
     jq_args: str = "",
-    limit: int = SHOWN,
+    limit: int | None = None,
 ) -> Rendered:
     """Render the response to a request.
 
     `headers` is `yes`, `no` (the body only) or `only` (the head only). `tests` are the outcomes of
     the request's assertions. `jq` is a program whose output replaces the body. `limit` is the
-    maximum number of bytes of a body shown. Raises `CaptureError` if jq fails.
+    maximum number of bytes of a body shown, `SHOWN` if None. Raises `CaptureError` if jq fails.
     """
     secrets = request.secrets
+    limit = limit or SHOWN
     kind = media_type(response)
     notes = list(response.warnings)
     text, lang, data = "", LANGUAGES.get(kind, "js") if jq is None else "js", None

@@ -23,8 +23,6 @@ import attrs
 
 from orgrest.http.values import RunContext, Scope, Session
 from orgrest.run.ahead import Ahead
-from orgrest.run.documents.org_file import OrgFile
-from orgrest.run.documents.request_file import RequestFile
 from orgrest.run.outcomes import FAILURES, Outcome, Task, located
 from orgrest.run.results import RequestResults
 from orgrest.run.sender import Sender
@@ -79,8 +77,7 @@ class Run(RunContext):
         self._sender = Sender(client, cookies, settings, self.results, file)
         self._ahead = Ahead(self._sender, settings.jobs)
         self._needed: list[Outcome] = []  # for the step being finished
-        kind = RequestFile if plain else OrgFile
-        self.document: Document = kind(text, file=file, settings=settings, write=write)
+        self.document = _read(text, file, settings, write, plain=plain)
 
     # ------------------------------------------------------------------- for requests in the run
 
@@ -268,3 +265,21 @@ class Run(RunContext):
         if outcome.state == "failed" and outcome.reason is not None:
             raise outcome.reason.with_traceback(None)
         return outcome
+
+
+def _read(
+    text: str,
+    file: str,
+    settings: Settings,
+    write: Callable[[Path, bytes], None] | None,
+    *,
+    plain: bool,
+) -> Document:
+    """Read a document of either kind; a further one would be a further file and line here."""
+    if plain:
+        from orgrest.run.documents.request_file import RequestFile
+
+        return RequestFile(text, file=file, settings=settings, write=write)
+    from orgrest.run.documents.org_file import OrgFile
+
+    return OrgFile(text, file=file, settings=settings, write=write)

@@ -9,19 +9,14 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from orgrest.http import values as variables
-from orgrest.http import verb
 from orgrest.http.parsing.request_file import is_jetbrains
 from orgrest.http.transport import BrokenOffError
 from orgrest.model import OrgrestError, TransportError
 from orgrest.org.arguments import Arguments
-from orgrest.rendering import results as rendering
-from orgrest.rendering.masking import mask
-from orgrest.rendering.sanitize import visible
 from orgrest.run.assertions import verdicts
 from orgrest.run.outcomes import FAILURES, EvaluationError, Exchange, Outcome, failed
 from orgrest.run.retry_policy import until
 from orgrest.run.script_runner import ScriptResults, ScriptRunner
-from orgrest.run.writable_files import saved
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,6 +29,7 @@ if TYPE_CHECKING:
     from orgrest.http.transport import Client, Cookies
     from orgrest.http.values import Scope
     from orgrest.model import Request, Response, Verdict
+    from orgrest.rendering.results import Rendered
     from orgrest.run.outcomes import Task
     from orgrest.run.results import RequestResults
     from orgrest.run.settings import Settings
@@ -155,9 +151,11 @@ class Sender:
                 for capture in parsed.captures if task.scope.placeholders else ():
                     task.scope.capture(parsed, capture.name, f"<{capture.name}>")
                 continue
+            from orgrest.rendering.results import captures  # a dry run needs none
+
             response = self._settled(task, parsed, request, made, early)
             self.results.answered(task.id, request, response)
-            for name, value in rendering.captures(request, response):
+            for name, value in captures(request, response):
                 task.scope.capture(parsed, name, value)
             if not parsed.restclient:
                 made.files += self._answered(task.scope, parsed, request, response, scripts)
@@ -230,6 +228,8 @@ class Sender:
     ) -> list[tuple[Path, bytes]]:
         """Run a request file's actions on a response; return the files to write."""
         self.scripts.after(parsed, scope, (request, response), scripts)
+        from orgrest.run.writable_files import saved
+
         values = variables.Values(parsed, scope)
         return [
             (
@@ -372,7 +372,7 @@ class _Made:
         self.files: list[tuple[Path, bytes]] = []
         self.scripts = ScriptResults()
 
-    def keep(self, rendered: rendering.Rendered | None, tests: tuple[Verdict, ...]) -> None:
+    def keep(self, rendered: Rendered | None, tests: tuple[Verdict, ...]) -> None:
         """Take the last attempt for the exchange."""
         *others, last = self.attempts
         earlier = [*self.asked]
@@ -414,7 +414,12 @@ def _shown(
     notify: Callable[[str], None] | None, secrets: frozenset[str]
 ) -> Callable[[str], None] | None:
     """Return a server's text for display: without secrets and control characters."""
-    return None if notify is None else lambda text: notify(visible(mask(text, secrets)))
+    if notify is None:
+        return None
+    from orgrest.rendering.masking import mask
+    from orgrest.rendering.sanitize import visible
+
+    return lambda text: notify(visible(mask(text, secrets)))
 
 
 def seconds(text: str, what: str, unit: str = "ms") -> float:
@@ -437,14 +442,18 @@ def _count(text: str) -> int:
 def expand(parsed: ParsedRequest, scope: Scope, values: variables.Values | None = None) -> Request:
     """Complete a request by the rules of its language, as `variables.expand` does."""
     if parsed.above is not None:
+        from orgrest.http import verb
+
         return verb.expand(parsed, scope)
     return variables.expand(parsed, scope, values)
 
 
 def _render(
-    task: Task, request: Request, response: Response, tests: tuple[Verdict, ...], limit: int
-) -> rendering.Rendered:
+    task: Task, request: Request, response: Response, tests: tuple[Verdict, ...], limit: int | None
+) -> Rendered:
     """Make the result of a response; `limit` is how much is shown where the block does not say."""
+    from orgrest.rendering import results as rendering
+
     arguments = task.arguments
     if given := arguments.get("limit"):
         try:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import attrs
 
 from orgrest.http.values import Inputs
-from orgrest.rendering.results import SHOWN
 from orgrest.run.plan import Choice
 from orgrest.run.retry_policy import RetryPolicy
 
@@ -34,8 +33,8 @@ class Settings:
     `fail` counts a status of 400 and above as a failure; with `bail` the first failure ends the run
     of tests; with `write`, its results go into the documents.
 
-    `limit` is how many bytes of a body are shown; the rest goes into a file. Below the folders of
-    `allow_write` documents may write any file.
+    `limit` is how many bytes of a body are shown, None for the usual; the rest goes into a file.
+    Below the folders of `allow_write` documents may write any file.
 
     Without `languages`, a document that has restclient blocks is taken for one of ob-restclient's:
     its blocks in http and rest are some other tool's. Elsewhere, all three languages are evaluated.
@@ -50,7 +49,7 @@ class Settings:
     dry_run: bool = False
     complete: bool = False
     timeout: float | None = None
-    limit: int = SHOWN
+    limit: int | None = None
     allow_write: tuple[Path, ...] = ()
     until: int | None = None
     retry_policy: RetryPolicy = attrs.field(factory=RetryPolicy)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from urllib3.response import GzipDecoderState
 
-from orgrest.http.transport.headers import ACCEPT_ENCODING
+from orgrest.http.transport.headers import accept_encoding
 from orgrest.http.transport.urls import show
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def oddities(response: http.client.HTTPResponse) -> Iterator[str]:
     codings = response.headers.get("Content-Encoding", "")
     for coding in filter(None, (part.strip().lower() for part in codings.split(","))):
         package = PACKAGES.get(coding)
-        if coding == "identity" or package == "" or (package and coding in ACCEPT_ENCODING):
+        if coding == "identity" or package == "" or (package and coding in accept_encoding()):
             continue
         hint = f": pip install {package}" if package else ""
         yield f"the body is still encoded as {show(coding)}, which is not understood{hint}"

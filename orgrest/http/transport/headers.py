@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from urllib3.util import make_headers
+import sys
+from functools import cache
+from importlib import import_module
+from typing import TYPE_CHECKING, Final
 
 from orgrest.http.auth.basic import basic
 from orgrest.http.syntax import is_token
@@ -17,7 +18,29 @@ if TYPE_CHECKING:
     from orgrest.model import Response
 
 USER_AGENT = "orgrest"
-ACCEPT_ENCODING = make_headers(accept_encoding=True)["accept-encoding"].replace(",", ", ")
+_CODINGS: Final = {
+    "br": ("brotlicffi", "brotli"),
+    "zstd": ("compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd",),
+}
+"""The packages with which urllib3 decodes what the standard library does not."""
+
+
+@cache
+def accept_encoding() -> str:
+    """Return the codings that urllib3 decodes here, as its `make_headers` does.
+
+    A dry run shows them, too; importing urllib3 would take longer than all the rest of it.
+    """
+    found = [coding for coding, packages in _CODINGS.items() if any(map(_imports, packages))]
+    return ", ".join(("gzip", "deflate", *found))
+
+
+def _imports(package: str) -> bool:
+    try:
+        import_module(package)
+    except ImportError:
+        return False
+    return True
 
 
 def wire_headers(request: Request, *, cookie: str | None = None) -> Headers:
@@ -50,7 +73,7 @@ def headers_for(request: Request, url: Url, cookie: str | None) -> Headers:
     ours = [
         ("Host", url.netloc),
         ("User-Agent", USER_AGENT),
-        ("Accept-Encoding", ACCEPT_ENCODING),
+        ("Accept-Encoding", accept_encoding()),
         ("Accept", "*/*"),
     ]
     if url.userinfo:

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import attrs
 
-from orgrest.http.auth import oauth2
 from orgrest.http.values import javascript
 
 if TYPE_CHECKING:
@@ -164,6 +163,10 @@ def _question(use: Use) -> Found | None:
 
 def _auth_token(use: Use) -> Found | None:
     """`{{$auth.token("id")}}`, JetBrains'."""
+    if not use.name.startswith("$auth"):
+        return None
+    from orgrest.http.auth import oauth2
+
     read = oauth2.read_auth(use.name)
     return None if read is None else AuthToken(*read)
 

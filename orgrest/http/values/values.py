@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from orgrest.http.auth import oauth2
 from orgrest.http.syntax import Definition, ParsedRequest, Template
 from orgrest.http.values.computing import UNKNOWN, Expressions
 from orgrest.http.values.expressions import Expression
@@ -242,6 +241,8 @@ class Values:
         return "".join(text for text, _ in self.pieces(found.value, view=view))
 
     def _token(self, found: AuthToken, name: str, offset: int) -> str:
+        from orgrest.http.auth import oauth2
+
         def expand(text: str) -> str:
             return self.text(Template(text, ((0, offset),)))
 

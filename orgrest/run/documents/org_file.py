@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 import attrs
@@ -12,9 +12,7 @@ from orgrest.org.blocks import VERB
 from orgrest.org.results import result_of
 from orgrest.run.documents.block_reader import BlockReader
 from orgrest.run.documents.document_editor import DocumentEditor
-from orgrest.run.documents.file_results import FileResults
 from orgrest.run.documents.references import References
-from orgrest.run.documents.result_writer import ResultWriter
 from orgrest.run.documents.selection import languages_of, plan_of
 from orgrest.run.documents.verb import EXPORT, is_export
 from orgrest.run.outcomes import FAILURES, EvaluationError, Outcome, failed
@@ -27,6 +25,8 @@ if TYPE_CHECKING:
     from orgrest.org.arguments import Arguments
     from orgrest.org.blocks import Block
     from orgrest.run.document import Running
+    from orgrest.run.documents.file_results import FileResults
+    from orgrest.run.documents.result_writer import ResultWriter
     from orgrest.run.outcomes import Task
     from orgrest.run.plan import Plan, Step, StepId
     from orgrest.run.settings import Settings
@@ -48,9 +48,14 @@ class OrgFile:
         self._file = file
         self._settings = settings
         self.reader = BlockReader(self.editor, file)
-        folder = settings.inputs.directory
-        languages = languages_of(self.editor.document, settings)
-        self._files = FileResults(self.editor, folder, file, languages, settings.allow_write)
+        self._languages = languages_of(self.editor.document, settings)
+
+    @cached_property
+    def _files(self) -> FileResults:
+        from orgrest.run.documents.file_results import FileResults
+
+        folder, allowed = self._settings.inputs.directory, self._settings.allow_write
+        return FileResults(self.editor, folder, self._file, self._languages, allowed)
 
     @property
     def text(self) -> str:
@@ -80,6 +85,8 @@ class OrgFile:
 
     def result_writer(self, run: Running) -> ResultWriter:
         """Return the object that places results in this document."""
+        from orgrest.run.documents.result_writer import ResultWriter
+
         send = partial(self._send, run)
         return ResultWriter(self.editor, self._files, self._references(run), send, self._file)
 

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from orgrest.http import verb as language
 from orgrest.http.parsing.dialects import read
 from orgrest.http.parsing.verb import REQUEST
 from orgrest.http.syntax import Directive, Template
@@ -89,8 +88,11 @@ class VerbTree:
         parsed = self._read(block)
         if parsed.method or parsed.problems:
             return True
-        is_leaf = block.heading not in self._parents
-        return is_leaf and bool(language.method([*self._above(block), parsed]))
+        if block.heading in self._parents:
+            return False
+        from orgrest.http.verb import method
+
+        return bool(method([*self._above(block), parsed]))
 
     def is_prose(self, block: Block) -> bool:
         """Tell whether a heading's text does not even look like a request."""
