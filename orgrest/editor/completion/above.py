@@ -1,12 +1,14 @@
 """The context that the lines above a line provide: what it belongs to, and the variables set.
 
-The languages' parsers determine it: restclient's reads all lines above, that of request files those
-of the region.
+The languages' parsers determine it; they read the region of the line only, and for variables those
+regions that may set some.
 """
 
 from __future__ import annotations
 
 import re
+from functools import cached_property
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import attrs
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
 
 BLANKS = " \t\r"
 
+_SETS = re.compile(r"^[ \t]*(?::|->)", re.MULTILINE)
 _COLON_DEFINITIONS = re.compile(rf"^[ \t]*{COLON_DEFINITION.pattern}", re.MULTILINE)
 
 
@@ -44,34 +47,45 @@ def picked(expression: str) -> str:
     return f"what jq {expression.rstrip(BLANKS)} picks from the response"
 
 
-@attrs.frozen
 class ContextAbove:
-    """The context from the lines above: the parser's `state`, and the variables set so far."""
+    """The context that the lines above a line provide, each with its end."""
 
-    state: syntax.LineState
-    definitions: tuple[Definition, ...]
-    is_common: bool
+    def __init__(self, text: str, *, is_common: bool) -> None:
+        """Read `text`, in restclient's or the common language."""
+        self._text = text.removesuffix("\n")
+        self._is_common = is_common
+
+    @cached_property
+    def state(self) -> syntax.LineState:
+        """The parser's state: what the next line would belong to."""
+        if self._is_common:
+            return request_file.read_above(self._text)
+        return restclient.read_above(self._text)
+
+    @cached_property
+    def definitions(self) -> tuple[Definition, ...]:
+        """The variables set so far."""
+        return tuple(_common(self._text) if self._is_common else _restclient(self._text))
 
     def comments(self, line: str) -> bool:
         """Whether `line` would be a comment: further to the right, a body may hold a `#`."""
         text = line.lstrip(" \t")
-        if self.is_common:
+        if self._is_common:
             return text.startswith(("#", "//"))
         indented = self.state.part == "body" and len(line) - len(text) > self.state.indent
         return text.startswith("#") and not indented and self.state.part != "quoted"
 
 
-def look_above(text: str, *, is_common: bool) -> ContextAbove:
-    """Parse the lines above a line, each with its end, in restclient's or the common language."""
-    above = text.removesuffix("\n")
-    if is_common:
-        colons = _COLON_DEFINITIONS.finditer(above)
-        named = (
-            Definition(one["name"], one.start(), one["value"].rstrip(BLANKS)) for one in colons
-        )
-        return ContextAbove(request_file.read_above(above), tuple(named), is_common)
-    document, state = restclient.read_above(above)
-    return ContextAbove(state, tuple(_of(document)), is_common)
+def _common(text: str) -> Iterator[Definition]:
+    for one in _COLON_DEFINITIONS.finditer(text):
+        yield Definition(one["name"], one.start(), one["value"].rstrip(BLANKS))
+
+
+def _restclient(text: str) -> Iterator[Definition]:
+    for start, end in pairwise([*restclient.regions(text), len(text)]):
+        if _SETS.search(text, start, end):
+            document = restclient.parse(text[start:end])
+            yield from (attrs.evolve(one, offset=start + one.offset) for one in _of(document))
 
 
 def _of(document: syntax.Document) -> Iterator[Definition]:

@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from orgrest.editor import regions
-from orgrest.editor.completion.above import BLANKS, ContextAbove, look_above
+from orgrest.editor.completion.above import BLANKS, ContextAbove
 from orgrest.editor.completion.model import Candidate, Context, Imported, Kind, Offer
 from orgrest.http.parsing.request_file import is_restclient
 from orgrest.model import Span
@@ -90,7 +90,7 @@ class Cursor:
     @cached_property
     def above(self) -> ContextAbove:
         """What the lines above say."""
-        return look_above(self.code[: self.start], is_common=self.is_common)
+        return ContextAbove(self.code[: self.start], is_common=self.is_common)
 
     def candidate(self, here: Context, offer: Offer) -> Candidate:
         """Fit an offer in: its ending replaces an existing one instead of doubling it."""

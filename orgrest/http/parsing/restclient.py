@@ -80,10 +80,32 @@ def parse(source: Source | str) -> Document:
     return _DocumentReader(source if isinstance(source, Source) else Source(source)).document()
 
 
-def read_above(text: str) -> tuple[Document, LineState]:
-    """Parse the text above a line, and return what the line would belong to."""
-    reader = _DocumentReader(Source(text))
-    return reader.document(), reader.state
+# Comments, all of them at once so that this is linear; what follows may be that they end the above.
+_COMMENTS = re.compile(
+    r"^#.*+(?:\n[ \t\r]*+(?:#.*+)?$)*+"
+    rf"(?P<ends>(?=\n[ \t]*+(?:{REQUEST.pattern}|{DEFINITION.pattern})))?",
+    re.MULTILINE,
+)
+_SEPARATOR = re.compile(r"^[ \t]*###", re.MULTILINE)
+
+
+def regions(text: str) -> list[int]:
+    """Return where the parts of a text begin that can be parsed one by one, the first at 0."""
+    if "<<" in text:
+        return [0]
+    starts = (
+        found.start()
+        for found in _COMMENTS.finditer(text)
+        if found["ends"] is not None or _SEPARATOR.search(found[0])
+    )
+    return sorted({0, *starts})
+
+
+def read_above(text: str) -> LineState:
+    """Return what a line below a text would belong to; only the last region is parsed."""
+    reader = _DocumentReader(Source(text[regions(text)[-1] :]))
+    reader.document()
+    return reader.state
 
 
 class _DocumentReader:

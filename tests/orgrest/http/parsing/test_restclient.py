@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import time
+from itertools import pairwise
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from orgrest.http.parsing import restclient
 from orgrest.http.parsing.grammar import is_request_line
 from orgrest.http.parsing.printing import (
     print_definition,
@@ -565,3 +567,46 @@ def test_long_texts_take_linear_time(text: str) -> None:
 def test_captures_compare_by_what_they_say() -> None:
     source = Source("")
     assert Capture("a", ".x", source, Span(0, 1)) == Capture("a", ".x", source, Span(0, 1))
+
+
+LINES = [
+    *("", "#", "# c", "### name", "  # c", "GET http://h/", "  POST http://h/", "post x", "text"),
+    *(":a = 1", "  :b := uuid()", ":c = <<", ":d = <<END", "END", "<<END", "<< x", "{", "  }"),
+    *(
+        "A: b",
+        ":a",
+        "?q=1",
+        "-> jq-set-var :e .e",
+        "-> run-hook",
+        "  (lisp)",
+        "-> x",
+        "< f",
+        "@x = 1",
+    ),
+    *("# ?? status == 200", "GET http://h/ HTTP/1.1", "<", "\t# c", "#\r", "\r"),
+]
+TEXTS = st.lists(st.sampled_from(LINES), max_size=14).map("\n".join)
+
+
+@settings(deadline=None)
+@given(TEXTS)
+def test_what_a_line_belongs_to_follows_from_its_region(text: str) -> None:
+    whole = restclient._DocumentReader(Source(text))
+    whole.document()
+    assert restclient.read_above(text) == whole.state
+
+
+def _set(text: str, start: int = 0) -> list[tuple[str, int]]:
+    parsed = parse(text)
+    definitions = [one for one in parsed.items if isinstance(one, Definition)]
+    captures = [one for request in parsed.requests for one in request.captures]
+    found = [(one.name, start + one.span.start) for one in (*definitions, *captures)]
+    return sorted(found, key=lambda one: one[1])
+
+
+@settings(deadline=None)
+@given(TEXTS)
+def test_what_the_regions_set_is_what_the_whole_sets(text: str) -> None:
+    cuts = [*restclient.regions(text), len(text)]
+    of_regions = [one for at, end in pairwise(cuts) for one in _set(text[at:end], at)]
+    assert of_regions == _set(text)
