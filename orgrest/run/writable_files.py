@@ -90,7 +90,7 @@ def check(
 
 def own_name(document: str) -> str:
     """Return what the names of a document's files begin with: its own, as links hold it."""
-    return re.sub(r"[^\w.-]+", "-", Path(document).stem).strip("-.") or "result"
+    return re.sub(r"[^\w.-]+", "-", Path(document).stem).lstrip("-.") or "result"
 
 
 def write(path: Path, data: bytes) -> None:

@@ -335,10 +335,10 @@ def test_very_many_imports_are_an_error(run, tmp_path: Path) -> None:
 
 
 def test_responses_are_saved_below_the_documents_folder(run, tmp_path: Path) -> None:
-    (tmp_path / "a.json").write_text("old")
-    done = run("@n = a\nGET HOST/x\n\n>> {{n}}.json\n>>! forced/b.json\n>> new.json\n")
+    (tmp_path / "a-a.json").write_text("old")
+    done = run("@n = a\nGET HOST/x\n\n>> a-{{n}}.json\n>>! a-forced/b.json\n>> a-new.json\n")
     files = {path.relative_to(tmp_path.resolve()).as_posix() for path, _ in done.outcomes[0].files}
-    assert files == {"a-1.json", "forced/b.json", "new.json"}
+    assert files == {"a-a-1.json", "a-forced/b.json", "a-new.json"}
     assert b'"/x"' in done.outcomes[0].files[0][1]
 
 
