@@ -347,6 +347,18 @@ def test_a_response_is_never_saved_outside(run) -> None:
     assert "below the document's folder only" in done.reasons[0]
 
 
+def test_a_document_makes_a_run_without_a_limit_wait_for_an_hour_at_most(
+    run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done = run("# @sleep 999999999\nGET HOST/a\n###\nGET HOST/b\n?? eventually 61m status == 404\n")
+    assert done.sent == []
+    assert ["wait for 60 minutes in all at most" in one for one in done.reasons] == [True, True]
+    monkeypatch.setattr("orgrest.run.sender.MOST_WAIT", 0.05)
+    done = run("# @sleep 40\nGET HOST/c\n###\n# @sleep 40\nGET HOST/d\n")
+    assert done.sent == ["/c"]
+    assert done.states == ["done", "failed"]
+
+
 # ---------------------------------------------------------------------------------------- scripts
 
 
