@@ -1,7 +1,11 @@
 // Luau's C++ interface as a `persistent:` target of scriptschema: a line of JSON for each program,
 // and a line for its answer, with the coverage that the program added.
 //
-//     luau_service [--check] [--version]
+//     luau_service [--check]             the service
+//     luau_service [--check] FILE        one program at all levels; aborts if they do not print the same
+//     luau_service --version
+//
+// Built with AFL++'s compiler, the second form is a harness for it, in persistent mode.
 //
 // The variant of a request is a list of words: `-O0`, `-O1` (the default) or `-O2`, and `--codegen`
 // to run as native code. `--check` also type-checks each program in strict mode before it is run;
@@ -19,6 +23,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <iostream>
 #include <map>
 #include <memory>
@@ -31,14 +36,15 @@ using Fields = std::map<std::string, std::string>; // null is left out
 // ---------------------------------------------------------------------------------- coverage
 
 // Clang's inline 8-bit counters: https://clang.llvm.org/docs/SanitizerCoverage.html
-static std::vector<std::pair<uint8_t*, uint8_t*>> regions;
+static std::map<uint8_t*, uint8_t*>& regions()
+{
+    static std::map<uint8_t*, uint8_t*> found; // it is asked for before statics are constructed
+    return found;
+}
 
 extern "C" void __sanitizer_cov_8bit_counters_init(uint8_t* start, uint8_t* stop)
 {
-    for (auto& region : regions)
-        if (region.first == start)
-            return;
-    regions.emplace_back(start, stop);
+    regions()[start] = stop;
 }
 
 // Resets the counters; returns the numbers of those that are above zero for the first time.
@@ -47,7 +53,7 @@ static std::string newCounters()
     static std::vector<bool> seen;
     std::string numbers;
     size_t base = 0;
-    for (auto [start, stop] : regions)
+    for (auto [start, stop] : regions())
     {
         size_t size = stop - start;
         seen.resize(std::max(seen.size(), base + size));
@@ -308,6 +314,88 @@ static void check(const std::string& source, double seconds)
     frontend->check("source", options);
 }
 
+// ------------------------------------------------------------------------------------ harness
+
+static const double SECONDS = 1;
+static const size_t MEGABYTES = 256;
+
+static void setVariant(Run& run, const std::string& variant, double seconds, size_t megabytes)
+{
+    run.end = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+    run.memoryLimit = megabytes << 20;
+    run.options.optimizationLevel = variant.find("-O0") != std::string::npos ? 0 : variant.find("-O2") != std::string::npos ? 2 : 1;
+    run.options.debugLevel = 1;
+    run.codegen = variant.find("--codegen") != std::string::npos;
+    run.options.typeInfoLevel = run.codegen;
+}
+
+// What is printed without addresses and the sign of NaN, which may differ.
+static std::string comparable(const std::string& text)
+{
+    std::string result;
+    for (size_t at = 0; at < text.size(); at++)
+    {
+        if (text.compare(at, 4, "-nan") == 0)
+            continue;
+        if (text.compare(at, 2, "0x") == 0)
+            while (at + 1 < text.size() && isalnum((unsigned char)text[at + 1]))
+                at++;
+        result += text[at];
+    }
+    return result;
+}
+
+static void compareLevels(const std::string& source, bool checks)
+{
+    for (const char* name : {"os.", "random", "gcinfo", "newproxy", "collectgarbage", "debug."})
+        if (source.find(name) != std::string::npos)
+            return; // may print another thing in each run
+    if (checks)
+        check(source, SECONDS);
+    std::string first, output;
+    for (const char* variant : {"-O0", "-O1", "-O2", "-O2 --codegen"})
+    {
+        Run run;
+        setVariant(run, variant, SECONDS, MEGABYTES);
+        if (run.codegen && !luau_codegen_supported())
+            break;
+        execute(run, source, false);
+        if (run.kind == "hang" || run.kind == "memory" || run.kind == "flood" || run.error.find("stack overflow") != std::string::npos)
+            return;
+        std::string seen = run.kind + "\n" + comparable(run.output);
+        if (first.empty())
+            first = seen, output = run.output;
+        else if (seen != first)
+        {
+            fprintf(stderr, "service.cpp(1): ASSERTION FAILED: the same with -O0 and %s\n-O0: %s\n%s: %s\n", variant, first.c_str(), variant, seen.c_str());
+            abort();
+        }
+    }
+    fwrite(output.data(), 1, output.size(), stdout);
+    fflush(stdout);
+}
+
+#ifdef __AFL_FUZZ_TESTCASE_LEN
+__AFL_FUZZ_INIT();
+#endif
+
+static int harness(const char* path, bool checks)
+{
+#ifdef __AFL_FUZZ_TESTCASE_LEN
+    __AFL_INIT();
+    unsigned char* data = __AFL_FUZZ_TESTCASE_BUF;
+    if (getenv("__AFL_SHM_FUZZ_ID"))
+    {
+        while (__AFL_LOOP(1000))
+            compareLevels(std::string((char*)data, __AFL_FUZZ_TESTCASE_LEN), checks);
+        return 0;
+    }
+#endif
+    std::ifstream file(path, std::ios::binary);
+    compareLevels(std::string(std::istreambuf_iterator<char>(file), {}), checks);
+    return 0;
+}
+
 // ------------------------------------------------------------------------------------ service
 
 static int failed(const char* expression, const char* file, int line, const char*)
@@ -319,25 +407,25 @@ static int failed(const char* expression, const char* file, int line, const char
 int main(int count, char** words)
 {
     bool checks = false;
+    const char* path = nullptr;
     for (int n = 1; n < count; n++)
     {
         if (!strcmp(words[n], "--version"))
             return puts("Luau " LUAU_VERSION), 0;
         checks |= !strcmp(words[n], "--check");
+        if (words[n][0] != '-')
+            path = words[n];
     }
     Luau::assertHandler() = failed;
+    if (path)
+        return harness(path, checks);
     for (std::string line; std::getline(std::cin, line);)
     {
         Fields request = readObject(line.c_str());
         const std::string& variant = request["variant"];
         Run run;
         double seconds = std::stod(request["milliseconds"]) / 1000;
-        run.end = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
-        run.memoryLimit = std::stoul(request["megabytes"]) << 20;
-        run.options.optimizationLevel = variant.find("-O0") != std::string::npos ? 0 : variant.find("-O2") != std::string::npos ? 2 : 1;
-        run.options.debugLevel = 1;
-        run.codegen = variant.find("--codegen") != std::string::npos;
-        run.options.typeInfoLevel = run.codegen;
+        setVariant(run, variant, seconds, std::stoul(request["megabytes"]));
         auto module = request.find("module");
         run.module = module == request.end() ? nullptr : &module->second;
         if (run.codegen && !luau_codegen_supported())
