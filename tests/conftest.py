@@ -37,6 +37,12 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+# Measuring the programs that the tests start, too, doubles what a run takes: only where it is asked
+# for. In the main process the variable stays, by which the workers are measured.
+if "PYTEST_XDIST_WORKER" in os.environ and "SCRIPTSCHEMA_COVER_PROCESSES" not in os.environ:
+    os.environ.pop("COVERAGE_PROCESS_CONFIG", None)
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--long", action="store_true", help="run the long mode of long tests")
     parser.addoption(
