@@ -402,10 +402,15 @@ def _width(text: str) -> int:
 def align(rows: Sequence[list[str] | None]) -> str:
     """Return rows as an aligned Org table; columns of mostly numbers are right-aligned."""
     count = max(len(row) for row in rows if row is not None) if any(rows) else 1
+    cells = sum(len(row) for row in rows if row is not None)
+    if count * len(rows) > max(_MAX_CELLS, 2 * cells):  # a few long rows: Org fills up the others
+        every = ("|-" if row is None else f"| {' | '.join(row)} |" for row in rows)
+        return "\n".join(every) + "\n"
     full = [None if row is None else row + [""] * (count - len(row)) for row in rows]
     columns = list(zip(*(row for row in full if row is not None), strict=True))
     widths = [max(1, *(_width(cell) for cell in cells)) for cells in columns]
-    if sum(widths) * len(full) > 50 * _MAX_CELLS:
+    size = sum(len(cell) for row in full if row is not None for cell in row)
+    if sum(widths) * len(full) > max(4 * _MAX_CELLS, 8 * size):
         widths = [0] * len(widths)
     pads = [_padding(cells) for cells in columns]
     lines: list[str] = []
@@ -413,8 +418,8 @@ def align(rows: Sequence[list[str] | None]) -> str:
         if row is None:
             lines.append("|" + "+".join("-" * (width + 2) for width in widths) + "|")
             continue
-        cells = (pad(cell, width) for pad, cell, width in zip(pads, row, widths, strict=True))
-        lines.append("| " + " | ".join(cells) + " |")
+        padded = (pad(cell, width) for pad, cell, width in zip(pads, row, widths, strict=True))
+        lines.append("| " + " | ".join(padded) + " |")
     return "\n".join(lines) + "\n"
 
 

@@ -233,7 +233,13 @@ class Sender:
         values = variables.Values(parsed, scope)
         return [
             (
-                saved(saving, values.text(saving.path), scope, self._settings.allow_write),
+                saved(
+                    saving,
+                    values.text(saving.path),
+                    scope,
+                    parsed.source.file or self._file,
+                    self._settings.allow_write,
+                ),
                 response.body,
             )
             for saving in parsed.savings

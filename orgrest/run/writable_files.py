@@ -1,8 +1,9 @@
 """The files that documents may write: data, below their folder, overwriting only orgrest's own.
 
 Their content may come from an untrusted server, and their name from the document. So there is an
-allow-list: suffixes of data, except for names that tools read as their configuration
-(`package.json`). Written files are remembered by a digest of their content, in a file of the user's
+allow-list of suffixes of data. What tools may find by its name (JSON, XML, text, archives ...) also
+bears the document's: `api.org` writes `api-users.json` and `api-results/users.json`, which no tool
+looks for. Written files are remembered by a digest of their content, in a file of the user's
 (`$XDG_STATE_HOME/orgrest/written`), so that other files, and those edited since, are not
 overwritten. Below the folders of `--allow-write` none of these limits apply.
 """
@@ -17,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from orgrest.files import FileError, read_bytes, resolved, write_result
-from orgrest.rendering.content import DATA_ENDINGS
+from orgrest.rendering.content import DATA_ENDINGS, PLAIN_ENDINGS
 from orgrest.run.outcomes import EvaluationError
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from orgrest.http.syntax import Saving
     from orgrest.http.values import Scope
 
+# What is known to be configuration is not overwritten even where a document's result links to it.
 _CONFIGURATION = re.compile(
     r".*(?:config|settings|manifest|requirements|constraints|workspace)[^/]*"
     r"|(?:.*\.)?env\.json|(?:package|npm|composer|bower|deno|lerna|nx|turbo|rush|now|vercel|firebase"
@@ -39,13 +41,19 @@ _MOST = 2**21  # bytes of the memory, of which half is kept then
 
 
 def check(
-    target: Path, given: str, folder: Path, allowed: Iterable[Path], *, linked: bool = False
+    target: Path,
+    given: str,
+    document: Path,
+    allowed: Iterable[Path],
+    *,
+    linked: bool = False,
 ) -> None:
-    """Raise EvaluationError unless a document in `folder` may write the file `target`.
+    """Raise EvaluationError unless a document may write the file `target`.
 
     `given` is its name in the document. `linked` tells that its result is a link to that file.
     `allowed` are the folders of `--allow-write`. All paths are without links.
     """
+    folder = document.parent
     if any(target.is_relative_to(one.resolve()) for one in allowed):
         return
     hint = f"(--allow-write {target.parent} lets it be written)"
@@ -60,12 +68,29 @@ def check(
         raise EvaluationError(
             f"{given}: a document writes data only, such as .json, .txt or .png {hint}"
         )
-    if _CONFIGURATION.fullmatch(target.name):
-        raise EvaluationError(f"{given}: tools take {target.name} for their configuration {hint}")
-    if not linked and os.path.exists(target) and not _is_own(target):  # noqa: PTH110 (never raises)
+    exists = os.path.exists(target)  # noqa: PTH110 (never raises)
+    own = exists and _is_own(target)
+    named = (
+        target.relative_to(folder)
+        .parts[0]
+        .startswith((f"{document.stem}-", f"{own_name(document.name)}-"))
+    )
+    known = own or (linked and not _CONFIGURATION.fullmatch(target.name))
+    if not (named or known or target.suffix.lower() in PLAIN_ENDINGS):
+        raise EvaluationError(
+            f"{given}: tools may look for a file of this name. A document's {target.suffix} files "
+            f"begin with its own: {document.stem}-{target.name}, or "
+            f"{document.stem}-results/{target.name} {hint}"
+        )
+    if exists and not linked and not own:
         raise EvaluationError(
             f"{given} is there already, and orgrest did not write it: it is kept {hint}"
         )
+
+
+def own_name(document: str) -> str:
+    """Return what the names of a document's files begin with: its own, as links hold it."""
+    return re.sub(r"[^\w.-]+", "-", Path(document).stem).lstrip("-.") or "result"
 
 
 def write(path: Path, data: bytes) -> None:
@@ -107,11 +132,13 @@ def _memory() -> Path:
     return state / "orgrest" / "written"
 
 
-def saved(saving: Saving, path: str, scope: Scope, allowed: Sequence[Path] = ()) -> Path:
+def saved(
+    saving: Saving, path: str, scope: Scope, document: str, allowed: Sequence[Path] = ()
+) -> Path:
     """Return the file to save a response to, if `check` allows it.
 
-    `path` is the written path with its variables substituted. Only `>>!` overwrites an existing
-    file; `>>` takes the next free name. Raises EvaluationError.
+    `path` is the written path with its variables substituted, `document` the document's. Only
+    `>>!` overwrites an existing file; `>>` takes the next free name. Raises EvaluationError.
     """
     try:
         target = resolved(scope.directory.resolve() / path)
@@ -124,5 +151,5 @@ def saved(saving: Saving, path: str, scope: Scope, allowed: Sequence[Path] = ())
         target = named.with_name(f"{named.stem}-{number}{named.suffix}")
     if number == _MOST_NAMES:
         raise EvaluationError(f"{path}: all names up to -{number} are taken; >>! overwrites")
-    check(target, path, scope.saves_below.resolve(), allowed)
+    check(target, path, scope.saves_below.resolve() / Path(document).name, allowed)
     return target

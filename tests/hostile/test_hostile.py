@@ -64,10 +64,12 @@ CASES = [
     # what is written
     Case("conftest", org(":results file :file conftest.py"), status=1, said="data only"),
     Case("makefile", "GET HOST/\n\n>>! Makefile\n", status=1, said="data only"),
-    Case("package", "GET HOST/\n\n>>! package.json\n", status=1, said="configuration"),
+    Case("package", "GET HOST/\n\n>>! package.json\n", status=1, said="of this name"),
     Case("hidden", "GET HOST/\n\n>>! .git/hooks.json\n", status=1, said="hidden"),
     Case("above", "GET HOST/\n\n>>! ../up.json\n", status=1, said="below the document's folder"),
-    Case("foreign", "GET HOST/\n\n>>! mine.txt\n", status=1, said="did not write it"),
+    Case("hook", "GET HOST/\n\n>>! lefthook.json\n", status=1, said="of this name"),
+    Case("module", org(":results file :file node_modules/x/y.txt"), status=1, said="of this name"),
+    Case("foreign", "GET HOST/\n\n>>! mine.pdf\n", status=1, said="did not write it"),
     Case("other document", "GET HOST/\n\n>>! b.org\n", status=1, said="data only"),
     # what a response is
     Case("link", org(":results value"), response(b"[[shell:ls]]", TEXT), kept="example\n[[shell"),
@@ -121,9 +123,9 @@ class Outcome:
         around = self.folder.parent
         assert {one.name for one in around.iterdir()} == {"work", "outside.txt", "state"}
         assert (around / "outside.txt").read_text() == OUTSIDE
-        assert (self.folder / "mine.txt").read_text() == "mine"
+        assert (self.folder / "mine.pdf").read_text() == "mine"
         for one in self.folder.rglob("*"):
-            if one.name in (self.file, "mine.txt", "link.txt") or one.is_dir():
+            if one.name in (self.file, "mine.pdf", "link.txt") or one.is_dir():
                 continue
             assert one.suffix.lower() in DATA_ENDINGS, one
             assert SECRET.encode() not in one.read_bytes()
@@ -140,7 +142,7 @@ def run(
     work.mkdir(parents=True)
     (folder / "state").mkdir()
     (folder / "outside.txt").write_text(OUTSIDE)
-    (work / "mine.txt").write_text("mine")
+    (work / "mine.pdf").write_text("mine")
     (work / "link.txt").symlink_to(folder / "outside.txt")
     monkeypatch.chdir(work)
     monkeypatch.setenv("XDG_STATE_HOME", str(folder / "state"))

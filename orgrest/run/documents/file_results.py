@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from orgrest.files import resolved
 from orgrest.model import to_bytes
 from orgrest.org.results import result_of
+from orgrest.rendering.content import PLAIN_ENDINGS
 from orgrest.rendering.masking import mask_bytes
 from orgrest.run import writable_files
 from orgrest.run.documents.selection import is_request
@@ -67,13 +68,14 @@ class FileResults:
                 path = path.with_stem(f"{path.stem}-{number + 1}")
         else:
             path = folder / _path("output-dir", arguments.get("output-dir"))
-            path /= self._name(block, number) + _extension(arguments, exchange)
+            path = self._own_path(block, number, path, _extension(arguments, exchange))
         writes = not {"link", "graphics"} & set(arguments.results)
         name = f":file {given}" if given else path.name
         target = self._target(path, name)
         if writes:
             known = self._is_linked(block, target)
-            writable_files.check(target, name, folder.resolve(), self._allow_write, linked=known)
+            document = folder.resolve() / PurePosixPath(self._file).name
+            writable_files.check(target, name, document, self._allow_write, linked=known)
         shown = str(path.relative_to(folder) if path.is_relative_to(folder) else path)
         description = None
         if "file-desc" in arguments:
@@ -102,10 +104,15 @@ class FileResults:
         links = _LINKED.finditer(document.text, result.start, result.end)
         return any((self._folder / linked(one[0])).resolve() == target for one in links)
 
-    def _name(self, block: Block, number: int) -> str:
-        name = block.name or f"{Path(self._file).stem}-{self._number(block)}"
-        name = re.sub(r"[^\w.-]+", "-", name).strip("-.") or "result"
-        return f"{name}-{number + 1}" if number else name
+    def _own_path(self, block: Block, number: int, folder: Path, suffix: str) -> Path:
+        """Return the path of a file that the document does not name."""
+        start = writable_files.own_name(self._file)
+        given = re.sub(r"[^\w.-]+", "-", block.name or "").strip("-.")
+        end = (f"-{number + 1}" if number else "") + suffix
+        path = folder / f"{given}{end}"  # as long as nothing could take it for something else
+        if given and (suffix in PLAIN_ENDINGS or self._is_linked(block, path.resolve())):
+            return path
+        return folder / f"{start}-{given or self._number(block)}{end}"
 
     def _number(self, block: Block) -> int:
         """Return a nameless request block's number among the nameless ones."""

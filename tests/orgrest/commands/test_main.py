@@ -349,13 +349,13 @@ class TestBeforeAnythingIsSent:
 
 class TestCheck:
     def test_a_file_that_would_change_is_a_change(self, orgrest, notes, tmp_path: Path) -> None:
-        path = notes(BLOCK.replace(":noheaders", ":results file :file out.json"))
+        path = notes(BLOCK.replace(":noheaders", ":results file :file notes-out.json"))
         orgrest(str(path))
         assert orgrest("--check", str(path)).status == 0
-        (tmp_path / "out.json").write_text("old")
+        (tmp_path / "notes-out.json").write_text("old")
         done = orgrest("--check", str(path))
         assert done.status == 1
-        assert f"the file {tmp_path / 'out.json'} would change" in done.err
+        assert f"the file {tmp_path / 'notes-out.json'} would change" in done.err
 
     def test_a_response_of_blanks_is_compared_at_once(self, orgrest, notes, server) -> None:
         from orgrest.run.snapshot import without_volatile

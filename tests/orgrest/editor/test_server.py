@@ -335,8 +335,10 @@ def test_what_is_odd_about_a_request_goes_to_the_log(
 def test_a_file_that_cannot_be_written_is_said(
     editor: Editor, server: RawServer, folder: Path
 ) -> None:
-    (folder / "out").write_text("")
-    text = f"#+begin_src http :results file :file out/a.json\nGET {server.url}/json\n#+end_src\n"
+    (folder / "notes-o").write_text("")
+    text = (
+        f"#+begin_src http :results file :file notes-o/a.json\nGET {server.url}/json\n#+end_src\n"
+    )
     buffer = editor.open(folder / "notes.org", text, "org")
     buffer.command("orgrest.send", 1)
     assert any("cannot be written" in message for message in editor.messages)
@@ -427,12 +429,14 @@ def test_a_block_that_wants_a_question_asks_it(
 def test_a_result_may_go_to_a_file_in_the_documents_folder_only(
     editor: Editor, server: RawServer, folder: Path
 ) -> None:
-    text = f"#+begin_src http :results file :file out/a.json\nGET {server.url}/json\n#+end_src\n"
+    text = (
+        f"#+begin_src http :results file :file notes-o/a.json\nGET {server.url}/json\n#+end_src\n"
+    )
     buffer = editor.open(folder / "notes.org", text, "org")
     assert buffer.command("orgrest.send", 1)["state"] == "done"
-    assert (folder / "out" / "a.json").read_text() == '{"a":1}'
-    assert "[[file:out/a.json]]" in buffer.text
-    outside = editor.open(folder / "b.org", text.replace("out/a", "../a"), "org")
+    assert (folder / "notes-o" / "a.json").read_text() == '{"a":1}'
+    assert "[[file:notes-o/a.json]]" in buffer.text
+    outside = editor.open(folder / "b.org", text.replace("notes-o/a", "../a"), "org")
     assert outside.command("orgrest.send", 1)["state"] == "failed"
     assert not (folder.parent / "a.json").exists()
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -198,6 +200,13 @@ class TestData:
         return data.read(element, "n", indices, header=header)
 
     TABLE = "| a | b |\n|---+---|\n| 1 | 2 |\n| 3 | x \\vert{} y |\n#+TBLFM: $1=1\n"
+
+    @pytest.mark.parametrize("first", ["x" * 20_000, "x," * 20_000])
+    def test_one_long_row_or_cell_does_not_make_the_others_as_long(self, first: str) -> None:
+        text = first + "\n" + "a\n" * 20_000
+        assert len(layout.table(text)) < 8 * len(text)
+        rows = json.dumps([first.split(",")] + [["a"]] * 20_000)
+        assert len(layout.table(rows)) < 8 * len(rows)
 
     def test_a_table_is_its_rows_without_rules_and_header(self) -> None:
         assert self.read(self.TABLE) == [["1", "2"], ["3", "x | y"]]

@@ -525,9 +525,12 @@ def test_a_result_in_a_file_is_compared_with_that_file(
 ) -> None:
     server, state = changing
     stands = in_org(
-        server, tmp_path, block("GET HOST/", arguments=":expect same :results file :file a.json")
+        server, tmp_path, block("GET HOST/", arguments=":expect same :results file :file a-.json")
     ).text
-    (tmp_path / "a.json").write_bytes(state["body"])
+    (tmp_path / "a-.json").write_bytes(state["body"])
     assert verdict_of(in_org(server, tmp_path, stands)) == (True, "")
-    (tmp_path / "a.json").write_bytes(b"old")
-    assert verdict_of(in_org(server, tmp_path, stands)) == (False, "the file a.json is another one")
+    (tmp_path / "a-.json").write_bytes(b"old")
+    assert verdict_of(in_org(server, tmp_path, stands)) == (
+        False,
+        "the file a-.json is another one",
+    )

@@ -335,16 +335,28 @@ def test_very_many_imports_are_an_error(run, tmp_path: Path) -> None:
 
 
 def test_responses_are_saved_below_the_documents_folder(run, tmp_path: Path) -> None:
-    (tmp_path / "a.json").write_text("old")
-    done = run("@n = a\nGET HOST/x\n\n>> {{n}}.json\n>>! forced/b.json\n>> new.json\n")
+    (tmp_path / "a-a.json").write_text("old")
+    done = run("@n = a\nGET HOST/x\n\n>> a-{{n}}.json\n>>! a-forced/b.json\n>> a-new.json\n")
     files = {path.relative_to(tmp_path.resolve()).as_posix() for path, _ in done.outcomes[0].files}
-    assert files == {"a-1.json", "forced/b.json", "new.json"}
+    assert files == {"a-a-1.json", "a-forced/b.json", "a-new.json"}
     assert b'"/x"' in done.outcomes[0].files[0][1]
 
 
 def test_a_response_is_never_saved_outside(run) -> None:
     done = run("GET HOST/x\n\n>>! ../x.json\n")
     assert "below the document's folder only" in done.reasons[0]
+
+
+def test_a_document_makes_a_run_without_a_limit_wait_for_an_hour_at_most(
+    run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done = run("# @sleep 999999999\nGET HOST/a\n###\nGET HOST/b\n?? eventually 61m status == 404\n")
+    assert done.sent == []
+    assert ["wait for 60 minutes in all at most" in one for one in done.reasons] == [True, True]
+    monkeypatch.setattr("orgrest.run.sender.MOST_WAIT", 0.05)
+    done = run("# @sleep 40\nGET HOST/c\n###\n# @sleep 40\nGET HOST/d\n")
+    assert done.sent == ["/c"]
+    assert done.states == ["done", "failed"]
 
 
 # ---------------------------------------------------------------------------------------- scripts

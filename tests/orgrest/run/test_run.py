@@ -205,16 +205,16 @@ class TestFiles:
         assert done.results()[1] == "[[file:notes-2.png]]\n"
 
     def test_a_file_holds_the_body_alone(self, run, tmp_path: Path) -> None:
-        done = run(block("/json", ":results file :file out/a.json :file-desc A"))
-        assert done.results() == ["[[file:out/a.json][A]]\n"]
-        assert done.outcomes[0].files == ((tmp_path / "out" / "a.json", b'{"a":1}'),)
+        done = run(block("/json", ":results file :file notes-out/a.json :file-desc A"))
+        assert done.results() == ["[[file:notes-out/a.json][A]]\n"]
+        assert done.outcomes[0].files == ((tmp_path / "notes-out" / "a.json", b'{"a":1}'),)
 
     def test_a_file_holds_what_jq_makes_of_the_body(self, run, tmp_path: Path) -> None:
-        done = run(block("/json", ":results file :file a.json :jq .a"))
-        assert done.outcomes[0].files == ((tmp_path / "a.json", b"1"),)
+        done = run(block("/json", ":results file :file notes-a.json :jq .a"))
+        assert done.outcomes[0].files == ((tmp_path / "notes-a.json", b"1"),)
 
     def test_a_file_holds_no_secrets(self, run) -> None:
-        text = block("/echo", ":results file :file a.txt", "X-A: :t")
+        text = block("/echo", ":results file :file notes-a.txt", "X-A: :t")
         done = run(text.replace("GET", ':t := env("TOKEN")\nGET'))
         assert b"X-A: ***" in done.outcomes[0].files[0][1]
 
@@ -237,10 +237,10 @@ class TestFiles:
     @pytest.mark.parametrize(
         ("line", "link"),
         [
-            (":file a]].txt", "[[file:a\\]\\].txt]]"),
-            (":file a[b\\.txt", "[[file:a\\[b\\.txt]]"),
-            (":file a.txt :file-desc x]]y]", "[[file:a.txt][x]\u200b]y]\u200b]]"),
-            (':file a.txt :file-desc "x\\ny"', "[[file:a.txt][x y]]"),
+            (":file notes-a]].txt", "[[file:notes-a\\]\\].txt]]"),
+            (":file notes-a[b\\.txt", "[[file:notes-a\\[b\\.txt]]"),
+            (":file notes-a.txt :file-desc x]]y]", "[[file:notes-a.txt][x]\u200b]y]\u200b]]"),
+            (':file notes-a.txt :file-desc "x\\ny"', "[[file:notes-a.txt][x y]]"),
             (":file-ext .tar.gz", "[[file:notes-1.tar.gz]]"),
         ],
     )
@@ -273,21 +273,21 @@ class TestFiles:
         self, run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setenv("HOME", str(tmp_path))
-        done = run(block("/json", ":results file :file ~/a.json"))
-        assert done.results() == ["[[file:a.json]]\n"]
-        assert done.outcomes[0].files[0][0] == tmp_path / "a.json"
+        done = run(block("/json", ":results file :file ~/notes-a.json"))
+        assert done.results() == ["[[file:notes-a.json]]\n"]
+        assert done.outcomes[0].files[0][0] == tmp_path / "notes-a.json"
 
     def test_a_result_whose_file_cannot_be_written_leaves_the_old_one(
         self, run, tmp_path: Path
     ) -> None:
         old = "\n#+RESULTS:\n[[file:old.json]]\n\n"
-        text = block("/json", f":results file :file {'x' * 300}.json") + old
-        done = run(text + block("/json", ":results file :file b.json"), write=write_result)
-        assert done.text.startswith(done.before.partition("b.json")[0])
+        text = block("/json", f":results file :file notes-{'x' * 300}.json") + old
+        done = run(text + block("/json", ":results file :file notes-b.json"), write=write_result)
+        assert done.text.startswith(done.before.partition("notes-b.json")[0])
         assert "is not written: " in done.reasons()[0]
         assert "xxx.json: cannot be written: File name too long" in done.reasons()[0]
         assert [one.state for one in done.outcomes] == ["failed", "done"]
-        assert (tmp_path / "b.json").read_bytes() == b'{"a":1}'
+        assert (tmp_path / "notes-b.json").read_bytes() == b'{"a":1}'
 
     def test_the_document_is_no_place_for_a_result(self, run) -> None:
         done = run(block("/json", ":results file :file notes.org"))

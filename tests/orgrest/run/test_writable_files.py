@@ -58,6 +58,16 @@ NEVER = [
     *("conftest.py", "Makefile", "x", "x.sh", "x.org", "x.http", ".env", ".git/config", ".x.json"),
     *("../x.json", "/tmp/orgrest-never.json", "package.json", "tsconfig.json", "pom.xml", "x.js"),
     *("requirements.txt", "CMakeLists.txt", "http-client.env.json", "x.yml", "x.el", "setup.cfg"),
+    *("lefthook.json", "nodemon.json", "node_modules/x/package.json", "node_modules/x/y.txt"),
+    *(
+        "requests-9.9.tar.gz",
+        "x.json",
+        "sub/x.txt",
+        "index.html",
+        "logo.svg",
+        "b-x.json",
+        "ax.json",
+    ),
     *("sub/package.json", "sub/.x/y.json", "PACKAGE.JSON", "x.json.py", "README.md", "x.so"),
 ]
 
@@ -77,7 +87,11 @@ def test_a_document_never_writes_what_a_tool_would_run_or_obey(orgrest: Calls, n
 
 
 @pytest.mark.parametrize(
-    "name", ["x.json", "sub/x.txt", "x.png", "a b.CSV", "x.tar.gz", "d/e/f.pdf"]
+    "name",
+    [
+        *("a-x.json", "a-sub/x.txt", "a-results/package.json", "a-x.tar.gz"),
+        *("x.png", "a b.CSV", "d/e/f.pdf"),
+    ],
 )
 def test_a_document_writes_data_below_its_folder(orgrest: Calls, name: str) -> None:
     block = '#+begin_src http :results file :file "NAME"\nGET HOST/code\n#+end_src\n'
@@ -88,26 +102,26 @@ def test_a_document_writes_data_below_its_folder(orgrest: Calls, name: str) -> N
 
 
 def test_a_document_never_writes_over_a_file_that_orgrest_did_not_write(orgrest: Calls) -> None:
-    block = "#+begin_src http :results file :file mine.txt\nGET HOST/code\n#+end_src\n"
+    block = "#+begin_src http :results file :file a-mine.txt\nGET HOST/code\n#+end_src\n"
     orgrest.write("a.org", block)
-    orgrest.write("a.http", "GET HOST/code\n\n>>! mine.txt\n")
-    orgrest.write("mine.txt", "mine")
+    orgrest.write("a.http", "GET HOST/code\n\n>>! a-mine.txt\n")
+    orgrest.write("a-mine.txt", "mine")
     for file in ("a.org", "a.http"):
         done = orgrest(file)
         assert done.exit_code == 1
-        assert "mine.txt is there already, and orgrest did not write it" in done.stderr
-    assert (orgrest.folder / "mine.txt").read_text() == "mine"
+        assert "a-mine.txt is there already, and orgrest did not write it" in done.stderr
+    assert (orgrest.folder / "a-mine.txt").read_text() == "mine"
 
 
 def test_a_file_that_orgrest_wrote_is_written_again_until_somebody_edits_it(orgrest: Calls) -> None:
-    orgrest.write("a.http", "GET HOST/code\n\n>>! b.txt\n")
+    orgrest.write("a.http", "GET HOST/code\n\n>>! a-b.txt\n")
     for _ in range(2):
         assert orgrest("a.http").exit_code == 0
-    orgrest.write("b.txt", "edited")
+    orgrest.write("a-b.txt", "edited")
     done = orgrest("a.http")
     assert done.exit_code == 1
-    assert "b.txt is there already" in done.stderr
-    assert (orgrest.folder / "b.txt").read_text() == "edited"
+    assert "a-b.txt is there already" in done.stderr
+    assert (orgrest.folder / "a-b.txt").read_text() == "edited"
 
 
 def test_a_file_that_the_documents_own_result_names_is_written_again(orgrest: Calls) -> None:
@@ -116,6 +130,24 @@ def test_a_file_that_the_documents_own_result_names_is_written_again(orgrest: Ca
     orgrest.write("b.txt", "of a run before there was a memory")
     assert orgrest("a.org").exit_code == 0
     assert (orgrest.folder / "b.txt").read_bytes() == CODE
+
+
+def test_configuration_is_not_overwritten_because_a_strangers_document_links_to_it(
+    orgrest: Calls,
+) -> None:
+    block = "#+begin_src http :results file :file package.json\nGET HOST/code\n#+end_src\n"
+    orgrest.write("a.org", f"{block}\n#+RESULTS:\n[[file:package.json]]\n")
+    orgrest.write("package.json", "{}")
+    assert orgrest("a.org").exit_code == 1
+    assert (orgrest.folder / "package.json").read_text() == "{}"
+
+
+def test_a_file_that_the_document_does_not_name_bears_its_name(orgrest: Calls) -> None:
+    orgrest.write(
+        "a.org", "#+name: package\n#+begin_src http :results file\nGET HOST/code\n#+end_src\n"
+    )
+    assert orgrest("a.org").exit_code == 0
+    assert orgrest.names() == {"a-package.txt"}
 
 
 def test_allow_write_lets_a_document_write_any_file_below_a_folder(orgrest: Calls) -> None:
@@ -145,8 +177,9 @@ def test_what_is_remembered_does_not_grow_without_end(
         writable_files.write(tmp_path / f"{number}.json", b"x")
     assert (tmp_path / "orgrest/written").stat().st_size <= 2200
     folder = tmp_path.resolve()
-    writable_files.check(folder / "59.json", "59.json", folder, ())
+    document = folder / "a.org"
+    writable_files.check(folder / "59.json", "59.json", document, ())
     from orgrest.run.outcomes import EvaluationError
 
-    with pytest.raises(EvaluationError, match="did not write it"):
-        writable_files.check(folder / "0.json", "0.json", folder, ())
+    with pytest.raises(EvaluationError, match="of this name"):
+        writable_files.check(folder / "0.json", "0.json", document, ())

@@ -150,8 +150,8 @@ class TestOutcomes:
     def test_responses_are_saved_where_that_is_asked_for_twice(self, run, folder: Path) -> None:
         from orgrest.commands.main import main
 
-        text = "GET HOST/json\n\n>>! out/saved.json\n"
-        saved = folder / "out/saved.json"
+        text = "GET HOST/json\n\n>>! a-out/saved.json\n"
+        saved = folder / "a-out/saved.json"
         assert run("a.http", a_http=text).status == 0
         assert not saved.exists()
         assert run("--write", "a.http").status == 0
