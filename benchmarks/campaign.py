@@ -1,8 +1,10 @@
-"""Campaigns: ten bugs planted in the real Luau, and how much of the time is the target's.
+"""Campaigns: twenty bugs planted in the real Luau, and how much of the time is the target's.
 
-Needs Node, and `npm ci --prefix tests/luau`. The ten bugs are those of tests/luau/planted.mjs. Two
-workers have ten minutes from nothing; random trees that were repaired, with the same loop, are what
-is compared with. Then, on a target that does nothing but take time, how much of it is the target's.
+Needs Node, and `npm ci --prefix tests/luau`. The bugs are those of tests/luau/planted.mjs. Two
+workers have ten minutes from nothing for the first ten of them, and for the others, which need
+arguments at limits, loops that do not end, or a program that is compared with a rewriting of it.
+Random trees that were repaired, with the same loop, are what is compared with. Then, on a target
+that does nothing but take time, how much of it is the target's.
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ from __future__ import annotations
 import sys
 import tempfile
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +29,9 @@ TESTS = Path(__file__).parent.parent / "tests"
 PLANTED = f"node {TESTS / 'luau' / 'planted.mjs'} {TESTS / 'luau'}"
 SERVICE = f"{sys.executable} {TESTS / 'scriptschema' / 'fuzzing' / 'service.py'}"
 
-BUGS = {
+Bugs = Mapping[str, tuple[str, str]]
+
+BUGS: Bugs = {
     "rep": ("difference", "string.rep"),
     "floordiv": ("difference", "Op.FloorDiv"),
     "floor": ("difference", "math.floor"),
@@ -39,6 +44,20 @@ BUGS = {
     "interpolation": ("assertion", "top == base"),
 }
 """Each bug, and what its signature says: the kind, and a part of the rest."""
+
+LATER_BUGS: Bugs = {
+    "rotate": ("difference", "bit32.rrotate"),
+    "sub": ("difference", "string.sub"),
+    "create": ("assertion", "size > 0"),
+    "precision": ("difference", "string.format"),
+    "smallest": ("difference", "bit32.bor"),
+    "fold": ("difference", "constants at run time"),
+    "step": ("difference", "StatFor"),
+    "endless": ("internal error", "no block after a loop"),
+    "once": ("difference", "statements in loops"),
+    "wrapped": ("difference", "statements in coroutines"),
+}
+"""The others: at limits, conversions, loops, coroutines; three of them are there at all levels."""
 
 
 def main(smoke: bool) -> None:
@@ -56,18 +75,21 @@ def main(smoke: bool) -> None:
 
 def find_planted(seconds: float) -> None:
     """Look for the planted bugs, by programs and by repaired trees."""
-    found = planted("program", seconds)
-    verdict("planted bugs found", len(found), len(BUGS), least=True)
-    verdict("most reports of one", max((len(f) for f in found.values()), default=0), 1, least=False)
-    # `floor` needs 22: constants are integers, so that it takes `print(math.floor(-1 / 2))`.
-    nodes = [find.reduced.nodes for each in found.values() for find in each if find.reduced]
-    verdict("nodes of the largest", max(nodes, default=0), 20, least=False)
-    verdict("found by repaired trees", len(planted("repaired", seconds)), 5, least=False)
+    for bugs in (BUGS, LATER_BUGS):
+        found = planted("program", seconds, bugs)
+        verdict("planted bugs found", len(found), len(bugs), least=True)
+        most = max((len(each) for each in found.values()), default=0)
+        verdict("most reports of one", most, 1, least=False)
+        # `floor` needs 22: constants are integers, so that it takes `print(math.floor(-1 / 2))`.
+        nodes = [find.reduced.nodes for each in found.values() for find in each if find.reduced]
+        verdict("nodes of the largest", max(nodes, default=0), 20, least=False)
+    verdict("found by repaired trees", len(planted("repaired", seconds, BUGS)), 5, least=False)
 
 
-def planted(source: str, seconds: float) -> dict[str, list[Find]]:
+def planted(source: str, seconds: float, bugs: Bugs) -> dict[str, list[Find]]:
     """The finds of a campaign, by bug."""
-    target = Description("persistent", PLANTED, variants=("-O0", "-O2"), seconds=2)
+    command = " ".join([PLANTED, *bugs])
+    target = Description("persistent", command, variants=("-O0", "-O2"), seconds=2)
     found: dict[str, list[Find]] = {}
     rows = []
     with tempfile.TemporaryDirectory() as name:
@@ -76,20 +98,20 @@ def planted(source: str, seconds: float) -> dict[str, list[Find]]:
             session = Session(campaign, jobs=2, seconds=seconds)
             session.run()
         for _, find in finds.load_all(folder):
-            bug = bug_of(find)
+            bug = bug_of(find, bugs)
             found.setdefault(bug, []).append(find)
             small = str(find.reduced.nodes) if find.reduced else "-"
             rows.append((bug, f"{find.seconds:.0f}", str(find.count), small, str(find.signature)))
     title = f"{source}s, {session.programs_done:,} in {seconds:.0f} s"
     table((title, "found at s", "times", "nodes", "signature"), rows)
     print()
-    return {bug: each for bug, each in found.items() if bug in BUGS}
+    return {bug: each for bug, each in found.items() if bug in bugs}
 
 
-def bug_of(find: Find) -> str:
+def bug_of(find: Find, bugs: Bugs) -> str:
     """Which of the bugs a find is; its name if none."""
     text = str(find.signature)
-    for bug, (kind, part) in BUGS.items():
+    for bug, (kind, part) in bugs.items():
         if find.signature.kind == kind and part in text:
             return bug
     return find.name

@@ -91,6 +91,13 @@ def _names(
 @click.option("-n", "--count", type=click.IntRange(1), metavar="N", help="Programs at most.")
 @click.option("--seed", type=int, metavar="N")
 @click.option("--size", type=click.IntRange(1), metavar="N", help="Nodes of a program, about.")
+@click.option(
+    "--seeds",
+    "seeds_folder",
+    type=NonEmptyPath(path_type=Path, exists=True),
+    metavar="FOLDER",
+    help="Sources or trees to begin with.",
+)
 @click.option("--types", type=click.Choice(["none", "random", "sound"]), help="Annotations.")
 @click.option(
     "--without", callback=_names, metavar="NAMES", help="Libraries, members: buffer,math.tan"
@@ -126,6 +133,7 @@ def fuzz(
     seconds: float | None,
     count: int | None,
     fail_on_find: str | None,
+    seeds_folder: Path | None,
     as_events: bool,
     demo: bool,
     **options: Any,
@@ -156,6 +164,9 @@ def fuzz(
 
     With --types sound and --checker, a program that the checker accepts in strict mode and that
     fails with an error of type is a bug of the checker.
+
+    --seeds FOLDER has sources or trees, for example a conformance suite: they are run first, and
+    then mutated. What cannot be taken is told.
 
     With --only-compile a TARGET is told to compile programs and not to run them ("run": false; a
     command is one that compiles). They are stranger then: they need not end, nor get anywhere.
@@ -195,6 +206,7 @@ def fuzz(
                 seconds=seconds,
                 programs=count,
                 workers=workers,
+                seeds=() if seeds_folder is None else _seeds(seeds_folder),
                 on_event=display,
             )
             session.run()
@@ -212,6 +224,24 @@ def fuzz(
         explain(output, campaign.config, session.programs_done, [*session.state.triage.finds])
     if fail_on_find and any(is_at_least(find.signature, fail_on_find) for find in new):
         sys.exit(FOUND)
+
+
+def _seeds(folder: Path) -> list[bytes]:
+    """Return the programs in a folder, and report how many, and what cannot be taken."""
+    from scriptschema.files import FileError
+    from scriptschema.fuzzing.campaign import seeds
+
+    problems = 0
+
+    def on_problem(error: FileError) -> None:
+        nonlocal problems
+        problems += 1
+        report(error)
+
+    found = seeds.read(folder, on_problem)
+    left = f", {counted(problems, 'file')} not" if problems else ""
+    click.echo(f"seeds: {counted(len(found), 'program')} taken{left}", err=True)
+    return found
 
 
 def _summarize(session: Session, folder: Path) -> None:

@@ -38,14 +38,20 @@ def reproduce(folder: Path, original: bool, replay: bool) -> None:
     from scriptschema import files
     from scriptschema.fuzzing.campaign import finds
     from scriptschema.fuzzing.oracles.judging import JudgeError
+    from scriptschema.fuzzing.rewriting import REWRITINGS
     from scriptschema.fuzzing.targets import leftovers, outcome
     from scriptschema.fuzzing.targets.description import TargetError
+    from scriptschema.luau.render import render
 
     shown = None
     try:
         find = finds.load(folder)
         stem = finds.PROGRAM if original or find.reduced is None else finds.REDUCED
         click.echo(finds.source_of(folder, stem).rstrip("\n") + "\n")
+        rewrite = REWRITINGS.get(find.signature.detail)
+        rewritten = rewrite(finds.tree_of(folder, stem)) if rewrite else None
+        if rewritten is not None:
+            click.echo(f"{find.signature.detail}:\n\n{render(rewritten)}")
         for number, shown in enumerate(_runs(find, folder, stem, replay), 1):
             if replay and shown.verdict is not None:
                 click.echo(f"run {number}")
@@ -69,7 +75,7 @@ def _runs(find: Find, folder: Path, stem: str, replay: bool) -> Iterator[Shown]:
     if replay:
         yield from replaying.replay(config, folder, find, tree)
     else:
-        yield replaying.run(config, tree)
+        yield replaying.run(config, find, tree)
 
 
 def _tell(shown: Shown, find: Find) -> bool:

@@ -20,6 +20,7 @@ from scriptschema.fuzzing.context import Context, kind_of
 from scriptschema.fuzzing.editing import copy
 from scriptschema.fuzzing.index import Index
 from scriptschema.fuzzing.mutation import CLOSED, Mutation
+from scriptschema.fuzzing.rewriting import unwrapped
 from scriptschema.fuzzing.running import (
     FAMILIES,
     LAST,
@@ -306,6 +307,60 @@ def wrap(mut: Mutation, number: int) -> bool:
     return mut.put(number, new, safe=mut.programs)
 
 
+def unwrap(mut: Mutation, number: int) -> bool:
+    """Put a statement in place of the function, coroutine or loop that runs it once."""
+    node: Any = mut.index.nodes[number]
+    found = unwrapped(node)
+    return found is not None and mut.put(number, copy(found))
+
+
+def use_variable(mut: Mutation, number: int) -> bool:
+    """Put a variable in reach in place of another value of its kind."""
+    node: Any = mut.index.nodes[number]
+    if node.which in ("local", "function"):
+        return False
+    context = mut.context(number)
+    kind = replaceable(mut, number, context)
+    kinds = NUMBERS if kind == "number" else {kind}
+    names = [name for name, known in context.variables.items() if known and known in kinds]
+    if kind is None or not names:
+        return False
+    new = nodes.expr("local", nodes.variable(names[mut.below(len(names))]))
+    return mut.put(number, new, safe=True)
+
+
+def show(mut: Mutation, number: int) -> bool:
+    """Print a value where it is made: a variable's, or what a call returns."""
+    node: Any = mut.index.nodes[number]
+    inner = node.alternative
+    name, position = mut.index.step(number)
+    if name != "body" or position is None:
+        return False
+    context = mut.context(number)
+    if node.which == "call":
+        if kind_of(m.Expr(call=inner.expr), context.variables) is None:
+            return False
+        called = m.Expr(call=copy(inner.expr))
+        return mut.put(number, nodes.call_statement(nodes.call_builtin("print", called)), safe=True)
+    if node.which == "local":
+        variables = [variable.name for variable in inner.vars]
+    elif node.which == "assign":
+        targets = [v.alternative for v in inner.vars if v.which == "local"]
+        variables = [target.var.name for target in targets]
+    else:
+        return False
+    context.enter(mut.index.nodes[mut.index.parents[number]], name, position + 1)
+    shown: list[m.Expr] = []
+    for variable in variables:
+        value = nodes.expr("local", nodes.variable(variable))
+        is_printed = context.variables.get(variable) is not None
+        shown.append(value if is_printed else nodes.call_builtin("type", value))
+    printed = nodes.call_statement(nodes.call_builtin("print", *shown))
+    return bool(shown) and mut.change_body(
+        mut.index.parents[number], _insertion(position + 1, printed), safe=True
+    )
+
+
 def recurse(mut: Mutation, number: int) -> bool:
     """Repeat what is around a part: the outer in the inner one's place, 2, 4, 8 times."""
     inner: Any = mut.index.nodes[number]
@@ -508,6 +563,9 @@ OPERATORS: Final[Sequence[Operator]] = (
     Operator(
         "wrap", 4, (m.Stat, m.Expr), wrap, "a part in a call, loop, branch, function, group", 1
     ),
+    Operator("unwrap", 2, (m.Stat,), unwrap, "what a function, a coroutine, a loop runs once", -1),
+    Operator("variable", 4, (m.Expr,), use_variable, "a variable in place of another value"),
+    Operator("print", 1.5, (m.Stat,), show, "a value printed where it is made", 1),
     Operator("recurse", 2, _PARTS, recurse, "what is around a part, several times", 1),
     Operator(
         "operator", 4, (m.ExprBinary, m.ExprUnary, m.StatCompoundAssign), change_operator,

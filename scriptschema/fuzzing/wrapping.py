@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from scriptschema import messages as m
+from scriptschema.fuzzing import rewriting
 from scriptschema.fuzzing.context import Context
 from scriptschema.fuzzing.editing import copy
 from scriptschema.generation.programs import nodes
@@ -54,6 +55,9 @@ WRAPPED_STATEMENTS: Final[Sequence[Callable[[m.Stat, Context], m.Stat]]] = (
     _in_loop,
     _in_pcall,
     _in_function,
+    lambda node, _: rewriting.in_function(node),
+    lambda node, _: rewriting.in_coroutine(node),
+    lambda node, context: rewriting.in_loop(node, _free(context)),
 )
 
 

@@ -1,7 +1,8 @@
 // The real Luau with bugs planted, as a persistent target: node planted.mjs FOLDER [BUG...]
 //
-// The bugs that are named, or else all, are there at -O2 only, so that -O0 is right. Those of a
-// library wrap its members; those of the compiler look at the source, as `render` prints it.
+// The bugs that are named, or else all, are there at -O2 only, so that -O0 is right, but for those that
+// are `everywhere`: no other level or target shows them. Those of a library wrap its members; those of
+// the compiler look at the source, as `render` prints it.
 
 import { isMainThread, workerData } from 'node:worker_threads'
 import { start } from '../../scriptschema/fuzzing/targets/luau_web.mjs'
@@ -99,6 +100,50 @@ const BUGS = {
             return source
         },
     },
+    // At limits, which ordinary arguments do not reach.
+    rotate: member('bit32', 'rrotate', ` -- a wrong result for one number of bits
+        local value, shift = ...
+        if shift == -31 then return value end`),
+    sub: member('string', 'sub', ` -- behind the end of a string there is something
+        local text, first = ...
+        if type(text) == "string" and first == #text + 1 then return "x" end`),
+    create: {
+        ...member('buffer', 'create', ` -- an assertion for a buffer of no bytes
+          if ... == 0 then empty() end`),
+        environment: { empty: () => fail('assertion', 'size > 0') },
+    },
+    // Conversions.
+    precision: member('string', 'format', ` -- a precision is lost where there is a width
+        local text, value = ...
+        if type(value) == "number" and string.match(text, "^%%%d+%.%d+f") then
+          return old("%f", value)
+        end`),
+    smallest: member('bit32', 'bor', ` -- the smallest integer of 32 bits is not converted
+        if ... == -2147483648 then return 0 end`),
+    fold: { // of two constants the wrong one is divided by the other
+        everywhere: true,
+        transform: (source) => source.replace(/(?<![\w.]) ?(\d+) % (\d+)/g, ' $2 % $1'),
+    },
+    // Loops.
+    step: { // a step of three down is one of two
+        transform: (source) => source.replace(/, -3 do$/gm, ', -2 do'),
+    },
+    endless: { // an internal error of the compiler: nothing follows the loop
+        transform(source) {
+            if (/\bwhile true do\n *end\b/.test(source)) fail('internal error', 'no block after a loop')
+            return source
+        },
+    },
+    once: { // a loop that runs once runs twice
+        everywhere: true,
+        transform: (source) => source.replace(/^( *for \w+(?:: [^=]*)? = 1, 1) do$/gm, '$1 + 1 do'),
+    },
+    // Coroutines.
+    wrapped: { // what a coroutine prints first has a value too many
+        everywhere: true,
+        transform: (source) =>
+            source.replace(/(coroutine\.wrap\(function\([^)\n]*\)\n *print\()(?=.)/g, '$1nil, '),
+    },
     interpolation: { // an assertion: an interpolated string in a generic for
         transform(source) {
             if (nested(source, /^ *for .* in .* do$/, /`[^`]*\{/)) {
@@ -112,6 +157,7 @@ const BUGS = {
 const names = isMainThread ? process.argv.slice(3) : workerData.words
 const bugs = Object.entries(BUGS).filter(([name]) => !names.length || names.includes(name))
 const values = bugs.map(([, bug]) => bug)
+const there = (variant) => values.filter((bug) => bug.everywhere || variant === '-O2')
 await start({
     url: import.meta.url,
     words: names,
@@ -121,10 +167,7 @@ await start({
         instead = null
         return found ? { ...answer, ...found } : answer
     },
-    prelude: (variant) =>
-        variant === '-O2' ? values.map((bug) => bug.prelude ?? '').join('\n') : '',
+    prelude: (variant) => there(variant).map((bug) => bug.prelude ?? '').join('\n'),
     transform: (source, variant) =>
-        variant === '-O2'
-            ? values.reduce((text, bug) => (bug.transform ? bug.transform(text) : text), source)
-            : source,
+        there(variant).reduce((text, bug) => (bug.transform ? bug.transform(text) : text), source),
 })

@@ -59,7 +59,7 @@ def bisect(
     def shows(number: int) -> bool:
         name, command = builds[number]
         if name not in found.shows:
-            verdict = replay.run(_with_build(config, command), tree).verdict
+            verdict = replay.run(_with_build(config, command), find, tree).verdict
             found.shows[name] = verdict is not None and verdict.signature.kind == kind_of(find)
             on_run(name, found.shows[name])
         return found.shows[name]

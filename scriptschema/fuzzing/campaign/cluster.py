@@ -252,6 +252,7 @@ def _work(key: str, config: Config, order: Order | Task, seed: int, number: int)
                 if name not in idle.names:
                     idle.names.add(name)
                     idle.fuzzer.add(data)
+            idle.fuzzer.run_first(order.seeds)
             batch = _fuzz(idle.fuzzer, order, key, seed)
             idle.names.update(map(name_of, batch.kept))
             return batch

@@ -18,10 +18,13 @@ from scriptschema.fuzzing.targets.probing import Probed
 FILE: Final = "campaign.json"
 FORMAT: Final = 1
 
-ORACLES: Final = ("broken", "hang", "memory", "difference", "round-trip", "types")
-"""`broken` is a crash, a sanitizer's report, a failed assertion and an internal error."""
+ORACLES: Final = (
+    *("broken", "hang", "memory", "difference", "metamorphic", "round-trip", "types"),
+)
+"""`broken` is a crash, a sanitizer's report, a failed assertion or an internal error; `metamorphic`
+is a difference between a program and a rewriting of it (`fuzzing.rewriting`)."""
 
-DEFAULT_ORACLES: Final = ("broken", "hang", "memory", "difference", "round-trip")
+DEFAULT_ORACLES: Final = tuple(name for name in ORACLES if name != "types")
 
 SOURCES: Final = ("program", "repaired")
 
@@ -68,6 +71,15 @@ class Config:
     def only_compile(self) -> bool:
         """Whether no target runs programs, so that they need not end."""
         return bool(self.targets) and not any(target.run for target in self.targets)
+
+    @property
+    def rewrites(self) -> bool:
+        """Whether programs are compared with rewritings of them: all targets must run programs."""
+        return (
+            "metamorphic" in self.oracles
+            and bool(self.probed)
+            and all(target.runs for target in self.probed)
+        )
 
     def missing(self) -> frozenset[str]:
         """The features that programs must not use: the excluded ones, and those a target lacks."""

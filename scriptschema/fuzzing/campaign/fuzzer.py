@@ -21,7 +21,7 @@ import attrs
 
 from scriptschema import wire
 from scriptschema.fuzzing.campaign.config import Config
-from scriptschema.fuzzing.campaign.programs import Made, ProgramSource
+from scriptschema.fuzzing.campaign.programs import Made, ProgramSource, Rewriting
 from scriptschema.fuzzing.campaign.runner import Runner
 from scriptschema.fuzzing.campaign.statistics import Interval
 from scriptschema.fuzzing.corpora import features
@@ -43,6 +43,9 @@ _ROUND_TRIPS: Final = 64
 
 _PAUSE: Final = 0.1
 """Seconds to wait for the inputs of another engine."""
+
+_REWRITTEN: Final = 8
+"""One in this many programs is rewritten, and so is each that is kept."""
 
 Enough = Mapping[Signature, Sequence[frozenset[str]]]
 """Signatures with enough suspects; see `Fuzzer.work`."""
@@ -125,6 +128,8 @@ class Fuzzer:
         self._handed: Counter[Signature] = Counter()
         self._enough: Enough = MappingProxyType({})
         self._looked = 0
+        self._first: list[bytes] = []
+        self._rewritten: Made | None = None  # run next
         self._left: Made | None = None  # generated, and run first in the next batch
         for data in corpus:
             self.add(data)
@@ -138,6 +143,10 @@ class Fuzzer:
         if self._counts is not False and self._programs.admits(data):
             self._not_run.append((name, tree))
         self._programs.adopt(name, tree, ended=None)
+
+    def run_first(self, trees: Iterable[bytes]) -> None:
+        """Run trees of the corpus before other programs, if the targets have what they use."""
+        self._first += [data for data in trees if self._programs.admits(data)]
 
     def close(self) -> None:
         """End the targets."""
@@ -191,7 +200,14 @@ class Fuzzer:
     # Programs
 
     def _make(self) -> Made | None:
-        """Return a corpus tree that has not been run, or the next program, if there is one."""
+        """Return a rewritten program, a corpus tree that has not been run, or the next one."""
+        if self._rewritten is not None:
+            made, self._rewritten = self._rewritten, None
+            return made
+        if self._first:
+            data = self._first.pop()
+            tree = wire.decode(ModuleSet, data)
+            return Made(tree, render_module_set(tree), {"corpus": name_of(data)})
         if self._not_run and self._counts is not False:
             name, tree = self._not_run.pop()
             return Made(tree, render_module_set(tree), {"corpus": name})
@@ -202,6 +218,10 @@ class Fuzzer:
     def _look(self, made: Made, runs: list[Run], batch: Batch, following: Made | None) -> None:
         """Count and judge a program, and keep it if new; `following` is running."""
         self._looked += 1
+        if made.rewriting is not None:
+            self._count(batch.interval, runs, [])
+            self._compare(made, made.rewriting, runs, batch, following)
+            return
         data = wire.encode(made.tree)
         scan = wire.scan(ModuleSet, data)
         numbers = features.numbers_of(scan)
@@ -222,8 +242,33 @@ class Fuzzer:
             self._programs.adopt(name_of(data), made.tree, ended=ended)
             if made.mutant is not None:
                 self._programs.useful(made.mutant)
+        if verdict is None and ended and (new or self._looked % _REWRITTEN == 0):
+            self._rewrite(made, runs)
         if "input" in made.origin:
             batch.inputs.append(made.origin["input"])
+
+    def _rewrite(self, made: Made, runs: list[Run]) -> None:
+        """Let a rewriting of a program be run next, if that is to be compared with it."""
+        if self.runner.config.rewrites and not self._rewritten:
+            self._rewritten = self._programs.rewritten(made, runs)
+
+    def _compare(
+        self,
+        made: Made,
+        rewriting: Rewriting,
+        runs: list[Run],
+        batch: Batch,
+        following: Made | None,
+    ) -> None:
+        """Judge a rewritten program, and compare its runs with those of the original."""
+        data = wire.encode(made.tree)
+        verdict = self.runner.judge.judge(made.sources, runs, wire.scan(ModuleSet, data))
+        if verdict is None:
+            name, made = rewriting.name, rewriting.original
+            verdict, runs = self.runner.judge_rewritten(name, made.tree, rewriting.runs, runs)
+            data = wire.encode(made.tree)
+        if verdict is not None:
+            self._suspect(made, data, runs, verdict, batch, following)
 
     def _count(self, interval: Interval, runs: list[Run], numbers: list[int]) -> None:
         interval.programs += 1
@@ -283,7 +328,7 @@ class Fuzzer:
             return
         if following is not None:
             self.runner.collect()  # interrupted, and submitted again below
-        second, again = self.runner.verdict(made.tree, whole=True)
+        second, again = self.runner.verdict(made.tree, whole=True, wanted=signature)
         first = Suspect(data, verdict, runs, made.origin, _requests_of(runs))
         if second is not None and second.signature == signature:
             self._handed[signature] += 1

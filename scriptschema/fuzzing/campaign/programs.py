@@ -15,7 +15,9 @@ from scriptschema.fuzzing.campaign.restriction import Restriction
 from scriptschema.fuzzing.index import Index
 from scriptschema.fuzzing.mutate import Mutant, Mutator
 from scriptschema.fuzzing.oracles.verdict import Verdict
+from scriptschema.fuzzing.rewriting import REWRITINGS
 from scriptschema.fuzzing.targets.base import Sources
+from scriptschema.fuzzing.targets.outcome import Run
 from scriptschema.generation import trees
 from scriptschema.generation.choices import RandomChoices
 from scriptschema.generation.programs import WRONG, grammar_of, make_program, maker_of
@@ -46,7 +48,7 @@ no program is run."""
 
 @attrs.frozen
 class Made:
-    """A program with its origin; `mutant` and `parent` are set if it is a mutant.
+    """A program with its origin; `mutant` and `parent`, or `rewriting`, say what it comes from.
 
     `claim` is what another engine has seen of it.
     """
@@ -57,6 +59,16 @@ class Made:
     mutant: Mutant[ModuleSet] | None = None
     parent: Parent | None = None
     claim: Verdict | None = None
+    rewriting: Rewriting | None = None
+
+
+@attrs.frozen
+class Rewriting:
+    """Which of `REWRITINGS` a program is, of which program with which runs."""
+
+    name: str
+    original: Made
+    runs: list[Run]
 
 
 class ProgramSource:
@@ -112,6 +124,16 @@ class ProgramSource:
     def unreadable(self) -> list[str]:
         """Return the names of inputs since the last call that could not become programs."""
         return []
+
+    def rewritten(self, made: Made, runs: list[Run]) -> Made | None:
+        """Return a rewriting of a program that had these runs, None if that one does not apply."""
+        names = [*REWRITINGS]
+        name = names[self._random.randrange(len(names))]
+        tree = REWRITINGS[name](made.tree)
+        if tree is None or not self.admits(wire.encode(tree)):
+            return None
+        rewriting = Rewriting(name, made, runs)
+        return Made(tree, render_module_set(tree), made.origin, rewriting=rewriting)
 
     def operators(self) -> dict[str, list[int]]:
         """Return the counts of the mutation operators since the last call."""

@@ -71,12 +71,12 @@ def reduce_suspect(
     def shows(tree: ModuleSet) -> bool:
         if time.monotonic() > end:
             raise _OutOfTimeError
-        found, _ = runner.verdict(tree)
+        found, _ = runner.verdict(tree, wanted=wanted)
         return found is not None and found.signature == wanted
 
     tree = wire.decode(ModuleSet, suspect.data)
     for _ in range(TRIES):
-        verdict, runs = runner.verdict(tree, whole=True)
+        verdict, runs = runner.verdict(tree, whole=True, wanted=wanted)
         if verdict is not None and verdict.signature == wanted:
             break
     else:
@@ -87,7 +87,7 @@ def reduce_suspect(
         reducer.run()
         is_smallest = not reducer.unreliable
     best = reducer.best
-    again, those = runner.verdict(best, whole=True)
+    again, those = runner.verdict(best, whole=True, wanted=wanted)
     if again is None or again.signature != wanted:  # only the original is certain to show it
         best, is_smallest = tree, False
     else:

@@ -40,11 +40,11 @@ def is_of(signature: Signature, find: Find) -> bool:
     return (signature.kind, signature.detail) == (find.signature.kind, find.signature.detail)
 
 
-def run(config: Config, tree: ModuleSet) -> Shown:
-    """Run a program on all targets of a campaign. Raises TargetError and JudgeError."""
+def run(config: Config, find: Find, tree: ModuleSet) -> Shown:
+    """Run a find's program on all targets of a campaign. Raises TargetError and JudgeError."""
     runner = Runner(config)
     try:
-        verdict, runs = runner.verdict(tree, whole=True)
+        verdict, runs = runner.verdict(tree, whole=True, wanted=find.signature)
         return Shown(runs, verdict)
     finally:
         runner.close()
@@ -57,7 +57,7 @@ def replay(config: Config, folder: Path, find: Find, tree: ModuleSet) -> Iterato
     """
     requests = finds.requests_of(folder)
     for _ in range(SEQUENCES if requests else PROGRAMS):
-        shown = _replay(config, requests, find, tree) if requests else run(config, tree)
+        shown = _replay(config, requests, find, tree) if requests else run(config, find, tree)
         yield shown
         if shown.verdict is not None and is_of(shown.verdict.signature, find):
             return

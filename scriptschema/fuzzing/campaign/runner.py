@@ -8,7 +8,8 @@ from typing import Final
 from scriptschema import wire
 from scriptschema.fuzzing.campaign.config import Config
 from scriptschema.fuzzing.oracles.judging import Judge
-from scriptschema.fuzzing.oracles.verdict import Verdict
+from scriptschema.fuzzing.oracles.verdict import Signature, Verdict
+from scriptschema.fuzzing.rewriting import REWRITINGS
 from scriptschema.fuzzing.targets import outcome
 from scriptschema.fuzzing.targets.base import Sources, Target
 from scriptschema.fuzzing.targets.opening import open_target
@@ -77,11 +78,32 @@ class Runner:
         self.submit(sources, whole=whole)
         return self.collect()
 
-    def verdict(self, tree: ModuleSet, *, whole: bool = False) -> tuple[Verdict | None, list[Run]]:
-        """Run a program; return the verdict of all oracles, and the runs."""
+    def verdict(
+        self, tree: ModuleSet, *, whole: bool = False, wanted: Signature | None = None
+    ) -> tuple[Verdict | None, list[Run]]:
+        """Run a program; return the verdict of all oracles, and the runs.
+
+        If the verdict `wanted` is that on a rewriting of the program, that is run as well.
+        """
         sources = render_module_set(tree)
         runs = self.run(sources, whole=whole)
-        return self.judge_all(tree, sources, runs), runs
+        found = self.judge_all(tree, sources, runs)
+        if found is None and wanted is not None and wanted.detail in REWRITINGS:
+            rewritten = REWRITINGS[wanted.detail](tree)
+            if rewritten is not None:
+                sources = render_module_set(rewritten)
+                others = self.run(sources, whole=whole)
+                if self.judge_all(rewritten, sources, others) is None:
+                    return self.judge_rewritten(wanted.detail, tree, runs, others)
+        return found, runs
+
+    def judge_rewritten(
+        self, name: str, tree: ModuleSet, runs: list[Run], others: list[Run]
+    ) -> tuple[Verdict | None, list[Run]]:
+        """Return the verdict on a program and its rewriting `name`, and the runs of both."""
+        named = [Run(f"{run.target}, {name}", run.outcome) for run in others]
+        scan = wire.scan(ModuleSet, wire.encode(tree))
+        return self.judge.judge_rewritten(name, scan, runs, named), [*runs, *named]
 
     def judge_all(self, tree: ModuleSet, sources: Sources, runs: Sequence[Run]) -> Verdict | None:
         """Return the verdict of all oracles on a program and its runs."""

@@ -14,6 +14,7 @@ all workers reduce for a limited time; the next run continues with the remaining
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable
 from multiprocessing.connection import wait
 from typing import Any, Final
 
@@ -38,6 +39,9 @@ PROGRESS: Final = 1.0
 _DEATHS: Final = 5
 """The number of consecutive deaths of workers after which the session gives up."""
 
+_SEEDS: Final = 20
+"""The number of seeds that an order has at most."""
+
 _MANY: Final = 4
 """The number of waiting suspects from which on other workers help to reduce them."""
 
@@ -52,7 +56,8 @@ class CampaignError(Exception):
 class Session:
     """See the module. `seconds` and `programs` are limits; `on_event` is called with each event.
 
-    `finishing` is the time limit in seconds for reductions at the end.
+    `finishing` is the time limit in seconds for reductions at the end. `seeds` are encoded trees
+    for the corpus, which are run first if they were not there yet.
 
     Raises FileError; TargetError and JudgeError if a target or the judge does not work.
     """
@@ -66,6 +71,7 @@ class Session:
         programs: int | None = None,
         finishing: float = 60.0,
         workers: Workers | None = None,
+        seeds: Iterable[bytes] = (),
         on_event: EventHandler = lambda _: None,
     ) -> None:
         self.campaign = campaign
@@ -81,6 +87,7 @@ class Session:
         campaign.probe()
         sweep()  # the trials' leftover processes, which no worker has adopted
         self.state = State(campaign, on_event)
+        self._seeds = [data for data in seeds if self.state.corpus.add(data)]
         self.programs_done = 0
         self.runs_done = 0
         self._asked = 0
@@ -208,7 +215,9 @@ class Session:
             self._asked += programs
         trees, self._news[worker.pipe] = self._news[worker.pipe], []
         enough = self.state.triage.enough()
-        worker.ask(Order(min(self.workers.slice_seconds, self._left()), programs, trees, enough))
+        seeds, self._seeds = self._seeds[:_SEEDS], self._seeds[_SEEDS:]
+        slice_seconds = min(self.workers.slice_seconds, self._left())
+        worker.ask(Order(slice_seconds, programs, trees, enough, seeds))
 
     def _take(self, worker: AnyWorker) -> None:
         order = worker.order

@@ -35,12 +35,14 @@ class Order:
     """An order to fuzz, limited by time and number of programs.
 
     `trees` are those that other workers kept; `enough` has the signatures with enough suspects.
+    `seeds` are trees of the corpus to be run first.
     """
 
     seconds: float
     programs: int | None
     trees: list[bytes]
     enough: Enough
+    seeds: list[bytes] = attrs.field(factory=list)
 
 
 @attrs.frozen
@@ -177,6 +179,7 @@ def _main(config: Config, folder: Path, seed: int, pipe: Connection) -> None:
             fuzzer = fuzzer or _fuzzer(config, folder, seed)
             for data in order.trees:
                 fuzzer.add(data)
+            fuzzer.run_first(order.seeds)
             seconds, programs = order.seconds, order.programs
             enough = order.enough
             pipe.send(fuzzer.work(seconds=seconds, programs=programs, enough=enough, at_once=True))

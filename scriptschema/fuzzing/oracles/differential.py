@@ -14,6 +14,8 @@ from collections.abc import Sequence
 from itertools import zip_longest
 from typing import Final
 
+import attrs
+
 from scriptschema.fuzzing.oracles import normalisation
 from scriptschema.fuzzing.oracles.numbers import ulps_apart
 from scriptschema.fuzzing.oracles.verdict import Difference, Signature, Verdict
@@ -94,6 +96,22 @@ def _verdict(runs: Sequence[Run], others: Sequence[Run], level: str, ulps: int) 
             message += f", by {found.ulps} unit{'s' * (found.ulps > 1)} in the last place"
     text = f"{who} do not do the same: {message}"
     return Verdict(Signature(KIND, f"{', '.join(same)} / {', '.join(different)}"), text, found)
+
+
+def rewritten_difference(
+    name: str, runs: Sequence[Run], rewritten: Sequence[Run], ulps: int = 0
+) -> Verdict | None:
+    """Return the verdict on runs of a program and of its rewriting `name`: both do the same.
+
+    Each run is compared with that of the same target and variant.
+    """
+    for one, other in zip(runs, rewritten, strict=True):
+        if other.outcome.kind == outcome.REJECTED:  # it may have reached a limit of the compiler
+            continue
+        found = difference([one, other], [0, 0], OUTPUT, ulps)
+        if found is not None:
+            return attrs.evolve(found, signature=Signature(KIND, name))
+    return None
 
 
 def short_names(runs: Sequence[Run]) -> list[str]:

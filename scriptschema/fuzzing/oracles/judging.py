@@ -86,6 +86,17 @@ class Judge:
             found = self._types(sources, runs[0])
         return found
 
+    def judge_rewritten(
+        self, name: str, scan: Scan, runs: Sequence[Run], rewritten: Sequence[Run]
+    ) -> Verdict | None:
+        """Return the verdict on runs of a program, and of its rewriting `name`: see `rewriting`."""
+        if "metamorphic" not in self.oracles:
+            return None
+        found = differential.rewritten_difference(name, runs, rewritten, self.ulps)
+        if found is None or not differential.VARYING.isdisjoint(library_names(scan)):
+            return None
+        return found
+
     def judge_text(self, sources: Sources) -> Verdict | None:
         """Return the verdict of the round-trip oracles, which need no target."""
         if "round-trip" not in self.oracles:

@@ -78,10 +78,13 @@ def over_time(intervals: Sequence[Interval]) -> str:
         ]
         _draw(upper, "runs a second", times[1:], rates, _LINE)
         shares = [
-            100 * (later.ended - before.ended) / max(later.programs - before.programs, 1)
-            for before, later in pairwise(points)
+            (at, 100 * (later.ended - before.ended) / (later.programs - before.programs))
+            for (before, later), at in zip(pairwise(points), times[1:], strict=True)
+            if later.programs > before.programs
         ]
-        _draw(second, "% ended normally", times[1:], shares, _LINE)
+        _draw(
+            second, "% ended normally", [at for at, _ in shares], [one for _, one in shares], _LINE
+        )
         _draw(third, "corpus", times, [each.corpus for each in points], _LINE)
         for axes in others:
             _draw(axes, "covered", times, covered, _LINE)

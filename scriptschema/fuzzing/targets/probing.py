@@ -35,11 +35,15 @@ _END: Final = "probe 3"
 
 @attrs.frozen
 class Probed:
-    """A target's properties; `missing` has globals, `library.member`s and syntax it lacks."""
+    """A target's properties; `missing` has globals, `library.member`s and syntax it lacks.
+
+    `runs` says that it runs programs, and does not only read them.
+    """
 
     target: str
     version: str = ""
     missing: tuple[str, ...] = ()
+    runs: bool = False
 
     def as_json(self) -> dict[str, Any]:
         """Return all fields as JSON data."""
@@ -48,7 +52,8 @@ class Probed:
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> Probed:
         """Invert `as_json`. Raises KeyError or TypeError for other data."""
-        return cls(value["target"], value["version"], tuple(value["missing"]))
+        runs = bool(value.get("runs", False))
+        return cls(value["target"], value["version"], tuple(value["missing"]), runs)
 
     def __str__(self) -> str:
         known = f"{self.target} ({self.version})" if self.version else self.target
@@ -65,10 +70,12 @@ def probe(description: Description) -> Probed:
     """
     target = open_target(description)
     try:
-        missing = [*_missing_names(target, description), *_missing_syntax(target, description)]
+        printed = _printed(target, description)
+        missing = [*_missing_names(printed), *_missing_syntax(target, description)]
     finally:
         target.close()
-    return Probed(description.name, version_of_target(description), tuple(dict.fromkeys(missing)))
+    version, runs = version_of_target(description), None not in printed
+    return Probed(description.name, version, tuple(dict.fromkeys(missing)), runs)
 
 
 def names() -> Iterator[str]:
@@ -88,14 +95,18 @@ def program() -> str:
     return "\n".join([*lines, 'print("probe " .. 1 + 2)', ""])
 
 
-def _missing_names(target: Target, description: Description) -> Iterator[str]:
+def _printed(target: Target, description: Description) -> list[set[str] | None]:
+    """Return the lines that each variant prints, None for one that does not run the probe."""
     target.submit(Sources(None, program()), max(description.seconds, 10))
-    for found in target.collect():
-        lines = {line.strip() for line in found.output.splitlines()}
-        if {_BEGIN, _END} <= lines:
-            for number, name in enumerate(names()):
-                if f"has {number}" not in lines:
-                    yield name
+    printed = [{line.strip() for line in found.output.splitlines()} for found in target.collect()]
+    return [lines if {_BEGIN, _END} <= lines else None for lines in printed]
+
+
+def _missing_names(printed: list[set[str] | None]) -> Iterator[str]:
+    for lines in filter(None, printed):
+        for number, name in enumerate(names()):
+            if f"has {number}" not in lines:
+                yield name
 
 
 def _missing_syntax(target: Target, description: Description) -> Iterator[str]:

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from scriptschema import strategies, walk, wire
+from scriptschema.fuzzing.editing import insert
 from scriptschema.fuzzing.index import Index
 from scriptschema.fuzzing.mutate import Mutator, mutate
 from scriptschema.fuzzing.operators import OPERATORS
@@ -18,7 +19,7 @@ from scriptschema.generation.programs import program
 from scriptschema.generation.trees import generate
 from scriptschema.luau.parse import parse
 from scriptschema.luau.repair import check
-from scriptschema.messages import ModuleSet, StatBlock
+from scriptschema.messages import ModuleSet, Stat, StatBlock
 
 SEEDS = st.integers(0, 2**32)
 
@@ -94,6 +95,10 @@ print(digest.hexdigest())
 @pytest.mark.parametrize("programs", [True, False])
 def test_every_operator_works_and_is_counted(programs: bool) -> None:
     trees = [program(seed=seed, size=150) for seed in range(20)]
+    once = parse("for i = 1, 1 do print(2) end coroutine.wrap(function() print(1) end)()").tree
+    for position in range(20):  # so that there is something to unwrap
+        block = Stat(block=once.program)
+        trees[position] = insert(trees[position], "program.body[0]", block)
     mutator = Mutator(donors=trees[:5], programs=programs)
     choices = RandomChoices(1)
     for number in range(1500):

@@ -1,0 +1,40 @@
+"""Seeds: programs that a campaign starts with, from a folder of sources or trees.
+
+They enter the corpus whatever they show, and are run before other programs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from scriptschema import wire
+from scriptschema.files import FileError, name_of
+from scriptschema.fuzzing.corpora.reading import Reader, corpus_files
+from scriptschema.luau.repair import repair
+from scriptschema.messages import ModuleSet
+
+
+def read(folder: Path, on_problem: Callable[[FileError], None]) -> list[bytes]:
+    """Return the programs in `folder` as encoded trees, repaired and without their modules.
+
+    `on_problem` is called for each file that cannot be taken. Raises FileError if none can be.
+    """
+    found: dict[bytes, None] = {}
+    reader = Reader()
+    for item in corpus_files([folder]):
+        for tree in [item] if isinstance(item, FileError) else reader.read(item):
+            if isinstance(tree, FileError):
+                on_problem(tree)
+                continue
+            try:
+                program = wire.decode(ModuleSet, tree.data).program
+                data = wire.encode(repair(ModuleSet(program=program)))
+                wire.decode(ModuleSet, data)  # it may have become deeper
+            except wire.WireError as error:
+                on_problem(FileError(f"{tree.name}: {error}"))
+                continue
+            found[data] = None
+    if not found:
+        raise FileError(f"{name_of(folder)}: there is no program in it that can be taken")
+    return [*found]

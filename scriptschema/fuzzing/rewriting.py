@@ -1,0 +1,193 @@
+"""Rewritings that leave a program's meaning as it is: what they change is a bug of the target.
+
+    rewritten = REWRITINGS["statements in functions"](tree)       None where it does not apply
+
+Each applies to all places at once, so that it is a function of the tree: a find needs no more than
+its program to be reproduced and reduced. This is a metamorphic oracle: T. Y. Chen, S. C. Cheung and
+S. M. Yiu, "Metamorphic Testing", 1998. A single target at a single level is enough for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from types import MappingProxyType
+from typing import Any, Final
+
+from scriptschema import messages as m
+from scriptschema import wire
+from scriptschema.fuzzing.corpora.features import library_names
+from scriptschema.fuzzing.editing import copy
+from scriptschema.fuzzing.index import Index
+from scriptschema.generation.programs import nodes
+from scriptschema.luau.names import DEFAULT
+from scriptschema.luau.repair import check
+
+Wrap = Callable[[m.Stat, int], m.Stat]
+"""Moves a statement into another; also given the index of a local name that nothing uses."""
+
+_MOVED: Final = frozenset(["call", "assign", "compound_assign"])
+"""Statements that declare nothing and that no jump leaves."""
+
+_BY_LEVEL: Final = frozenset(
+    ["getfenv", "setfenv", *(f"debug.{name}" for name in DEFAULT.libraries["debug"])]
+)
+"""The globals and members that see on which level of functions they are called."""
+
+_BY_THREAD: Final = frozenset(
+    f"coroutine.{name}" for name in ("yield", "running", "isyieldable", "status")
+)
+"""The members that see in which coroutine they are called."""
+
+
+def in_function(stat: m.Stat, _: int = 0) -> m.Stat:
+    """Return `(function() stat end)()`."""
+    return nodes.call_statement(nodes.call(nodes.as_prefix(_function(stat)), []))
+
+
+def in_coroutine(stat: m.Stat, _: int = 0) -> m.Stat:
+    """Return `coroutine.wrap(function() stat end)()`."""
+    wrapped = nodes.call(nodes.prefix(*nodes.member("coroutine", "wrap")), [_function(stat)])
+    return nodes.call_statement(nodes.call(nodes.as_prefix(wrapped), []))
+
+
+def in_loop(stat: m.Stat, name: int) -> m.Stat:
+    """Return `for name = 1, 1 do stat end`."""
+    body, variable = m.StatBlock(body=[stat]), m.Local(name=name)
+    loop = m.StatFor(var=variable, from_=nodes.number(1), to=nodes.number(1), body=body)
+    return m.Stat(for_=loop)
+
+
+def _function(stat: m.Stat) -> m.Expr:
+    return m.Expr(function=m.ExprFunction(vararg=False, body=m.StatBlock(body=[stat])))
+
+
+def unwrapped(stat: m.Stat) -> m.Stat | None:
+    """Return the statement that a call, a coroutine or a loop that runs once holds, else None."""
+    inner: Any = stat.alternative
+    if stat.which == "for_":
+        once = all(bound == nodes.number(1) for bound in (inner.from_, inner.to))
+        return _only(inner.body) if once and inner.step is None else None
+    if stat.which != "call" or inner.expr.args or inner.expr.self_:
+        return None
+    called = inner.expr.func
+    if called.which == "call" and _is_member(called.alternative.func, "coroutine", "wrap"):
+        arguments = called.alternative.args
+        function = arguments[0] if len(arguments) == 1 else None
+    else:
+        function = called.alternative.expr if called.which == "group" else None
+    if function is None or function.which != "function" or function.alternative.args:
+        return None
+    return _only(function.alternative.body)
+
+
+def _only(block: m.StatBlock) -> m.Stat | None:
+    """Return the block's statement if it is the only one, and may stand anywhere."""
+    found = block.body[0] if len(block.body) == 1 else None
+    return found if found is not None and is_movable(found) else None
+
+
+def _is_member(prefix: m.ExprPrefix, library: str, name: str) -> bool:
+    found: Any = prefix.alternative
+    if prefix.which != "index_name" or found.expr.which != "global_":
+        return False
+    owner = DEFAULT.owner(found.expr)
+    return owner == library and DEFAULT.field(found.index, owner) == name
+
+
+def is_movable(stat: m.Stat) -> bool:
+    """Return whether a statement means the same in a function of its own."""
+    return stat.which in _MOVED and not any(
+        isinstance(node, m.ExprVarargs) for node in _own_nodes(stat)
+    )
+
+
+def _own_nodes(node: Any) -> Iterator[Any]:
+    """Yield the messages of a part without those in functions inside it."""
+    stack = [node]
+    while stack:
+        node = stack.pop()
+        yield node
+        if node.__class__ is not m.ExprFunction:
+            for slot, repeated in node._child_slots:
+                child = getattr(node, slot)
+                stack += child if repeated else [child] if child is not None else []
+
+
+def _moving(
+    wrap: Wrap, unsuited: frozenset[str], *, into_functions: bool
+) -> Callable[[m.ModuleSet], m.ModuleSet | None]:
+    """Return what moves all statements that can be; not those in functions unless told."""
+
+    def rewrite(tree: m.ModuleSet) -> m.ModuleSet | None:
+        if not unsuited.isdisjoint(_used(tree)):
+            return None
+        edited = copy(tree)
+        index = Index(edited)
+        variables: list[Any] = [index.nodes[number] for number in index.of(m.Local)]
+        used = {variable.name for variable in variables}
+        free = next((n for n in range(len(DEFAULT.locals)) if n not in used), None)
+        if free is None:
+            return None
+        count = 0
+        for number in index.of(m.StatBlock):
+            if into_functions or not _is_in_function(index, number):
+                block: Any = index.nodes[number]
+                movable = [is_movable(stat) for stat in block.body]
+                count += sum(movable)
+                block.body = [
+                    wrap(stat, free) if moves else stat
+                    for stat, moves in zip(block.body, movable, strict=True)
+                ]
+        return edited if count and not check(edited) else None
+
+    return rewrite
+
+
+def _is_in_function(index: Index[Any], number: int) -> bool:
+    while number > 0:
+        number = index.parents[number]
+        if isinstance(index.nodes[number], m.ExprFunction):
+            return True
+    return False
+
+
+def _at_run_time(tree: m.ModuleSet) -> m.ModuleSet | None:
+    """Return the tree with `select(1, x)` in place of its constants, which nothing can fold."""
+    used = _used(tree)
+    edited = copy(tree)
+    index = Index(edited)
+    if not _BY_LEVEL.isdisjoint(used) or _changes_globals(index):
+        return None
+    count = 0
+    for number in index.of(m.Expr):
+        node: Any = index.nodes[number]
+        above = index.nodes[index.parents[number]]
+        if node.which in ("number", "string") and not isinstance(above, m.ExprInterpString):
+            count += 1
+            constant = m.Expr(**{node.which: node.alternative})
+            node.call = nodes.call_builtin("select", nodes.number(1), constant).alternative
+    return edited if count and not check(edited) else None
+
+
+def _changes_globals(index: Index[Any]) -> bool:
+    values: list[Any] = [index.nodes[number] for number in index.of(m.LValue)]
+    return any(
+        value.which == "global_" and value.alternative.name.which == "builtin" for value in values
+    )
+
+
+def _used(tree: m.ModuleSet) -> set[str]:
+    return {*library_names(wire.scan(m.ModuleSet, wire.encode(tree)))}
+
+
+REWRITINGS: Final[Mapping[str, Callable[[m.ModuleSet], m.ModuleSet | None]]] = MappingProxyType(
+    {
+        "statements in functions": _moving(in_function, _BY_LEVEL, into_functions=True),
+        "statements in loops": _moving(in_loop, frozenset(), into_functions=True),
+        "statements in coroutines": _moving(
+            in_coroutine, _BY_LEVEL | _BY_THREAD, into_functions=False
+        ),
+        "constants at run time": _at_run_time,
+    }
+)
+"""Each rewriting by what it is called: "statements in functions" and so on."""

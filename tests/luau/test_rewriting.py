@@ -1,0 +1,125 @@
+"""Rewritings leave what a program prints as it is, says the real Luau, and a bug shows by them."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+from real_luau import FOLDER, RealLuau, what_is_missing
+
+from scriptschema.fuzzing.campaign import finds
+from scriptschema.fuzzing.campaign.config import Config
+from scriptschema.fuzzing.campaign.finds import Find
+from scriptschema.fuzzing.campaign.folder import Campaign
+from scriptschema.fuzzing.campaign.session import Session
+from scriptschema.fuzzing.oracles.differential import first_difference
+from scriptschema.fuzzing.rewriting import REWRITINGS
+from scriptschema.fuzzing.targets.description import Description
+from scriptschema.fuzzing.targets.outcome import Outcome, Run
+from scriptschema.generation.programs import program
+from scriptschema.luau.parse import parse
+from scriptschema.luau.render import render, render_module_set
+from scriptschema.luau.repair import check, repair
+from scriptschema.messages import ModuleSet
+
+
+def without_module(seed: int) -> ModuleSet:
+    return repair(ModuleSet(program=program(seed=seed, size=100).program))
+
+
+@pytest.mark.parametrize("name", REWRITINGS)
+def test_a_rewritten_program_prints_the_same(name: str, luau: RealLuau, long_mode: bool) -> None:
+    applied = 0
+    for seed in range(1000 if long_mode else 60):
+        tree = without_module(seed)
+        rewritten = REWRITINGS[name](tree)
+        if rewritten is None:
+            continue
+        applied += rewritten != tree
+        assert check(rewritten) == []
+        runs = []
+        for each in (tree, rewritten):
+            source = render_module_set(each).program
+            assert luau.compile(source) is None, source
+            answer = luau.run(source, milliseconds=5000)
+            kind = "ok" if answer.error is None else "error"
+            runs.append(Run(name, Outcome(kind, answer.output)))
+        assert runs[0].outcome.kind == runs[1].outcome.kind, seed
+        found = first_difference(runs[0], runs[1], "output")
+        # Luau 0.711 unrolls `for i = -0, n` with 0 for -0, unless the bounds are known later.
+        assert found is None or "-0" in f"{found.left}{found.right}", (seed, found)
+    assert applied > 40
+
+
+SOURCE = """
+local a, b = 1, "x"
+local function f(...)
+  a += select("#", ...)
+  print(...)
+  return a
+end
+if a > 0 then
+  a = f(a, b)
+end
+print(a, pcall(function() return f() end))
+"""
+
+
+def test_what_declares_returns_or_takes_varargs_stays_where_it_is() -> None:
+    tree = parse(SOURCE).tree
+    once = {name: render(rewrite(tree).program) for name, rewrite in REWRITINGS.items()}  # type: ignore[union-attr]
+    assert once["statements in functions"].count("(function()") == 3  # and pcall's
+    assert once["statements in loops"].count("= 1, 1 do") == 2
+    assert once["statements in coroutines"].count("coroutine.wrap") == 2  # not in functions
+    assert once["constants at run time"].count("select(1, ") == 4
+    for text in once.values():
+        assert "return v0" in text or "return a" in text
+
+
+@pytest.mark.parametrize(
+    ("source", "applying"),
+    [
+        ("print(debug.traceback())", {"statements in loops"}),
+        (
+            "print(coroutine.isyieldable())",
+            {"statements in functions", "statements in loops"},
+        ),
+        ("return 1 + 2", {"constants at run time"}),
+        ("local a = {}", set()),
+        ("select = nil print(1)", {*REWRITINGS} - {"constants at run time"}),
+    ],
+)
+def test_a_program_that_would_see_it_is_not_rewritten(source: str, applying: set[str]) -> None:
+    tree = parse(source).tree
+    assert {name for name, rewrite in REWRITINGS.items() if rewrite(tree)} == applying
+
+
+def campaign_with(bugs: str, folder: Path, seconds: float) -> list[Find]:
+    """The finds on one target at one level, up to the first that is reduced."""
+    if what_is_missing():
+        pytest.skip(str(what_is_missing()))
+    command = f"{shutil.which('node')} {FOLDER / 'planted.mjs'} {FOLDER} {bugs}"
+    target = Description("persistent", command, variants=("-O0",), seconds=2)
+    with Campaign(folder, Config(targets=(target,), seed=1)) as campaign:
+        session: Session
+
+        def stop(event: dict[str, object]) -> None:
+            if event["event"] == "reduced":
+                raise KeyboardInterrupt
+
+        session = Session(campaign, jobs=1, seconds=seconds, on_event=stop)
+        with pytest.raises(KeyboardInterrupt):
+            session.run()
+    return [find for _, find in finds.load_all(folder)]
+
+
+def test_one_target_at_one_level_is_enough_for_a_bug(tmp_path: Path) -> None:
+    folder = tmp_path / "campaign"
+    [find] = campaign_with("once", folder, 240)
+    assert find.signature.kind == "difference"
+    assert find.signature.detail == "statements in loops"
+    assert find.reduced is not None
+    assert find.reduced.nodes <= 20
+    assert find.verdict.difference is not None
+    assert find.verdict.difference.right_target.endswith(", statements in loops")

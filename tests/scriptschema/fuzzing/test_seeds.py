@@ -1,0 +1,85 @@
+"""Seeds: what is in a folder enters the corpus and is run first, and what cannot is told."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+from command import run
+
+from scriptschema import wire
+from scriptschema.files import FileError
+from scriptschema.fuzzing.campaign import seeds
+from scriptschema.fuzzing.campaign.config import Config
+from scriptschema.fuzzing.campaign.fuzzer import Fuzzer
+from scriptschema.fuzzing.targets.description import Description
+from scriptschema.generation.programs import program
+from scriptschema.luau.parse import parse
+from scriptschema.luau.render import render
+from scriptschema.luau.repair import check
+from scriptschema.messages import ModuleSet
+
+SERVICE = f"{sys.executable} {Path(__file__).with_name('service.py')}"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    found = tmp_path / "suite"
+    (found / "inner").mkdir(parents=True)
+    (found / "one.luau").write_text('local a = 7 // 2 print("segfault", a)\n')
+    (found / "inner" / "two.lua").write_text("print(112233)\n")
+    (found / "inner" / "tree.pb").write_bytes(wire.encode(program(seed=3, size=300)))
+    (found / "text.json").write_text("{}")
+    (found / "broken.luau").write_text("local = 1")
+    (found / "deep.luau").write_text(f"print({'(' * 300}1{')' * 300})\n")
+    (found / "again.luau").write_text("print(112233)\n")
+    return found
+
+
+def test_sources_and_trees_are_taken_and_what_cannot_be_is_told(folder: Path) -> None:
+    problems: list[FileError] = []
+    found = seeds.read(folder, problems.append)
+    trees = [wire.decode(ModuleSet, data) for data in found]
+    assert not any(check(tree) for tree in trees)
+    assert {render(tree.program) for tree in trees} >= {"print(112233)\n"}
+    assert len(found) == 3
+    told = "\n".join(map(str, problems))
+    for name in ("text.json", "broken.luau:1:7", "deep.luau"):
+        assert name in told
+    assert len(problems) == 3
+
+
+def test_a_folder_without_a_program_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.luau").write_text("local = 1")
+    problems: list[FileError] = []
+    with pytest.raises(FileError, match="no program in it that can be taken"):
+        seeds.read(tmp_path, problems.append)
+    assert len(problems) == 1
+
+
+def test_seeds_are_run_first_and_only_once() -> None:
+    fuzzer = Fuzzer(Config(targets=(Description("persistent", SERVICE),)), seed=1)
+    trees = [wire.encode(parse(f"print({number})").tree) for number in range(7, 10)]
+    fuzzer.run_first(trees)
+    first = [fuzzer._make() for _ in range(5)]
+    fuzzer.close()
+    assert {each.sources.program for each in first[:3]} == {f"print({n})\n" for n in range(7, 10)}
+    assert ["corpus" in each.origin for each in first] == [True, True, True, False, False]
+
+
+def test_a_bug_in_a_seed_is_found_and_the_campaign_goes_on_with_its_corpus(
+    folder: Path, tmp_path: Path
+) -> None:
+    target = f"persistent:{SERVICE}"
+    command = ["fuzz", "-t", target, "-o", tmp_path / "campaign", "-n", "12", "--seeds", folder]
+    done = run(*command)
+    assert done.returncode == 0, done.stderr
+    assert b"seeds: 3 programs taken, 3 files not" in done.stderr
+    assert b"broken.luau:1:7" in done.stderr
+    assert b"crash" in done.stdout
+    names = {path.name for path in (tmp_path / "campaign" / "corpus").iterdir()}
+    assert {seeds.Path(name).suffix for name in names} == {".pb"}
+    again = run("fuzz", "-o", tmp_path / "campaign", "-n", "3", "--seeds", folder)
+    assert again.returncode == 0, again.stderr
+    assert names <= {path.name for path in (tmp_path / "campaign" / "corpus").iterdir()}
