@@ -103,7 +103,7 @@ def retry_after(response: Response) -> float | None:
     from email.utils import parsedate_to_datetime
 
     try:
-        date = parsedate_to_datetime(given)
-    except ValueError:
+        date = parsedate_to_datetime(given).astimezone(UTC)
+    except (ValueError, OverflowError):  # no date, or one in no year
         return None
-    return max(0.0, (date.astimezone(UTC) - datetime.now(UTC)).total_seconds())
+    return max(0.0, (date - datetime.now(UTC)).total_seconds())

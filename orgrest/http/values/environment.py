@@ -45,12 +45,14 @@ class Environment:
     def setting(self, name: str) -> Setting | None:
         """Return the variable of this name in the chosen environments, or None.
 
-        Raises `OrgrestError` for an unknown environment, and for a broken file that might define
-        another value.
+        Raises `OrgrestError` for an unknown environment, for a null, and for a broken file that
+        might define another value.
         """
         found = self.settings().get(name)
         if self.every.broken and not self._is_certain(name, found):
             self.every.check()
+        if found is not None and found.error is not None:
+            raise found.error.with_traceback(None)
         return found
 
     def readable(self, name: str) -> Setting | None:
@@ -59,7 +61,8 @@ class Environment:
         Raises `OrgrestError` for an unknown environment.
         """
         try:
-            return self.settings().get(name)
+            found = self.settings().get(name)
+            return None if found is not None and found.error is not None else found
         except OrgrestError:
             if self.every.broken:
                 return None
@@ -94,8 +97,8 @@ class Environment:
 
         Raises `OrgrestError` as `setting` does.
         """
-        names = self.settings() if self.chosen else {}
-        return {name: self.value(name) or "" for name in names}
+        every = self.settings() if self.chosen else {}
+        return {name: self.value(name) or "" for name, one in every.items() if one.error is None}
 
     def others_with(self, name: str) -> list[str]:
         """Return the environments not chosen that have a variable of this name."""

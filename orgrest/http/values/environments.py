@@ -65,11 +65,15 @@ _DOTENV = re.compile(r"(?P<before>.+)\.env|\.env(?:\.(?P<behind>.+))?")
 
 @attrs.frozen
 class Setting:
-    """The value of a variable in an environment, and the file that defines it."""
+    """The value of a variable in an environment, and the file that defines it.
+
+    One with an `error` is null there, and has no value.
+    """
 
     value: str
     file: Path
     secret: bool
+    error: OrgrestError | None = None
 
 
 @attrs.frozen
@@ -304,6 +308,13 @@ _KINDS: Final = (
 )
 
 
+def _of_null(key: str, value: Any, environment: str, file: Path) -> OrgrestError | None:
+    if value is not None:
+        return None
+    reason = f"{key} is null in the environment {environment}: write a text, or leave it out"
+    return OrgrestError(reason, file=str(file))
+
+
 def _environments(given: Any, file: Path, *, secret: bool = False) -> _Found:
     """Return the environments of a JSON object, each of which is an object itself."""
     if not isinstance(given, dict):
@@ -314,14 +325,12 @@ def _environments(given: Any, file: Path, *, secret: bool = False) -> _Found:
             continue
         if not isinstance(variables, dict):
             raise OrgrestError(f"the environment {name} is not an object", file=str(file))
-        if None in variables.values():
-            empty = next(key for key, value in variables.items() if value is None)
-            reason = f"{empty} is null in the environment {name}: write a text, or leave it out"
-            raise OrgrestError(reason, file=str(file))
         yield (
             name,
             {
-                key: Setting(_referred(_text(value), shared), file, secret)
+                key: Setting(
+                    _referred(_text(value), shared), file, secret, _of_null(key, value, name, file)
+                )
                 for key, value in variables.items()
                 if not (name == SHARED and isinstance(value, dict | list))
             },

@@ -162,6 +162,9 @@ def test_a_null_is_no_text_called_null(tmp_path: Path, name: str, content: Any) 
     with pytest.raises(OrgrestError, match="host is null in the environment") as caught:
         Environment(tmp_path, ["dev"], str).value("host")
     assert caught.value.file == str(tmp_path / name)
+    assert Environment(tmp_path, ["dev"], str).values() == {"other": "1"}
+    assert Environment(tmp_path, ["dev"], str).value("other") == "1"
+    assert Environment(tmp_path, ["dev"], str).value("elsewhere") is None
 
 
 def test_a_schema_comments_and_trailing_commas_are_read_and_told_of(tmp_path: Path) -> None:

@@ -96,6 +96,11 @@ def test_retry_after_is_a_number_or_a_date(given: str, least: float, most: float
     assert least <= found <= most
 
 
+def test_a_retry_after_in_no_year_is_none() -> None:
+    given = ("Retry-After", "Fri, 31 Dec 9999 23:59:59 -2359")
+    assert retry_after(Response(503, "", "1.1", (given,), b"", 0.0, "")) is None
+
+
 def test_retry_after_a_date_is_the_time_until_then() -> None:
     given = format_datetime(datetime.now(UTC) + timedelta(hours=1), usegmt=True)
     found = retry_after(Response(503, "", "1.1", (("Retry-After", given),), b"", 0.0, ""))
