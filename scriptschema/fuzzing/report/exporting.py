@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
+from urllib.parse import quote
 from xml.etree import ElementTree as ET
 
 from scriptschema.fuzzing.campaign import finds
@@ -116,6 +117,7 @@ def _quoted(text: str) -> str:
 def _junit(found: Found) -> str:
     suite = ET.Element("testsuite", name="scriptschema", tests=str(len(found)))
     suite.set("failures", str(len(found)))
+    suite.set("errors", "0")
     for folder, find in found:
         case = ET.SubElement(
             suite, "testcase", name=find.name, classname=severity_of(find.signature)
@@ -141,7 +143,7 @@ def _sarif(found: Found) -> str:
 
 def _result(folder: Path, find: Find) -> dict[str, Any]:
     stem = finds.PROGRAM if find.reduced is None else finds.REDUCED
-    location = {"artifactLocation": {"uri": (folder / f"{stem}.luau").as_posix()}}
+    location = {"artifactLocation": {"uri": quote((folder / f"{stem}.luau").as_posix())}}
     return {
         "ruleId": find.signature.kind,
         "level": _LEVELS.get(severity_of(find.signature), "error"),

@@ -4,9 +4,11 @@ import json
 import sys
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 from xml.etree import ElementTree as ET
 
 import pytest
+import xmlschema
 from command import run_here
 
 from scriptschema.fuzzing.campaign import config, finds
@@ -18,6 +20,9 @@ from scriptschema.fuzzing.report.titles import title_of
 from scriptschema.fuzzing.targets.description import Description
 from scriptschema.fuzzing.targets.outcome import Outcome, Run
 from scriptschema.luau.parse import parse
+
+JENKINS = Path(__file__).parents[2] / "orgrest/run/suite/junit-10.xsd"
+"""The schema by which Jenkins' xUnit plugin judges results."""
 
 SERVICE = f"{sys.executable} {Path(__file__).with_name('service.py')}"
 
@@ -170,12 +175,15 @@ def test_what_a_judge_says_stays_in_its_place(form: str, tmp_path: Path) -> None
 
 
 def test_results_for_ci_have_every_find_and_its_severity(tmp_path: Path) -> None:
+    tmp_path /= "a folder"  # a URI has no spaces
+    tmp_path.mkdir()
     config.save(tmp_path, Config(targets=(Description("luau-web"),)))
     rounding(tmp_path)
     add(tmp_path, Signature("crash", "f < g"), [a_run("luau", "crash", "\x00\x1b", status=-11)])
     add(tmp_path, Signature("message"), [a_run("luau")])
     done = run_here("export", tmp_path, "--to", "junit")
     suite = ET.fromstring(done.stdout)
+    xmlschema.XMLSchema(str(JENKINS)).validate(suite)
     assert (suite.get("tests"), suite.get("failures")) == ("3", "3")
     assert [case.get("classname") for case in suite] == ["crash", "result", "message"]
     done = run_here("export", tmp_path, "--to", "sarif", "-o", tmp_path / "finds.sarif")
@@ -185,7 +193,9 @@ def test_results_for_ci_have_every_find_and_its_severity(tmp_path: Path) -> None
     rules = {rule["id"] for rule in run["tool"]["driver"]["rules"]}
     assert rules == {result["ruleId"] for result in run["results"]}
     for result in run["results"]:
-        assert Path(result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]).exists()
+        uri = result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]
+        assert " " not in uri
+        assert Path(unquote(uri)).exists()
 
 
 def test_what_is_no_find_cannot_be_exported(tmp_path: Path) -> None:
