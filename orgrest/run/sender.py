@@ -17,6 +17,7 @@ from orgrest.run.assertions import verdicts
 from orgrest.run.outcomes import FAILURES, EvaluationError, Exchange, Outcome, failed
 from orgrest.run.retry_policy import until
 from orgrest.run.script_runner import ScriptResults, ScriptRunner
+from orgrest.run.token_requests import TokenRequests
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from orgrest.http.auth.oauth2 import Grant, Token
-    from orgrest.http.auth.tokens import Tokens
     from orgrest.http.syntax import ParsedRequest
     from orgrest.http.transport import Client, Cookies
     from orgrest.http.values import Scope
@@ -67,42 +67,13 @@ class Sender:
         self._settings = settings
         self.results = results
         self.scripts = ScriptRunner()
-        self._tokens: Tokens | None = None
-        self._asked: list[Exchange] = []  # for tokens, by the task under way
-        self._hidden: frozenset[str] = frozenset()  # secrets of the answers
-        self._under_way = 0
+        notify = _shown(settings.notify, frozenset())
+        self._tokens = TokenRequests(self._numbers, notify)
         self._slept = 0.0
 
     def token(self, grant: Grant) -> Token:
         """Return a token of OAuth 2.0, one for all requests of the run. Raises OrgrestError."""
-        from orgrest.http.auth.tokens import Tokens
-
-        if self._tokens is None:
-            notify = _shown(self._settings.notify, frozenset())
-            self._tokens = Tokens(self._send_bare, notify, sleep=self._wait)
-        return self._tokens.get(grant)
-
-    def _send_bare(self, request: Request) -> Response:
-        """Send a request of a token, with the current client."""
-        from orgrest.http.auth.oauth2 import secrets_in
-        from orgrest.http.transport import Trace
-
-        trace = Trace(self._numbers)
-        try:
-            return self._current_client().send(request, follow=False, trace=trace)
-        finally:
-            for hop in trace.hops:
-                if hop.response is not None:
-                    self._hidden |= secrets_in(hop.response)
-                self._asked.append(
-                    Exchange(
-                        attrs.evolve(hop.request, secrets=self._hidden),
-                        hop.response,
-                        number=hop.number,
-                        started=hop.started,
-                        reason="token",
-                    )
-                )
+        return self._tokens.get(grant, self._current_client())
 
     def _current_client(self) -> Client:
         if self.client is None:
@@ -117,17 +88,13 @@ class Sender:
 
         A request sent `early` is not sent again.
         """
-        outer, self._asked = (self._asked, []) if self._under_way else ([], self._asked)
-        self._under_way += 1
-        made = _Made(task, self._asked)
-        try:
-            self._exchange(task, made, early)
-        except FAILURES as error:
-            return made.failed(error, self._file)
-        finally:
-            self._under_way -= 1
-            self._asked = outer
-        return made.outcome()
+        with self._tokens.of_task() as asked:
+            made = _Made(task, asked)
+            try:
+                self._exchange(task, made, early)
+            except FAILURES as error:
+                return made.failed(error, self._file)
+            return made.outcome()
 
     def _exchange(self, task: Task, made: _Made, early: Early | None) -> None:
         from orgrest.http.transport import wire_headers
@@ -318,35 +285,14 @@ class Sender:
         """Send the request that was completed for `parsed`, once. Raises EvaluationError."""
         from orgrest.http.transport import Trace
 
-        arguments = task.arguments
-        timeout = self._settings.timeout
-        given = arguments.get("timeout")
-        if given:
-            try:
-                timeout = float(given)
-            except ValueError:
-                timeout = -1
-            if not 0 < timeout < 1e6:
-                raise EvaluationError(f":timeout is a number of seconds, not {given}")
-        if (limit := parsed.directive("timeout")) is not None:
-            unit = "s" if is_jetbrains(parsed.source.text) else "ms"
-            timeout = seconds(limit.value.text, "timeout", unit)
-        options: dict[str, Any] = {}
-        if (limit := parsed.directive("connection-timeout")) is not None:
-            options["connect_timeout"] = seconds(limit.value.text, "connection-timeout", "s")
-        if (count := parsed.directive("messages")) is not None:
-            options["messages"] = _count(count.value.text)
         trace = Trace(self._numbers)
         try:
             response = self._current_client().send(
                 request,
                 on_message=_shown(self._settings.on_message, request.secrets),
-                **options,
                 cookies=None if parsed.directive("no-cookie-jar") else self._cookies,
-                follow=("follow" not in arguments or arguments.flag("follow"))
-                and parsed.directive("no-redirect") is None,
-                timeout=timeout,
                 trace=trace,
+                **_options(task.arguments, parsed, self._settings),
             )
         except TransportError as error:
             if isinstance(error, BrokenOffError) and not trace.hops:
@@ -437,6 +383,30 @@ def seconds(text: str, what: str, unit: str = "ms") -> float:
     if match is None:
         raise EvaluationError(f"@{what} takes a time such as 500 ms, 30 s or 2 m, not {text!r}")
     return float(match["number"]) * _UNITS[match["unit"] or unit]
+
+
+def _options(arguments: Arguments, parsed: ParsedRequest, settings: Settings) -> dict[str, Any]:
+    """Return how header arguments, directives and settings want a request to be sent."""
+    follow = "follow" not in arguments or arguments.flag("follow")
+    options: dict[str, Any] = {
+        "follow": follow and parsed.directive("no-redirect") is None,
+        "timeout": settings.timeout,
+    }
+    if given := arguments.get("timeout"):
+        try:
+            options["timeout"] = float(given)
+        except ValueError:
+            options["timeout"] = -1
+        if not 0 < options["timeout"] < 1e6:
+            raise EvaluationError(f":timeout is a number of seconds, not {given}")
+    if (limit := parsed.directive("timeout")) is not None:
+        unit = "s" if is_jetbrains(parsed.source.text) else "ms"
+        options["timeout"] = seconds(limit.value.text, "timeout", unit)
+    if (limit := parsed.directive("connection-timeout")) is not None:
+        options["connect_timeout"] = seconds(limit.value.text, "connection-timeout", "s")
+    if (count := parsed.directive("messages")) is not None:
+        options["messages"] = _count(count.value.text)
+    return options
 
 
 def _count(text: str) -> int:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
 from lsprotocol import types
+from pygls.exceptions import JsonRpcInvalidParams
 from pygls.uris import to_fs_path
 
 from orgrest.editor.assertions import LastOutcomes
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from orgrest.editor.diagnostics.report import Report
     from orgrest.editor.names import Names
     from orgrest.editor.regions import Kind
+    from orgrest.org.text import Edit
 
 _KINDS: dict[str, Kind] = {"org": "org", "http": "http", "rest": "http", "restclient": "http"}
 _SUFFIXES: dict[str, Kind] = {".org": "org", **dict.fromkeys(REQUEST_SUFFIXES, "http")}
@@ -115,3 +117,33 @@ def to_diagnostic(text: Text, one: Diagnostic) -> types.Diagnostic:
         code=one.code,
         source="orgrest",
     )
+
+
+def to_workspace_edit(
+    uri: str, version: int | None, text: Text, edits: Iterable[Edit], *, versioned: bool
+) -> types.WorkspaceEdit:
+    """Return edits of a document for the client, which refuses them if the version differs."""
+    changes = [
+        types.TextEdit(to_range(text, Span(edit.start, edit.end)), text.with_line_ends(edit.text))
+        for edit in edits
+    ]
+    if not versioned:
+        return types.WorkspaceEdit(changes={uri: changes})
+    identifier = types.OptionalVersionedTextDocumentIdentifier(uri, version)
+    return types.WorkspaceEdit(document_changes=[types.TextDocumentEdit(identifier, changes)])
+
+
+def target_of(arguments: Any) -> tuple[str, int]:
+    """Return the URI and the line (from 0) given by a command's arguments.
+
+    The arguments are one object with `uri` and either `line` or `position`. Raises
+    JsonRpcInvalidParams for anything else.
+    """
+    given = arguments[0] if isinstance(arguments, (list, tuple)) and arguments else None
+    if not isinstance(given, dict):
+        raise JsonRpcInvalidParams('the argument is {"uri": ..., "line": ...}')
+    position = given.get("position")
+    line = position.get("line") if isinstance(position, dict) else given.get("line", 0)
+    if not isinstance(line, int) or isinstance(line, bool) or line < 0:
+        raise JsonRpcInvalidParams("a line is a number from 0")
+    return str(given.get("uri")), line

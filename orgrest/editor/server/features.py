@@ -23,7 +23,13 @@ from orgrest.editor.imported import Location, of_definition, of_lines, of_reques
 from orgrest.editor.names import Names, Occurrence
 from orgrest.editor.positions import Text
 from orgrest.editor.server.commands import COMMANDS, command
-from orgrest.editor.server.documents import Document, to_diagnostic, to_place, to_range
+from orgrest.editor.server.documents import (
+    Document,
+    to_diagnostic,
+    to_place,
+    to_range,
+    to_workspace_edit,
+)
 from orgrest.editor.server.server import Server
 from orgrest.editor.signatures import signature
 from orgrest.files import entries
@@ -231,7 +237,7 @@ async def _rename(
         edits = await asyncio.to_thread(names.rename, one, params.new_name)
     except OrgrestError as error:
         raise JsonRpcException(error.reason, types.LSPErrorCodes.RequestFailed) from error
-    return server.workspace_edit(document.uri, version, text, edits)
+    return to_workspace_edit(document.uri, version, text, edits, versioned=server.versioned_edits)
 
 
 async def _symbols(
@@ -332,7 +338,9 @@ async def _actions(
                     kind=types.CodeActionKind.QuickFix,
                     diagnostics=[to_diagnostic(text, one)],
                     is_preferred=not fix.guess,
-                    edit=server.workspace_edit(document.uri, version, text, fix.edits),
+                    edit=to_workspace_edit(
+                        document.uri, version, text, fix.edits, versioned=server.versioned_edits
+                    ),
                 )
                 for fix in report.fixes(one)
             )

@@ -43,7 +43,7 @@ class Responses:
             return
         languages = {one.language for _, found in self._found for one in found}
         language = languages.pop() if len(languages) == 1 else "text"
-        path = self._server.scratch() / f"{self._stem}.response{_language(language)[1]}"
+        path = self._server.scratch.path / f"{self._stem}.response{_language(language)[1]}"
         count = itertools.count(1)
         try:
             for result, found in self._found:
@@ -61,7 +61,7 @@ class Responses:
         """Return the text of a response; binary or oversized bodies are written to a file."""
         if one.data is None:
             return one.text
-        data = self._server.scratch() / f"{self._stem}.response-{next(count)}{one.extension}"
+        data = self._server.scratch.path / f"{self._stem}.response-{next(count)}{one.extension}"
         await asyncio.to_thread(write_result, data, one.data)
         what = "" if one.is_cut else " of binary data"
         return f"{len(one.data)} bytes{what}, in {data}\n\n{one.text}"

@@ -12,6 +12,7 @@ from pygls.exceptions import JsonRpcException
 from orgrest.editor.analysis import Analysis
 from orgrest.editor.assertions import Sent, counted
 from orgrest.editor.server.background_run import BackgroundRun, CancelledRunError
+from orgrest.editor.server.documents import to_workspace_edit
 from orgrest.editor.server.progress import Progress
 from orgrest.editor.server.responses import Responses
 from orgrest.model import OrgrestError, Source
@@ -178,7 +179,10 @@ class _Sending:
             try:
                 answer = await server.workspace_apply_edit_async(
                     types.ApplyWorkspaceEditParams(
-                        server.workspace_edit(document.uri, version, text, [edit]), "Result"
+                        to_workspace_edit(
+                            document.uri, version, text, [edit], versioned=server.versioned_edits
+                        ),
+                        "Result",
                     )
                 )
             except JsonRpcException as error:

@@ -6,9 +6,6 @@ import asyncio
 import contextlib
 import json
 import os
-import re
-import shutil
-import tempfile
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
@@ -22,48 +19,19 @@ from orgrest.editor.diagnostics.report import Report
 from orgrest.editor.imported import RequestFiles
 from orgrest.editor.names import Names
 from orgrest.editor.positions import Text
-from orgrest.editor.server.documents import Document, kind_of, to_diagnostic, to_range
+from orgrest.editor.server.documents import Document, kind_of, target_of, to_diagnostic
 from orgrest.editor.server.environments import Choices
+from orgrest.editor.server.lifetime import ScratchFolder, can_watch, end_of
 from orgrest.editor.server.protocol import Protocol
 from orgrest.http.values import Inputs
-from orgrest.model import Span
-from orgrest.org.text import Edit
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from orgrest.editor.server.background_run import BackgroundRun
 
-_LOOK_EVERY = 1.0
-"""The interval in seconds at which the client's process is checked."""
 DELAY = 0.15
 """The pause in typing, in seconds, after which the document is checked."""
-
-
-def _can_look() -> bool:
-    return hasattr(os, "getuid")  # on Windows, os.kill(pid, 0) would end the process
-
-
-def _is_alive(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except (ProcessLookupError, OverflowError):
-        return False
-    except OSError:  # another user's process
-        return True
-    return True
-
-
-def remove_leftovers() -> None:
-    """Remove the temporary folders of servers that were killed."""
-    if not _can_look():
-        return
-    for one in Path(tempfile.gettempdir()).glob("orgrest-*-*"):
-        match = re.fullmatch(r"orgrest-([0-9]{1,9})-[^-]+", one.name)
-        with contextlib.suppress(OSError):
-            own = one.lstat().st_uid == os.getuid() and not one.is_symlink()
-            if match and own and not _is_alive(int(match[1])):
-                shutil.rmtree(one, ignore_errors=True)
 
 
 class Server(LanguageServer):
@@ -76,7 +44,7 @@ class Server(LanguageServer):
         self._documents: dict[str, Document] = {}
         self.runs: set[BackgroundRun] = set()
         self.choices = Choices()
-        self._scratch: Path | None = None
+        self.scratch = ScratchFolder()
         self._tasks: set[asyncio.Task[None]] = set()
         self.files = RequestFiles(self._opened)
         """The files that open documents import."""
@@ -151,7 +119,7 @@ class Server(LanguageServer):
 
     def folder(self, document: Document) -> Path:
         """Return the folder of a document; the scratch folder for one without a file."""
-        return document.path.parent if document.path else self.scratch()
+        return document.path.parent if document.path else self.scratch.path
 
     async def analysis(self, document: Document) -> tuple[Analysis, Text]:
         """Return the analysis of a document, and the text that was analysed."""
@@ -260,6 +228,11 @@ class Server(LanguageServer):
             found = getattr(found, name, None)
         return bool(found)
 
+    @property
+    def versioned_edits(self) -> bool:
+        """Whether the client takes edits for one version of a document only."""
+        return self.can("workspace", "workspace_edit", "document_changes")
+
     async def ask(self, question: str) -> bool:
         """Ask the user a yes-or-no question; a dismissed question counts as no."""
         kind = types.MessageType.Warning
@@ -303,35 +276,21 @@ class Server(LanguageServer):
     def target(self, arguments: Any) -> tuple[Document, int]:
         """Return the document and the line (from 0) given by a command's arguments.
 
-        The arguments are one object with `uri` and either `line` or `position`. Raises
-        JsonRpcInvalidParams for anything else.
+        Raises JsonRpcInvalidParams unless they are as `target_of` says.
         """
-        given = arguments[0] if isinstance(arguments, (list, tuple)) and arguments else None
-        if not isinstance(given, dict):
-            raise JsonRpcInvalidParams('the argument is {"uri": ..., "line": ...}')
-        position = given.get("position")
-        line = position.get("line") if isinstance(position, dict) else given.get("line", 0)
-        document = self.document(str(given.get("uri")))
+        uri, line = target_of(arguments)
+        document = self.document(uri)
         if document is None:
-            raise JsonRpcInvalidParams(f"no open Org or request file is {given.get('uri')}")
-        if not isinstance(line, int) or isinstance(line, bool) or line < 0:
-            raise JsonRpcInvalidParams("a line is a number from 0")
+            raise JsonRpcInvalidParams(f"no open Org or request file is {uri}")
         return document, line
-
-    def scratch(self) -> Path:
-        """Return a temporary folder that only this server uses."""
-        if self._scratch is None:
-            self._scratch = Path(tempfile.mkdtemp(prefix=f"orgrest-{os.getpid()}-"))
-        return self._scratch
 
     def watch(self, process: int | None) -> None:
         """End the server when the client's process has died without a shutdown request."""
-        if process is not None and _can_look():
+        if process is not None and can_watch():
             self._start(self._end_with(process))
 
     async def _end_with(self, process: int) -> None:
-        while _is_alive(process):
-            await asyncio.sleep(_LOOK_EVERY)
+        await end_of(process)
         self.stop()
         os._exit(1)  # a normal exit would wait for the thread that reads standard input
 
@@ -339,21 +298,4 @@ class Server(LanguageServer):
         """Stop all runs, and remove the temporary folder."""
         for run in list(self.runs):
             run.stop()
-        if self._scratch is not None:
-            shutil.rmtree(self._scratch, ignore_errors=True)
-            self._scratch = None
-
-    def workspace_edit(
-        self, uri: str, version: int | None, text: Text, edits: Iterable[Edit]
-    ) -> types.WorkspaceEdit:
-        """Return edits of a document for the client, which refuses them if the version differs."""
-        changes = [
-            types.TextEdit(
-                to_range(text, Span(edit.start, edit.end)), text.with_line_ends(edit.text)
-            )
-            for edit in edits
-        ]
-        if not self.can("workspace", "workspace_edit", "document_changes"):
-            return types.WorkspaceEdit(changes={uri: changes})
-        identifier = types.OptionalVersionedTextDocumentIdentifier(uri, version)
-        return types.WorkspaceEdit(document_changes=[types.TextDocumentEdit(identifier, changes)])
+        self.scratch.remove()

@@ -16,7 +16,7 @@ from pygls.io_ import StdinAsyncReader, StdoutWriter, run_async
 
 from orgrest.editor.server.features import make_server
 from orgrest.editor.server.frames import Frames
-from orgrest.editor.server.server import remove_leftovers
+from orgrest.editor.server.lifetime import remove_leftovers
 from orgrest.rendering.sanitize import visible
 
 if TYPE_CHECKING:

@@ -1,0 +1,68 @@
+"""What lives as long as a server: its temporary folder; and its client's process."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import re
+import shutil
+import tempfile
+from pathlib import Path
+
+_LOOK_EVERY = 1.0
+"""The interval in seconds at which the client's process is checked."""
+
+
+class ScratchFolder:
+    """A temporary folder that only this server uses; it is made when it is first needed."""
+
+    def __init__(self) -> None:
+        """Make nothing yet."""
+        self._path: Path | None = None
+
+    @property
+    def path(self) -> Path:
+        """The folder."""
+        if self._path is None:
+            self._path = Path(tempfile.mkdtemp(prefix=f"orgrest-{os.getpid()}-"))
+        return self._path
+
+    def remove(self) -> None:
+        """Remove the folder, if it was made."""
+        if self._path is not None:
+            shutil.rmtree(self._path, ignore_errors=True)
+            self._path = None
+
+
+async def end_of(process: int) -> None:
+    """Wait until a process has died, on systems where that `can_watch`."""
+    while _is_alive(process):
+        await asyncio.sleep(_LOOK_EVERY)
+
+
+def can_watch() -> bool:
+    """Tell whether the system says that a process has died."""
+    return hasattr(os, "getuid")  # on Windows, os.kill(pid, 0) would end the process
+
+
+def _is_alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except OSError:  # another user's process
+        return True
+    return True
+
+
+def remove_leftovers() -> None:
+    """Remove the temporary folders of servers that were killed."""
+    if not can_watch():
+        return
+    for one in Path(tempfile.gettempdir()).glob("orgrest-*-*"):
+        match = re.fullmatch(r"orgrest-([0-9]{1,9})-[^-]+", one.name)
+        with contextlib.suppress(OSError):
+            own = one.lstat().st_uid == os.getuid() and not one.is_symlink()
+            if match and own and not _is_alive(int(match[1])):
+                shutil.rmtree(one, ignore_errors=True)
