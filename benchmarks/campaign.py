@@ -48,10 +48,10 @@ BUGS: Bugs = {
 LATER_BUGS: Bugs = {
     "rotate": ("difference", "bit32.rrotate"),
     "sub": ("difference", "string.sub"),
-    "create": ("assertion", "size > 0"),
+    "create": ("assertion", "size > "),
     "precision": ("difference", "string.format"),
     "smallest": ("difference", "bit32.bor"),
-    "fold": ("difference", "constants at run time"),
+    "fold": ("difference", "Op.Mod"),
     "step": ("difference", "StatFor"),
     "endless": ("internal error", "no block after a loop"),
     "once": ("difference", "statements in loops"),

@@ -7,20 +7,19 @@ phase the rank is minus the number of messages that go. `PHASES` is the table.
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import IntEnum
-from typing import Any, Final, TypeAlias
+from functools import partial
+from typing import Any, Final
 
 import attrs
 
 from scriptschema import messages as m
 from scriptschema.base import INT32_MIN, Message
 from scriptschema.fuzzing.editing import at, copy
+from scriptschema.fuzzing.edits import AnyIndex, Edit, changing, putting
 from scriptschema.fuzzing.index import Index
-
-Edit: TypeAlias = tuple[int, Callable[[], Message]]
-AnyIndex: TypeAlias = Index[Any]
+from scriptschema.fuzzing.inlining import inline, inline_calls, inline_functions
 
 
 @attrs.frozen
@@ -30,31 +29,6 @@ class Pass:
     name: str
     what: str
     edits: Callable[[AnyIndex], Iterable[Edit]]
-
-
-def changing(index: AnyIndex, number: int, change: Callable[[Any], None]) -> Callable[[], Message]:
-    """Return the function that copies the tree and changes the copy's message of that number."""
-
-    def make() -> Message:
-        edited: Message = copy(index.tree)
-        change(at(edited, index.path(number)))
-        return edited
-
-    return make
-
-
-def putting(index: AnyIndex, number: int, content: Callable[[], Message]) -> Callable[[], Message]:
-    """Return the function that gives the message of that number the content of another.
-
-    Both are of one class.
-    """
-
-    def change(node: Any) -> None:
-        other = content()
-        for slot in node._slots:
-            object.__setattr__(node, slot, getattr(other, slot))
-
-    return changing(index, number, change)
 
 
 # The first phase: structure
@@ -186,52 +160,6 @@ def _call_first(call: Any) -> None:
     call.self_ = False
 
 
-def inline(index: AnyIndex) -> Iterator[Edit]:
-    """A local variable's value in place of its uses: `f(1)` for `local x = 1` and `f(x)`."""
-    uses: dict[int, list[int]] = {}
-    for number in index.of(m.ExprLocal):
-        used: Any = index.nodes[number]
-        if index.nodes[index.parents[number]].__class__ is not m.LValue:
-            uses.setdefault(used.var.name, []).append(index.parents[number])
-    for number in index.of(m.StatLocal):
-        local: Any = index.nodes[number]
-        stat = index.parents[number]
-        if len(local.vars) != len(local.values) or index.step(stat)[1] is None:
-            continue
-        start, stop = index.inside(stat).stop, index.inside(index.parents[stat]).stop
-        for position, var in enumerate(local.vars):
-            known = uses.get(var.name, [])
-            found = known[bisect_left(known, start) : bisect_left(known, stop)]
-            value = len(Index(local.values[position]))
-            gone = index.sizes[stat] if len(local.vars) == 1 else value + 1
-            # An expression with a local variable in it has three messages.
-            gain = (value - 3) * len(found) - gone
-            if gain < 0:
-                yield gain, _inlining(index, stat, position, found)
-
-
-def _inlining(
-    index: AnyIndex, stat: int, position: int, uses: Sequence[int]
-) -> Callable[[], Message]:
-    def make() -> Message:
-        edited: Message = copy(index.tree)
-        nodes: list[Any] = [at(edited, index.path(use)) for use in uses]
-        block: Any = at(edited, index.path(index.parents[stat]))
-        local = block.body[index.step(stat)[1]].local
-        value = local.values.pop(position)
-        local.vars.pop(position)
-        if not local.vars:
-            block.body.pop(index.step(stat)[1])
-        for node in nodes:
-            content: Any = copy(value)
-            if content.which not in node.FIELDS:  # parentheses, where a call or an index follows
-                content = m.Expr(group=m.ExprGroup(expr=content))
-            setattr(node, content.which, content.alternative)
-        return edited
-
-    return make
-
-
 def _as(outer: Message, node: Message) -> Callable[[], Message]:
     """Return the function that makes a message like `outer` with the content of `node`."""
     return lambda: outer.__class__(**{node.which or "": copy(node.alternative)})
@@ -291,31 +219,57 @@ def extract(index: AnyIndex) -> Iterator[Edit]:
 def print_at_once(index: AnyIndex) -> Iterator[Edit]:
     """A statement's expression is printed where it stands, and what follows there is dropped.
 
-    What a bug makes wrong is printed somewhere; where it is made is nearer to the bug.
+    What a bug makes wrong is printed somewhere; where it is made is nearer to the bug. In a small
+    tree it is also tried with all dropped that follows the statements around, loops and functions.
     """
     for number, inner in _nearest(index, (m.Stat,), (m.Expr,)):
         name, position = index.step(number)
         block: Any = index.nodes[index.parents[number]]
         if not isinstance(block, m.StatBlock) or position is None or name != "body":
             continue
-        stop = index.parents[number] + index.size(index.parents[number])
-        gain = _PRINT + index.size(inner) - (stop - number)
-        if gain < 0:
-            change = _printing(position, index.nodes[inner])
-            yield gain, changing(index, index.parents[number], change)
+        around = _what_follows(index, number)
+        gain = _PRINT + index.size(inner) - index.size(number)
+        for blocks in {1, len(around)} if len(index) <= _SMALL else {1}:
+            dropped = around[:blocks]
+            less = gain - sum(size for _, _, size in dropped)
+            if less < 0:
+                yield less, _printing(index, index.nodes[inner], dropped)
 
 
 _PRINT: Final = 6
 """The messages of `print(e)` beside those of `e`."""
 
 
-def _printing(position: int, node: Any) -> Callable[[Any], None]:
-    def change(block: Any) -> None:
+def _what_follows(index: AnyIndex, number: int) -> list[tuple[int, int, int]]:
+    """Return the blocks around a statement, the innermost first.
+
+    With the number of each stand the position there, and the messages of what follows it.
+    """
+    found = []
+    while number > 0:
+        parent = index.parents[number]
+        position = index.step(number)[1]
+        if position is not None and index.nodes[parent].__class__ is m.StatBlock:
+            rest = index.inside(parent).stop - index.inside(number).stop
+            found.append((parent, position, rest))
+        number = parent
+    return found
+
+
+def _printing(
+    index: AnyIndex, node: Any, dropped: Sequence[tuple[int, int, int]]
+) -> Callable[[], Message]:
+    def make() -> Message:
+        edited: Message = copy(index.tree)
+        blocks: list[Any] = [at(edited, index.path(number)) for number, _, _ in dropped]
+        for block, (_, position, _) in zip(blocks, dropped, strict=True):
+            del block.body[position + 1 :]
         function = m.ExprPrefix(global_=m.ExprGlobal(name=m.Name(builtin=0)))
         call = m.ExprCall(func=function, self_=False, args=[copy(node)])
-        block.body[position:] = [m.Stat(call=m.StatCall(expr=call))]
+        blocks[0].body[-1] = m.Stat(call=m.StatCall(expr=call))
+        return edited
 
-    return change
+    return make
 
 
 def _call_of(node: Message) -> Callable[[], Message]:
@@ -339,7 +293,9 @@ def simplify(index: AnyIndex) -> Iterator[Edit]:
     for cls, (size, contents) in _SIMPLEST.items():
         for number in index.of(cls):
             gain = size - index.sizes[number]
-            for content in contents if gain < 0 else ():
+            node: Any = index.nodes[number]
+            is_table = node.__class__ is m.Expr and node.which == "table"
+            for content in contents if gain < 0 or (gain == 0 and is_table) else ():
                 yield gain, putting(index, number, content)
 
 
@@ -357,6 +313,29 @@ _SIMPLEST: Final[dict[type[Message], tuple[int, Sequence[Callable[[], Message]]]
     m.Type: (2, (lambda: m.Type(primitive=m.TypePrimitive(kind=0)),)),
 }
 """By class: how many messages the simplest have, and the functions that make them."""
+
+
+def use_constants(index: AnyIndex) -> Iterator[Edit]:
+    """A constant in place of another expression, also one of the tree: some show a difference."""
+    if len(index) > _SMALL:
+        return
+    constants: dict[tuple[type, Any], Message] = {
+        (m.ExprConstantString, ""): m.Expr(string=m.ExprConstantString(val="")),
+        (m.ExprConstantNumber, -1): m.Expr(number=m.ExprConstantNumber(val=-1)),
+        (m.ExprConstantBool, True): m.Expr(bool=m.ExprConstantBool(val=True)),
+    }
+    for cls in (m.ExprConstantNumber, m.ExprConstantString):
+        for number in index.of(cls):
+            node: Any = index.nodes[number]
+            constants.setdefault((cls, node.val), index.nodes[index.parents[number]])
+    for number in index.of(m.Expr):
+        gain = 2 - index.sizes[number]
+        for constant in constants.values() if gain < 0 else ():
+            yield gain, putting(index, number, partial(copy, constant))
+
+
+_SMALL: Final = 60
+"""Trees with more messages are made smaller by other passes first."""
 
 
 def make_fractions(index: AnyIndex) -> Iterator[Edit]:
@@ -489,9 +468,12 @@ PHASES: Final[Sequence[Sequence[Pass]]] = (
         Pass("hoist", "put an operand in place of its expression", hoist),
         Pass("calls", "call a call's first argument instead", call_arguments),
         Pass("inline", "put a local variable's value in place of its uses", inline),
+        Pass("functions", "put a function in place of its only use", inline_functions),
+        Pass("bodies", "put a function's body in place of its call", inline_calls),
         Pass("extract", "take an expression out into a local", extract),
         Pass("print", "print a value where it is made, and stop", print_at_once),
         Pass("simplest", "replace by the simplest of the same kind", simplify),
+        Pass("constants", "put the tree's constants in place of expressions", use_constants),
         Pass("fractions", "replace a calculation by a fraction", make_fractions),
     ),
     (

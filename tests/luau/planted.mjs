@@ -136,13 +136,17 @@ const BUGS = {
     },
     once: { // a loop that runs once runs twice
         everywhere: true,
-        transform: (source) => source.replace(/^( *for \w+(?:: [^=]*)? = 1, 1) do$/gm, '$1 + 1 do'),
+        transform: (source) =>
+            source.replace(/^( *for \w+(?:: [^=]*)? = (1|select\(1, 1\)), \2) do$/gm, '$1 + 1 do'),
     },
     // Coroutines.
     wrapped: { // what a coroutine prints first has a value too many
         everywhere: true,
         transform: (source) =>
-            source.replace(/(coroutine\.wrap\(function\([^)\n]*\)\n *print\()(?=.)/g, '$1nil, '),
+            source.replace(
+                /(coroutine\.wrap\(function\([^)\n]*\)\n *(?:\(function\(\)\n *)?print\()(?=[^)])/g,
+                '$1nil, ',
+            ),
     },
     interpolation: { // an assertion: an interpolated string in a generic for
         transform(source) {

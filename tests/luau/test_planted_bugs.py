@@ -4,13 +4,20 @@ The real Luau compiles what is kept, so that nothing is kept that is no Luau.
 """
 
 import re
+import shutil
 
 import pytest
-from real_luau import RealLuau
+from real_luau import FOLDER, RealLuau, what_is_missing
 
+from scriptschema import wire
+from scriptschema.fuzzing.campaign.config import Config
+from scriptschema.fuzzing.campaign.fuzzer import Suspect
+from scriptschema.fuzzing.campaign.reduction import reduce_suspect
+from scriptschema.fuzzing.campaign.runner import Runner
 from scriptschema.fuzzing.editing import insert
 from scriptschema.fuzzing.index import Index
 from scriptschema.fuzzing.reduce import Reducer
+from scriptschema.fuzzing.targets.description import Description
 from scriptschema.generation.programs import program
 from scriptschema.luau.parse import parse
 from scriptschema.luau.render import render_module_set
@@ -60,6 +67,55 @@ BUGS = {
     ),
 }
 """Each bug as a pattern of the sources that Luau fails on, and a source that has it."""
+
+
+SHOWN_LATER = {
+    "by pcall": 'print(pcall(function(a, b) return string.sub("abc", a, b) end, 4, 2 + 1 / 2))',
+    "in a function": (
+        "local function f(a, b) local c = a + b return bit32.rrotate(c, b) end "
+        "local t = {f(7, -31), 2} print(1, t[1], #t)"
+    ),
+    "in a coroutine": (
+        "local n = 0 local f = coroutine.wrap(function(a) n += a coroutine.yield(n) "
+        'local s = string.format("%8.3f", n) print(#s, s) end) f(1) f()'
+    ),
+    "in an object": (
+        "local t = {v = -2147483648, f = function(self, x) self.v = bit32.bor(self.v, x) "
+        "return self.v end} local u = setmetatable(t, {__index = t}) print(u:f(7)) print(u.v)"
+    ),
+    "counted": (
+        'print(pcall(function(a, b, c) local n, s = 0, "" for i = 3, -4, -3 do n += 1 '
+        's = s .. i .. " " end return n, s end, 1, 2, 3))'
+    ),
+    "in a closure": (
+        'local r = {} for i = 1, 3 do local a = string.sub("ab", i + 1) '
+        "r[i] = function() return a .. i end end for k, f in ipairs(r) do print(k, f()) end"
+    ),
+    "in a branch of a loop": (
+        "local function g(x) if x > 3 then return bit32.rrotate(x, -31) else return 0 end end "
+        "local s = 0 for i = 1, 5 do s += g(i) end print(s)"
+    ),
+}
+"""Programs that print a wrong result of the bugs of planted.mjs at some distance from them."""
+
+
+@pytest.mark.parametrize("name", SHOWN_LATER)
+def test_a_wrong_result_is_shown_where_it_is_made(name: str) -> None:
+    if what_is_missing():
+        pytest.skip(str(what_is_missing()))
+    command = f"{shutil.which('node')} {FOLDER / 'planted.mjs'} {FOLDER}"
+    bugs = "rotate sub precision smallest step"
+    target = Description("persistent", f"{command} {bugs}", variants=("-O0", "-O2"), seconds=5)
+    runner = Runner(Config(targets=(target,)))
+    tree = parse(SHOWN_LATER[name]).tree
+    verdict, runs = runner.verdict(tree)
+    assert verdict is not None
+    reduced = reduce_suspect(runner, Suspect(wire.encode(tree), verdict, runs, {}))
+    runner.close()
+    assert reduced is not None
+    shown = render_module_set(wire.decode(ModuleSet, reduced.data)).program
+    assert reduced.is_smallest
+    assert reduced.nodes <= 20, shown
 
 
 @pytest.mark.parametrize("name", BUGS)

@@ -1,0 +1,196 @@
+"""The reducer's passes that put something in place of its uses: variables, functions, their bodies.
+
+What a function computes is nearer to a bug without the function around it. The program may mean
+something else then; whether it is still interesting, the test says.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Final
+
+import attrs
+
+from scriptschema import messages as m
+from scriptschema.base import Message
+from scriptschema.fuzzing.editing import at, copy
+from scriptschema.fuzzing.edits import AnyIndex, Edit
+from scriptschema.fuzzing.index import Index
+from scriptschema.luau.names import DEFAULT
+
+
+def inline(index: AnyIndex) -> Iterator[Edit]:
+    """A local variable's value in place of its uses: `f(1)` for `local x = 1` and `f(x)`."""
+    uses: dict[int, list[int]] = {}
+    for number in index.of(m.ExprLocal):
+        used: Any = index.nodes[number]
+        if index.nodes[index.parents[number]].__class__ is not m.LValue:
+            uses.setdefault(used.var.name, []).append(index.parents[number])
+    for number in index.of(m.StatLocal):
+        local: Any = index.nodes[number]
+        stat = index.parents[number]
+        if len(local.vars) != len(local.values) or index.step(stat)[1] is None:
+            continue
+        start, stop = index.inside(stat).stop, index.inside(index.parents[stat]).stop
+        for position, var in enumerate(local.vars):
+            known = uses.get(var.name, [])
+            found = known[bisect_left(known, start) : bisect_left(known, stop)]
+            value = len(Index(local.values[position]))
+            gone = index.sizes[stat] if len(local.vars) == 1 else value + 1
+            # An expression with a local variable in it has three messages.
+            gain = (value - 3) * len(found) - gone
+            if gain < 0:
+                yield gain, _inlining(index, stat, position, found)
+
+
+def _inlining(
+    index: AnyIndex, stat: int, position: int, uses: Sequence[int]
+) -> Callable[[], Message]:
+    def make() -> Message:
+        edited: Message = copy(index.tree)
+        nodes: list[Any] = [at(edited, index.path(use)) for use in uses]
+        block: Any = at(edited, index.path(index.parents[stat]))
+        local = block.body[index.step(stat)[1]].local
+        value = local.values.pop(position)
+        local.vars.pop(position)
+        if not local.vars:
+            block.body.pop(index.step(stat)[1])
+        for node in nodes:
+            content: Any = copy(value)
+            if content.which not in node.FIELDS:  # parentheses, where a call or an index follows
+                content = m.Expr(group=m.ExprGroup(expr=content))
+            setattr(node, content.which, content.alternative)
+        return edited
+
+    return make
+
+
+def inline_functions(index: AnyIndex) -> Iterator[Edit]:
+    """A local function in place of its only use: `(function(a) ... end)(1)`."""
+    uses: dict[int, list[int]] = {}
+    for number in index.of(m.ExprLocal):
+        used: Any = index.nodes[number]
+        uses.setdefault(used.var.name, []).append(index.parents[number])
+    for number in index.of(m.StatLocalFunction):
+        declared: Any = index.nodes[number]
+        stat = index.parents[number]
+        stop = index.inside(index.parents[stat]).stop
+        known = uses.get(declared.var.name, [])
+        found = known[bisect_left(known, number) : bisect_left(known, stop)]
+        if len(found) == 1 and found[0] > index.inside(stat).stop - 1:
+            yield -3, _moving_function(index, stat, found[0])
+
+
+def _moving_function(index: AnyIndex, stat: int, use: int) -> Callable[[], Message]:
+    def make() -> Message:
+        edited: Message = copy(index.tree)
+        node: Any = at(edited, index.path(use))
+        block: Any = at(edited, index.path(index.parents[stat]))
+        function = block.body.pop(index.step(stat)[1]).alternative.func
+        if isinstance(node, m.Expr):
+            node.function = function
+        elif isinstance(node, m.ExprPrefix):
+            node.group = m.ExprGroup(expr=m.Expr(function=function))
+        return edited
+
+    return make
+
+
+@attrs.frozen
+class _Called:
+    """A call of a function that is written in it: the paths of both, and of the arguments."""
+
+    function: int
+    arguments: Sequence[int]
+
+
+_CATCHING: Final = {DEFAULT.globals.index("pcall"): 1, DEFAULT.globals.index("xpcall"): 2}
+"""The globals that call their first argument, and how many arguments are not passed on."""
+
+
+def inline_calls(index: AnyIndex) -> Iterator[Edit]:
+    """A function's body in place of its call, also of one by `pcall` or `coroutine.wrap`."""
+    for number in index.of(m.ExprCall):
+        called = _called(index, number)
+        stat = number
+        while stat > 0 and index.nodes[stat].__class__ is not m.Stat:
+            stat = index.parents[stat]
+        if called is not None and stat > 0 and index.step(stat)[0] == "body":
+            yield -6, _putting_body(index, stat, number, called)
+
+
+def _called(index: AnyIndex, number: int) -> _Called | None:
+    """Return the function that a call calls, if that is written there."""
+    call: Any = index.nodes[number]
+    prefix, arguments = call.func, call.args
+    if prefix.which == "group":
+        function = prefix.alternative.expr
+    elif prefix.which == "global_" and prefix.alternative.name.which == "builtin":
+        taken = _CATCHING.get(prefix.alternative.name.alternative % len(DEFAULT.globals), 0)
+        if not taken or len(arguments) < taken:
+            return None
+        function, arguments = arguments[0], arguments[taken:]
+    elif prefix.which == "call" and len(prefix.alternative.args) == 1:  # coroutine.wrap
+        function = prefix.alternative.args[0]
+    else:
+        return None
+    if function.which != "function":
+        return None
+    numbers = {id(index.nodes[each]): each for each in index.inside(number)}
+    return _Called(
+        numbers[id(function.alternative)], [numbers[id(argument)] for argument in arguments]
+    )
+
+
+def _putting_body(index: AnyIndex, stat: int, call: int, called: _Called) -> Callable[[], Message]:
+    def make() -> Message:
+        edited: Message = copy(index.tree)
+        block: Any = at(edited, index.path(index.parents[stat]))
+        function: Any = at(edited, index.path(called.function))
+        arguments: list[Any] = [at(edited, index.path(each)) for each in called.arguments]
+        body = function.body.body
+        last = body.pop().alternative if body and body[-1].which == "return_" else None
+        values = list(last.list) if last is not None else []
+        for node in (*body, *values):
+            _give(node, function.args, arguments)
+        _put_values(index, edited, call, values)
+        position = index.step(stat)[1] or 0  # it is in a body
+        is_all = index.nodes[index.parents[call]].__class__ is m.StatCall
+        block.body[position : position + 1] = [*body, *([] if is_all else [block.body[position]])]
+        return edited
+
+    return make
+
+
+def _give(node: Any, parameters: Sequence[m.Local], arguments: Sequence[m.Expr]) -> None:
+    """Put arguments in place of parameters in a part of a function."""
+    given: dict[int, Any] = {}
+    for position, parameter in enumerate(parameters):
+        is_given = position < len(arguments)
+        given[parameter.name] = arguments[position] if is_given else m.Expr(nil=m.ExprConstantNil())
+    for each in Index(node).nodes:
+        inner: Any = each
+        if each.__class__ in (m.Expr, m.ExprPrefix) and inner.which == "local":
+            value = given.get(inner.alternative.var.name)
+            if value is not None:
+                content = copy(value)
+                if content.which not in inner.FIELDS:
+                    content = m.Expr(group=m.ExprGroup(expr=content))
+                setattr(inner, content.which, content.alternative)
+
+
+def _put_values(index: AnyIndex, edited: Message, call: int, values: list[m.Expr]) -> None:
+    """Put what a function returns in place of its call."""
+    holder = index.parents[call]
+    node: Any = at(edited, index.path(holder))
+    if node.__class__ is m.ExprPrefix:
+        node.group = m.ExprGroup(expr=values[0] if values else m.Expr(nil=m.ExprConstantNil()))
+    elif node.__class__ is m.Expr:
+        name, position = index.step(holder)
+        above: Any = at(edited, index.path(index.parents[holder]))
+        if position is not None and above.__class__ in (m.ExprCall, m.StatReturn):
+            getattr(above, name)[position : position + 1] = values
+        else:
+            value = values[0] if values else m.Expr(nil=m.ExprConstantNil())
+            setattr(node, value.which or "", value.alternative)
