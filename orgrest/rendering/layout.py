@@ -24,6 +24,7 @@ from orgrest.http.parsing.grammar import is_request_line
 from orgrest.org.blocks import REQUEST_LANGUAGES, VERB
 from orgrest.org.lisp import ArgumentError
 from orgrest.org.text import escape
+from orgrest.rendering.content import LANGUAGES
 from orgrest.rendering.sanitize import is_plain, is_plain_inside, verbatim
 
 if TYPE_CHECKING:
@@ -32,6 +33,11 @@ if TYPE_CHECKING:
     from orgrest.org.arguments import Arguments
 
 _MAX_CELLS = 1_000_000  # larger tables (also after alignment) are not aligned
+_OF_DATA = frozenset(LANGUAGES.values()) | {
+    *("ascii", "beamer", "man", "md", "odt", "texinfo"),  # what Org exports to
+    *("conf", "csv", "diff", "graphql", "json", "latex", "log", "ob-verb-response", "org", "toml"),
+    *("tsv", "xml"),
+}  # the languages of source blocks that show what servers send
 _EXAMPLE_FROM = 10  # lines; fewer become `: ` lines
 _NUMBER = re.compile(
     r"[<>]?[-+^.]*+[0-9][-+^.0-9eEdDx()%:]*|[<>]?[-+]?0[xX][0-9a-fA-F.]+|nan|[-+u]?inf"
@@ -48,6 +54,7 @@ Returned: TypeAlias = "str | list[str] | list[list[str] | None] | None"
 IN_EXAMPLE = "the response looks like Org markup and stands in an example block"
 NO_EXPORT = "the response stands in a source block: exported as it is, it could run scripts"
 NO_REQUEST = "the response is a request: it does not stand in a block that could be sent"
+NO_CODE = "the response stands in an example: in this source block it could be run or tangled"
 NO_VERSE = "the response looks like Org markup, of which a verse block would read the inside"
 NO_DRAWER = "the response holds a line :end: and so does not stand in a drawer"
 
@@ -135,10 +142,8 @@ def inline(arguments: Arguments, text: str, language: str) -> str | None:
         raw = kind.lower() not in ("export", "src", "example")
         if kind.lower() in ("export", "src"):
             source = rest[0] if rest else "none"
-            if _would_be_sent(text, source):
+            if _would_be_sent(text, source) or not _is_of_data(rest):
                 return None
-            if kind.lower() == "src" and rest[1:]:
-                source += f"[{' '.join(rest[1:])}]"
     elif words & {"html", "latex"}:
         source = "html" if "html" in words else "latex"
     elif "code" in words and _would_be_sent(text, language):
@@ -180,7 +185,7 @@ def returned(
     if "code" in words and not bare and "wrap" not in arguments:
         return "".join(texts), (), False  # Org writes the source block
     text = "".join(values if bare else blocks)
-    for note in (NO_DRAWER, NO_REQUEST, NO_EXPORT, NO_VERSE):
+    for note in (NO_DRAWER, NO_REQUEST, NO_EXPORT, NO_VERSE, NO_CODE):
         if note in shown.notes:
             raise ArgumentError(f"{note}: write another :results or :wrap")
     if _shaped(arguments):
@@ -244,8 +249,11 @@ def _drawer(text: str, loose: bool) -> Shown:
 def _wrap(full: str, text: str, loose: bool) -> Shown:
     kind, *rest = full.split() or ["results"]
     notes: tuple[str, ...] = ()
-    if kind.lower() in ("src", "export") and _would_be_sent(text, "".join(rest[:1])):
-        return Shown(_example(text), notes=(NO_REQUEST,))
+    if kind.lower() in ("src", "export"):
+        if _would_be_sent(text, "".join(rest[:1])):
+            return Shown(_example(text), notes=(NO_REQUEST,))
+        if not _is_of_data(rest):
+            return Shown(_example(text), notes=(NO_CODE,))
     if kind.lower() == "export":
         opened = " ".join(("src", *rest))
         return Shown(f"#+begin_{opened}\n{escape(text)}#+end_src\n", notes=(NO_EXPORT,))
@@ -258,6 +266,11 @@ def _wrap(full: str, text: str, loose: bool) -> Shown:
     elif loose:
         text, notes = _example(text), (IN_EXAMPLE,)
     return Shown(f"#+begin_{full}\n{text}#+end_{kind}\n", notes=notes)
+
+
+def _is_of_data(source: Sequence[str]) -> bool:
+    """Tell whether nothing runs or tangles a source block with this language and no arguments."""
+    return not source or (len(source) == 1 and source[0].lower() in _OF_DATA)
 
 
 def _fixed(text: str) -> str:

@@ -74,6 +74,8 @@ CASES = [
     # what a response is
     Case("link", org(":results value"), response(b"[[shell:ls]]", TEXT), kept="example\n[[shell"),
     Case("heading", org(":results value"), response(b"* TODO x", TEXT), absent="\n* TODO"),
+    Case("code", org(":wrap src sh"), response(b"rm -r x", TEXT), absent="src sh\nrm"),
+    Case("tangled", org(':results value :wrap "src json :tangle x"'), absent="src json :"),
     Case("block end", org(""), response(b"#+end_src\n* x", TEXT), absent="\n* x"),
     Case("export", org(":results value html"), response(b"<script>", TEXT), absent="begin_export"),
     Case("call", org(":results value"), response(b"call_f(1)", TEXT), kept="example\ncall_f"),

@@ -131,6 +131,10 @@ PROMISES: dict[str, list[str]] = {
         "test_items_and_cells_with_markup_are_verbatim",
         "test_a_cell_or_item_that_is_protected_is_read_back_as_it_was",
     ],
+    "With `:wrap src` an answer": [
+        "test_no_response_stands_in_a_block_that_org_could_run_or_tangle",
+        CORPUS,
+    ],
     "`html` and `latex` give": ["test_each_word_has_its_form"],
     "A result that would close": ["test_a_result_that_would_close_what_stands_open_above_is_told"],
     "An answer is never evaluated": [

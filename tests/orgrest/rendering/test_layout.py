@@ -53,7 +53,7 @@ class TestTypes:
             (":results value :wrap", f"#+begin_results\n{VALUE}#+end_results\n"),
             (":results value :wrap src json", f"#+begin_src json\n{VALUE}#+end_src\n"),
             (":results value :wrap foo bar", f"#+begin_foo bar\n{VALUE}#+end_foo\n"),
-            (":results value drawer :wrap EXPORT x", f"#+begin_src x\n{VALUE}#+end_src\n"),
+            (":results value drawer :wrap EXPORT ascii", f"#+begin_src ascii\n{VALUE}#+end_src\n"),
         ],
     )
     def test_each_word_has_its_form(self, line: str, text: str) -> None:
@@ -200,6 +200,15 @@ class TestData:
         return data.read(element, "n", indices, header=header)
 
     TABLE = "| a | b |\n|---+---|\n| 1 | 2 |\n| 3 | x \\vert{} y |\n#+TBLFM: $1=1\n"
+
+    @pytest.mark.parametrize(
+        "block",
+        ["src sh", "src emacs-lisp", "src python -n", '"src json :tangle x.sh"', "export sh"],
+    )
+    def test_no_response_stands_in_a_block_that_org_could_run_or_tangle(self, block: str) -> None:
+        for results in ("", ":results value", ":results value code"):
+            text = shown(f"{results} :wrap {block}", "rm x\n", "rm x\n")
+            assert text == "#+begin_example\nrm x\n#+end_example\n"
 
     @pytest.mark.parametrize("first", ["x" * 20_000, "x," * 20_000])
     def test_one_long_row_or_cell_does_not_make_the_others_as_long(self, first: str) -> None:
