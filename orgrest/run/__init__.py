@@ -1,1 +1,1 @@
-"""Evaluating documents: choosing requests, resolving references, sending, placing results."""
+"""Evaluating documents: Settings, made once; a Plan, what is to be done; a Run, which does it."""
