@@ -315,7 +315,7 @@ def test_babel_places_results_as_orgrest_does(
         assert place_all(text, tmp_path, monkeypatch) == file.read_text(), text
 
 
-SOURCES = [" example", " src", " src a", " src a b c"]
+SOURCES = [" example", " src", " src json", " src text"]
 
 
 @pytest.mark.parametrize(

@@ -209,6 +209,9 @@ class TestData:
         for results in ("", ":results value", ":results value code"):
             text = shown(f"{results} :wrap {block}", "rm x\n", "rm x\n")
             assert text == "#+begin_example\nrm x\n#+end_example\n"
+        document = Document(f"#+begin_src restclient :wrap {block}\nGET x\n#+end_src\n")
+        arguments = of_block(document.blocks[0], Inherited(document))
+        assert layout.inline(arguments, "rm x", "restclient") is None
 
     @pytest.mark.parametrize("first", ["x" * 20_000, "x," * 20_000])
     def test_one_long_row_or_cell_does_not_make_the_others_as_long(self, first: str) -> None:
