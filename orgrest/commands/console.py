@@ -45,17 +45,26 @@ def with_values(command: _Command) -> _Command:
     """
     for option in (
         click.option(
-            "--seed", type=int, metavar="N", help="Make {{$uuid}} and its like repeatable."
+            "--seed",
+            type=int,
+            metavar="N",
+            help="Make {{$uuid}} and other random values repeatable.",
         ),
         click.option(
             "--env",
             "environments",
             multiple=True,
             metavar="NAME",
-            help="Take the variables of this environment; of several, the last one counts.",
+            help=(
+                "Use the variables of this environment; with several, the last one takes "
+                "precedence."
+            ),
         ),
         click.option(
-            "--env-file", multiple=True, type=click.Path(path_type=Path), help="Values for env()."
+            "--env-file",
+            multiple=True,
+            type=click.Path(path_type=Path),
+            help="A .env file with values for env().",
         ),
         click.option(
             "--var",

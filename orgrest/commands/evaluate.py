@@ -36,27 +36,37 @@ def _size(_: object, parameter: click.Parameter, given: str | None) -> int | Non
 
 @click.command()
 @click.argument("files", nargs=-1, metavar="FILE...", shell_complete=documents)
-@click.option("--name", "names", multiple=True, metavar="NAME", help="Only the block so named.")
-@click.option("--line", "lines", multiple=True, type=int, metavar="N", help="Only the block there.")
+@click.option(
+    "--name", "names", multiple=True, metavar="NAME", help="Run only the block with this name."
+)
+@click.option(
+    "--line", "lines", multiple=True, type=int, metavar="N", help="Run only the block at this line."
+)
 @click.option(
     "--lang",
     "languages",
     multiple=True,
     type=click.Choice(["restclient", "http", "rest", "verb"]),
-    help="Only blocks in this language.",
+    help="Run only blocks in this language.",
 )
-@click.option("--dry-run", is_flag=True, help="Show the requests; send nothing.")
+@click.option("--dry-run", is_flag=True, help="Print the requests instead of sending them.")
 @click.option(
-    "--explain", is_flag=True, help="With --dry-run: tell where each variable's value comes from."
+    "--explain",
+    is_flag=True,
+    help="With --dry-run: also print where each variable's value comes from.",
 )
-@click.option("--stdout", "to_stdout", is_flag=True, help="Print the document; write nothing.")
-@click.option("--diff", is_flag=True, help="Print what would change; write nothing.")
-@click.option("--check", is_flag=True, help="Write nothing; status 1 when a result would change.")
+@click.option(
+    "--stdout", "to_stdout", is_flag=True, help="Print the document instead of writing it."
+)
+@click.option("--diff", is_flag=True, help="Print what would change instead of writing it.")
+@click.option(
+    "--check", is_flag=True, help="Write nothing, and exit with status 1 if a result would change."
+)
 @click.option(
     "--volatile",
     multiple=True,
     metavar="HEADER",
-    help="A response header whose changes --check ignores, like Date.",
+    help="A response header that --check ignores, such as Date.",
 )
 @with_values
 @click.option(
@@ -64,26 +74,26 @@ def _size(_: object, parameter: click.Parameter, given: str | None) -> int | Non
     multiple=True,
     type=click.Path(path_type=Path, exists=True, file_okay=False),
     metavar="DIR",
-    help="Let requests read files below DIR, too.",
+    help="Also allow requests to read files in DIR.",
 )
 @click.option(
     "--allow-write",
     multiple=True,
     type=click.Path(path_type=Path, exists=True, file_okay=False),
     metavar="DIR",
-    help="Let documents write files of any name below DIR.",
+    help="Allow documents to write files of any name in DIR.",
 )
 @click.option(
     "--timeout",
     type=click.FloatRange(0, min_open=True),
     metavar="SECONDS",
-    help="Give up on a request after this time.",
+    help="Cancel a request after this time.",
 )
 @click.option(
     "--limit",
     callback=_size,
     metavar="SIZE",
-    help="How much of a body is shown (1M); a file takes all of a longer one.",
+    help="How much of a body is shown (1M); a longer one is saved to a file.",
 )
 @click.option(
     "--max-requests",
@@ -92,7 +102,7 @@ def _size(_: object, parameter: click.Parameter, given: str | None) -> int | Non
     metavar="N",
     help="End the run after this many requests (100000).",
 )
-@click.option("--fail", is_flag=True, help="Count a status of 400 and above as a failure.")
+@click.option("--fail", is_flag=True, help="Treat a status of 400 or above as a failure.")
 @click.option(
     "-j",
     "--jobs",
@@ -104,7 +114,7 @@ def _size(_: object, parameter: click.Parameter, given: str | None) -> int | Non
 @click.option(
     "--save",
     type=click.Choice(["each", "end"]),
-    help="When to save: after each request, or at the end.",
+    help="When to save the document: after each request, or at the end.",
 )
 @click.option(
     "--ca",
@@ -129,12 +139,12 @@ def _size(_: object, parameter: click.Parameter, given: str | None) -> int | Non
     "--stdin-name",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Take standard input for the text of FILE: Org or requests, with paths from its folder.",
+    help="Treat standard input as the text of FILE: its type and its folder count.",
 )
 @click.option(
     "--list-envs", is_flag=True, help="Print the environments of each FILE; send nothing."
 )
-@click.option("-q", "--quiet", is_flag=True, help="Say only what went wrong.")
+@click.option("-q", "--quiet", is_flag=True, help="Print errors only.")
 @click.option("--json", "as_json", is_flag=True, help="Print a line of JSON for each request.")
 def evaluate(
     files: tuple[str, ...],

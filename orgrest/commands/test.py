@@ -79,10 +79,20 @@ class Asked:
 @click.argument(
     "files", nargs=-1, required=True, metavar="FILE|FOLDER...", shell_complete=documents
 )
-@click.option("--name", "names", multiple=True, metavar="NAME", help="Only requests so named (*?).")
-@click.option("--tag", "tags", multiple=True, metavar="TAG", help="Only requests with this tag.")
+@click.option(
+    "--name",
+    "names",
+    multiple=True,
+    metavar="NAME",
+    help="Run only requests with this name (*? match any text).",
+)
+@click.option(
+    "--tag", "tags", multiple=True, metavar="TAG", help="Run only requests with this tag."
+)
 @with_values
-@click.option("--data", type=_FILE, metavar="FILE", help="Run once per row of this CSV or JSON.")
+@click.option(
+    "--data", type=_FILE, metavar="FILE", help="Run once for each row of this CSV or JSON file."
+)
 @click.option(
     "--repeat", type=click.IntRange(1), default=1, metavar="N", help="Run everything N times."
 )
@@ -95,24 +105,26 @@ class Asked:
     help="Run N documents at once.",
 )
 @click.option("--bail", is_flag=True, help="End the run at the first failure.")
-@click.option("--fail", is_flag=True, help="Count a status of 400 and above as a failure.")
+@click.option("--fail", is_flag=True, help="Treat a status of 400 or above as a failure.")
 @click.option(
     "--retry",
     type=click.IntRange(0, 1000),
     default=0,
     metavar="N",
-    help="Send again up to N times what got no answer, or 408, 425, 429, 502, 503, 504; only where "
-    "that is safe.",
+    help=(
+        "Repeat requests without an answer or with status 408, 425, 429, 502, 503 or 504 up to N "
+        "times, where that is safe."
+    ),
 )
 @click.option(
     "--retry-delay",
     type=click.FloatRange(0),
     default=1.0,
     metavar="SECONDS",
-    help="Wait so long before (1; Retry-After counts more).",
+    help="The delay before a repetition (1), unless the server sends Retry-After.",
 )
 @click.option(
-    "--timeout", type=_SECONDS, metavar="SECONDS", help="Give up on a request after this time."
+    "--timeout", type=_SECONDS, metavar="SECONDS", help="Cancel a request after this time."
 )
 @click.option(
     "--max-requests",
@@ -123,14 +135,17 @@ class Asked:
 )
 @click.option("--max-time", type=_SECONDS, metavar="SECONDS", help="End the run after this time.")
 @click.option(
-    "--wait-for", multiple=True, metavar="URL", help="Begin when this answers (below 500)."
+    "--wait-for",
+    multiple=True,
+    metavar="URL",
+    help="Wait until this URL answers with a status below 500.",
 )
 @click.option(
     "--wait-timeout",
     type=_SECONDS,
     default=60.0,
     metavar="SECONDS",
-    help="Wait so long for it (60).",
+    help="The longest wait for --wait-for (60).",
 )
 @click.option("--write", is_flag=True, help="Write the results into the documents.")
 @click.option(
@@ -138,14 +153,14 @@ class Asked:
     multiple=True,
     type=click.Path(path_type=Path, exists=True, file_okay=False),
     metavar="DIR",
-    help="Let requests read files below DIR, too.",
+    help="Also allow requests to read files in DIR.",
 )
 @click.option(
     "--allow-write",
     multiple=True,
     type=click.Path(path_type=Path, exists=True, file_okay=False),
     metavar="DIR",
-    help="Let documents write files of any name below DIR.",
+    help="Allow documents to write files of any name in DIR.",
 )
 @click.option("--ca", type=_FILE, metavar="FILE", help="Certificates to trust.")
 @click.option(
@@ -156,9 +171,9 @@ class Asked:
 @click.option("--insecure", is_flag=True, help="Do not verify TLS certificates.")
 @with_reports
 @click.option(
-    "--jsonl", type=_FILE, metavar="FILE", help="Write a line of JSON for each request, at once."
+    "--jsonl", type=_FILE, metavar="FILE", help="Write a line of JSON after each request."
 )
-@click.option("-q", "--quiet", is_flag=True, help="Show only what failed, and the sums.")
+@click.option("-q", "--quiet", is_flag=True, help="Print only failures and the summary.")
 def test(**given: Any) -> None:
     """Run the requests of documents as tests; folders are searched for .org, .http and .rest.
 

@@ -57,63 +57,130 @@ def _names(
 
 
 @click.command("fuzz")
-@click.option("-t", "--target", "words", multiple=True, metavar="TARGET", help="See below.")
+@click.option(
+    "-t",
+    "--target",
+    "words",
+    multiple=True,
+    metavar="TARGET",
+    help="What runs the programs; see below.",
+)
 @click.option(
     "--variant",
     "variants",
     multiple=True,
     metavar="WORDS",
-    help="Run each program with these arguments, too; several times.",
+    help="Also run each program with these arguments; repeatable.",
 )
-@click.option("--timeout", type=click.FloatRange(0, min_open=True), metavar="S", help="For a run.")
-@click.option("--memory", type=click.IntRange(1), metavar="MB", help="For a run.")
+@click.option(
+    "--timeout",
+    type=click.FloatRange(0, min_open=True),
+    metavar="S",
+    help="The time limit of a run in seconds.",
+)
+@click.option(
+    "--memory", type=click.IntRange(1), metavar="MB", help="The memory limit of a run in megabytes."
+)
 @click.option(
     "--config",
     "config_path",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
-    help="Targets and options as TOML.",
+    help="A TOML file with targets and options.",
 )
-@click.option("-o", "--output", type=NonEmptyPath(path_type=Path), metavar="FOLDER")
-@click.option("-j", "--jobs", default=1, show_default=True, type=click.IntRange(1), metavar="N")
+@click.option(
+    "-o",
+    "--output",
+    type=NonEmptyPath(path_type=Path),
+    metavar="FOLDER",
+    help="The folder of the campaign.",
+)
+@click.option(
+    "-j",
+    "--jobs",
+    default=1,
+    show_default=True,
+    type=click.IntRange(1),
+    metavar="N",
+    help="The number of processes that fuzz.",
+)
 @click.option(
     "--cluster",
     "address",
     metavar="ADDRESS",
-    help="Fuzz on a cluster of Dask's: tcp://HOST:PORT of its scheduler, or local:N.",
+    help="Fuzz on a Dask cluster: tcp://HOST:PORT of its scheduler, or local:N.",
 )
 @click.option(
     "--engine",
     type=click.Choice(["own", "afl"]),
     help="What makes mutants: own (the default), or AFL++ on a build with its compiler.",
 )
-@click.option("--for", "seconds", callback=_duration, metavar="TIME", help="30s, 10m, 8h.")
-@click.option("-n", "--count", type=click.IntRange(1), metavar="N", help="Programs at most.")
-@click.option("--seed", type=int, metavar="N")
-@click.option("--size", type=click.IntRange(1), metavar="N", help="Nodes of a program, about.")
+@click.option(
+    "--for", "seconds", callback=_duration, metavar="TIME", help="The time limit: 30s, 10m, 8h."
+)
+@click.option(
+    "-n",
+    "--count",
+    type=click.IntRange(1),
+    metavar="N",
+    help="The maximum number of programs.",
+)
+@click.option("--seed", type=int, metavar="N", help="The seed of all random choices.")
+@click.option(
+    "--size",
+    type=click.IntRange(1),
+    metavar="N",
+    help="The approximate number of nodes of a program.",
+)
 @click.option(
     "--seeds",
     "seeds_folder",
     type=NonEmptyPath(path_type=Path, exists=True),
     metavar="FOLDER",
-    help="Sources or trees to begin with.",
+    help="A folder of sources or trees to start from.",
 )
-@click.option("--types", type=click.Choice(["none", "random", "sound"]), help="Annotations.")
 @click.option(
-    "--without", callback=_names, metavar="NAMES", help="Libraries, members: buffer,math.tan"
+    "--types",
+    type=click.Choice(["none", "random", "sound"]),
+    help="The programs' type annotations.",
 )
-@click.option("--only", callback=_names, metavar="NAMES", help="No other libraries: string,table")
-@click.option("--only-compile", is_flag=True, help="Run nothing: programs need not end.")
-@click.option("--checker", metavar="COMMAND", help="A type checker, see below.")
-@click.option("--printer", metavar="COMMAND", help="A command that prints a program again.")
-@click.option("--judge", metavar="MODULE:FUNCTION", help="A judge of your own.")
-@click.option("--known", type=click.Path(path_type=Path), metavar="FILE", help="Known bugs.")
+@click.option(
+    "--without",
+    callback=_names,
+    metavar="NAMES",
+    help="Libraries and members not to use: buffer,math.tan",
+)
+@click.option(
+    "--only",
+    callback=_names,
+    metavar="NAMES",
+    help="Use no other libraries: string,table",
+)
+@click.option(
+    "--only-compile",
+    is_flag=True,
+    help="Compile the programs, which then need not end, without running them.",
+)
+@click.option("--checker", metavar="COMMAND", help="A type checker; see below.")
+@click.option("--printer", metavar="COMMAND", help="A command that reads a program and prints it.")
+@click.option("--judge", metavar="MODULE:FUNCTION", help="A function that judges programs.")
+@click.option(
+    "--known",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="A file with signatures of known bugs, which are only counted.",
+)
 @click.option(
     "--compare",
     type=click.Choice(["output", "errors", "positions"]),
-    help="What makes a difference: what is printed, error messages too, positions in these too.",
+    help="What to compare: output, also error messages, or also the positions in these.",
 )
-@click.option("--ulps", type=click.IntRange(0), metavar="N", help="Numbers so near are the same.")
+@click.option(
+    "--ulps",
+    type=click.IntRange(0),
+    metavar="N",
+    help="Treat numbers at most N doubles apart as equal.",
+)
 @click.option(
     "--fail-on-find",
     is_flag=False,
@@ -124,8 +191,12 @@ def _names(
     metavar="[SEVERITY]",
     help=f"Status {FOUND} if there is a new find of this severity, or a worse one.",
 )
-@click.option("--json", "as_events", is_flag=True, help="Print events, a line of JSON each.")
-@click.option("--demo", is_flag=True, help="Half a minute on luau-web, in a temporary folder.")
+@click.option("--json", "as_events", is_flag=True, help="Print each event as a line of JSON.")
+@click.option(
+    "--demo",
+    is_flag=True,
+    help="Fuzz luau-web for half a minute, in a temporary folder.",
+)
 def fuzz(
     output: Path | None,
     jobs: int,

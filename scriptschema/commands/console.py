@@ -51,10 +51,10 @@ message_option = click.option(
     show_default=True,
     metavar="NAME",
     shell_complete=_message_names,
-    help="What the trees are, by the message's name in the schema.",
+    help="The message that the trees are, by its name in the schema.",
 )
 from_option = click.option(
-    "--from", "from_format", type=FORMATS, help="The input's format, where its ending does not say."
+    "--from", "from_format", type=FORMATS, help="The input's format, if its ending does not tell."
 )
 drop_unknown_option = click.option(
     "--drop-unknown", is_flag=True, help="Drop fields that the schema does not know."

@@ -12,7 +12,7 @@ from scriptschema.commands.luau import load_names, names_option
 
 
 @click.command("dictionary")
-@click.option("-o", "--output", metavar="FILE", help="Where to write; else standard output.")
+@click.option("-o", "--output", metavar="FILE", help="Where to write (standard output).")
 @names_option
 def dictionary_command(output: str | None, names_path: Path | None) -> None:
     """Write Luau's tokens as a dictionary for libFuzzer (-dict) and AFL++ (-x).
@@ -32,7 +32,11 @@ def dictionary_command(output: str | None, names_path: Path | None) -> None:
     "folders", type=NonEmptyPath(path_type=Path), nargs=-1, required=True, metavar="CAMPAIGN..."
 )
 @click.option(
-    "-o", "--output", required=True, metavar="FILE.html", help="The page to write; - for output."
+    "-o",
+    "--output",
+    required=True,
+    metavar="FILE.html",
+    help="The page to write; - is standard output.",
 )
 def report_command(folders: tuple[Path, ...], output: str) -> None:
     """Write what campaigns found and did as one HTML page, which needs nothing beside it.

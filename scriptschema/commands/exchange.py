@@ -49,7 +49,7 @@ def schema(descriptor_set: bool) -> None:
 @click.argument("inputs", nargs=-1, required=True, type=INPUT, metavar="INPUT...")
 @click.option("--to", "to_format", type=FORMATS, required=True, help="The format to write.")
 @from_option
-@click.option("-o", "--output", metavar="FILE|DIR", help="Where to write; else standard output.")
+@click.option("-o", "--output", metavar="FILE|DIR", help="Where to write (standard output).")
 @message_option
 @drop_unknown_option
 def convert(

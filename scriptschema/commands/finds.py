@@ -24,11 +24,15 @@ LINES = 20
 
 @click.command("reproduce")
 @click.argument("folder", type=FIND, metavar="FIND")
-@click.option("--original", is_flag=True, help="The program as it was found, not the reduced one.")
+@click.option(
+    "--original",
+    is_flag=True,
+    help="Run the program as it was found, not the reduced one.",
+)
 @click.option(
     "--replay",
     is_flag=True,
-    help="All that the process had been asked that broke, several times; or the program alone.",
+    help="Repeat all requests to the process that broke, several times.",
 )
 def reproduce(folder: Path, original: bool, replay: bool) -> None:
     """Run a find's program again, on the targets of its campaign, and tell what comes of it.
@@ -211,7 +215,7 @@ def bisect_command(folder: Path, builds: list[tuple[str, str]]) -> None:
     required=True,
     help="An issue, a regression test, or results for CI.",
 )
-@click.option("-o", "--output", metavar="FILE", help="Where to write; else standard output.")
+@click.option("-o", "--output", metavar="FILE", help="Where to write (standard output).")
 def export_command(folders: tuple[Path, ...], form: str, output: str | None) -> None:
     """Write finds as others take them.
 

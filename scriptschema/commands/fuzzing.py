@@ -23,14 +23,17 @@ if TYPE_CHECKING:
 @click.command("reduce")
 @click.argument("path", type=INPUT, metavar="FILE")
 @click.option(
-    "--test", "command", metavar="COMMAND", help="Status 0: still interesting. Not for a find."
+    "--test",
+    "command",
+    metavar="COMMAND",
+    help="Its status is 0 while the program is interesting; not for a find.",
 )
-@click.option("-o", "--output", metavar="FILE", help="Where to write; else standard output.")
+@click.option("-o", "--output", metavar="FILE", help="Where to write (standard output).")
 @click.option(
     "--from",
     "from_format",
     type=click.Choice(["luau", "binary", "text", "json"]),
-    help="The input's format, where its ending does not say.",
+    help="The input's format, if its ending does not tell.",
 )
 @click.option("-j", "--jobs", default=1, show_default=True, type=click.IntRange(1), metavar="N")
 @click.option(
@@ -39,7 +42,7 @@ if TYPE_CHECKING:
     show_default=True,
     type=click.FloatRange(0, min_open=True),
     metavar="S",
-    help="Seconds for one test at most; ten times what an interesting one takes are given.",
+    help="The time limit of a test in seconds; at most ten times that of an interesting one.",
 )
 @names_option
 def reduce_command(

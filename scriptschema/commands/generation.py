@@ -33,10 +33,14 @@ T = TypeVar("T")
 
 @click.command()
 @click.option(
-    "-n", "count", type=click.IntRange(0), metavar="N", help="How many trees; without it, one."
+    "-n", "count", type=click.IntRange(0), metavar="N", help="How many trees to make (1)."
 )
 @click.option(
-    "--seed", type=click.IntRange(0), default=0, show_default=True, help="The first tree's seed."
+    "--seed",
+    type=click.IntRange(0),
+    default=0,
+    show_default=True,
+    help="The seed of the first tree.",
 )
 @click.option(
     "--size",
@@ -44,41 +48,39 @@ T = TypeVar("T")
     default=200,
     show_default=True,
     metavar="NODES",
-    help="The aimed number of nodes of each tree.",
+    help="The approximate number of nodes of each tree.",
 )
 @message_option
-@click.option("--swarm", is_flag=True, help="Leave a random half of the alternatives out of each.")
+@click.option("--swarm", is_flag=True, help="Use a random half of the alternatives in each tree.")
 @click.option(
     "--weights",
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
     metavar="FILE",
-    help="A TOML file that says how often each alternative is taken, or each idiom and library.",
+    help="A TOML file with the frequencies of alternatives, idioms and libraries.",
 )
+@click.option("--programs", is_flag=True, help="Make programs that run, nearly all to their end.")
 @click.option(
-    "--programs", is_flag=True, help="Make programs that run, and most of them to their end."
-)
-@click.option(
-    "--repaired", is_flag=True, help="Repair random trees: programs that Luau compiles, no more."
+    "--repaired", is_flag=True, help="Repair random trees into programs that Luau compiles."
 )
 @click.option(
     "--wrong",
     type=click.FloatRange(0, 1),
     metavar="SHARE",
-    help="The share of operands and arguments that are wrong on purpose; 0.05 without it.",
+    help="The share of operands and arguments that are deliberately wrong (0.05).",
 )
 @click.option(
     "--types",
     type=click.Choice(["none", "random", "sound"]),
-    help="The annotations of --programs: any, the right ones, or none.  [default: random]",
+    help="The type annotations of --programs: none, random or correct ones.  [default: random]",
 )
 @click.option(
-    "--varying", is_flag=True, help="Let --programs print what is not the same in every run."
+    "--varying", is_flag=True, help="Allow --programs to print values that change from run to run."
 )
 @click.option(
     "--format",
     "to_format",
     type=click.Choice([*FORMATS.choices, "luau"]),
-    help="Else what FILE's ending says, or binary. luau: the sources of programs.",
+    help="The output's format; by default that of FILE's ending, or binary.",
 )
 @click.option("--jobs", type=click.IntRange(1), default=1, show_default=True, help="Processes.")
 @click.option(
@@ -86,7 +88,7 @@ T = TypeVar("T")
     "--output",
     default="-",
     metavar="DIR|FILE|-",
-    help="Where to write; else standard output.",
+    help="Where to write (standard output).",
 )
 def generate(
     count: int | None,

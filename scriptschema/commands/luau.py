@@ -33,10 +33,10 @@ names_option = click.option(
     "names_path",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     metavar="FILE",
-    help="Tables of names (.toml or .json) in place of the built-in ones.",
+    help="Tables of names (.toml or .json) instead of the built-in ones.",
 )
 output_option = click.option(
-    "-o", "--output", metavar="FILE|DIR", help="Where to write; else standard output."
+    "-o", "--output", metavar="FILE|DIR", help="Where to write (standard output)."
 )
 
 

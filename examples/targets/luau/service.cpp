@@ -30,6 +30,8 @@
 #include <string>
 #include <vector>
 
+#include <unistd.h> // AFL++ reads with it
+
 using Clock = std::chrono::steady_clock;
 using Fields = std::map<std::string, std::string>; // null is left out
 
