@@ -7,8 +7,10 @@ import os
 import re
 import sys
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any, Final
 
+from scriptschema.fuzzing.corpora import features
 from scriptschema.fuzzing.corpora.features import library_names
 from scriptschema.fuzzing.oracles import differential, normalisation, round_trip
 from scriptschema.fuzzing.oracles.verdict import Signature, Verdict
@@ -80,7 +82,7 @@ class Judge:
             found = self._own(sources, runs)
         if found is None and len(runs) > 1 and "difference" in self.oracles:
             found = differential.difference(runs, self.targets, self.compare, self.ulps)
-            if found is not None and not differential.VARYING.isdisjoint(library_names(scan)):
+            if found is not None and not _is_determined(scan):
                 found = None
         if found is None and self.checker and "types" in self.oracles:
             found = self._types(sources, runs[0])
@@ -93,9 +95,7 @@ class Judge:
         if "metamorphic" not in self.oracles:
             return None
         found = differential.rewritten_difference(name, runs, rewritten, self.ulps)
-        if found is None or not differential.VARYING.isdisjoint(library_names(scan)):
-            return None
-        return found
+        return found if found is not None and _is_determined(scan) else None
 
     def judge_text(self, sources: Sources) -> Verdict | None:
         """Return the verdict of the round-trip oracles, which need no target."""
@@ -154,6 +154,34 @@ class Judge:
         said = normalisation.message(run.outcome.error)
         text = f"{self.checker} accepts it, and {run.target} says: {run.outcome.error[:500]}"
         return Verdict(Signature(TYPES, said), text)
+
+
+def _is_determined(scan: Scan) -> bool:
+    """Return whether Luau determines what a program prints.
+
+    It does not if library members vary (`os.clock`), or if a table constructor has a nil and the
+    length of a table matters: any border of a table with holes is one (Lua 5.1 manual, section 2.5.5).
+    """
+    named = {*library_names(scan)}
+    if not named.isdisjoint(differential.VARYING):
+        return False
+    nil, length = _holes()
+    if nil not in scan.parts:
+        return True
+    return length not in scan.parts and not any(
+        name in _BORDER or name.startswith("table.") for name in named
+    )
+
+
+@cache
+def _holes() -> tuple[int, int]:
+    """Return the numbers of a nil in a table constructor and of the operator `#`."""
+    names = features.names()
+    return names.index("TableItem.value: ExprConstantNil"), names.index("ExprUnary.Op.Len")
+
+
+_BORDER: Final = frozenset(["ipairs", "unpack"])
+"""Globals whose result depends on the length of a table, beside the library `table`."""
 
 
 def is_clear(signature: Signature) -> bool:

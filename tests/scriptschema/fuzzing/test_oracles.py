@@ -331,3 +331,19 @@ def test_known_bugs_are_patterns_in_a_file(tmp_path: Path) -> None:
     assert KnownBugs("").match(Signature("crash")) is None
     with pytest.raises(FileError, match=r"none\.txt"):
         KnownBugs(str(tmp_path / "none.txt"))
+
+
+@pytest.mark.parametrize(
+    ("source", "compared"),
+    [
+        ("print(unpack({[1] = nil, [2] = 0}))", False),
+        ("print(#{1, nil, 3})", False),
+        ("local t = {nil, 2} table.insert(t, 1) print(t[1])", False),
+        ("print(({nil, 2})[2])", True),
+        ("print(unpack({1, 2}), nil)", True),
+        ("local function select2() return {nil} end print(math.abs(-1))", True),
+    ],
+)
+def test_the_border_of_a_table_with_holes_is_no_difference(source: str, compared: bool) -> None:
+    runs = [Outcome("ok", "nil\t0\n"), Outcome("ok", "\n")]
+    assert (judged(runs, source) is not None) == compared
