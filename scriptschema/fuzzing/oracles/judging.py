@@ -160,7 +160,7 @@ def _is_determined(scan: Scan) -> bool:
     """Return whether Luau determines what a program prints.
 
     It does not if library members vary (`os.clock`), or if a table constructor has a nil and the
-    length of a table matters: any border of a table with holes is one (Lua 5.1 manual, section 2.5.5).
+    length of a table matters: with holes, any border is the length (Lua 5.1 manual, section 2.5.5).
     """
     named = {*library_names(scan)}
     if not named.isdisjoint(differential.VARYING):
