@@ -164,6 +164,7 @@ class PersistentTarget:
                 2 * self.description.megabytes + BESIDES,
                 stdin=subprocess.PIPE,
                 stderr=subprocess.PIPE,
+                halts=True,  # a report amid many programs would be overlooked
             )
             stream, self._process.stderr = self._process.stderr, None  # the reader closes it
             self._errors = _Errors(stream)

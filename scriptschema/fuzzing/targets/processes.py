@@ -45,15 +45,18 @@ def start(
     *,
     stdin: int,
     stderr: int | IO[bytes],
+    halts: bool = False,
 ) -> subprocess.Popen[bytes]:
     """Start a command in a separate session, with limited memory. Raises TargetError.
 
     The limit is RLIMIT_DATA, which excludes memory that is only reserved, of which node and
     WebAssembly have much. AddressSanitizer uses its own limit, because its shadow would count.
-    It applies from a moment after the start: a process that is fast enough may exceed it.
+    With `halts`, a sanitizer's report ends the process, also where it would go on after it.
+    The limit applies from a moment after the start: a process that is fast enough may exceed it.
     """
     sanitized = _is_sanitized(words[0])
     limit = {"hard_rss_limit_mb": megabytes} if sanitized else {}
+    limit |= {"halt_on_error": 1} if halts else {}
     environment = {**os.environ, leftovers.OWNER: leftovers.owner_mark()}
     for name, options in SANITIZERS.items():
         ours = [f"{option}={value}" for option, value in (options | limit).items()]

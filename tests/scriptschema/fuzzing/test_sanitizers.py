@@ -60,6 +60,18 @@ def judged(run: Run) -> Verdict:
     return verdict
 
 
+def test_a_service_does_not_go_on_after_a_report_of_undefined_behaviour(
+    builds: tuple[Description, Description],
+) -> None:
+    command = builds[0].command.replace("{file}", "--serve")
+    service = Description("persistent", command)
+    assert run(service, "print(1)").outcome.kind == "ok"
+    found = run(service, "overflow_here()").outcome
+    assert found.kind == "undefined behaviour"
+    assert "signed integer overflow" in found.error
+    assert "add" in found.frames
+
+
 @pytest.mark.parametrize(
     ("source", "kind", "error", "frame"),
     [
@@ -67,7 +79,7 @@ def judged(run: Run) -> Verdict:
         ("overflow_here()", "undefined behaviour", "signed integer overflow", "add"),
         ("nothing_there()", "crash", "SIGSEGV", "read_nothing"),
         ("luau_assert()", "assertion", "lvm.cpp:12: n > 0", ""),
-        ("c_assert()", "assertion", "target.c:38: number < 0", ""),
+        ("c_assert()", "assertion", "target.c:49: number < 0", ""),
     ],
 )
 def test_each_way_to_break_is_told_with_its_evidence(
