@@ -130,7 +130,7 @@ const BUGS = {
     },
     endless: { // an internal error of the compiler: nothing follows the loop
         transform(source) {
-            if (/\bwhile true do\n *end\b/.test(source)) fail('internal error', 'no block after a loop')
+            if (/\bwhile true do\s+end\b/.test(source)) fail('internal error', 'no block after a loop')
             return source
         },
     },
