@@ -45,7 +45,7 @@ def pages() -> dict[str, str]:
 def _scriptschema_commands() -> str:
     from scriptschema.commands.main import main
 
-    context = click.Context(main, info_name="scriptschema")
+    context = click.Context(main, info_name="scriptschema", help_option_names=_HELP)
     text = _described(main, context)
     text += "".join(_command(main.commands[name], name, context, 2) for name in main.commands)
     return f"# Commands of scriptschema\n\n{_OPTIONS}\n\n{text}"
@@ -54,7 +54,7 @@ def _scriptschema_commands() -> str:
 def _orgrest_commands() -> str:
     from orgrest.commands.main import program
 
-    context = click.Context(program, info_name="orgrest")
+    context = click.Context(program, info_name="orgrest", help_option_names=_HELP)
     text = _described(program, context)
     for name in program.list_commands(context):
         command = program.get_command(context, name)
@@ -63,11 +63,12 @@ def _orgrest_commands() -> str:
     return f"# Commands of orgrest\n\n{_OPTIONS}\n\n{text}"
 
 
+_HELP = ["-h", "--help"]  # click keeps the first that it is given for a command
 _OPTIONS = "`-h` and `--help` of each command tell the same as this page."
 
 
 def _command(command: click.Command, name: str, parent: click.Context | None, level: int) -> str:
-    context = click.Context(command, info_name=name, parent=parent)
+    context = click.Context(command, info_name=name, parent=parent, help_option_names=_HELP)
     path = context.command_path
     text = f"{'#' * level} `{path}`\n\n" + _described(command, context)
     if isinstance(command, click.Group):
