@@ -103,7 +103,10 @@ class Runner:
         """Return the verdict on a program and its rewriting `name`, and the runs of both."""
         named = [Run(f"{run.target}, {name}", run.outcome) for run in others]
         scan = wire.scan(ModuleSet, wire.encode(tree))
-        return self.judge.judge_rewritten(name, scan, runs, named), [*runs, *named]
+        return self.judge.judge_rewritten(name, render_module_set(tree), scan, runs, named), [
+            *runs,
+            *named,
+        ]
 
     def judge_all(self, tree: ModuleSet, sources: Sources, runs: Sequence[Run]) -> Verdict | None:
         """Return the verdict of all oracles on a program and its runs."""

@@ -82,20 +82,25 @@ class Judge:
             found = self._own(sources, runs)
         if found is None and len(runs) > 1 and "difference" in self.oracles:
             found = differential.difference(runs, self.targets, self.compare, self.ulps)
-            if found is not None and not _is_determined(scan):
+            if found is not None and not _is_determined(sources, scan):
                 found = None
         if found is None and self.checker and "types" in self.oracles:
             found = self._types(sources, runs[0])
         return found
 
     def judge_rewritten(
-        self, name: str, scan: Scan, runs: Sequence[Run], rewritten: Sequence[Run]
+        self,
+        name: str,
+        sources: Sources,
+        scan: Scan,
+        runs: Sequence[Run],
+        rewritten: Sequence[Run],
     ) -> Verdict | None:
         """Return the verdict on runs of a program, and of its rewriting `name`: see `rewriting`."""
         if "metamorphic" not in self.oracles:
             return None
         found = differential.rewritten_difference(name, runs, rewritten, self.ulps)
-        return found if found is not None and _is_determined(scan) else None
+        return found if found is not None and _is_determined(sources, scan) else None
 
     def judge_text(self, sources: Sources) -> Verdict | None:
         """Return the verdict of the round-trip oracles, which need no target."""
@@ -156,14 +161,15 @@ class Judge:
         return Verdict(Signature(TYPES, said), text)
 
 
-def _is_determined(scan: Scan) -> bool:
+def _is_determined(sources: Sources, scan: Scan) -> bool:
     """Return whether Luau determines what a program prints.
 
-    It does not if library members vary (`os.clock`), or if a table constructor has a nil and the
-    length of a table matters: with holes, any border is the length (Lua 5.1 manual, section 2.5.5).
+    It does not if library members vary (`os.clock`), if there are weak tables, whose contents
+    depend on when garbage is collected, or if a table constructor has a nil and the length of a
+    table matters: with holes, any border is the length (Lua 5.1 manual, section 2.5.5).
     """
     named = {*library_names(scan)}
-    if not named.isdisjoint(differential.VARYING):
+    if not named.isdisjoint(differential.VARYING) or "__mode" in sources.program:
         return False
     nil, length = _holes()
     if nil not in scan.parts:
