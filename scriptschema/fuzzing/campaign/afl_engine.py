@@ -115,6 +115,7 @@ class AflEngine:
         end = time.monotonic() + _ENDING
         for instance in self._instances:
             instance.end(end - time.monotonic())
+        leftovers.end_marked(leftovers.engine_mark())  # targets whose instance was killed
 
     def worker(self, campaign: Campaign, seed: int) -> AflWorker:
         """Return a new worker for a session."""

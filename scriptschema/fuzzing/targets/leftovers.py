@@ -70,7 +70,7 @@ def end_orphans(known: Collection[int]) -> None:
 def sweep() -> None:
     """End processes and remove folders owned by this process, or by one that is gone."""
     for _ in range(_ROUNDS):  # a process may have been forking while the others were ended
-        if not _end_marked(owner_mark()):
+        if not end_marked(owner_mark()):
             break
     with contextlib.suppress(OSError):
         for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
@@ -79,8 +79,8 @@ def sweep() -> None:
                 shutil.rmtree(folder)
 
 
-def _end_marked(mine: str) -> int:
-    """End the processes of this one, and of all that are gone; return how many there were."""
+def end_marked(mine: str) -> int:
+    """End the processes with a mark, and of owners that are gone; return how many there were."""
     ended = 0
     with contextlib.suppress(OSError):
         namespace = (_PROC / "self/ns/pid").readlink()
