@@ -31,12 +31,16 @@ class Inputs(ProgramSource):
         self._done: set[str] = set()
         self._waiting: list[tuple[str, Path]] = []
         self._unreadable: list[str] = []
+        self._read = 0
 
     def next(self) -> Made | None:
         """Return the program of the next input; None if there is none now."""
+        self._read_judged()
         self._waiting = self._waiting or [*self._unjudged()]
         while self._waiting:
             name, path = self._waiting.pop()
+            if name in self._done:
+                continue
             self._done.add(name)
             try:
                 index = self._sources.tree_of(path.read_bytes())
@@ -55,15 +59,27 @@ class Inputs(ProgramSource):
             return made if claim or self.admits(wire.encode(made.tree)) else self.stripped(made)
         return None
 
+    def put_back(self, made: Made) -> None:
+        """Take back a program that was not judged; another worker may judge it before."""
+        name = made.origin["input"]
+        self._done.discard(name)
+        self._waiting.append((name, self._folder / "out" / name))
+
     def unreadable(self) -> list[str]:
         """Return the names of crashes and hangs since the last call that are no Luau."""
         names, self._unreadable = self._unreadable, []
         return names
 
+    def _read_judged(self) -> None:
+        """Read which inputs were judged since the last call, by any worker."""
+        with contextlib.suppress(FileNotFoundError), (self._folder / JUDGED).open("rb") as file:
+            file.seek(self._read)
+            lines = file.read().rpartition(b"\n")[0]
+            self._read += len(lines) + bool(lines)
+            self._done.update(lines.decode("utf-8", "backslashreplace").split("\n"))
+
     def _unjudged(self) -> Iterator[tuple[str, Path]]:
         """Yield the inputs that were not judged, crashes last, since the last is taken first."""
-        with contextlib.suppress(FileNotFoundError):  # other workers have judged, too
-            self._done.update((self._folder / JUDGED).read_text().splitlines())
         for kind in ("queue", "hangs", "crashes"):
             for path in sorted((self._folder / "out").glob(f"*/{kind}/id:*"), reverse=True):
                 name = str(path.relative_to(self._folder / "out"))

@@ -130,7 +130,6 @@ class Fuzzer:
         self._looked = 0
         self._first: list[bytes] = []
         self._rewritten: Made | None = None  # run next
-        self._left: Made | None = None  # generated, and run first in the next batch
         for data in corpus:
             self.add(data)
         self.runner = Runner(config)
@@ -173,7 +172,7 @@ class Fuzzer:
         waiting: Made | None = None
         while programs is None or count < programs:
             # The next program is generated while the previous one runs.
-            made, self._left = self._left or self._make(), None
+            made = self._make()
             runs = self.runner.collect() if waiting else []
             if made is not None:
                 self.runner.submit(made.sources)
@@ -184,7 +183,9 @@ class Fuzzer:
                 time.sleep(_PAUSE)
             waiting = made
             if at_once and batch.suspects:
-                self._left, waiting = waiting, None
+                if waiting is not None:
+                    self._put_back(waiting)
+                waiting = None
                 break
             if time.monotonic() >= end:
                 break
@@ -212,6 +213,12 @@ class Fuzzer:
             name, tree = self._not_run.pop()
             return Made(tree, render_module_set(tree), {"corpus": name})
         return self._programs.next()
+
+    def _put_back(self, made: Made) -> None:
+        if "corpus" in made.origin:
+            self._not_run.append((made.origin["corpus"], made.tree))
+        else:
+            self._programs.put_back(made)
 
     # Outcomes
 

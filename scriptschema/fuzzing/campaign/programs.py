@@ -87,6 +87,7 @@ class ProgramSource:
         self._weights: Mapping[str, Mapping[str, float]] = self._restriction.weights()
         self._grammar = grammar_of(self._weights)
         self._rows: dict[str, list[int]] = {}
+        self._back: list[Made] = []
 
     def adopt(self, name: str, tree: ModuleSet, *, ended: bool | None) -> None:
         """Make a tree a parent of mutants; `ended` is whether it ended normally, if known."""
@@ -107,6 +108,8 @@ class ProgramSource:
 
     def next(self) -> Made | None:
         """Return a program that uses no feature that a target lacks; None if there is none now."""
+        if self._back:
+            return self._back.pop()
         made = self._attempt()
         if not self._restriction:
             return made
@@ -115,6 +118,10 @@ class ProgramSource:
                 return made
             made = self._attempt()
         return self.stripped(made)
+
+    def put_back(self, made: Made) -> None:
+        """Take back a program that was not judged: it comes next."""
+        self._back.append(made)
 
     def stripped(self, made: Made) -> Made:
         """Return a program without the statements that use what a target lacks."""
