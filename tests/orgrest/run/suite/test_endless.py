@@ -113,8 +113,11 @@ def test_files_that_run_each_other_end_with_the_budget(
 def test_the_second_signal_ends_a_run_at_once_with_its_reports(
     tmp_path: Path, server: RawServer
 ) -> None:
-    text = f"GET {server.url}/a\n\n###\n# @tag teardown\n# @name teardown\n# @sleep 99999\n"
-    (tmp_path / "a.http").write_text(f"{text}GET {server.url}/a\n")
+    (tmp_path / "a.http").write_text(
+        f"GET {server.url}/a\n\n"
+        f"###\n# @sleep 60000\nGET {server.url}/a\n\n"  # broken off by the first signal
+        f"###\n# @tag teardown\n# @name teardown\n# @sleep 20000\nGET {server.url}/a\n"
+    )
     with start(tmp_path, "test", "a.http", "--jsonl", "r.jsonl") as run:
         assert run.stderr is not None
         while "passed" not in (line := run.stderr.readline()) and "ok" not in line:
