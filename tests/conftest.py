@@ -1,7 +1,7 @@
 """For all tests: which examples Hypothesis draws, and what is said of tests that were skipped.
 
-Hypothesis draws the same examples in every run, so that a run that passed passes again; in CI and
-with `--long` it draws others each time, and twice as many. `--long` also runs the long modes:
+Hypothesis draws the same examples in every run, so that a run that passed passes again; in CI
+it draws others each time, with `--long` also twice as many. `--long` also runs the long modes:
 differential tests over 100,000 inputs and more, and tests with the mark `long`. `--few-examples` is
 for a run that asks which lines are reached, or what a version of Python changes, when another run
 tries all examples.
@@ -21,14 +21,13 @@ import pytest
 FEW = 10
 
 hypothesis.settings.register_profile(
-    "anew", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+    "long", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
 )
 hypothesis.settings.register_profile(
-    "repeatable",
-    hypothesis.settings.get_profile("anew"),
-    derandomize=True,
-    database=None,
-    max_examples=50,
+    "anew", hypothesis.settings.get_profile("long"), max_examples=50
+)
+hypothesis.settings.register_profile(
+    "repeatable", hypothesis.settings.get_profile("anew"), derandomize=True, database=None
 )
 
 # A shell starts a job in the background with Ctrl-C's signal ignored, and every program that the
@@ -54,8 +53,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "long: only runs with --long")
-    anew = config.getoption("--long") or "CI" in os.environ
-    hypothesis.settings.load_profile("anew" if anew else "repeatable")
+    profile = "anew" if "CI" in os.environ else "repeatable"
+    hypothesis.settings.load_profile("long" if config.getoption("--long") else profile)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
