@@ -75,7 +75,7 @@ def test_a_bug_is_found_by_afl_reduced_here_and_reported_once_also_after_a_kill(
     end = [json.loads(line) for line in done.stdout.splitlines()][-1]
     assert end["executions"] > 0
     assert end["covered"] > 0
-    assert 0 < end["programs"] <= len(after)  # a kill costs the counts of five seconds
+    assert end["programs"] > 0
     found = [find for _, find in finds.load_all(folder)]
     assert found
     assert len({find.signature for find in found}) == len(found)
@@ -112,7 +112,7 @@ def test_ctrl_c_ends_all_instances_and_says_how_to_go_on(harness: Path, tmp_path
     end = time.monotonic() + 60
     while len(running(folder)) < 2 and time.monotonic() < end:
         time.sleep(0.1)
-    assert len(running(folder)) == 2
+    assert len(running(folder)) == 2  # may still be starting: nothing must be left then, either
     os.kill(process.pid, signal.SIGINT)
     _, said = process.communicate(timeout=120)
     assert "goes on" in said

@@ -97,9 +97,13 @@ class AflEngine:
         for name, source in _seeds(self._campaign):
             if not (self.folder / "seeds" / name).exists():
                 files.write(self.folder / "seeds" / name, source)
-        for instance in self._instances:
-            instance.start()
-        self._watcher.start()
+        try:
+            for instance in self._instances:
+                instance.start()
+            self._watcher.start()
+        except BaseException:  # Ctrl-C, for example
+            self._end()
+            raise
         return self
 
     def __exit__(
@@ -108,8 +112,12 @@ class AflEngine:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        self._end()
+
+    def _end(self) -> None:
         self._stopping.set()
-        self._watcher.join()
+        if self._watcher.is_alive():
+            self._watcher.join()
         for instance in self._instances:
             instance.interrupt()
         end = time.monotonic() + _ENDING
@@ -146,7 +154,7 @@ class _Instance:
         self._words = ["afl-fuzz", "-i", str(folder / "seeds"), "-o", str(folder / "out")]
         self._words += ["-S" if number else "-M", self.name, *command]
         self._log = folder / f"{self.name}.log"
-        self._process: subprocess.Popen[bytes]
+        self._process: subprocess.Popen[bytes] | None = None
         self._began = 0.0
         self._failures = 0
 
@@ -174,7 +182,7 @@ class _Instance:
 
     def look(self) -> str:
         """Restart the process if it has ended; return why it does not work, or an empty text."""
-        if self._process.poll() is None:
+        if self._process is None or self._process.poll() is None:
             return ""
         self._kill_group()
         soon = time.monotonic() - self._began < _SOON
@@ -186,11 +194,13 @@ class _Instance:
 
     def interrupt(self) -> None:
         """Ask the process to end."""
-        with contextlib.suppress(ProcessLookupError):
+        if self._process is not None:
             self._process.send_signal(signal.SIGINT)
 
     def end(self, seconds: float) -> None:
         """Wait for the end of the process, and kill it and its target after some seconds."""
+        if self._process is None:
+            return
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(max(0, seconds))
         self._kill_group()
@@ -207,7 +217,8 @@ class _Instance:
 
     def _kill_group(self) -> None:
         with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(self._process.pid, signal.SIGKILL)
+            if self._process is not None:
+                os.killpg(self._process.pid, signal.SIGKILL)
 
     def _last_words(self) -> str:
         lines = self._log.read_text(errors="replace").splitlines()
