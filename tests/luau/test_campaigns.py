@@ -122,7 +122,7 @@ def test_programs_use_what_all_targets_have(tmp_path: Path) -> None:
     assert kept.missing() == lacking | {"string.rep"}
     used = statistics.total(statistics.read(folder)).features
     assert not {*used} & kept.missing()
-    assert used["string.format"]
+    assert any(name.startswith("string.") for name in used)  # all but the one
 
 
 def test_planted_bugs_are_found_and_reduced(tmp_path: Path, long_mode: bool) -> None:
