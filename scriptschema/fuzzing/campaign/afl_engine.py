@@ -142,7 +142,10 @@ class AflEngine:
         """Restart instances that end, until one does not work."""
         while not self._stopping.wait(0.5) and not self.problem:
             for instance in self._instances:
-                self.problem = self.problem or instance.look()
+                try:
+                    self.problem = self.problem or instance.look()
+                except EngineError as error:
+                    self.problem = str(error)
 
 
 class _Instance:

@@ -215,8 +215,11 @@ class Fuzzer:
         return self._programs.next()
 
     def _put_back(self, made: Made) -> None:
-        if "corpus" in made.origin:
-            self._not_run.append((made.origin["corpus"], made.tree))
+        """Let a program that was not judged be run again, as what it was."""
+        if made.rewriting is not None:
+            self._rewritten = made
+        elif "corpus" in made.origin:
+            self._first.append(wire.encode(made.tree))
         else:
             self._programs.put_back(made)
 
