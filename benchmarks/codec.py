@@ -15,9 +15,9 @@ import spec
 from benchmarks.timing import Times, clock, in_turns, memory, noise, table, verdict
 from scriptschema import wire
 from scriptschema.base import Message, walk
+from scriptschema.choices import RandomChoices
 from scriptschema.files import delimited
 from scriptschema.fuzzing.mutate import Mutator
-from scriptschema.generation.choices import RandomChoices
 from scriptschema.generation.trees import generate
 from scriptschema.messages import (
     Expr,

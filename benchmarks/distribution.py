@@ -14,9 +14,9 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 from benchmarks.timing import table, verdict
 from scriptschema import strategies
 from scriptschema.base import Message, walk
+from scriptschema.choices import BytesChoices
 from scriptschema.commands.corpus_report import plot, print_report
 from scriptschema.fuzzing.corpora.statistics import CorpusStats, percentile
-from scriptschema.generation.choices import BytesChoices
 from scriptschema.generation.trees import generate
 from scriptschema.interop import MissingExtra
 from scriptschema.messages import Expr, ModuleSet, StatBlock, Type

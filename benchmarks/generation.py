@@ -13,8 +13,8 @@ from hypothesis.strategies import SearchStrategy
 from benchmarks.timing import Times, clock, in_turns, memory, noise, table, verdict
 from scriptschema import strategies, wire
 from scriptschema.base import FieldInfo, Message, walk
+from scriptschema.choices import BytesChoices
 from scriptschema.declaration import compile_source
-from scriptschema.generation.choices import BytesChoices
 from scriptschema.generation.trees import generate
 from scriptschema.messages import ENUMS, MESSAGES, ModuleSet
 

@@ -13,10 +13,10 @@ from pathlib import Path
 
 from benchmarks.timing import clock, in_turns, noise, table, verdict
 from scriptschema import wire
+from scriptschema.choices import RandomChoices
 from scriptschema.fuzzing.editing import copy, replace
 from scriptschema.fuzzing.index import Index
 from scriptschema.fuzzing.mutate import Mutator
-from scriptschema.generation.choices import RandomChoices
 from scriptschema.generation.programs import program
 from scriptschema.generation.trees import generate
 from scriptschema.luau.render import render, render_module_set

@@ -34,8 +34,8 @@ from hypothesis.strategies import DrawFn, SearchStrategy
 
 from scriptschema import wire
 from scriptschema.base import INT32_MAX, INT32_MIN, Int32, Message
+from scriptschema.choices import INTEGERS, PIECES, SMALL, WORDS, BytesChoices
 from scriptschema.codec import varints
-from scriptschema.generation.choices import INTEGERS, PIECES, SMALL, WORDS, BytesChoices
 from scriptschema.generation.grammar import Grammar, grammar_of
 from scriptschema.generation.programs import (
     WRONG,

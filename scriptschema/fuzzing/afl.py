@@ -20,9 +20,9 @@ from pathlib import Path
 from typing import Final
 
 from scriptschema import files
+from scriptschema.choices import RandomChoices
 from scriptschema.fuzzing.source_mutation import SourceMutator
 from scriptschema.fuzzing.trimming import MOST, Trimmer
-from scriptschema.generation.choices import RandomChoices
 
 LOG: Final = "scriptschema.txt"
 EVERY: Final = 60.0

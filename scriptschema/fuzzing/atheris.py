@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from scriptschema.choices import RandomChoices
 from scriptschema.fuzzing.source_mutation import SourceMutator
-from scriptschema.generation.choices import RandomChoices
 
 __all__ = ["custom_crossover", "custom_mutator"]
 

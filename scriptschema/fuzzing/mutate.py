@@ -22,11 +22,11 @@ from typing import Any, Final, Generic, TypeVar
 import attrs
 
 from scriptschema.base import Message
+from scriptschema.choices import Choices
 from scriptschema.fuzzing.editing import copy
 from scriptschema.fuzzing.index import Index
 from scriptschema.fuzzing.mutation import Mutation
 from scriptschema.fuzzing.operators import OPERATORS, Operator
-from scriptschema.generation.choices import Choices
 from scriptschema.luau.names import DEFAULT
 from scriptschema.luau.repair import check, repair_in_place
 from scriptschema.messages import Expr, ExprPrefix, Local, StatFor, StatForIn

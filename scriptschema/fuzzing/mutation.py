@@ -12,11 +12,11 @@ from typing import Any
 
 from scriptschema import messages as m
 from scriptschema.base import Message
+from scriptschema.choices import Choices
 from scriptschema.fuzzing.context import Context, Kinds, context_of, kind_of
 from scriptschema.fuzzing.editing import copy
 from scriptschema.fuzzing.index import Index
 from scriptschema.generation import programs, trees
-from scriptschema.generation.choices import Choices
 from scriptschema.luau.repair import repair_in_place
 
 EXPRESSION_LEVELS = 10

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import Any, Final
 
+from scriptschema.choices import Choices
 from scriptschema.fuzzing.index import Index
 from scriptschema.fuzzing.mutate import Mutant, Mutator
-from scriptschema.generation.choices import Choices
 from scriptschema.generation.programs import program
 from scriptschema.luau import sources
 from scriptschema.luau.names import DEFAULT

@@ -17,7 +17,7 @@ from typing import Any, Final, TypeAlias, cast
 import attrs
 
 from scriptschema.base import UNSET, FieldInfo, Message, short
-from scriptschema.generation.choices import Choices
+from scriptschema.choices import Choices
 from scriptschema.generation.weights import (
     ITEMS,
     LENGTHS,

@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from typing import Any, Final, TypeVar
 
 from scriptschema.base import Message
-from scriptschema.generation.choices import Choices
+from scriptschema.choices import Choices
 from scriptschema.generation.grammar import Alternative, Grammar, Step
 from scriptschema.messages import Expr, Stat, Type
 

@@ -20,7 +20,7 @@ from os import PathLike
 from typing import Any, Final, TypeVar, overload
 
 from scriptschema.base import Message
-from scriptschema.generation.choices import Choices, RandomChoices
+from scriptschema.choices import Choices, RandomChoices
 from scriptschema.generation.grammar import Alternative, Grammar, Step, grammar_of
 from scriptschema.generation.sampling import Sampler
 from scriptschema.generation.weights import Weights

@@ -13,7 +13,7 @@ from hypothesis import find, settings
 from real_luau import RealLuau
 
 from scriptschema import strategies
-from scriptschema.generation.choices import BytesChoices, RandomChoices
+from scriptschema.choices import BytesChoices, RandomChoices
 from scriptschema.generation.programs import boundaries, calls, grammar_of, maker_of, nodes, program
 from scriptschema.generation.programs.maker import Maker
 from scriptschema.generation.programs.scope import Scope

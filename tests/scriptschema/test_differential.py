@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scriptschema import Message, strategies, wire
-from scriptschema.generation.choices import RandomChoices
+from scriptschema.choices import RandomChoices
 from scriptschema.generation.trees import generate
 from scriptschema.messages import MESSAGES, Expr, ModuleSet
 

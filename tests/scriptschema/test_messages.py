@@ -14,7 +14,7 @@ from hypothesis.vendor.pretty import pretty
 from pure_protobuf.message import BaseMessage
 
 from scriptschema import Message, Path, ValidationError, messages, strategies, walk
-from scriptschema.generation.choices import BytesChoices
+from scriptschema.choices import BytesChoices
 from scriptschema.generation.trees import generate
 from scriptschema.messages import (
     ENUMS,

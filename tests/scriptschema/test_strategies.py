@@ -13,7 +13,7 @@ from hypothesis import find, given, settings
 from hypothesis import strategies as st
 
 from scriptschema import Message, messages, strategies, walk, wire
-from scriptschema.generation.choices import BytesChoices
+from scriptschema.choices import BytesChoices
 from scriptschema.generation.trees import generate
 from scriptschema.messages import (
     MESSAGES,

@@ -9,6 +9,7 @@ from typing import Any, Final
 import attrs
 
 from scriptschema import wire
+from scriptschema.choices import RandomChoices
 from scriptschema.fuzzing.campaign.config import Config
 from scriptschema.fuzzing.campaign.parents import Parent, Parents
 from scriptschema.fuzzing.campaign.restriction import Restriction
@@ -19,7 +20,6 @@ from scriptschema.fuzzing.rewriting import REWRITINGS
 from scriptschema.fuzzing.targets.base import Sources
 from scriptschema.fuzzing.targets.outcome import Run
 from scriptschema.generation import trees
-from scriptschema.generation.choices import RandomChoices
 from scriptschema.generation.programs import WRONG, grammar_of, make_program, maker_of
 from scriptschema.generation.programs.maker import Maker
 from scriptschema.generation.programs.scope import Scope

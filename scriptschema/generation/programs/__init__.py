@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Final, TypedDict, TypeVar, cast
 
 from scriptschema import messages as m
-from scriptschema.generation.choices import Choices, RandomChoices
+from scriptschema.choices import Choices, RandomChoices
 from scriptschema.generation.programs import nodes
 from scriptschema.generation.programs.annotations import ANNOTATIONS, Types
 from scriptschema.generation.programs.grammar import LIBRARIES, Grammar, module

@@ -11,7 +11,7 @@ from itertools import accumulate
 from typing import Any, Final, Literal, TypeAlias, cast
 
 from scriptschema import messages as m
-from scriptschema.generation.choices import WORDS
+from scriptschema.choices import WORDS
 from scriptschema.generation.programs import nodes
 from scriptschema.generation.programs.maker import Annotated, Annotations, Maker
 from scriptschema.generation.programs.nodes import MAKE

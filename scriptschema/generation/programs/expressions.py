@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
-from scriptschema.generation.choices import PIECES, WORDS
+from scriptschema.choices import PIECES, WORDS
 from scriptschema.generation.programs import nodes
 from scriptschema.generation.programs.maker import Maker
 from scriptschema.generation.programs.scope import Variable

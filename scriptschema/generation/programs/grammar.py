@@ -13,7 +13,7 @@ from functools import cache
 from itertools import accumulate
 from typing import Final
 
-from scriptschema.generation.choices import Choices
+from scriptschema.choices import Choices
 from scriptschema.generation.programs import arguments, boundaries, calls, expressions, templates
 from scriptschema.generation.programs.idioms import IDIOMS, MODULE
 from scriptschema.generation.programs.maker import (

@@ -19,7 +19,7 @@ from typing import Any, Final, TypeAlias, cast
 
 import attrs
 
-from scriptschema.generation.choices import Choices
+from scriptschema.choices import Choices
 from scriptschema.generation.programs import nodes
 from scriptschema.generation.programs.scope import Function, Scope, Variable
 from scriptschema.luau.library import Signature

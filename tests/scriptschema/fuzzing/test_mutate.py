@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from scriptschema import strategies, walk, wire
+from scriptschema.choices import BytesChoices, RandomChoices
 from scriptschema.fuzzing.editing import insert
 from scriptschema.fuzzing.index import Index
 from scriptschema.fuzzing.mutate import Mutator, mutate
 from scriptschema.fuzzing.operators import OPERATORS
-from scriptschema.generation.choices import BytesChoices, RandomChoices
 from scriptschema.generation.programs import program
 from scriptschema.generation.trees import generate
 from scriptschema.luau.parse import parse
@@ -79,7 +79,7 @@ _MUTANTS = """
 import hashlib
 from scriptschema import wire
 from scriptschema.fuzzing.mutate import Mutator
-from scriptschema.generation.choices import RandomChoices
+from scriptschema.choices import RandomChoices
 from scriptschema.generation.trees import generate
 donors = [generate(seed=seed, size=100) for seed in range(3)]
 tree, choices, digest = donors[0], RandomChoices(1), hashlib.sha256()

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from scriptschema.choices import RandomChoices
 from scriptschema.fuzzing import afl
 from scriptschema.fuzzing.source_mutation import CACHED, LONGEST, SourceMutator
 from scriptschema.fuzzing.trimming import MOST, Trimmer
-from scriptschema.generation.choices import RandomChoices
 from scriptschema.luau.parse import parse
 from scriptschema.luau.repair import check
 

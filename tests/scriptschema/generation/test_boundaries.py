@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from scriptschema.base import walk
-from scriptschema.generation.choices import RandomChoices
+from scriptschema.choices import RandomChoices
 from scriptschema.generation.programs import Scope, boundaries, grammar_of, maker_of, program
 from scriptschema.generation.programs.maker import Maker
 from scriptschema.luau.library import SIGNATURES, Signature

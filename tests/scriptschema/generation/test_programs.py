@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from scriptschema import wire
 from scriptschema.base import Message, walk
-from scriptschema.generation.choices import BytesChoices, RandomChoices
+from scriptschema.choices import BytesChoices, RandomChoices
 from scriptschema.generation.programs import (
     IDIOMS,
     LIBRARIES,

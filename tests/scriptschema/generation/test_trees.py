@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from scriptschema import Message, messages, walk, wire
 from scriptschema.base import INT32_MAX, INT32_MIN
-from scriptschema.generation.choices import BytesChoices, RandomChoices
+from scriptschema.choices import BytesChoices, RandomChoices
 from scriptschema.generation.grammar import grammar_of
 from scriptschema.generation.trees import generate
 from scriptschema.generation.weights import WEIGHTS, WeightsError
