@@ -332,8 +332,8 @@ def _status(asked: Asked, run: SuiteRun, control: Control) -> int:
 def _interruptible(control: Control) -> Iterator[Callable[[], None]]:
     """Let the first Ctrl-C or SIGTERM end the run, and the second stop waiting for it.
 
-    After a call of what is yielded, signals are ignored until the context ends, so that no report
-    is cut off.
+    After a call of what is yielded, signals are ignored, so that no report is cut off: until the
+    context ends or, in an interrupted run, the process.
     """
     import signal
 
@@ -372,7 +372,7 @@ def _interruptible(control: Control) -> Iterator[Callable[[], None]]:
         if timed:
             signal.setitimer(signal.ITIMER_REAL, 0)
         for kind, handler in zip(kinds, before, strict=True):
-            signal.signal(kind, handler)
+            signal.signal(kind, signal.SIG_IGN if control.interrupted else handler)
 
 
 def _tell(brief: Brief, *, quiet: bool) -> None:

@@ -45,25 +45,38 @@ class Budget:
     ) -> None:
         """Begin with a number of requests, of bytes received, and of seconds (None: no limit).
 
-        The budget for what comes `after` another one has the requests and bytes that this has left.
+        The budget for what is done also `after` another one has ended has the requests and bytes
+        that this has left; its seconds begin when the other's time is over, or it is stopped.
         """
-        self.deadline = None if seconds is None else time.monotonic() + seconds
-        """When the time is over, by `time.monotonic`."""
+        self._after = after
+        self._seconds = seconds
+        self._ends = None if seconds is None or after else time.monotonic() + seconds
         self._left: _Left = _Left(requests, size, requests) if after is None else after._left
+        self.ended: float | None = None
+        """When it was stopped, by `time.monotonic`."""
         self._stopped = threading.Event()
         self._why = ""
 
     @property
+    def deadline(self) -> float | None:
+        """When the time is over, by `time.monotonic`; None if that is not known."""
+        if self._after is None or self._seconds is None:
+            return self._ends
+        ended = self._after.deadline if self._after.ended is None else self._after.ended
+        return None if ended is None else ended + self._seconds
+
+    @property
     def spent(self) -> str:
         """Why nothing more is to be begun, in words; empty while the run goes on."""
-        if self.deadline is not None and time.monotonic() >= self.deadline:
+        if (deadline := self.deadline) is not None and time.monotonic() >= deadline:
             self.stop(_TIME_OVER)
         return self._why or self._left.spent
 
     def stop(self, why: str) -> None:
         """End the run: nothing waits any more. The first reason counts."""
-        self._why = self._why or why
-        self._stopped.set()
+        if not self._stopped.is_set():
+            self._why, self.ended = why, time.monotonic()
+            self._stopped.set()
 
     def send(self) -> None:
         """Count a request. Raises BrokenOffError if none is left."""
@@ -85,9 +98,9 @@ class Budget:
 
     def left(self) -> float | None:
         """Return the seconds left, None for no limit. Raises BrokenOffError if there are none."""
-        if self.deadline is None:
+        if (deadline := self.deadline) is None:
             return None
-        left = self.deadline - time.monotonic()
+        left = deadline - time.monotonic()
         if left <= 0:
             raise BrokenOffError(f"not sent: {_TIME_OVER}")
         return left

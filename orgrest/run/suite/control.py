@@ -13,14 +13,14 @@ if TYPE_CHECKING:
     from orgrest.http.transport import Client
 
 TEARDOWN = 30.0
-"""The seconds that a document's teardown may take when the run is over."""
+"""The seconds that teardowns may take when the run is over."""
 
 
 class Control:
     """Tells whether a run goes on; thread-safe.
 
-    An interruption aborts requests in progress at once; what `new_client` makes for that then sends
-    the teardown.
+    An interruption aborts requests in progress at once, but for those of teardowns: these have a
+    client of their own.
     """
 
     def __init__(self, new_client: Callable[..., Client], budget: Budget | None = None) -> None:
@@ -29,6 +29,7 @@ class Control:
         self.budget = budget or Budget()
         self.client = new_client(budget=self.budget)
         self._new_client = new_client
+        self._teardown_client: Client | None = None
         self.abandoned = False
         self.telling = threading.RLock()
         """Held while a request is recorded; nothing is, once the run is `abandoned`."""
@@ -53,10 +54,16 @@ class Control:
         with self.telling:
             self.abandoned = True
 
-    def late_client(self) -> Client:
-        """Return a client for the teardown of a document after the run is over."""
-        return self._new_client(budget=Budget(seconds=TEARDOWN, after=self.budget))
+    def teardown_client(self) -> Client:
+        """Return the client of all teardowns, which goes on when the run is over."""
+        with self.telling:
+            if self._teardown_client is None:
+                budget = Budget(seconds=TEARDOWN, after=self.budget)
+                self._teardown_client = self._new_client(budget=budget)
+            return self._teardown_client
 
     def close(self) -> None:
-        """Close the client."""
+        """Close the clients."""
         self.client.close()
+        if self._teardown_client is not None:
+            self._teardown_client.close()

@@ -19,7 +19,6 @@ from orgrest.run.suite import record
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from orgrest.http.transport import Client
     from orgrest.run.outcomes import Outcome
     from orgrest.run.plan import Plan, Step
     from orgrest.run.settings import Settings
@@ -56,7 +55,6 @@ class Opened:
         self._settings = settings
         self._control = control
         self._count = 0
-        self._late: Client | None = None
         path = Path(unit.file)
         self._file = File.read(path)
         self._plain = is_request_file(path)
@@ -87,9 +85,7 @@ class Opened:
 
     def send(self, step: Step) -> Iterator[Record]:
         """Do a step; yield the record of each request that was sent for it."""
-        client = None
-        if step.part == "teardown" and self._control.why:
-            client = self._late = self._late or self._control.late_client()
+        client = self._control.teardown_client() if step.part == "teardown" else None
         outcomes = self.run.evaluate(step, client)
         while True:
             began, start = time.time(), time.monotonic()
@@ -133,8 +129,6 @@ class Opened:
     def close(self) -> None:
         """Close the evaluation, and save the results if requested. Raises FileError."""
         self.run.close()
-        if self._late is not None:
-            self._late.close()
         if self._settings.write and not self._plain:
             self._file.save(self.run.text)
 

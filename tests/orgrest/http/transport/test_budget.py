@@ -100,6 +100,18 @@ def test_a_teardown_has_a_time_of_its_own_but_no_more_requests() -> None:
         late.send()
 
 
+def test_the_time_of_a_teardown_begins_when_the_run_ends() -> None:
+    run = Budget()
+    late = Budget(seconds=30, after=run)
+    assert (late.deadline, late.left()) == (None, None)
+    run.stop("interrupted")
+    assert late.spent == ""
+    assert 0 < (late.left() or 0) <= 30
+    late.wait(0)
+    timed = Budget(seconds=3600)
+    assert Budget(seconds=30, after=timed).deadline == (timed.deadline or 0) + 30
+
+
 def test_no_request_is_sent_once_the_time_is_over() -> None:
     with serving(b"x") as server, Client(budget=Budget(seconds=-1)) as client:
         with pytest.raises(BrokenOffError, match=r"not sent: the time .* --max-time|not sent"):

@@ -415,6 +415,44 @@ class TestInterrupted:
         outcomes = [r["outcome"] for r in json.loads((folder / "r.json").read_text())["requests"]]
         assert outcomes == ["error", "passed"]
 
+    def test_a_teardown_under_way_at_ctrl_c_is_completed_with_what_it_waits_for(
+        self, folder: Path
+    ) -> None:
+        asked: list[bytes] = []
+
+        def stall(connection, request: bytes) -> None:
+            asked.append(request.split(b" ", 2)[1])
+            time.sleep(2 if asked[-1] == b"/first" else 0)
+            connection.sendall(response(b"{}"))
+
+        with RawServer(stall) as slow:
+            (folder / "a.http").write_text(
+                f"GET {slow.url}/one\n\n### teardown\nDELETE {slow.url}/first\n\n"
+                f"###\n# @tag teardown\n# @sleep 500\nDELETE {slow.url}/second\n"
+            )
+            process = _started("a.http", "--json", "r.json")
+            _until(lambda: b"/first" in asked)
+            process.send_signal(signal.SIGINT)
+            process.communicate(timeout=60)
+        assert process.returncode == 130
+        assert asked == [b"/one", b"/first", b"/second"]
+        found = json.loads((folder / "r.json").read_text())["requests"]
+        assert [one["outcome"] for one in found] == ["passed", "passed", "passed"]
+
+    def test_however_often_it_is_pressed_ctrl_c_leaves_status_130_and_reports(
+        self, folder: Path
+    ) -> None:
+        with RawServer(lambda *_: time.sleep(20)) as slow:
+            (folder / "a.http").write_text(f"GET {slow.url}/slow\n")
+            process = _started("a.http", "--json", "r.json")
+            _until(lambda: bool(slow.requests))
+            while process.poll() is None:
+                process.send_signal(signal.SIGINT)
+                time.sleep(0.002)
+            process.communicate()
+        assert process.returncode == 130
+        assert json.loads((folder / "r.json").read_text())["summary"]["ended"] == "interrupted"
+
     def test_the_second_ctrl_c_ends_the_teardown_too(self, folder: Path) -> None:
         asked: list[bytes] = []
 
