@@ -165,3 +165,10 @@ class BytesChoices:
         data = self.data[self.position : self.position + value - 128]
         self.position += len(data)
         return data.decode("utf-8", "surrogateescape")
+
+
+def choices_of(source: int | bytes | Choices) -> Choices:
+    """Return the source of choices that a seed, a fuzzer's bytes or a source of choices is."""
+    if isinstance(source, int):
+        return RandomChoices(source)
+    return BytesChoices(source) if isinstance(source, bytes) else source

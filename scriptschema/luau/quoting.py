@@ -11,7 +11,11 @@ _ESCAPES: Final = {"\n": r"\n", "\r": r"\r", "\t": r"\t"}
 
 
 def _escape(match: re.Match[str]) -> str:
-    character = match[0]
+    return escape(match[0])
+
+
+def escape(character: str) -> str:
+    """Return a character, if it is printable and not ASCII itself, else its escape sequence."""
     if " " <= character <= "~":
         return "\\" + character
     if character in _ESCAPES:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from scriptschema import messages as m
@@ -82,7 +82,8 @@ def _write_group(w: Writer, node: m.ExprGroup) -> None:
     w.push("(", node.expr, ")")
 
 
-def _write_number(w: Writer, node: m.ExprConstantNumber) -> None:
+def write_number(w: Writer, node: m.ExprConstantNumber) -> None:
+    """Print a number constant, in decimal digits."""
     w.out.append(str(node.val))
 
 
@@ -94,11 +95,16 @@ def _write_global(w: Writer, node: m.ExprGlobal) -> None:
     w.out.append(w.names.global_(node.name))
 
 
-def _write_call(w: Writer, node: m.ExprCall) -> None:
+def callee(w: Writer, node: m.ExprCall) -> list[Part]:
+    """What is called."""
     func = node.func
     is_method = node.self_ and func.which == "index_name"
-    callee = field(w, func.alternative, ":") if is_method else [func]
-    w.push(*callee, "(", *separated(node.args), ")")
+    return field(w, func.alternative, ":") if is_method else [func]
+
+
+def write_call(w: Writer, node: m.ExprCall) -> None:
+    """Print a call."""
+    w.push(*callee(w, node), "(", *separated(node.args), ")")
 
 
 def _write_index_name(w: Writer, node: m.ExprIndexName) -> None:
@@ -149,11 +155,14 @@ def _write_if_else(w: Writer, node: m.ExprIfElse) -> None:
     w.push(*parts)
 
 
-def _write_interpolation(w: Writer, node: m.ExprInterpString) -> None:
+def write_interpolation(
+    w: Writer, node: m.ExprInterpString, quote: Callable[[str], str] = quote_in_interpolation
+) -> None:
+    """Print an interpolated string; `quote` writes its texts."""
     parts: list[Part] = ["`"]
     for part in node.parts:
         if part.which == "string":
-            parts.append(quote_in_interpolation(part.alternative.val))
+            parts.append(quote(part.alternative.val))
         else:
             brace = "{ " if _starts_with_brace(part) else "{"  # Luau refuses two in a row
             parts += (brace, part, "}")
@@ -163,10 +172,10 @@ def _write_interpolation(w: Writer, node: m.ExprInterpString) -> None:
 WRITE: Final[Mapping[type[Message], Write]] = {
     m.Expr: _write_expr,
     m.ExprGroup: _write_group,
-    m.ExprConstantNumber: _write_number,
+    m.ExprConstantNumber: write_number,
     m.ExprLocal: _write_expr_local,
     m.ExprGlobal: _write_global,
-    m.ExprCall: _write_call,
+    m.ExprCall: write_call,
     m.ExprIndexName: _write_index_name,
     m.ExprIndexExpr: _write_index_expr,
     m.ExprFunction: _write_function,
@@ -175,6 +184,6 @@ WRITE: Final[Mapping[type[Message], Write]] = {
     m.ExprUnary: _write_unary,
     m.ExprBinary: _write_binary,
     m.ExprIfElse: _write_if_else,
-    m.ExprInterpString: _write_interpolation,
+    m.ExprInterpString: write_interpolation,
 }
 """How to print a message of each kind."""

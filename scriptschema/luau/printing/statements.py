@@ -41,7 +41,8 @@ def _starts_with_parenthesis(statement: m.Stat) -> bool:
             return type(node) is m.ExprGroup
 
 
-def _write_stat(w: Writer, node: m.Stat) -> None:
+def write_stat(w: Writer, node: m.Stat) -> None:
+    """Print a statement."""
     if node.which == "block":
         w.push("do", *body(w, node.alternative), "end")
     else:
@@ -150,7 +151,7 @@ def _write_module_set(w: Writer, node: m.ModuleSet) -> None:
 
 
 WRITE: Final[Mapping[type[Message], Write]] = {
-    m.Stat: _write_stat,
+    m.Stat: write_stat,
     m.StatBlock: _write_block,
     m.StatIf: _write_if,
     m.StatWhile: _write_while,

@@ -40,7 +40,7 @@ def pack(types: Sequence[m.Type]) -> list[Part]:
     return parts if len(types) == 1 else ["(", *parts, ")"]
 
 
-def _operand(w: Writer, node: m.Type, chained: str | None, after: int) -> list[Part]:
+def operand(w: Writer, node: m.Type, chained: str | None, after: int) -> list[Part]:
     """An operand of a union or an intersection, which Luau mixes only with parentheses.
 
     `chained` is what needs none: the left operand of the same kind.
@@ -69,7 +69,8 @@ def _write_type_literal(w: Writer, node: m.TypeLiteral) -> None:
     w.push(node.name, *generics(w, node.generics, node.genericpacks))
 
 
-def _write_type_item(w: Writer, node: m.TypeTableItem) -> None:
+def write_type_item(w: Writer, node: m.TypeTableItem) -> None:
+    """Print a property of a table type."""
     w.push(node.key, ": ", node.type)
 
 
@@ -79,14 +80,23 @@ def _write_type_indexer(w: Writer, node: m.TypeTableIndexer) -> None:
     w.push(opening, node.key, closing, node.value)
 
 
-def _write_type_table(w: Writer, node: m.TypeTable) -> None:
+def array_item(w: Writer, node: m.TypeTable) -> m.Type | None:
+    """The type of the items, if that is all that needs to be written of a table type."""
     indexer = node.indexer
-    if indexer is None:
-        w.push("{", *separated(node.items), "}")
-    elif not node.items and _is_primitive(w, indexer.key, "number"):
-        w.push("{", indexer.value, "}")
-    else:
-        w.push("{", *separated([*node.items, indexer]), "}")
+    if indexer is None or node.items or not _is_primitive(w, indexer.key, "number"):
+        return None
+    return indexer.value
+
+
+def members(node: m.TypeTable) -> list[Message]:
+    """The properties of a table type, and its indexer."""
+    return [*node.items] if node.indexer is None else [*node.items, node.indexer]
+
+
+def write_type_table(w: Writer, node: m.TypeTable) -> None:
+    """Print a table type."""
+    item = array_item(w, node)
+    w.push("{", *(separated(members(node)) if item is None else [item]), "}")
 
 
 def _write_type_function(w: Writer, node: m.TypeFunction) -> None:
@@ -98,17 +108,18 @@ def _write_typeof(w: Writer, node: m.TypeTypeof) -> None:
     w.push("typeof(", node.expr, ")")
 
 
-def _write_union(w: Writer, node: m.TypeUnion) -> None:
-    left = _operand(w, node.left, "union", 1)
+def write_union(w: Writer, node: m.TypeUnion) -> None:
+    """Print a union."""
+    left = operand(w, node.left, "union", 1)
     if _is_primitive(w, node.right, "nil") and node.left.which != "union":
         w.push(*left, "?")
     else:
-        w.push(*left, " | ", *_operand(w, node.right, None, w.after))
+        w.push(*left, " | ", *operand(w, node.right, None, w.after))
 
 
 def _write_intersection(w: Writer, node: m.TypeIntersection) -> None:
-    left = _operand(w, node.left, "intersection", 1)
-    w.push(*left, " & ", *_operand(w, node.right, None, w.after))
+    left = operand(w, node.left, "intersection", 1)
+    w.push(*left, " & ", *operand(w, node.right, None, w.after))
 
 
 def _write_class(w: Writer, node: m.TypeClass) -> None:
@@ -123,12 +134,12 @@ WRITE: Final[Mapping[type[Message], Write]] = {
     m.Type: _write_type,
     m.TypePrimitive: _write_primitive,
     m.TypeLiteral: _write_type_literal,
-    m.TypeTableItem: _write_type_item,
+    m.TypeTableItem: write_type_item,
     m.TypeTableIndexer: _write_type_indexer,
-    m.TypeTable: _write_type_table,
+    m.TypeTable: write_type_table,
     m.TypeFunction: _write_type_function,
     m.TypeTypeof: _write_typeof,
-    m.TypeUnion: _write_union,
+    m.TypeUnion: write_union,
     m.TypeIntersection: _write_intersection,
     m.TypeClass: _write_class,
     m.TypeRef: _write_type_ref,

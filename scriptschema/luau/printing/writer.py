@@ -24,8 +24,8 @@ Part: TypeAlias = str | Message | Task
 UNSET: Final = " --[[unset]]"
 _DEEPEST_INDENT: Final = 40
 
-Write: TypeAlias = "Callable[[Writer, Any], None]"
-"""Prints a message."""
+Write: TypeAlias = Callable[[Any, Any], None]
+"""Prints a message: it is called with the writer, of the class that the table is for, and that."""
 
 
 class Writer:

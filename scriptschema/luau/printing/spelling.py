@@ -1,0 +1,159 @@
+"""Strings and numbers in each of the ways in which Luau can write them, by choice.
+
+Whatever is chosen stands for the same value; choice 0 is what `render` prints without a style.
+
+Source: https://luau.org/syntax, "String literals" and "Number literals", and what the real Luau
+accepts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from scriptschema.choices import Choices
+from scriptschema.luau.quoting import escape, quote, quote_in_interpolation, string_bytes
+
+_CONTROLS: Final = dict(zip("\a\b\f\n\r\t\v", "abfnrtv", strict=True))
+_SPACES: Final = ("", " ", "\n", "\t \r\n", "  \v\f  ")
+_DIGITS: Final = "0123456789"
+_LEVELS: Final = 4
+
+
+def string(choices: Choices, value: str) -> str:
+    """Return a string constant: in either quotes, with escape sequences, or in long brackets.
+
+    What is in long brackets begins with a space, so that no bracket before it becomes part of it.
+    """
+    kind = choices.below(4)
+    if kind == 1:
+        return _escaped(choices, value, "'", few=True)
+    if kind == 2 and _stands_in_brackets(value):
+        return " " + in_brackets(value, choices.below(_LEVELS))
+    if kind >= 2:
+        return _escaped(choices, value, "\"'"[choices.below(2)])
+    return quote(value)
+
+
+def text_in_interpolation(choices: Choices, value: str) -> str:
+    """Return a text between the expressions of an interpolated string."""
+    if choices.below(2):
+        return "".join(_characters(choices, value, "`{"))
+    return quote_in_interpolation(value)
+
+
+def number(choices: Choices, value: int) -> str:
+    """Return a number constant: decimal, hexadecimal, binary, with `_`, exponent or fraction."""
+    sign, digits = ("-", str(-value)) if value < 0 else ("", str(value))
+    return sign + _NUMBERS[choices.below(len(_NUMBERS))](choices, digits)
+
+
+def _stands_in_brackets(value: str) -> bool:
+    """Whether the characters mean themselves in long brackets."""
+    return not any(c in "\0\r" or "\ud800" <= c <= "\udfff" for c in value)
+
+
+def in_brackets(value: str, level: int) -> str:
+    """Return a text in long brackets of this level, or of the next at which they do not end it."""
+    closing = f"]{'=' * level}]"
+    while (value + closing).find(closing) < len(value):
+        closing = closing.replace("]", "]=", 1)
+    newline = "\n" if value.startswith("\n") else ""  # the first one is skipped
+    return f"{closing.replace(']', '[')}{newline}{value}{closing}"
+
+
+def _escaped(choices: Choices, value: str, delimiter: str, *, few: bool = False) -> str:
+    if few:
+        inner = "".join(_plain(character, delimiter) for character in value)
+    else:
+        inner = "".join(_characters(choices, value, delimiter))
+    return f"{delimiter}{inner}{delimiter}"
+
+
+def _plain(character: str, special: str) -> str:
+    if character in special or character == "\\":
+        return "\\" + character
+    return character if " " <= character <= "~" else escape(character)
+
+
+def _characters(choices: Choices, value: str, special: str) -> list[str]:
+    """The characters of a string, in about half of the cases as escape sequences."""
+    written = []
+    for character, following in zip(value, value[1:] + " ", strict=False):
+        kind = choices.below(12)
+        if kind == 6 and "\ud800" <= character <= "\udfff":
+            kind = 7
+        if kind == 6:
+            zeros = "0" * choices.below(4)
+            written.append(f"\\u{{{zeros}{ord(character):{'xX'[choices.below(2)]}}}}")
+        elif kind == 7:
+            written += [f"\\x{byte:02x}" for byte in string_bytes(character)]
+        elif kind == 8:
+            least = 3 if following in _DIGITS else choices.below(4)
+            *first, last = string_bytes(character)
+            written += [f"\\{byte:03}" for byte in first]
+            written.append(f"\\{last:0{least}}")
+        elif kind == 9 and character in _CONTROLS:
+            written.append("\\" + _CONTROLS[character])
+        elif kind == 9 and " " <= character <= "~" and not character.isalnum():
+            written.append("\\" + character)
+        elif kind == 10 and character == "\n":
+            written.append("\\\n")
+        elif kind == 11:
+            plain = _plain(character, special)
+            plain = r"\x20" if plain == " " else plain  # it would be skipped as well
+            written.append(rf"\z{_SPACES[choices.below(len(_SPACES))]}{plain}")
+        else:
+            written.append(_plain(character, special))
+    return written
+
+
+def _decimal(_: Choices, digits: str) -> str:
+    return digits
+
+
+def _hexadecimal(choices: Choices, digits: str) -> str:
+    letters = f"{int(digits):{'xX'[choices.below(2)]}}"
+    return f"0{'xX'[choices.below(2)]}{_underscored(choices, letters)}"
+
+
+def _binary(choices: Choices, digits: str) -> str:
+    return f"0{'bB'[choices.below(2)]}{_underscored(choices, f'{int(digits):b}')}"
+
+
+def _underscored(choices: Choices, digits: str) -> str:
+    return "".join("_" * (choices.below(4) == 1) + digit for digit in digits)
+
+
+def _grouped(choices: Choices, digits: str) -> str:
+    return digits[0] + _underscored(choices, digits[1:]) + "_" * choices.below(2)
+
+
+def _with_exponent(choices: Choices, digits: str) -> str:
+    sign = ("", "+", "-")[choices.below(3)]
+    zeros = len(digits) - len(digits.rstrip("0"))
+    if sign == "-":
+        digits, exponent = digits + "00", 2
+    elif zeros == len(digits):
+        exponent = choices.below(10)
+    else:
+        exponent = zeros
+        digits = digits[: len(digits) - zeros]
+    return f"{digits}{'eE'[choices.below(2)]}{sign}{'0' * choices.below(2)}{exponent}"
+
+
+def _with_fraction(choices: Choices, digits: str) -> str:
+    kind = choices.below(3)
+    if kind == 2:
+        return f".{digits}{'eE'[choices.below(2)]}{len(digits)}"
+    return f"{digits}.{'0' * kind}"
+
+
+_NUMBERS: Final[tuple[Callable[[Choices, str], str], ...]] = (
+    _decimal,
+    _hexadecimal,
+    _binary,
+    _grouped,
+    _with_exponent,
+    _with_fraction,
+)

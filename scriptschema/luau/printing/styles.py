@@ -1,0 +1,251 @@
+"""A tree in another of its spellings: what `render` prints in a style.
+
+A style is a source of choices. The writer prints as any other, but for the messages that can be
+written in several ways, which are in the table here; then it changes what stands between the
+tokens. It chooses only among spellings that `luau.parse` reads as the same tree. Parentheses and
+`a["b"]` for `a.b` are not among them: the schema has ExprGroup and ExprIndexExpr for these.
+
+How often what is printed differs from the plain way is drawn first, for each kind of spelling: so
+programs differ in kind, and a tree that is reduced stays as it was written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Final, TypeAlias
+
+from scriptschema import messages as m
+from scriptschema.base import Message
+from scriptschema.choices import Choices
+from scriptschema.luau.lexer import tokenize
+from scriptschema.luau.names import Names
+from scriptschema.luau.printing import spelling
+from scriptschema.luau.printing.atoms import write_string
+from scriptschema.luau.printing.expressions import (
+    callee,
+    write_call,
+    write_interpolation,
+    write_number,
+)
+from scriptschema.luau.printing.spelling import in_brackets
+from scriptschema.luau.printing.statements import write_stat
+from scriptschema.luau.printing.type_annotations import (
+    array_item,
+    members,
+    operand,
+    write_type_item,
+    write_type_table,
+    write_union,
+)
+from scriptschema.luau.printing.writer import Part, Write, Writer
+
+Share: TypeAlias = int
+"""In how many of 64 cases something is not as in the plain way."""
+
+_SHARES: Final = (0, 4, 16, 64)
+_SHARES_OF_GAPS: Final = (0, 1, 4, 32)
+_SHARES_OF_COMMENTS: Final = (0, 0, 1, 6)
+
+_SPACES: Final = (" ", "\t", "    ", " \v\f ")
+_LINES: Final = ("\n", "\n\n", " \n\t", "\r\n")
+_MANY_LINES: Final = "\n" * 300  # more than a byte can count
+_COMMENTS: Final = (
+    *("", " a comment", "-", " --", "[", "[=", "]]", " ]=] end", " \"'`{", " \\", " é\t中"),
+    *(" local x = 1", "]==]--[[", "[ [x]]", " TODO: $%&"),
+)
+"""What comments say; what begins with `!` would be a directive."""
+
+_CLOSING: Final = ")]}\"'`,;"
+"""What ends a token, whatever follows at once."""
+
+
+class StyledWriter(Writer):
+    """Prints one tree in the style that `choices` are."""
+
+    def __init__(
+        self,
+        write: Mapping[type[Message], Write],
+        names: Names,
+        types: bool,
+        indent: str,
+        choices: Choices,
+    ) -> None:
+        super().__init__(write, names, types, indent)
+        self.choices = choices
+        share = choices.below
+        self.strings = _SHARES[share(4)]
+        self.numbers = _SHARES[share(4)]
+        self.calls = _SHARES[share(4)]
+        self.separators = _SHARES[share(4)]
+        self.semicolons = _SHARES[share(4)]
+        self.shorthands = _SHARES[share(4)]
+        self.gaps = _SHARES_OF_GAPS[share(4)]
+        self.comments = _SHARES_OF_COMMENTS[share(4)]
+
+    def differs(self, share: Share) -> bool:
+        """Choose whether something is printed in another way than the plain one."""
+        return share > 0 and self.choices.below(64) >= 64 - share
+
+    def text(self, tree: Message) -> str:
+        """Return the source of a tree."""
+        text = super().text(tree)
+        return self._respaced(text) if self.gaps or self.comments or self.semicolons else text
+
+    def separated(self, nodes: Sequence[Message]) -> list[Part]:
+        """The items of a table, between them `,` or `;`, and perhaps one after the last."""
+        parts: list[Part] = []
+        for node in nodes:
+            parts += (node, "; " if self.differs(self.separators) else ", ")
+        if parts and not self.differs(self.separators):
+            parts.pop()
+        return parts
+
+    def _respaced(self, text: str) -> str:
+        """The text with other white space and comments between its tokens."""
+        tokens = tokenize(text)
+        out: list[str] = []
+        end, before, before_kind = 0, "", ""
+        for kind, word, start in zip(tokens.kinds, tokens.texts, tokens.starts, strict=True):
+            gap = text[end:start]
+            if kind == "error":  # of a tree that is no program
+                return "".join([*out, text[end:]])
+            if gap.strip():  # a comment of the writer's
+                out.append(gap)
+            elif kind == "eof":
+                out.append(self._last_gap(gap))
+            else:
+                out.append(self._gap(gap, before, before_kind, word, kind))
+            if kind == "eof":
+                break
+            end = start + len(word)
+            if kind != ";" or before_kind != ";":  # of the statement before, and of the one behind
+                out.append(word)
+            before, before_kind = word, kind
+        return "".join(out)
+
+    def _gap(self, gap: str, before: str, before_kind: str, word: str, kind: str) -> str:
+        """What stands between two tokens, or before the first one."""
+        below = self.choices.below
+        one_line = kind == "("  # on a line of its own it means something else
+        if before_kind == "@" or (one_line and "\n" in gap):
+            return gap
+        if self.differs(self.comments):
+            return f"{gap or ' '}{self._comment(one_line=one_line)}{gap}"
+        if not self.differs(self.gaps):
+            return gap
+        way = below(4)
+        if way == 1 or (way == 2 and one_line):
+            return _SPACES[below(len(_SPACES))]
+        if way == 2:
+            return _LINES[below(len(_LINES))] if below(32) < 31 else _MANY_LINES
+        if way == 3:
+            return "" if _may_touch(before, before_kind, word, kind) else " "
+        return gap
+
+    def _comment(self, *, one_line: bool) -> str:
+        """A comment, with the end of its line if it needs that."""
+        below = self.choices.below
+        text = _COMMENTS[below(len(_COMMENTS))]
+        way = below(4)
+        if way == 0 and not one_line:
+            return f"--{text}\n"
+        if way == 3 and not one_line:
+            text += "\n" + _COMMENTS[below(len(_COMMENTS))]
+        return "--" + in_brackets(text, below(3))
+
+    def _last_gap(self, gap: str) -> str:
+        """What stands after the last token."""
+        if self.differs(self.comments):
+            comment = self._comment(one_line=False)
+            return f"{gap or ' '}{comment.rstrip() if self.choices.below(2) else comment}"
+        return ("", " ", "\n\n")[self.choices.below(3)] if self.differs(self.gaps) else gap
+
+
+def _may_touch(before: str, before_kind: str, word: str, kind: str) -> bool:
+    """Whether two tokens remain two with nothing between them."""
+    if not before:
+        return True
+    starts_word = word[0].isalnum() or word[0] == "_"
+    if before_kind == "number":
+        return not starts_word and word[0] != "."
+    if before[-1].isalnum() or before[-1] == "_":
+        return not starts_word and kind != "number"
+    return starts_word or before[-1] in _CLOSING
+
+
+def _write_string(w: StyledWriter, node: m.ExprConstantString | m.TypeString) -> None:
+    if w.differs(w.strings):
+        w.out.append(spelling.string(w.choices, node.val))
+    else:
+        write_string(w, node)
+
+
+def _write_number(w: StyledWriter, node: m.ExprConstantNumber) -> None:
+    if w.differs(w.numbers):
+        w.out.append(spelling.number(w.choices, node.val))
+    else:
+        write_number(w, node)
+
+
+def _write_interpolation(w: StyledWriter, node: m.ExprInterpString) -> None:
+    if w.differs(w.strings):
+        write_interpolation(w, node, partial(spelling.text_in_interpolation, w.choices))
+    else:
+        write_interpolation(w, node)
+
+
+def _write_call(w: StyledWriter, node: m.ExprCall) -> None:
+    args = node.args
+    if len(args) == 1 and args[0].which in ("string", "table") and w.differs(w.calls):
+        w.push(*callee(w, node), args[0])
+    else:
+        write_call(w, node)
+
+
+def _write_table(w: StyledWriter, node: m.ExprTable) -> None:
+    w.push("{", *w.separated(node.items), "}")
+
+
+def _write_stat(w: StyledWriter, node: m.Stat) -> None:
+    if w.differs(w.semicolons):
+        w.stack.append(";")  # under what the statement will push, so printed after it
+    write_stat(w, node)
+
+
+def _write_type_item(w: StyledWriter, node: m.TypeTableItem) -> None:
+    if w.differs(w.shorthands):
+        name = spelling.string(w.choices, w.names.field(node.key))
+        w.push("[", name, "]: ", node.type)
+    else:
+        write_type_item(w, node)
+
+
+def _write_type_table(w: StyledWriter, node: m.TypeTable) -> None:
+    if array_item(w, node) is not None and not w.differs(w.shorthands):
+        write_type_table(w, node)
+    else:
+        w.push("{", *w.separated(members(node)), "}")
+
+
+def _write_union(w: StyledWriter, node: m.TypeUnion) -> None:
+    if w.differs(w.shorthands):
+        left, right = operand(w, node.left, "union", 1), operand(w, node.right, None, w.after)
+        w.push(*left, " | ", *right)
+    else:
+        write_union(w, node)
+
+
+WRITE: Final[Mapping[type[Message], Write]] = {
+    m.ExprConstantString: _write_string,
+    m.TypeString: _write_string,
+    m.ExprConstantNumber: _write_number,
+    m.ExprInterpString: _write_interpolation,
+    m.ExprCall: _write_call,
+    m.ExprTable: _write_table,
+    m.Stat: _write_stat,
+    m.TypeTableItem: _write_type_item,
+    m.TypeTable: _write_type_table,
+    m.TypeUnion: _write_union,
+}
+"""How to print a message that has several spellings."""

@@ -1,0 +1,197 @@
+"""A style changes how a program is written, and nothing else. (The real Luau: tests/luau.)"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scriptschema import strategies
+from scriptschema.base import Message
+from scriptschema.choices import BytesChoices, RandomChoices
+from scriptschema.generation.programs import program
+from scriptschema.generation.trees import generate
+from scriptschema.luau.lexer import tokenize
+from scriptschema.luau.parse import parse
+from scriptschema.luau.quoting import string_bytes
+from scriptschema.luau.render import Style, render, render_module_set
+from scriptschema.luau.repair import repair
+from scriptschema.messages import (
+    MESSAGES,
+    Expr,
+    ExprConstantNumber,
+    ExprConstantString,
+    ExprInterpString,
+    ExprUnary,
+    ModuleSet,
+    Stat,
+    StatBlock,
+    StatReturn,
+)
+
+styles = st.integers(0) | st.binary(max_size=400)
+
+
+def assert_means_the_same(tree: ModuleSet, style: Style) -> None:
+    plain, styled = render_module_set(tree), render_module_set(tree, style=style)
+    read = parse(styled.program, module=styled.module)
+    assert read.tree == parse(plain.program, module=plain.module).tree
+    assert {loss.what for loss in read.losses} <= {"comment"}
+
+
+@given(strategies.programs(size=60), styles)
+def test_a_program_in_any_style_is_the_same_tree(tree: ModuleSet, style: Style) -> None:
+    assert_means_the_same(tree, style)
+
+
+@given(strategies.module_sets(size=60).map(repair), styles)
+def test_a_repaired_tree_in_any_style_is_the_same_tree(tree: ModuleSet, style: Style) -> None:
+    assert_means_the_same(tree, style)
+
+
+@pytest.mark.parametrize("size", [30, 200, 1500])
+def test_trees_of_all_sizes_are_the_same_in_many_styles(size: int) -> None:
+    for seed in range(12_000 // size):
+        tree = repair(generate(ModuleSet, seed=seed, size=size)) if seed % 2 else program(seed=seed)
+        assert_means_the_same(tree, seed)
+
+
+@given(strategies.programs(size=40))
+def test_the_simplest_style_is_none(tree: ModuleSet) -> None:
+    assert render_module_set(tree, style=b"") == render_module_set(tree)
+
+
+def test_a_seed_and_bytes_are_the_choices_that_they_stand_for() -> None:
+    tree = program(seed=1)
+    data = bytes(range(256)) * 3
+    assert render(tree, style=7) == render(tree, style=RandomChoices(7)) != render(tree)
+    assert render(tree, style=data) == render(tree, style=BytesChoices(data)) != render(tree)
+    assert render(tree, style=7) != render(tree, style=8)
+
+
+@given(st.text(st.characters(codec=None), max_size=12) | st.sampled_from(["]]", "]=]]", "]"]))
+def test_every_string_comes_back_in_every_spelling(value: str) -> None:
+    returned = [
+        Expr(string=ExprConstantString(val=value)),
+        Expr(
+            interpstring=ExprInterpString(
+                parts=[
+                    Expr(string=ExprConstantString(val=value + "x")),
+                    Expr(number=ExprConstantNumber(val=1)),
+                ]
+            )
+        ),
+    ]
+    tree = StatBlock(body=[Stat(return_=StatReturn(list=returned))])
+    for seed in range(12):
+        [stat] = parse(render(tree, style=seed)).tree.program.body
+        plain, interpolated = stat.alternative.list
+        assert string_bytes(plain.string.val) == string_bytes(value)
+        assert string_bytes(interpolated.interpstring.parts[0].string.val) == string_bytes(
+            value + "x"
+        )
+
+
+@given(st.integers(-(2**31), 2**31 - 1) | st.sampled_from([0, 10, 100, -1000, 2**31 - 1]))
+def test_every_number_comes_back_in_every_spelling(value: int) -> None:
+    number = Expr(number=ExprConstantNumber(val=value))
+    negated = Expr(unary=ExprUnary(op=ExprUnary.Op.Minus, expr=number))
+    tree = StatBlock(body=[Stat(return_=StatReturn(list=[number, number, negated]))])
+    plain = parse(render(tree)).tree.program
+    for seed in range(12):
+        assert parse(render(tree, style=seed)).tree.program == plain
+
+
+@given(
+    st.sampled_from(list(MESSAGES.values())).flatmap(lambda cls: strategies.messages(cls, size=40)),
+    styles,
+)
+def test_every_tree_of_every_message_renders_in_every_style(tree: Message, style: Style) -> None:
+    text = render(tree, style=style)
+    assert text.encode("utf-8", "surrogateescape")
+    assert render(tree, style=style) == text
+
+
+def test_deep_trees_render_in_a_style() -> None:
+    expr = Expr(number=ExprConstantNumber(val=1))
+    for _ in range(5000):
+        expr = Expr(unary=ExprUnary(op=ExprUnary.Op.Not, expr=expr))
+    tree = StatBlock(body=[Stat(return_=StatReturn(list=[expr]))])
+    assert parse(render(tree, style=3)).tree == parse(render(tree)).tree
+
+
+SPELLINGS: dict[str, str] = {
+    "single quotes": r"(?<!\w)'\w+'",
+    "long brackets": r"\[\[",
+    "long brackets of the third level": r"\[===\[",
+    "line breaks in long brackets": r"(?<!-)\[=*\[[^\]]*\n",
+    "hexadecimal escapes": r"\\x[0-9a-f]{2}",
+    "decimal escapes": r"\\[0-9]{1,2}(?![0-9])",
+    "decimal escapes of three digits": r"\\0[0-9]{2}",
+    "code points": r"\\u\{0*[0-9a-f]+\}",
+    "white space that is skipped": r"\\z\s",
+    "line breaks after a backslash": r"\\\n",
+    "named escapes": r"\\n",
+    "hexadecimal numbers": r"\b0x[0-9a-f]",
+    "hexadecimal numbers in capitals": r"\b0X[0-9A-F]*[A-F]",
+    "binary numbers": r"\b0[bB][01]",
+    "underscores in numbers": r"\b[0-9]+_[0-9]",
+    "an underscore after the prefix": r"\b0[xb]_",
+    "exponents": r"\b[0-9]+e[0-9]",
+    "negative exponents": r"\b[0-9]+[eE]-[0-9]",
+    "fractions": r"\b[0-9]+\.0",
+    "a point at the end": r"\b[0-9]\.(?=[,;)\s])",
+    "a point at the start": r"(?<![.\w])\.[0-9]+e",
+    "calls with a string": r"[a-z]\"",
+    "calls with a table": r"[a-z]\{",
+    "calls with long brackets": r"[a-z] ?\[=*\[",
+    "semicolons between statements": r"\);\n",
+    "semicolons in tables": r"\{[^{}\n]*; ",
+    "a separator at a table's end": r"[,;] *\}",
+    "properties as strings": r"\{\[[\"'][^\"'\]]*[\"']\]: ",
+    "indexers of arrays": r"\{\[number\]: ",
+    "unions with nil": r"\| nil",
+    "comments to the end of the line": r"-- a comment\n",
+    "long comments": r"--\[\[[^\n\]]*\]\]",
+    "comments of several lines": r"--\[=*\[[^\]]*\n[^\]]*\]=*\]",
+    "near misses of long comments": r"--\[=?\n",
+    "a comment before the first token": r"\A\s*--",
+    "a comment before the end": r"--[^\n]*\Z",
+    "no line break at the end": r"[^\n]\Z",
+    "tabs": r"\t",
+    "other white space": r"\v",
+    "carriage returns": r"\r\n",
+    "lines far apart": r"\n{300}",
+    "two statements on one line": r"\) local ",
+    "no space around operators": r"\w=\w",
+    "spaces before a dot": r"\w\s+\.[a-z]",
+}
+
+
+@pytest.fixture(scope="module")
+def sources() -> list[str]:
+    made = [render(program(seed=seed).program, style=seed) for seed in range(400)]
+    trees = [repair(generate(ModuleSet, seed=seed, size=150)) for seed in range(400)]
+    return made + [render(tree.program, style=seed) for seed, tree in enumerate(trees)]
+
+
+@pytest.mark.parametrize("name", SPELLINGS)
+def test_styles_have_every_spelling(name: str, sources: list[str]) -> None:
+    assert sum(bool(re.search(SPELLINGS[name], source)) for source in sources) >= 3
+
+
+def test_no_comment_of_a_style_is_a_directive(sources: list[str]) -> None:
+    for source in sources:
+        assert not any(text.startswith("--!") for _, text in tokenize(source).comments)
+
+
+@pytest.mark.parametrize("options", [{"types": False}, {"indent": "\t"}, {"indent": ""}])
+def test_styles_go_with_the_other_options(options: Any) -> None:
+    for seed in range(40):
+        tree = repair(generate(ModuleSet, seed=seed, size=100))
+        tree.module = None
+        plain = parse(render(tree.program, **options)).tree
+        assert parse(render(tree.program, style=seed, **options)).tree == plain
