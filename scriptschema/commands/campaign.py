@@ -298,7 +298,7 @@ def fuzz(
 
 
 def _seeds(folder: Path) -> list[bytes]:
-    """Return the programs in a folder, and report how many, and what cannot be taken."""
+    """Return the programs in a folder, and report how many, and what is lost."""
     from scriptschema.files import FileError
     from scriptschema.fuzzing.campaign import seeds
 
@@ -311,8 +311,14 @@ def _seeds(folder: Path) -> list[bytes]:
 
     found = seeds.read(folder, on_problem)
     left = f", {counted(problems, 'file')} not" if problems else ""
-    click.echo(f"seeds: {counted(len(found), 'program')} taken{left}", err=True)
-    return found
+    click.echo(f"seeds: {counted(len(found.programs), 'program')} taken{left}", err=True)
+    if found.incomplete:
+        click.echo(
+            f"seeds: {found.incomplete} of them without what the schema lacks: `scriptschema parse "
+            f"{folder} --losses` lists that",
+            err=True,
+        )
+    return found.programs
 
 
 def _summarize(session: Session, folder: Path) -> None:

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+import attrs
+
 from scriptschema import wire
 from scriptschema.files import FileError, name_of
 from scriptschema.fuzzing.corpora.reading import Reader, corpus_files
@@ -15,12 +17,20 @@ from scriptschema.luau.repair import repair
 from scriptschema.messages import ModuleSet
 
 
-def read(folder: Path, on_problem: Callable[[FileError], None]) -> list[bytes]:
-    """Return the programs in `folder` as encoded trees, repaired and without their modules.
+@attrs.frozen
+class Seeds:
+    """Programs as encoded trees; `incomplete` of them are sources of which a part is lost."""
+
+    programs: list[bytes]
+    incomplete: int
+
+
+def read(folder: Path, on_problem: Callable[[FileError], None]) -> Seeds:
+    """Return the programs in `folder`, repaired and without their modules.
 
     `on_problem` is called for each file that cannot be taken. Raises FileError if none can be.
     """
-    found: dict[bytes, None] = {}
+    found: dict[bytes, bool] = {}
     reader = Reader()
     for item in corpus_files([folder]):
         for tree in [item] if isinstance(item, FileError) else reader.read(item):
@@ -34,7 +44,7 @@ def read(folder: Path, on_problem: Callable[[FileError], None]) -> list[bytes]:
             except wire.WireError as error:
                 on_problem(FileError(f"{tree.name}: {error}"))
                 continue
-            found[data] = None
+            found[data] = tree.losses > 0
     if not found:
         raise FileError(f"{name_of(folder)}: there is no program in it that can be taken")
-    return [*found]
+    return Seeds([*found], sum(found.values()))

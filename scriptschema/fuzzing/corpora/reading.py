@@ -39,11 +39,15 @@ _ENDINGS: Final[dict[str, Form]] = {**files.ENDINGS, **dict.fromkeys(sources.END
 
 @attrs.frozen
 class Found:
-    """A tree of a corpus: where it was found, its canonical bytes, and what they hold."""
+    """A tree of a corpus: where it was found, its canonical bytes, and what they hold.
+
+    `losses` is how many things a source has that the schema lacks.
+    """
 
     name: str
     data: bytes
     scan: wire.Scan
+    losses: int = 0
 
 
 @attrs.frozen
@@ -85,39 +89,41 @@ class Reader:
     def _tree(self, name: str, data: bytes, item: Input, form: Form | None) -> Found | FileError:
         try:
             if form is not None:
-                return Found(name, *self._canonical(data, form, item))
-            return Found(name, *self._guess(data, item))
+                return self._canonical(name, data, form, item)
+            return self._guess(name, data, item)
         except ParseError as error:
             return FileError(f"{name}:{error}")
         except (OSError, FileError, wire.WireError, interop.FormatError) as error:
             return FileError(f"{name}: {files.reason_of(error)}")
 
-    def _canonical(self, data: bytes, form: Form, item: Input) -> tuple[bytes, wire.Scan]:
+    def _canonical(self, name: str, data: bytes, form: Form, item: Input) -> Found:
         """The tree's bytes as `wire.encode` writes them, and what they hold."""
         if form == "binary":
-            return wire.canonical(self.cls, data, unknown=self.unknown)
+            return Found(name, *wire.canonical(self.cls, data, unknown=self.unknown))
+        losses = 0
         if form != "luau":
             tree = files.parse(self.cls, data, form, self.unknown)
         elif self.cls is not ModuleSet:
             raise FileError(f"a source is a ModuleSet, not {self.cls.__name__}")
         else:
             # Each source has names of its own, so that they stay apart in the built-in tables.
-            tree = parse(data, module=_module(item, data)).tree
+            result = parse(data, module=_module(item, data))
+            tree, losses = result.tree, len(result.losses)
         data = wire.encode(tree)
-        return data, wire.scan(self.cls, data)
+        return Found(name, data, wire.scan(self.cls, data), losses)
 
-    def _guess(self, data: bytes, item: Input) -> tuple[bytes, wire.Scan]:
+    def _guess(self, name: str, data: bytes, item: Input) -> Found:
         try:
-            return wire.canonical(self.cls, data, unknown=files.ERROR)
+            return Found(name, *wire.canonical(self.cls, data, unknown=files.ERROR))
         except wire.WireError as error:
             reasons = [f"no binary tree ({error})"]
         with contextlib.suppress(interop.MissingExtra):
             try:
-                return self._canonical(data, "text", item)
+                return self._canonical(name, data, "text", item)
             except (interop.FormatError, wire.WireError) as error:
                 reasons.append(f"no text format ({error})")
         try:
-            return self._canonical(data, "luau", item)
+            return self._canonical(name, data, "luau", item)
         except (ParseError, FileError, wire.WireError) as error:
             reasons.append(f"no Luau source ({error})")
         raise FileError(f"this is {', '.join(reasons)}")

@@ -27,7 +27,7 @@ SERVICE = f"{sys.executable} {Path(__file__).with_name('service.py')}"
 def folder(tmp_path: Path) -> Path:
     found = tmp_path / "suite"
     (found / "inner").mkdir(parents=True)
-    (found / "one.luau").write_text('local a = 7 // 2 print("segfault", a)\n')
+    (found / "one.luau").write_text('local a = 7.5 // 2 print("segfault", a)\n')
     (found / "inner" / "two.lua").write_text("print(112233)\n")
     (found / "inner" / "tree.pb").write_bytes(wire.encode(program(seed=3, size=300)))
     (found / "text.json").write_text("{}")
@@ -40,10 +40,11 @@ def folder(tmp_path: Path) -> Path:
 def test_sources_and_trees_are_taken_and_what_cannot_be_is_told(folder: Path) -> None:
     problems: list[FileError] = []
     found = seeds.read(folder, problems.append)
-    trees = [wire.decode(ModuleSet, data) for data in found]
+    trees = [wire.decode(ModuleSet, data) for data in found.programs]
     assert not any(check(tree) for tree in trees)
     assert {render(tree.program) for tree in trees} >= {"print(112233)\n"}
-    assert len(found) == 3
+    assert len(found.programs) == 3
+    assert found.incomplete == 1  # 7.5 has a fraction
     told = "\n".join(map(str, problems))
     for name in ("text.json", "broken.luau:1:7", "deep.luau"):
         assert name in told
@@ -76,6 +77,7 @@ def test_a_bug_in_a_seed_is_found_and_the_campaign_goes_on_with_its_corpus(
     done = run(*command)
     assert done.returncode == 0, done.stderr
     assert b"seeds: 3 programs taken, 3 files not" in done.stderr
+    assert b"seeds: 1 of them without what the schema lacks: `scriptschema parse " in done.stderr
     assert b"broken.luau:1:7" in done.stderr
     assert b"crash" in done.stdout
     names = {path.name for path in (tmp_path / "campaign" / "corpus").iterdir()}
