@@ -26,7 +26,7 @@ from bisect import bisect
 from collections.abc import Callable, Sequence
 from functools import cache
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Final, TypedDict, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, Final, Literal, TypedDict, TypeVar, Unpack
 
 import attrs
 from hypothesis import strategies as st
@@ -55,6 +55,7 @@ from scriptschema.messages import MESSAGES, Expr, ModuleSet, Stat, StatBlock, Ty
 
 if TYPE_CHECKING:
     from scriptschema.luau.names import Names
+    from scriptschema.luau.render import Style
 
 DEFAULT_SIZE: Final = 200
 """The most nodes of a tree; see `messages`."""
@@ -344,19 +345,34 @@ class ProgramOptions(TreeOptions, total=False):
     types: Types
 
 
-def sources(
-    *, names: Names | None = None, **options: Unpack[ProgramOptions]
-) -> SearchStrategy[str]:
-    """Luau sources that run: programs without a module, rendered.
-
-    `names` are those of `luau.render.render`, the other options those of `programs`.
-    """
+@st.composite
+def _sources(
+    draw: DrawFn,
+    trees: SearchStrategy[ModuleSet],
+    names: Names | None,
+    style: Style | Literal["random"] | None,
+) -> str:
     from scriptschema.luau.names import DEFAULT
     from scriptschema.luau.render import render
 
-    return programs(with_module=False, **options).map(
-        lambda tree: render(tree.program, names=names or DEFAULT)
-    )
+    program = draw(trees).program
+    if style == "random":
+        style = _DrawnChoices(draw)
+    return render(program, names=names or DEFAULT, style=style)
+
+
+def sources(
+    *,
+    names: Names | None = None,
+    style: Style | Literal["random"] | None = None,
+    **options: Unpack[ProgramOptions],
+) -> SearchStrategy[str]:
+    """Luau sources that run: programs without a module, rendered.
+
+    `names` and `style` are those of `luau.render.render`; a `random` style is drawn for each
+    source, and shrinks to none. The other options are those of `programs`.
+    """
+    return _sources(programs(with_module=False, **options), names, style)
 
 
 def mutated(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from scriptschema.commands.campaign_display import Display, Lines, as_json
-from scriptschema.commands.console import NonEmptyPath, counted, report, stoppable
+from scriptschema.commands.console import LARGEST, NonEmptyPath, counted, report, stoppable
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -128,7 +128,7 @@ def _names(
 @click.option("--seed", type=int, metavar="N", help="The seed of all random choices.")
 @click.option(
     "--size",
-    type=click.IntRange(1),
+    type=click.IntRange(1, LARGEST),
     metavar="N",
     help="The approximate number of nodes of a program.",
 )

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+LARGEST = 1_000_000
+"""The most nodes of a tree that is made; so many take about ten seconds."""
+
 FORMATS = click.Choice(["binary", "text", "json"])
 
 

@@ -8,12 +8,13 @@ import sys
 from collections.abc import Iterator, Sequence
 from concurrent.futures import BrokenExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import click
 
 from scriptschema.commands.console import (
     FORMATS,
+    LARGEST,
     counted,
     message_class,
     message_option,
@@ -31,6 +32,19 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
+def _style(_: object, __: object, value: str | None) -> int | Literal["random"] | None:
+    """Parse a style: the seed of one, `random`, or `plain`, which is None."""
+    if value is None or value == "plain":
+        return None
+    if value == "random":
+        return "random"
+    if not (value.isascii() and value.isdigit()):
+        raise click.BadParameter(
+            f"{value!r} is not a style: write random, plain or a seed, as in 7"
+        )
+    return int(value)
+
+
 @click.command()
 @click.option(
     "-n", "count", type=click.IntRange(0), metavar="N", help="How many trees to make (1)."
@@ -44,11 +58,11 @@ T = TypeVar("T")
 )
 @click.option(
     "--size",
-    type=click.IntRange(1),
+    type=click.IntRange(1, LARGEST),
     default=200,
     show_default=True,
     metavar="NODES",
-    help="The approximate number of nodes of each tree.",
+    help=f"The approximate number of nodes of each tree, {LARGEST:,} at most.",
 )
 @message_option
 @click.option("--swarm", is_flag=True, help="Use a random half of the alternatives in each tree.")
@@ -82,6 +96,13 @@ T = TypeVar("T")
     type=click.Choice([*FORMATS.choices, "luau"]),
     help="The output's format; by default that of FILE's ending, or binary.",
 )
+@click.option(
+    "--style",
+    callback=_style,
+    shell_complete=lambda *_: ["random", "plain"],
+    metavar="random|plain|SEED",
+    help="How sources are written: each in its own way, plainly (the default), or all in one way.",
+)
 @click.option("--jobs", type=click.IntRange(1), default=1, show_default=True, help="Processes.")
 @click.option(
     "-o",
@@ -103,6 +124,7 @@ def generate(
     types: Types | None,
     varying: bool,
     to_format: Any,
+    style: int | Literal["random"] | None,
     jobs: int,
     output: str,
 ) -> None:
@@ -112,14 +134,16 @@ def generate(
     are kept: run again after an interruption, the command goes on. Standard output, and a FILE that
     ends in .pbstream, get a stream: each tree after its length as a varint.
 
-    Without -n, one tree goes to standard output or FILE as it is. As sources, a program that has a
-    module is a folder with program.luau and module0.luau.
+    Without -n, one tree goes to standard output or FILE as it is, and so does one source. As
+    sources, a program that has a module is a folder with program.luau and module0.luau; on standard
+    output the module is a function in the program.
 
     \b
     python -m scriptschema generate -n 1000 --size 500 --jobs 2 -o corpus/
     python -m scriptschema generate --seed 17 --format text
     python -m scriptschema generate -n 1000 --swarm | fuzz-target
     python -m scriptschema generate --programs -n 1000 --format luau -o sources/
+    python -m scriptschema generate --programs --format luau --style random | luau -
     """
     from scriptschema import files
     from scriptschema.generation.bulk import Recipe
@@ -161,17 +185,19 @@ def generate(
         raise click.UsageError(f"{option} makes ModuleSets, not {message_name}")
     if form == "luau" and not (programs or repaired):
         raise click.UsageError("sources are made of programs: add --programs")
-    if form == "luau" and streams and count is not None:
-        raise click.UsageError("sources need a folder to be put in: name one with -o")
+    if form == "luau" and streams and (path != files.STANDARD or count not in (None, 1)):
+        raise click.UsageError("several sources need a folder to be put in: name one with -o")
+    if style is not None and form != "luau":
+        raise click.UsageError("--style is for sources: add --format luau")
     kind: Kind = "program" if programs else "repaired" if repaired else "tree"
-    recipe = Recipe(cls.__name__, size, table, swarm, form, kind, options)
+    recipe = Recipe(cls.__name__, size, table, swarm, form, kind, options, style)
     seeds = range(seed, seed + (1 if count is None else count))
     if path == files.STANDARD and form == "binary":
         refuse_terminal()
     try:
         if path != files.STANDARD:
             files.require_parent(path)
-        if streams and count is not None:
+        if streams and count is not None and form != "luau":
             write_stream(recipe, seeds, jobs, path)
         elif streams or not (count is not None or path.is_dir() or output.endswith("/")):
             write_one(recipe, seed, path)
@@ -213,7 +239,7 @@ def write_one(recipe: Recipe, seed: int, path: Path) -> None:
     from scriptschema.luau.sources import write_sources
 
     if recipe.form == "luau" and path != files.STANDARD:
-        write_sources(path, recipe.program(seed))
+        write_sources(path, recipe.program(seed), style=recipe.style_of(seed))
     else:
         files.write(path, recipe.make(seed))
 

@@ -47,6 +47,12 @@ output_option = click.option(
 @names_option
 @click.option("--types/--no-types", default=True, help="Write type annotations (the default).")
 @click.option("--indent", default=2, show_default=True, type=click.IntRange(0, 16), metavar="N")
+@click.option(
+    "--style",
+    type=click.IntRange(0),
+    metavar="SEED",
+    help="Write the same in another way: quotes, numbers, separators, comments, white space.",
+)
 def render_command(
     inputs: tuple[Path, ...],
     from_format: str | None,
@@ -54,6 +60,7 @@ def render_command(
     names_path: Path | None,
     types: bool,
     indent: int,
+    style: int | None,
 ) -> None:
     """Write trees as Luau sources (.luau).
 
@@ -72,7 +79,12 @@ def render_command(
     from scriptschema.messages import ModuleSet
 
     names = load_names(names_path)
-    options: RenderOptions = {"names": names, "types": types, "indent": " " * indent}
+    options: RenderOptions = {
+        "names": names,
+        "types": types,
+        "indent": " " * indent,
+        "style": style,
+    }
 
     def run(item: Input, target: Path) -> None:
         tree = files.read(ModuleSet, item.path, form_of(from_format))

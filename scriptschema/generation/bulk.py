@@ -40,7 +40,8 @@ class Recipe:
 
     `kind`: `tree` is a random tree, `repaired` one that is made a program that Luau compiles, and
     `program` a program that runs, with the other `options` of `generation.programs.program`. Both
-    are ModuleSets, and only then may `form` be `luau`, the source.
+    are ModuleSets, and only then may `form` be `luau`, the source. `style` is the seed of the style
+    in which sources are written, or `random`: the seed of the program.
     """
 
     message: str
@@ -50,6 +51,7 @@ class Recipe:
     form: files.Format | Literal["luau"]
     kind: Kind = "tree"
     options: ProgramOptions | None = None
+    style: int | Literal["random"] | None = None
 
     def tree(self, seed: int) -> Message:
         """Return the random tree for `seed` as it was generated."""
@@ -83,14 +85,17 @@ class Recipe:
             _make_unicode(tree)
         return tree
 
+    def style_of(self, seed: int) -> int | None:
+        """Return the seed of the style of the source for `seed`."""
+        return seed if self.style == "random" else self.style
+
     def make(self, seed: int) -> bytes:
         """Return the file for `seed`; raises what `generate` and the format raise."""
-        tree = self.tree(seed) if self.kind == "tree" else self.program(seed)
         if self.form == "luau":
-            from scriptschema.luau.render import render
-            from scriptschema.luau.sources import encode
+            from scriptschema.luau.sources import encode, one_source
 
-            return encode(render(tree))
+            return encode(one_source(self.program(seed), style=self.style_of(seed)))
+        tree = self.tree(seed) if self.kind == "tree" else self.program(seed)
         return files.serialize(tree, self.form)
 
 
@@ -109,7 +114,8 @@ class SourceRecipe:
         """Return the sources for `seed` by their names below the folder that they are put in."""
         from scriptschema.luau.sources import source_files_of
 
-        return source_files_of(self.recipe.program(seed), str(seed))
+        recipe = self.recipe
+        return source_files_of(recipe.program(seed), str(seed), style=recipe.style_of(seed))
 
 
 def _make_unicode(tree: Message) -> None:

@@ -78,6 +78,17 @@ def source_files_of(
     }
 
 
+def one_source(tree: ModuleSet, **options: Unpack[RenderOptions]) -> str:
+    """The source of a program, in which its module, if it has one, is a function `require`.
+
+    So it runs without a file beside it. `options` are those of `render`.
+    """
+    sources = render_module_set(tree, **options)
+    if sources.module is None:
+        return sources.program
+    return f"local function require(_, ...)\n{sources.module}\nend\n{sources.program}"
+
+
 def write_sources(target: Path, tree: ModuleSet, **options: Unpack[RenderOptions]) -> None:
     """Write a tree's source to the file `target`, or its two to a folder of that name, less ending.
 

@@ -272,7 +272,8 @@ def test_a_full_disk_is_an_error() -> None:
     [
         (["-n", "-1"], "-1 is not in the range x>=0"),
         (["--seed", "-1"], "-1 is not in the range x>=0"),
-        (["--size", "0"], "0 is not in the range x>=1"),
+        (["--size", "0"], "0 is not in the range 1<=x<=1000000"),
+        (["--size", "1000001"], "1000001 is not in the range 1<=x<=1000000"),
         (["--jobs", "0"], "0 is not in the range x>=1"),
         (["--message", "Exprs"], "there is no message 'Exprs'; did you mean Expr"),
         (["--weights", "nothing.toml"], "'nothing.toml' does not exist"),

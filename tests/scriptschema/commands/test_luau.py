@@ -237,6 +237,37 @@ def test_generate_writes_one_source_to_a_file_or_to_standard_output(kind: str) -
         assert json.loads(run(*args, "--format", "json").stdout)
 
 
+def test_one_source_goes_to_standard_output_with_n_as_well() -> None:
+    args = ("generate", "--programs", "--size", 80, "--format", "luau")
+    assert run(*args, "-n", 1).stdout == run(*args).stdout
+    for seed in range(6):  # some of them have a module
+        parse(run(*args, "-n", 1, "--seed", seed).stdout)
+
+
+def test_sources_are_written_in_the_style_that_is_asked_for() -> None:
+    args = ("generate", "--programs", "--size", 40, "--format", "luau")
+    run(*args, "-n", 6, "-o", "plain")
+    run(*args, "-n", 6, "-o", "plain", "--style", "plain")  # what is there is what this makes
+    run(*args, "-n", 6, "-o", "random", "--style", "random")
+    run(*args, "-n", 6, "-o", "third", "--style", 3, "--jobs", 2)
+    run("generate", "--programs", "--size", 40, "-n", 6, "-o", "trees")
+    run("render", "trees", "-o", "again", "--style", 3)
+    names = written("plain")
+    assert written("random") == written("third") == written("again") == names
+    plain, various, third, again = (
+        {name: (Path(folder) / name).read_bytes() for name in names}
+        for folder in ("plain", "random", "third", "again")
+    )
+    assert again == third
+    assert third != plain != various != third
+    assert various["3.luau"] == third["3.luau"]  # its seed is its style
+    for name in names:
+        assert parse(plain[name]).tree == parse(third[name]).tree == parse(various[name]).tree
+    assert run(*args, "--seed", 2, "--style", 3).stdout_bytes == third["2.luau"]
+    run(*args, "--seed", 2, "--style", 3, "-o", "2.luau")
+    assert Path("2.luau").read_bytes() == third["2.luau"]
+
+
 def test_generated_programs_follow_their_options() -> None:
     args = ("generate", "--programs", "--format", "luau", "--seed", 3)
     assert run(*args).stdout == run(*args, "--types", "random", "--wrong", 0.05).stdout
@@ -307,7 +338,15 @@ def test_a_missing_file_is_an_error_and_not_a_traceback() -> None:
         (["generate", "--programs", "--wrong", "2"], "range"),
         (["generate", "--programs", "--types", "good"], "'none', 'random', 'sound'"),
         (["generate", "--programs", "--weights", "wrong.toml"], "did you mean 'counter'"),
-        (["generate", "--programs", "--format", "luau", "-n", "3"], "need a folder"),
+        (
+            ["generate", "--programs", "--format", "luau", "-n", "3"],
+            "several sources need a folder",
+        ),
+        (["generate", "--programs", "--format", "luau", "-o", "a.pbstream"], "need a folder"),
+        (["generate", "--programs", "--style", "1"], "add --format luau"),
+        (["generate", "--programs", "--format", "luau", "--style", "x"], "plain or a seed"),
+        (["generate", "--programs", "--format", "luau", "--style", "-1"], "plain or a seed"),
+        (["render", "a.pb", "--style", "x"], "not a valid integer"),
     ],
 )
 def test_wrong_usage_exits_with_2_and_says_what_is_wrong(args: list[str], error: str) -> None:

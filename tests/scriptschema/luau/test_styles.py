@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import find, given, settings
 from hypothesis import strategies as st
 
 from scriptschema import strategies
@@ -62,6 +62,34 @@ def test_trees_of_all_sizes_are_the_same_in_many_styles(size: int) -> None:
 @given(strategies.programs(size=40))
 def test_the_simplest_style_is_none(tree: ModuleSet) -> None:
     assert render_module_set(tree, style=b"") == render_module_set(tree)
+
+
+@given(strategies.sources(size=60, style="random"))
+def test_sources_of_a_strategy_can_be_in_any_style(source: str) -> None:
+    read = parse(source)
+    assert parse(render(read.tree.program, names=read.names), names=read.names).tree == read.tree
+
+
+def shrunk(word: str) -> str:
+    return find(
+        strategies.sources(style="random"),
+        lambda source: word in source,
+        settings=settings(max_examples=3000, database=None, derandomize=True),
+    )
+
+
+def test_a_source_shrinks_to_the_plain_spelling() -> None:
+    source = shrunk("while")
+    assert source == render(parse(source).tree.program)
+
+
+def test_what_needs_a_style_shrinks_to_that_alone() -> None:
+    assert shrunk("--").split() == ["--"]
+
+
+def test_a_style_of_a_strategy_can_be_a_fixed_one() -> None:
+    source = find(strategies.sources(style=3), lambda source: len(source) > 50)
+    assert source == render(parse(source).tree.program, style=3)
 
 
 def test_a_seed_and_bytes_are_the_choices_that_they_stand_for() -> None:
