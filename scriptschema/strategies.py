@@ -37,12 +37,7 @@ from scriptschema.base import INT32_MAX, INT32_MIN, Int32, Message
 from scriptschema.choices import INTEGERS, PIECES, SMALL, WORDS, BytesChoices
 from scriptschema.codec import varints
 from scriptschema.generation.grammar import Grammar, grammar_of
-from scriptschema.generation.programs import (
-    WRONG,
-    check_options,
-    make_program,
-    maker_of,
-)
+from scriptschema.generation.programs import check_options, make_program, maker_of
 from scriptschema.generation.programs import grammar_of as program_grammar_of
 from scriptschema.generation.programs.annotations import Types
 from scriptschema.generation.programs.grammar import Grammar as ProgramGrammar
@@ -318,7 +313,7 @@ def programs(
     *,
     size: int = DEFAULT_SIZE,
     max_depth: int = MAX_DEPTH,
-    wrong: float = WRONG,
+    wrong: float | None = None,
     deterministic: bool = True,
     types: Types = "random",
     weights: Weights | str | PathLike[str] | None = None,
@@ -333,7 +328,7 @@ def programs(
     """
     _check_size(size)
     check_options(size, max_depth, types)
-    grammar = program_grammar_of(weights, wrong, deterministic)
+    grammar = program_grammar_of(weights, wrong, deterministic, types)
     return _programs(grammar, types, swarm, size, max_depth, with_module)
 
 

@@ -117,19 +117,22 @@ def _rules() -> str:
 
 
 def _idioms() -> str:
-    from scriptschema.generation.programs.idioms import FILES, IDIOMS, _read
+    from scriptschema.generation.programs.idioms import FILES, IDIOMS, UNTYPED, _read
 
     text = (
         "# Idioms of programs\n\nThe pieces that programs that run are made of, by topic, with "
         "their weights: `weights={'counter': 9}` makes one likelier, and 0 leaves it out. Words in "
-        "capitals stand for what is generated there.\n\n"
+        "capitals stand for what is generated there. An untyped one is not in programs with sound "
+        "types.\n\n"
     )
     for topic in FILES:
         source = _read(topic)
         text += f"## {topic.capitalize()}\n\n"
         for name, (weight, template) in IDIOMS.items():
             if f"-- {name}: " in source:
-                text += f"**{name}** ({weight:g})\n\n```lua\n{template.strip()}\n```\n\n"
+                mark = ", untyped" if name in UNTYPED else ""
+                text += f"**{name}** ({weight:g}{mark})\n\n"
+                text += f"```lua\n{template.strip()}\n```\n\n"
     return text
 
 

@@ -80,7 +80,7 @@ def _style(_: object, __: object, value: str | None) -> int | Literal["random"] 
     "--wrong",
     type=click.FloatRange(0, 1),
     metavar="SHARE",
-    help="The share of operands and arguments that are deliberately wrong (0.05).",
+    help="The share of operands and arguments that are deliberately wrong (0.05; sound types: 0).",
 )
 @click.option(
     "--types",

@@ -117,7 +117,8 @@ ODD_NUMBERS: Final = (
 number; and nothing."""
 
 _HUGE: Final = frozenset(t for t in ODD_NUMBERS if "2 ^" in t or "21474" in t or "1 / 0" in t)
-_NO_NUMBER: Final = "0 / 0"
+_NOT_A_NUMBER: Final = "0 / 0"
+_NO_NUMBERS: Final = frozenset(['"3"', "nil"])
 
 
 @attrs.frozen
@@ -152,14 +153,19 @@ class Parameter:
         whole = dict.fromkeys(value + step for value in limits for step in (0, -1, 1))
         return [*map(str, whole), *(f"{value} + 1 / 2" for value in dict.fromkeys(limits))]
 
-    def odd_values(self) -> list[str]:
-        """Return those of `ODD_NUMBERS` that may be given."""
+    def odd_values(self, *, typed: bool = False) -> list[str]:
+        """Return those of `ODD_NUMBERS` that may be given, without what is no number if `typed`."""
         role = ROLES.get(self.role)
         return [
             text
             for text in ODD_NUMBERS
-            if role is None
-            or not ((role.is_looped and text in _HUGE) or (role.is_float and text == _NO_NUMBER))
+            if not (typed and text in _NO_NUMBERS)
+            and (
+                role is None
+                or not (
+                    (role.is_looped and text in _HUGE) or (role.is_float and text == _NOT_A_NUMBER)
+                )
+            )
         ]
 
 

@@ -6,7 +6,9 @@ A line is a signature, with a line more where a member can be called in another 
 
 `kind?` may be left out, `...kind` may be given any number of times, and marks follow `!`: `varies`
 (the result is not the same in every run, or not to its last digit in every engine), `fails` (it may
-not return), `yields` (it may yield). Marks are also the place for the release that a member came
+not return), `yields` (it may yield), `untyped` (it runs, and Luau's type checker refuses it),
+`overloaded` (the type checker takes the first of the member's types where it is an argument, which
+is not this one). Marks are also the place for the release that a member came
 with, once there is more than one. A line without parentheses is a field. `library.KINDS` says what
 each kind is; a range `0..8` is an integer in it, `"!*t"` that very string, `vector.zero` that very
 field, and `function(number) -> boolean` a function that can be called like that.
@@ -46,13 +48,18 @@ _TABLE: Final = {
         rawlen(array) -> integer
         rawlen(string) -> integer
         rawset(record, string, scalar) -> any
-        getmetatable(any) -> any
+        getmetatable(any) -> any ! untyped
+        getmetatable(object) -> any
         setmetatable(record, metatable) -> object
         newproxy(boolean?) -> any
-        assert(number, ...scalar) -> number
+        assert(number, ...scalar) -> number ! untyped
+        assert(number) -> number
+        assert(number, short) -> number, string
         error(scalar, 0..2?) ! fails
-        pcall(callable, ...scalar) -> boolean, any ! yields
-        xpcall(callable, function(any) -> any, ...scalar) -> boolean, any ! yields
+        pcall(callable, ...scalar) -> boolean, any ! yields untyped
+        pcall(callable) -> boolean, any ! yields
+        xpcall(callable, function(any) -> any, ...scalar) -> boolean, any ! yields untyped
+        xpcall(callable, function(any) -> any) -> boolean, any ! yields
         unpack(array) -> optional
         unpack(row, 1..3@at, 2..5@end) -> number
         gcinfo() -> number ! varies
@@ -117,7 +124,8 @@ _TABLE: Final = {
         match(string, pattern, integer@at?) -> scalar
         pack(pack) -> string
         packsize(fixed) -> integer
-        rep(short, 0..9@count, short?) -> string
+        rep(short, 0..9@count) -> string
+        rep(short, 0..9@count, short) -> string ! untyped
         reverse(string) -> string
         split(string, short?) -> strings
         sub(string, integer@at, integer@end?) -> string
@@ -141,12 +149,13 @@ _TABLE: Final = {
         freeze(row) -> array
         getn(array) -> integer
         insert(row, number)
-        insert(row, 1..7@at, number)
+        insert(row, 1..7@at, number) ! overloaded
         isfrozen(array) -> boolean
         maxn(array) -> number
         move(row, 1..3@at, 2..5@last, 1..4@at) -> array
         move(array, 1..1@at, 1..1@last, 1..1@at, row) -> array
-        pack(...scalar) -> any
+        pack(...scalar) -> any ! untyped
+        pack(...number) -> any
         remove(row, 1..6@at?) -> optional
         sort(row)
         sort(row, function(number, number) -> order)
@@ -158,7 +167,7 @@ _TABLE: Final = {
         band(...integer) -> number
         bnot(integer) -> number
         bor(...integer) -> number
-        btest(...integer) -> boolean
+        btest(integer, ...integer) -> boolean
         bxor(...integer) -> number
         byteswap(integer) -> number
         countlz(integer) -> integer
@@ -199,7 +208,7 @@ _TABLE: Final = {
         writeu8(buffer, 0..15@offset1, integer@word)
     """,
     "coroutine": """
-        close(routine) -> boolean
+        close(routine) -> boolean, any
         create(callable) -> thread
         isyieldable() -> boolean ! varies
         resume(routine, ...scalar) -> boolean, scalar
@@ -209,19 +218,19 @@ _TABLE: Final = {
         yield(...scalar) -> any ! yields
     """,
     "debug": """
-        info(callable, inquiry) -> any ! varies
-        info(0..3, inquiry) -> any ! varies
+        info(callable, inquiry) -> any ! varies overloaded
+        info(0..3, inquiry) -> any ! varies overloaded
         info(thread, 0..1, inquiry) -> any ! varies
         traceback() -> string ! varies
         traceback(string, 0..3?) -> string ! varies
-        traceback(thread, string?, 0..1?) -> string ! varies
+        traceback(thread, string?, 0..1?) -> string ! varies overloaded
     """,
     "os": """
         clock() -> number ! varies
-        date(time?) -> string ! varies
-        date(time, 0..9999) -> string
-        date("!*t", 0..9999) -> any
-        date("*t", 0..9999) -> any
+        date(time?) -> string ! varies overloaded
+        date(time, 0..9999) -> string ! overloaded
+        date("!*t", 0..9999) -> any ! overloaded
+        date("*t", 0..9999) -> any ! overloaded
         difftime(integer, integer) -> number
         time() -> number ! varies
         time(date) -> number

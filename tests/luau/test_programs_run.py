@@ -31,8 +31,13 @@ def run(luau: RealLuau, tree: ModuleSet) -> Any:
 
 @pytest.mark.parametrize(
     ("options", "share"),
-    [({}, 0.9), ({"wrong": 0}, 0.97), ({"types": "none", "swarm": True}, 0.9)],
-    ids=["defaults", "nothing wrong", "swarm"],
+    [
+        ({}, 0.9),
+        ({"wrong": 0}, 0.97),
+        ({"types": "none", "swarm": True}, 0.9),
+        ({"types": "sound"}, 0.97),
+    ],
+    ids=["defaults", "nothing wrong", "swarm", "sound types"],
 )
 def test_programs_compile_and_run_to_their_end(
     luau: RealLuau, long_mode: bool, options: dict[str, Any], share: float

@@ -20,7 +20,7 @@ from scriptschema.fuzzing.rewriting import REWRITINGS
 from scriptschema.fuzzing.targets.base import Sources
 from scriptschema.fuzzing.targets.outcome import Run
 from scriptschema.generation import trees
-from scriptschema.generation.programs import WRONG, grammar_of, make_program, maker_of
+from scriptschema.generation.programs import grammar_of, make_program, maker_of
 from scriptschema.generation.programs.maker import Maker
 from scriptschema.generation.programs.scope import Scope
 from scriptschema.luau.render import render_module_set
@@ -188,8 +188,9 @@ class ProgramSource:
             made = trees.generate(ModuleSet, choices=self._choices, size=size, swarm=not uniform)
             made.module = None
             return repair(made)
-        wrong = _WRONG_IF_COMPILED if config.only_compile else WRONG
-        grammar = grammar_of(self._weights, 0.0 if config.types == "sound" else wrong)
+        is_strange = config.only_compile and config.types != "sound"
+        wrong = _WRONG_IF_COMPILED if is_strange else None
+        grammar = grammar_of(self._weights, wrong, types=config.types)
         if not uniform:
             if self._made % _SWARM == 0:
                 self._grammar = grammar.swarm(self._choices)

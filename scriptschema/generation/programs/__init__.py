@@ -39,6 +39,7 @@ from scriptschema.generation.weights import Weights, WeightsError, read_weights
 __all__ = ["IDIOMS", "LIBRARIES", "Scope", "expression", "program", "statements"]
 
 WRONG: Final = 0.05
+"""The share of what is wrong on purpose, unless something else is said or types are sound."""
 
 MakerT = TypeVar("MakerT", bound=Maker)
 
@@ -66,7 +67,7 @@ def program(
     choices: Choices | None = None,
     size: int = DEFAULT_SIZE,
     max_depth: int = MAX_DEPTH,
-    wrong: float = WRONG,
+    wrong: float | None = None,
     deterministic: bool = True,
     types: Types = "random",
     weights: Weights | str | PathLike[str] | None = None,
@@ -78,9 +79,10 @@ def program(
     fewer than 10 nodes or levels may be empty.
 
     `wrong`, from 0 to 1, is the share of operands and arguments that are wrong on purpose, most of
-    them where the error is caught. With `deterministic` the program prints the same in every run,
-    at every optimization level. `types` are the annotations: `none`, `random` ones, which mean
-    nothing, or `sound` ones, which agree with the values.
+    them where the error is caught: 0.05, or none with sound types. With `deterministic` the program
+    prints the same in every run, at every optimization level. `types` are the annotations: `none`,
+    `random` ones, which mean nothing, or `sound` ones, which agree with the values: most of these
+    programs have no error in Luau's strict mode.
 
     `weights` changes how often each idiom and each library is used: a mapping with the tables
     `idioms` and `libraries`, by name, or the path of a TOML file with these. `swarm` leaves about
@@ -93,7 +95,7 @@ def program(
     check_options(size, max_depth, types)
     # Nothing here is secret, so predictable random numbers do no harm.
     source = choices or RandomChoices(random.Random() if seed is None else seed)  # noqa: S311
-    grammar = grammar_of(weights, wrong, deterministic)
+    grammar = grammar_of(weights, wrong, deterministic, types)
     if swarm:
         grammar = grammar.swarm(source)
     return make_program(maker_of(source, grammar, types, Scope(), size, Maker), size, max_depth)
@@ -114,7 +116,8 @@ def make_program(
 ) -> m.ModuleSet:
     """Return a program, made by `maker`; it may have a module `with_module`."""
     room = min(max_depth, DEEPEST) - 1
-    roomy = size >= _MODULE_SIZE and room > module().levels + LEAF
+    of_modules = module(maker.grammar.typed)
+    roomy = size >= _MODULE_SIZE and room > of_modules.levels + LEAF
     has_module = with_module and roomy and maker.chance(80)
     maker.made += 2
     body: list[m.Stat] = []
@@ -132,7 +135,7 @@ def make_program(
     made_module = None
     if has_module:  # last, so that it is left out first where less is made
         maker.scope = Scope()
-        made_module = nodes.block(module().make(maker, for_module, room))
+        made_module = nodes.block(of_modules.make(maker, for_module, room))
     return cast(m.ModuleSet, nodes.MAKE[m.ModuleSet](made_module, nodes.block(body)))
 
 
@@ -174,7 +177,7 @@ def statements(
     They declare variables in `scope`, see `expression`. No message is more than `max_depth` levels
     below the Stat; at least 16 are needed.
     """
-    grammar = grammar_of(None, wrong, deterministic)
+    grammar = grammar_of(None, wrong, deterministic, types)
     check_options(size, max_depth, types)
     _check_depth(max_depth, 16)
     return maker_of(choices, grammar, types, scope, size, Maker).statement(size, max_depth + 1)
@@ -182,14 +185,18 @@ def statements(
 
 def grammar_of(
     weights: Weights | str | PathLike[str] | None,
-    wrong: float = WRONG,
+    wrong: float | None = None,
     deterministic: bool = True,
+    types: str = "random",
 ) -> Grammar:
     """Return the grammar for these options: see `program`. Raises WeightsError, ValueError."""
+    typed = types == "sound"
+    if wrong is None:
+        wrong = 0.0 if typed else WRONG
     if not isinstance(wrong, (int, float)) or not 0 <= wrong <= 1:
         raise ValueError(f"wrong must be a share from 0 to 1, not {wrong!r}")
     if weights is None:
-        return _grammar((), wrong, deterministic)
+        return _grammar((), wrong, deterministic, typed)
     if not isinstance(weights, Mapping):
         weights = read_weights(Path(weights))
     for table, inner in weights.items():
@@ -204,7 +211,7 @@ def grammar_of(
                 rule = "a weight is 0 or a number from 1e-9 to 1e9"
                 raise WeightsError(f"{table}.{name}: {rule}: {weight!r}")
     changes = tuple((table, tuple(inner.items())) for table, inner in weights.items())
-    return _grammar(changes, wrong, deterministic)
+    return _grammar(changes, wrong, deterministic, typed)
 
 
 _WEIGHTS: Final[Mapping[str, Mapping[str, float]]] = {
@@ -220,11 +227,12 @@ def _grammar(
     changes: tuple[tuple[str, tuple[tuple[str, float], ...]], ...],
     wrong: float,
     deterministic: bool,
+    typed: bool,
 ) -> Grammar:
     weights = {table: dict(inner) for table, inner in _WEIGHTS.items()}
     for table, inner in changes:
         weights[table].update(inner)
-    return Grammar(weights["idioms"], weights["libraries"], wrong, deterministic)
+    return Grammar(weights["idioms"], weights["libraries"], wrong, deterministic, typed)
 
 
 def maker_of(

@@ -7,7 +7,7 @@ changes what a program does.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from itertools import accumulate
+from itertools import accumulate, takewhile
 from typing import Any, Final, Literal, TypeAlias, cast
 
 from scriptschema import messages as m
@@ -76,10 +76,11 @@ class SoundTypes(Annotations):
     """Types that say what kinds the values are of."""
 
     def local(self, maker: Maker, kinds: Sequence[str | None], room: int) -> list[m.Type]:
-        """Return the types of the variables, if all are known."""
-        if not all(kind in _SOUND for kind in kinds) or maker.below(4) == 3:
+        """Return the types of the first variables, as far as known; some of what is inferred."""
+        known = list(takewhile(_SOUND.__contains__, kinds))
+        if _INFERRED.issuperset(known) and maker.below(4) == 3:
             return []
-        return [sound(maker, cast(str, kind)) for kind in kinds]
+        return [sound(maker, cast(str, kind)) for kind in known]
 
     def function(
         self,
@@ -138,6 +139,12 @@ _SOUND: Final[Mapping[str, Callable[[], m.Type]]] = {
     "value": lambda: _primitive("any"),
     "scalar": lambda: _primitive("any"),
 }
+
+
+_INFERRED: Final = frozenset(
+    ["number", "integer", "string", "boolean", "buffer", "vector", "thread"]
+)
+"""The kinds that a type checker sees in a value; it would see what keys a table has now."""
 
 
 def sound(maker: Maker, kind: str) -> m.Type:

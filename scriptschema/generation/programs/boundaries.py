@@ -115,9 +115,10 @@ def call_at_limits(maker: Maker, signature: Signature, room: int) -> m.Stat:
 
 
 def _values(maker: Maker, signature: Signature, room: int) -> list[tuple[m.Expr, bool]]:
-    """Return arguments, most numbers at a limit; now and then there is one less or one more.
+    """Return arguments, most numbers at a limit.
 
-    With each stands whether it is a constant, which cannot fail.
+    Now and then there is one less or one more, but not where types are sound. With each stands
+    whether it is a constant, which cannot fail.
     """
     found: list[tuple[m.Expr, bool]] = []
     length = before = 0
@@ -139,7 +140,7 @@ def _values(maker: Maker, signature: Signature, room: int) -> list[tuple[m.Expr,
         else:
             made = right(maker, parameter, _BESIDE, room - LEVELS, risky=False)
             found += [(value, False) for value in made]
-    if maker.below(16) == 15:
+    if maker.below(16) == 15 and not maker.grammar.typed:
         if found and maker.below(2):
             found.pop()
         else:
@@ -154,7 +155,10 @@ def _number(maker: Maker, parameter: Parameter, length: int, before: int) -> str
     if choice >= 6:
         low, high = parameter.bounds or (0, 9)
         return str(low + maker.below(min(high - low + 1, 256)))
-    texts = parameter.boundary_values(length, before) if choice < 4 else parameter.odd_values()
+    if choice < 4:
+        texts = parameter.boundary_values(length, before)
+    else:
+        texts = parameter.odd_values(typed=maker.grammar.typed)
     return texts[maker.below(len(texts))]
 
 

@@ -7,9 +7,9 @@ from typing import Final
 
 from scriptschema.generation.programs import nodes
 from scriptschema.generation.programs.arguments import right
-from scriptschema.generation.programs.maker import Maker
+from scriptschema.generation.programs.maker import LEAF, Maker
 from scriptschema.luau.library import Signature
-from scriptschema.messages import Expr, Stat
+from scriptschema.messages import Expr, ExprFunction, Stat, StatReturn
 
 PRINTABLE: Final = frozenset(
     ["number", "integer", "string", "boolean", "optional", "vector", "nil", "scalar"]
@@ -21,6 +21,9 @@ _OPEN: Final = frozenset(["any", "value", "scalar"])
 
 _TEXTS_OF_ANYTHING: Final = frozenset(["tostring", "format", "print", "error", "select", "assert"])
 """Members that turn whatever they get into text, or return it."""
+
+_CAUGHT: Final = 17
+"""How many levels there are to the arguments of a call that is caught, at most."""
 
 _HEAD: Final = 7
 """The nodes that a call of a library's member is charged without its arguments. It has one more,
@@ -95,7 +98,7 @@ def statement(maker: Maker, signature: Signature, size: int, room: int) -> list[
     """Return a statement that calls a member and prints what is the same in every run."""
     results = signature.results
     # In the worst case it is print(type((f(...)))).
-    caught = signature.parameters is not None and maker.chance(96)
+    caught = signature.parameters is not None and room > _CAUGHT + LEAF and maker.chance(96)
     if caught:
         value = call_caught(maker, signature, size - 6, room - 8)
     else:
@@ -114,7 +117,13 @@ def statement(maker: Maker, signature: Signature, size: int, room: int) -> list[
 
 
 def call_caught(maker: Maker, signature: Signature, size: int, room: int) -> Expr:
-    """Return `pcall(f, ...)`, which also calls what the compiler would put in place of `f(...)`."""
+    """Return `pcall(f, ...)`, which also calls what the compiler would put in place of `f(...)`.
+
+    Where types are sound it is `pcall(function() return f(...) end)` for a member of which a type
+    checker could not say with what it is called.
+    """
+    if maker.grammar.typed and "overloaded" in signature.marks:
+        return _caught_inside(maker, signature, size, room)
     function = maker.scope.function
     guarded, function.guarded = function.guarded, True
     maker.made += _HEAD + 3
@@ -122,3 +131,21 @@ def call_caught(maker: Maker, signature: Signature, size: int, room: int) -> Exp
     function.guarded = guarded
     member = nodes.expr(*nodes.member(signature.library, signature.name))
     return nodes.call_builtin("pcall", member, *made)
+
+
+def _caught_inside(maker: Maker, signature: Signature, size: int, room: int) -> Expr:
+    def inside() -> ExprFunction:
+        returned = nodes.MAKE[StatReturn]([call(maker, signature, size - _INSIDE, room - 7)])
+        made: ExprFunction = nodes.MAKE[ExprFunction](
+            [], [], [], False, nodes.block([nodes.stat("return_", returned)]), [], []
+        )
+        return made
+
+    made, cost = maker.function(inside, vararg=False, results=None, guarded=True)
+    maker.afford(cost)
+    maker.made += _INSIDE
+    return nodes.call_builtin("pcall", nodes.expr("function", made))
+
+
+_INSIDE: Final = 8
+"""The nodes of such a function and its call, without what it calls."""

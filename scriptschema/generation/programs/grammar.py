@@ -15,7 +15,7 @@ from typing import Final
 
 from scriptschema.choices import Choices
 from scriptschema.generation.programs import arguments, boundaries, calls, expressions, templates
-from scriptschema.generation.programs.idioms import IDIOMS, MODULE
+from scriptschema.generation.programs.idioms import IDIOMS, MODULE, UNTYPED
 from scriptschema.generation.programs.maker import (
     LARGEST,
     Idiom,
@@ -39,27 +39,28 @@ DECLARATIONS: Final = (
 
 
 @cache
-def idiom_of(name: str) -> Template:
-    """The compiled template of an idiom."""
-    return templates.statements(IDIOMS[name][1])
+def idiom_of(name: str, typed: bool = False) -> Template:
+    """The compiled template of an idiom, for programs that a type checker accepts if `typed`."""
+    return templates.statements(IDIOMS[name][1], typed=typed)
 
 
 @cache
-def expression_of(text: str) -> Template:
+def expression_of(text: str, typed: bool = False) -> Template:
     """The compiled template of an expression."""
-    return templates.expression(text)
+    return templates.expression(text, typed=typed)
 
 
 @cache
-def module() -> Template:
+def module(typed: bool = False) -> Template:
     """The compiled template of the module."""
-    return templates.statements(MODULE)
+    return templates.statements(MODULE, typed=typed)
 
 
 class Grammar(Tables):
     """The tables, as the weights of idioms and libraries by name say.
 
-    `wrong`, from 0 to 1, is the share of arguments and operands that are wrong on purpose.
+    `wrong`, from 0 to 1, is the share of arguments and operands that are wrong on purpose. `typed`:
+    without what runs, but is refused by a type checker.
     """
 
     def __init__(
@@ -68,6 +69,7 @@ class Grammar(Tables):
         library_weights: Mapping[str, float],
         wrong: float,
         deterministic: bool,
+        typed: bool,
     ) -> None:
         super().__init__()
         self.idiom_weights = idiom_weights
@@ -77,21 +79,24 @@ class Grammar(Tables):
         # An error that nobody catches ends the program.
         self.wrong_unguarded = round(256 * wrong) if wrong > 0.5 else round(256 * wrong / 40)
         self.deterministic = deterministic
+        self.typed = typed
         self.ends = 26
         self.kinds = tuple(kind for kind in (*expressions.VARIABLES, "nil") if kind != "object")
-        self.callbacks = _callbacks()
-        self.simplest = _simplest()
+        self.callbacks = _callbacks(typed)
+        self.simplest = _simplest(typed)
         self.calls = {kind: self._weighed(kind) for kind in ("", *expressions.CALLS)}
         self.boundaries = self._weighed("", boundaries.takes_limits)
         self.expressions = {
-            kind: _expressions(kind, kind in self.calls and bool(self.calls[kind][0]))
+            kind: _expressions(kind, kind in self.calls and bool(self.calls[kind][0]), typed)
             for kind in _KINDS
         }
         self.idioms = [
-            Idiom(name, weight, idiom_of(name)) for name, weight in idiom_weights.items() if weight
+            Idiom(name, weight, idiom_of(name, typed))
+            for name, weight in idiom_weights.items()
+            if weight and not (typed and name in UNTYPED)
         ]
-        self.declarations = {kind: Idiom(kind, 1, idiom_of(kind)) for kind in DECLARATIONS}
-        self.simplest_idiom = Idiom("print number", 1, idiom_of("print number"))
+        self.declarations = {kind: Idiom(kind, 1, idiom_of(kind, typed)) for kind in DECLARATIONS}
+        self.simplest_idiom = Idiom("print number", 1, idiom_of("print number", typed))
 
     def swarm(self, choices: Choices) -> Grammar:
         """Return this grammar without about half of the idioms and libraries."""
@@ -100,7 +105,11 @@ class Grammar(Tables):
             return {name: 0 if choices.below(2) else weight for name, weight in weights.items()}
 
         return Grammar(
-            kept(self.idiom_weights), kept(self.library_weights), self.share, self.deterministic
+            kept(self.idiom_weights),
+            kept(self.library_weights),
+            self.share,
+            self.deterministic,
+            self.typed,
         )
 
     def _weighed(
@@ -112,7 +121,9 @@ class Grammar(Tables):
             [
                 (weight * share, signature)
                 for library, share, signature in _members(kind)
-                if (weight := weights[library]) and suits(signature)
+                if (weight := weights[library])
+                and suits(signature)
+                and not (self.typed and "untyped" in signature.marks)
             ]
         )
 
@@ -155,32 +166,32 @@ def _members(kind: str) -> Sequence[tuple[str, float, Signature]]:
 
 
 @cache
-def _callbacks() -> Mapping[tuple[str, int], Sequence[Producer]]:
+def _callbacks(typed: bool) -> Mapping[tuple[str, int], Sequence[Producer]]:
     return {
-        key: [expression_of(text).make for text in texts]
+        key: [expression_of(text, typed).make for text in texts]
         for key, texts in expressions.CALLBACKS.items()
     }
 
 
 @cache
-def _simplest() -> Mapping[str, Producer]:
+def _simplest(typed: bool) -> Mapping[str, Producer]:
     """What makes the simplest expression of each kind."""
-    return {kind: _simplest_of(kind) for kind in _KINDS}
+    return {kind: _simplest_of(kind, typed) for kind in _KINDS}
 
 
-def _simplest_of(kind: str) -> Producer:
+def _simplest_of(kind: str, typed: bool) -> Producer:
     literal = expressions.LITERALS.get(kind)
     if literal is not None:
         return expressions.a_literal(literal[1])
     if kind in arguments.CONSTANTS:
         return _argument(kind)
-    return expression_of(expressions.TEMPLATES[kind][0][1]).make
+    return expression_of(expressions.TEMPLATES[kind][0][1], typed).make
 
 
 @cache
-def _expressions(kind: str, calls: bool) -> Sequence[Table]:
+def _expressions(kind: str, calls: bool, typed: bool) -> Sequence[Table]:
     """The tables for each size up to `LARGEST`, with calls of library members or without."""
-    simplest = _simplest()[kind]
+    simplest = _simplest(typed)[kind]
     literal = expressions.LITERALS.get(kind)
     found: list[tuple[float, int, Producer]] = [(0, 0, simplest)]
     if literal is not None:
@@ -191,8 +202,9 @@ def _expressions(kind: str, calls: bool) -> Sequence[Table]:
         make = expressions.a_variable(kind)
         found.append((expressions.VARIABLES[kind], 3, make))
     for weight, text in expressions.TEMPLATES.get(kind, ()):
-        template = expression_of(text)
-        found.append((weight, template.least, template.make))
+        if not (typed and text.startswith("UNTYPED(")):
+            template = expression_of(text, typed)
+            found.append((weight, template.least, template.make))
     if calls:
         found.append((expressions.CALLS[kind], 10, _library_call(kind)))
     if kind in expressions.USER_CALLS:

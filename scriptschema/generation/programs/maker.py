@@ -170,6 +170,7 @@ class Tables:
 
     `wrong` is the share, of 256, of arguments and operands that are wrong on purpose,
     `wrong_unguarded` that where nobody catches the error; `ends` that of blocks that end early.
+    `typed` says that a type checker accepts what is made.
     `expressions` has what makes expressions, by kind and for each size up to `LARGEST`, `simplest`
     what makes the simplest one of each kind whatever is in scope, `callbacks` what makes functions
     for library members to call, by result and number of parameters. `calls` are the library members
@@ -181,6 +182,7 @@ class Tables:
     wrong: int
     wrong_unguarded: int
     deterministic: bool
+    typed: bool
     ends: int
     kinds: Sequence[str]
     expressions: Mapping[str, Sequence[Table]]

@@ -1,8 +1,9 @@
 """Idioms: pieces of programs that reach something, as templates with names and weights.
 
 They stand in the `.luau` files beside this one, by topic, each below a line with its name and
-weight: `-- counter: 3`. What a template may say is described in `templates/__init__.py`. The first
-idiom is the simplest: what programs shrink to.
+weight: `-- counter: 3`. Behind these may stand `! untyped`: it runs, and a type checker refuses it.
+What a template may say is described in `templates/__init__.py`. The first idiom is the simplest:
+what programs shrink to.
 """
 
 from __future__ import annotations
@@ -16,22 +17,27 @@ from typing import Final
 FILES: Final = ("basics", "functions", "objects", "coroutines", "errors", "data", "optimizer")
 """The topics."""
 
-_HEAD: Final = re.compile(r"^-- (?P<name>.+): (?P<weight>[\d.]+)\n", re.MULTILINE)
+_HEAD: Final = re.compile(r"^-- (.+): ([\d.]+)(?: ! (untyped))?\n", re.MULTILINE)
 
 
 def _read(topic: str) -> str:
     return (Path(__file__).parent / f"{topic}.luau").read_text(encoding="utf-8")
 
 
-def _idioms() -> Iterator[tuple[str, tuple[float, str]]]:
+def _idioms() -> Iterator[tuple[str, float, bool, str]]:
     for topic in FILES:
         _, *parts = _HEAD.split(_read(topic))
-        for name, weight, text in zip(parts[::3], parts[1::3], parts[2::3], strict=True):
-            yield name, (float(weight), text)
+        for name, weight, mark, text in zip(*(parts[n::4] for n in range(4)), strict=True):
+            yield name, float(weight), mark is not None, text
 
 
-IDIOMS: Final[Mapping[str, tuple[float, str]]] = MappingProxyType(dict(_idioms()))
+IDIOMS: Final[Mapping[str, tuple[float, str]]] = MappingProxyType(
+    {name: (weight, text) for name, weight, _, text in _idioms()}
+)
 """Each idiom's weight and template, by its name."""
+
+UNTYPED: Final = frozenset(name for name, _, is_untyped, _ in _idioms() if is_untyped)
+"""The idioms that a type checker refuses as a whole."""
 
 MODULE: Final = _read("module")
 """The template of the module that a program can require."""

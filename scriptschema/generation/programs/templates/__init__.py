@@ -15,6 +15,10 @@ names of globals are holes:
     BOUNDARY()              such a call with numbers at which something changes
     if MAYBE then ... end   these statements, or none, in the scope around
     if ONE_OF then ... elseif ONE_OF then ... end       the statements of one branch
+    UNTYPED(a)              the expression; no argument, no alternative where types are sound
+    if UNTYPED then ... end statements that there are not where types are sound
+    if TYPED then ... end   statements that there are only where types are sound
+    elseif UNTYPED then     a branch of `if ONE_OF` that there is not where types are sound
 
 Types tell kinds: `local total: number` is a variable that later statements may use, and so are
 parameters. A variable without a type, or one that a `for` declares under a name that is no kind and
@@ -37,15 +41,18 @@ from scriptschema.generation.programs.templates.base import Compiler
 __all__ = ["expression", "statements"]
 
 
-def expression(text: str) -> Template:
-    """Compile an expression. Raises parse.ParseError, and ValueError for what is not a template."""
-    compiler = Compiler(text, f"return {text}")
+def expression(text: str, *, typed: bool = False) -> Template:
+    """Compile an expression, for programs that a type checker accepts if `typed`.
+
+    Raises parse.ParseError, and ValueError for what is not a template.
+    """
+    compiler = Compiler(text, f"return {text}", typed)
     returned: Any = compiler.program.body[0].alternative
     [value] = returned.list
     return compiler.finish(compiler.compile(value, 0))
 
 
-def statements(text: str) -> Template:
-    """Compile statements. Raises parse.ParseError, and ValueError for what is not a template."""
-    compiler = Compiler(text, text)
+def statements(text: str, *, typed: bool = False) -> Template:
+    """Compile statements, see `expression`."""
+    compiler = Compiler(text, text, typed)
     return compiler.finish(_statements.stats(compiler, compiler.program.body, 0))

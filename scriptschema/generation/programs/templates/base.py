@@ -18,7 +18,7 @@ from scriptschema.generation.programs.scope import SELF, Variable
 from scriptschema.luau.library import KINDS
 from scriptschema.luau.names import DEFAULT
 from scriptschema.luau.parse import parse
-from scriptschema.messages import Local, Name, Type
+from scriptschema.messages import Expr, Local, Name, TableItem, Type
 
 _SHARED: Final = ("value", "update", "text")
 """What every object has."""
@@ -46,12 +46,13 @@ class Kind:
 class Compiler:
     """Compiles one template; `template` collects what is found out on the way.
 
-    `loops` counts the enclosing loops, `guarded` has the functions whose errors are caught, by
-    `id`.
+    `typed`: for programs that a type checker accepts. `loops` counts the enclosing loops, `guarded`
+    has the functions whose errors are caught, by `id`.
     """
 
-    def __init__(self, text: str, source: str) -> None:
+    def __init__(self, text: str, source: str, typed: bool) -> None:
         self.template = Template(text)
+        self.typed = typed
         result = parse(source)
         self.program = result.tree.program
         self.names = result.names
@@ -127,8 +128,22 @@ class Compiler:
 
     def many(self, items: Sequence[Message], level: int) -> Build:
         """Build a list."""
-        parts = [self.compile(item, level) for item in items]
+        parts = [self.compile(item, level) for item in self.wanted(items)]
         return lambda maker, frame: [part(maker, frame) for part in parts]
+
+    def wanted(self, items: Sequence[Message]) -> Sequence[Message]:
+        """The items of a list without those that are UNTYPED if this is to be typed."""
+        if not self.typed:
+            return items
+        return [item for item in items if not self.is_untyped(item)]
+
+    def is_untyped(self, node: Any) -> bool:
+        """Whether a message is UNTYPED(...), or a table's item of that value."""
+        if node.__class__ is TableItem:
+            node = node.value
+        if node.__class__ is not Expr or node.which != "call":
+            return False
+        return self.custom_global(node.alternative.func) == "UNTYPED"
 
     # Names and kinds
 

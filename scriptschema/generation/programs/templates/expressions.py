@@ -91,9 +91,10 @@ def call_hole(compiler: Compiler, node: Any, level: int) -> Build | None:
         compiler.template.fixed += 2
         return lambda maker, frame: nodes.number(low + maker.below(high - low + 1))
     if text == "ONE_OF":
-        return compiler.one_of(
-            [compiler.part(partial(compiler.compile, a, level)) for a in call.args]
-        )
+        chosen = compiler.wanted(call.args)
+        return compiler.one_of([compiler.part(partial(compiler.compile, a, level)) for a in chosen])
+    if text == "UNTYPED":
+        return compiler.compile(call.args[0], level)
     return None
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from scriptschema import messages as m
+from scriptschema.base import walk
 from scriptschema.generation.programs import boundaries, calls, nodes
 from scriptschema.generation.programs.maker import LEAF, LOOP, Frame, Maker
 from scriptschema.generation.programs.nodes import MAKE
@@ -75,7 +76,11 @@ def local_function(compiler: Compiler, node: m.StatLocalFunction, level: int) ->
     compiler.template.fixed += 1
     kinds = compiler.kinds_of(node.func.args, node.func.types)
     results = tuple(compiler.kind_of(type_).kind for type_ in node.func.rettypes)
-    is_public = bool(results) and all(kinds) and not node.func.vararg
+    # What a recursive function costs is not known.
+    is_recursive = any(
+        isinstance(one, m.Local) and one.name == node.var.name for one, _ in walk(node.func.body)
+    )
+    is_public = bool(results) and all(kinds) and not node.func.vararg and not is_recursive
     parameters = tuple(kind.kind for kind in kinds if kind)
     declare = compiler.declare([node.var], [None])
     function = function_of(compiler, node.func, level + 1)
@@ -137,12 +142,17 @@ def stat(compiler: Compiler, node: m.Stat, level: int) -> tuple[bool, Build]:
             return True, compiler.one_of([_NOTHING, *branches(compiler, inner, level)])
         if text == "ONE_OF":
             return True, compiler.one_of(branches(compiler, inner, level))
+        if text in ("TYPED", "UNTYPED"):
+            wanted = inner.then.body if compiler.typed == (text == "TYPED") else ()
+            return True, stats(compiler, wanted, level)
     return False, compiler.compile(node, level)
 
 
 def branches(compiler: Compiler, node: m.StatIf, level: int) -> list[Part]:
     """Compile the branches of an `if`, to take the statements of one."""
-    found = [compiler.part(lambda: stats(compiler, node.then.body, level))]
+    found = []
+    if not (compiler.typed and compiler.custom_global(node.cond) == "UNTYPED"):
+        found.append(compiler.part(lambda: stats(compiler, node.then.body, level)))
     if node.which == "elseif":
         found += branches(compiler, node.alternative, level)
     elif node.which:
