@@ -42,7 +42,7 @@ class DecodeError(WireError):
 
 def clipped(text: str) -> str:
     """The text, a path or a reason, without its middle where it is very long."""
-    return text if len(text) <= 500 else f"{text[:240]} ... {text[-240:]}"
+    return text if len(text) <= 200 else f"{text[:95]} ... {text[-95:]}"
 
 
 class FormatError(ValueError):

@@ -162,9 +162,13 @@ class Reader:
         kind = self.kinds[index]
         if kind == "eof":
             found = "the end of the source"
+        elif len(text) == 1 and not text.isprintable():
+            found = f"U+{ord(text):04X}"  # it would not be seen
+            if text == "\ufeff":
+                found += ", a byte order mark, which Luau refuses: save the source without it"
         else:
             shown = text if len(text) <= 40 else text[:37] + "..."
-            found = f"`{shown.splitlines()[0]}`" if shown.strip() else repr(text)
+            found = f"`{shown.splitlines()[0]}`"
         if kind == "error" and self.problem:
             found += f" ({self.problem})"
         raise ParseError(self.label, line, column, expected, found)

@@ -569,6 +569,9 @@ def test_the_same_identifier_is_the_same_index_as_far_as_one_table_reaches() -> 
 # Errors
 
 
+MARKED = "found U+FEFF, a byte order mark, which Luau refuses: save the source without it"
+
+
 @pytest.mark.parametrize(
     ("source", "error"),
     [
@@ -680,7 +683,9 @@ def test_the_same_identifier_is_the_same_index_as_far_as_one_table_reaches() -> 
         ("x = '" + "a" * 50 + "' 'b'", "1:58: expected a statement, found `'b'`"),
         ("x = 1 '" + "a" * 50 + "'", "1:7: expected a statement, found `'" + "a" * 36 + "...`"),
         ("x = 1 [[a\nb]]", "1:7: expected a statement, found `[[a`"),
-        ("x = \0", "1:5: expected an expression, found `\0`"),
+        ("x = \0", "1:5: expected an expression, found U+0000"),
+        ("x = \xa0 1", "1:5: expected an expression, found U+00A0"),
+        ("\ufeffx = 1", f"1:1: expected a statement, {MARKED}"),
         ("local x: ", "1:10: expected a type, found END"),
         (
             "local x: A | B & C",
