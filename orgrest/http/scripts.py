@@ -51,7 +51,9 @@ class Context:
 class Result:
     """The result of a script: its output, tests, and the variables after it.
 
-    `cancelled` means that the request must not be sent (httpyac's `exports.$cancel`).
+    `cancelled` means that the request must not be sent (httpyac's `exports.$cancel`). `request` is
+    what the script made of the `method`, `url`, `headers` and `body` of the request, None if it
+    changed nothing.
     """
 
     log: tuple[str, ...]
@@ -59,6 +61,7 @@ class Result:
     variables: dict[str, Any]
     globals_: dict[str, Any]
     cancelled: bool = False
+    request: dict[str, Any] | None = None
 
 
 class Engine:
@@ -103,6 +106,7 @@ class Engine:
             variables=answer["variables"],
             globals_=answer["globals"],
             cancelled=answer["cancelled"],
+            request=answer["request"],
         )
 
     def evaluate(
@@ -167,7 +171,7 @@ def _job(
             "method": request.method,
             "url": request.url,
             "headers": [list(header) for header in request.headers],
-            "body": (request.body or b"").decode("utf-8", "replace"),
+            "body": None if request.body is None else request.body.decode("utf-8", "replace"),
         },
         "response": response and _response(response),
     }

@@ -152,16 +152,18 @@ class Directive:
 class Script:
     """JavaScript that runs before a request is sent or after its response has arrived.
 
-    `when` is `before` or `after`. `host` is the tool whose API it uses: `jetbrains` (`> {% %}`, `<
-    {% %}`) or `httpyac` (`{{ }}`). `text` is None if the code is in a `file`. With `every` it runs
-    for each request of the document.
+    `when` is its moment: `before` the request is completed, with the `request` that is about to be
+    sent, with its `response`, `after` that, or at the `end`. `host` is the tool whose API it uses:
+    `jetbrains` (`> {% %}`, `< {% %}`) or `httpyac` (`{{ }}`). `text` is None if the code is in a
+    `file`. It belongs to its `own` request, or runs for `every` one of the document, or `once`
+    before the first one.
     """
 
-    when: str
+    when: Literal["before", "request", "response", "after", "end"]
     host: str
     text: Template | None
     file: Template | None
-    every: bool
+    runs: Literal["own", "every", "once"]
     span: Span = attrs.field(eq=False)
 
 
@@ -317,8 +319,8 @@ class Document:
     """A parsed block or request file.
 
     `problems` are those that belong to no request: a `<<` that never ends, no request at all.
-    `notices` warn of skipped lines that look like more than comments. `scripts` run for each of the
-    requests: those outside of requests, and `{{+`.
+    `notices` warn of skipped lines that look like more than comments. `scripts` are those outside
+    of requests, and `{{+`: they run for each of the requests, or once.
     """
 
     source: Source = attrs.field(eq=False, repr=False)

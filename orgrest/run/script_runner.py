@@ -5,6 +5,7 @@ They run in a separate engine process (`http.scripts`), which starts with the fi
 
 from __future__ import annotations
 
+import contextlib
 import json
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ import attrs
 
 from orgrest.model import OrgrestError, Request
 from orgrest.run.outcomes import EvaluationError
+from orgrest.run.script_changes import as_written, resent, rewritten
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
     from orgrest.http.scripts import Engine, Result
     from orgrest.http.syntax import ParsedRequest, Script
     from orgrest.http.values import Scope
-    from orgrest.model import Response, Verdict
+    from orgrest.model import Response, Source, Verdict
 
 
 @attrs.define
@@ -38,20 +40,61 @@ class ScriptRunner:
         """Create a runner; the engine starts with the first script."""
         self.globals: dict[str, Any] = {}
         self._engine: Engine | None = None
+        self._ran: dict[tuple[Source, int], OrgrestError | bool] = {}  # those that run once
 
     def close(self) -> None:
         """End the engine, if one was started."""
         if self._engine is not None:
             self._engine.close()
 
-    def before(self, parsed: ParsedRequest, scope: Scope, results: ScriptResults) -> None:
-        """Run the scripts above a request, which can set its variables.
+    def before(self, parsed: ParsedRequest, scope: Scope, results: ScriptResults) -> ParsedRequest:
+        """Run the scripts above a request; return the request as they left it.
 
-        Raises ScriptError.
+        Raises ScriptError, and another OrgrestError for what they made that cannot be sent.
         """
-        for script in self._of(parsed, "before"):
-            result = self._run(script, parsed, scope, _as_written(parsed), None)
-            _keep(result, script, parsed, results)
+        for script in _of(parsed, "before"):
+            if script.runs == "once":
+                self._once(script, parsed, scope, results)
+            else:
+                code, result = self._run(script, parsed, scope, as_written(parsed), None, results)
+                if result.request is not None:
+                    with _located(script, parsed):
+                        parsed = rewritten(parsed, script, code, result.request)
+            if results.cancelled:
+                break
+        return parsed
+
+    def _once(
+        self, script: Script, parsed: ParsedRequest, scope: Scope, results: ScriptResults
+    ) -> None:
+        """Run a script that belongs to no request, before the first one; its failure is all's."""
+        key = (parsed.source, script.span.start)
+        if key not in self._ran:
+            try:
+                self._run(script, parsed, scope, Request("", ""), None, results)
+                self._ran[key] = results.cancelled
+            except OrgrestError as error:
+                self._ran[key] = error
+        ran = self._ran[key]
+        if isinstance(ran, OrgrestError):
+            raise ran.with_traceback(None)
+        results.cancelled |= ran
+
+    def completed(
+        self, parsed: ParsedRequest, scope: Scope, request: Request, results: ScriptResults
+    ) -> Request:
+        """Run the scripts for a completed request; return the request as they left it.
+
+        Raises ScriptError, and another OrgrestError for what they made that cannot be sent.
+        """
+        for script in _of(parsed, "request"):
+            if results.cancelled:
+                break
+            _, result = self._run(script, parsed, scope, request, None, results)
+            if result.request is not None:
+                with _located(script, parsed):
+                    request = resent(request, result.request, scope.secrets)
+        return request
 
     def after(
         self,
@@ -61,15 +104,8 @@ class ScriptRunner:
         results: ScriptResults,
     ) -> None:
         """Run the scripts below a request, with access to its response. Raises ScriptError."""
-        for script in self._of(parsed, "after"):
-            result = self._run(script, parsed, scope, *exchange)
-            _keep(result, script, parsed, results)
-
-    @staticmethod
-    def _of(parsed: ParsedRequest, when: str) -> Iterator[Script]:
-        for script in (*parsed.shared_scripts, *parsed.scripts):
-            if script.when == when:
-                yield script
+        for script in _of(parsed, "response", "after", "end"):
+            self._run(script, parsed, scope, *exchange, results)
 
     def _run(
         self,
@@ -78,7 +114,9 @@ class ScriptRunner:
         scope: Scope,
         request: Request,
         response: Response | None,
-    ) -> Result:
+        results: ScriptResults,
+    ) -> tuple[str, Result]:
+        """Run a script, and record its results; return its code and what it did."""
         from orgrest.http import scripts
 
         code, offset = _code(script, scope)
@@ -94,13 +132,14 @@ class ScriptRunner:
         try:
             result = self.started().run(code, script.host, context, request, response)
         except scripts.ScriptError as error:
-            raise _located(error, script, parsed, offset) from None
+            raise _at_line(error, script, parsed, offset) from None
         changed = {**result.variables, **result.globals_}
         for name, value in changed.items():
             if known.get(name) != value or name not in known:
                 scope.set_variable(name, _text(value))
         self.globals = result.globals_
-        return result
+        _keep(result, script, parsed, results)
+        return code, result
 
     def evaluate(
         self, code: str, variables: Mapping[str, Any], responses: Mapping[str, Response]
@@ -115,6 +154,14 @@ class ScriptRunner:
         if self._engine is None:
             self._engine = Engine()
         return self._engine
+
+
+def _of(parsed: ParsedRequest, *moments: str) -> Iterator[Script]:
+    """Yield a request's scripts for these moments, in their order."""
+    for moment in moments:
+        for script in (*parsed.shared_scripts, *parsed.scripts):
+            if script.when == moment:
+                yield script
 
 
 def _keep(result: Result, script: Script, parsed: ParsedRequest, results: ScriptResults) -> None:
@@ -141,7 +188,7 @@ def _code(script: Script, scope: Scope) -> tuple[str, int | None]:
         raise OrgrestError(f"{script.file.text} is not UTF-8: byte {error.start}") from None
 
 
-def _located(
+def _at_line(
     error: OrgrestError, script: Script, parsed: ParsedRequest, offset: int | None
 ) -> OrgrestError:
     """Return the error of a script with its position in the document."""
@@ -155,17 +202,13 @@ def _located(
     return EvaluationError(error.reason, file=source.file, line=line)
 
 
-def _as_written(parsed: ParsedRequest) -> Request:
-    """Return a request as written, without values for its variables."""
-    from orgrest.http.syntax import HeaderLine
-
-    body = parsed.body.template.text.encode("utf-8", "replace") if parsed.body else None
-    headers = tuple(
-        (header.name.text, header.value.text)
-        for header in parsed.headers
-        if isinstance(header, HeaderLine)
-    )
-    return Request(parsed.method, parsed.target.text, headers, body)
+@contextlib.contextmanager
+def _located(script: Script, parsed: ParsedRequest) -> Iterator[None]:
+    """Give errors about what a script made its position in the document."""
+    try:
+        yield
+    except OrgrestError as error:
+        raise _at_line(error, script, parsed, None) from None
 
 
 def _value(text: str) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import re
 from typing import TYPE_CHECKING, Any
@@ -20,7 +21,7 @@ from orgrest.run.script_runner import ScriptResults, ScriptRunner
 from orgrest.run.token_requests import TokenRequests
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from concurrent.futures import Future
     from pathlib import Path
 
@@ -105,11 +106,15 @@ class Sender:
         for parsed in task.parsed:
             tested = len(scripts.tests)
             if not parsed.restclient:
-                self._before(parsed, task.scope, made)
+                parsed = self._before(parsed, task.scope, made)
                 if scripts.cancelled or not (self._settings.dry_run or self._is_wanted(parsed)):
                     continue
             values = variables.Values(parsed, task.scope)
             request = early.request if early else expand(parsed, task.scope, values)
+            if not parsed.restclient:
+                request = self._completed(parsed, task.scope, request, made)
+                if scripts.cancelled:
+                    continue
             made.notes += (str(warning) for warning in request.notices)
             if self._settings.dry_run:
                 request = self._with_cookies(parsed, request)
@@ -139,10 +144,25 @@ class Sender:
             made.notes += rendered.notes
             made.keep(rendered, tests)
 
-    def _before(self, parsed: ParsedRequest, scope: Scope, made: _Made) -> None:
+    def _before(self, parsed: ParsedRequest, scope: Scope, made: _Made) -> ParsedRequest:
         """Run the scripts above a request: in a dry run, too, as far as they need no response."""
+        with self._shown_only(scope, made):
+            return self.scripts.before(parsed, scope, made.scripts)
+        return parsed
+
+    def _completed(
+        self, parsed: ParsedRequest, scope: Scope, request: Request, made: _Made
+    ) -> Request:
+        """Run the scripts for a completed request, in a dry run as `_before` does."""
+        with self._shown_only(scope, made):
+            return self.scripts.completed(parsed, scope, request, made.scripts)
+        return request
+
+    @contextlib.contextmanager
+    def _shown_only(self, scope: Scope, made: _Made) -> Iterator[None]:
+        """In a dry run, which has no responses, make a note of an error."""
         try:
-            self.scripts.before(parsed, scope, made.scripts)
+            yield
         except OrgrestError as error:
             if not scope.placeholders:
                 raise

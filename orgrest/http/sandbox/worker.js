@@ -17,7 +17,7 @@
   }
   const job = JSON.parse(__host_job);
   for (const name of ["digest", "convert", "jsonpath", "job"]) delete globalThis["__host_" + name];
-  const result = {log: [], tests: [], cancelled: false};
+  const result = {log: [], tests: [], cancelled: false, request: null};
   const has = (object, name) => Object.prototype.hasOwnProperty.call(object, name);
   const define = (name, value) => {
     Object.defineProperty(globalThis, name, {value, writable: true, configurable: true});
@@ -76,6 +76,43 @@
       else object[key] = [].concat(object[key], value);
     }
     return object;
+  };
+  // A request as httpyac's scripts have it: names of headers as written, one given twice as a list.
+  const requestOf = (given) => {
+    const headers = {};
+    for (const [name, value] of given.headers) {
+      headers[name] = has(headers, name) ? [].concat(headers[name], value) : value;
+    }
+    const request = {protocol: "HTTP", method: given.method, url: given.url, headers};
+    if (given.body !== null) request.body = given.body;
+    return request;
+  };
+  const bodyOf = (body) => {
+    if (body === undefined || body === null) return null;
+    if (["string", "number", "boolean"].includes(typeof body)) return String(body);
+    throw new TypeError(
+      "request.body is a text, not " + typeof body + ": JSON.stringify() makes one of an object"
+    );
+  };
+  const CHANGEABLE = ["protocol", "method", "url", "headers", "body"];
+  // What is sent of a request: what a script did to it in vain is an error.
+  const sentOf = (request) => {
+    const other = Object.keys(request).find((name) => !CHANGEABLE.includes(name));
+    if (other !== undefined) {
+      throw new Error(
+        `request.${other} is not known here: url, method, headers and body can be changed`
+      );
+    }
+    const headers = new Map();
+    for (const [name, value] of Object.entries(request.headers || {})) {
+      if (value === undefined || value === null) continue;
+      headers.delete(name.toLowerCase());
+      headers.set(name.toLowerCase(), [].concat(value).map((one) => [name, String(one)]));
+    }
+    return {
+      method: String(request.method), url: String(request.url), headers: [...headers.values()].flat(),
+      body: bodyOf(request.body),
+    };
   };
   const parsed = (text) => {
     try {
@@ -181,9 +218,9 @@
         tryGetSubstituted: () => job.request.url,
       },
       body: {
-        getRaw: () => job.request.body,
-        tryGetSubstituted: () => job.request.body,
-        string: () => job.request.body,
+        getRaw: () => job.request.body || "",
+        tryGetSubstituted: () => job.request.body || "",
+        string: () => job.request.body || "",
       },
       headers: headersOf(job.request.headers),
       iteration: () => job.iteration,
@@ -229,13 +266,14 @@
         report(name, error);
       }
     });
-    define("request", {
-      method: job.request.method, url: job.request.url, body: job.request.body,
-      headers: headerObject(job.request.headers),
-    });
+    const request = requestOf(job.request);
+    const asGiven = JSON.stringify(sentOf(request));
+    define("request", request);
     if (job.response !== null) define("response", responseOf(job.response));
     host.isExit = () => false;
     host.keepExports = () => {
+      const sent = sentOf(request);
+      if (JSON.stringify(sent) !== asGiven) result.request = sent;
       const given = globalThis.module.exports;
       for (const name of Object.keys(given)) {
         if (name === "$cancel") result.cancelled = Boolean(given[name]);

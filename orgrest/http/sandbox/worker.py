@@ -2,11 +2,12 @@
 
 `process` starts it as a program, with an empty environment; of orgrest, it imports only the
 evaluation of paths. Each line of standard input is a job (JSON: the script, its host API, its
-data), each line of standard output the answer: `log`, `tests`, `globals`, `variables`, `cancelled`
-and `error` (`message`, `line` of the script from 1, or null). Every job gets a fresh context. A job
-with `schemas` validates a value instead: JSON Schemas come from documents, too, and matching their
-patterns may take exponential time. One with `find` evaluates a path. Each job is preceded by its
-limit of CPU time in seconds, at which a signal ends the process. Memory is limited, too.
+data), each line of standard output the answer: `log`, `tests`, `globals`, `variables`, `cancelled`,
+`request` (null, or what the script made of it) and `error` (`message`, `line` of the script from 1,
+or null). Every job gets a fresh context. A job with `schemas` validates a value instead: JSON
+Schemas come from documents, too, and matching their patterns may take exponential time. One with
+`find` evaluates a path. Each job is preceded by its limit of CPU time in seconds, at which a signal
+ends the process. Memory is limited, too.
 """
 
 from __future__ import annotations
@@ -41,6 +42,8 @@ _EXPRESSION = (
     " __orgrest.code + '); })()').then(__orgrest.keep)"
     ".catch(function (error) { globalThis.__failed = error; });"
 )
+# An escaped surrogate in what JSON.stringify makes is half of a character.
+_LONE = re.compile(r"(?<!\\)((?:\\\\)*)\\ud[89a-f][0-9a-f]{2}")
 _FRAME = re.compile(r"at (?:(\S+) \()?<input>:(\d+)")
 
 
@@ -133,7 +136,7 @@ def _run(job: dict[str, Any], interface: str) -> str:
     except quickjs.JSException as failure:
         error = _error(str(failure), is_async=is_async)
     try:
-        answer = json.loads(context.eval("__orgrest.result()"))
+        answer = json.loads(_LONE.sub(r"\1\\ufffd", context.eval("__orgrest.result()")))
     except (quickjs.JSException, ValueError) as failure:
         return json.dumps({"error": error or _error(str(failure), is_async=is_async)})
     answer["error"] = error

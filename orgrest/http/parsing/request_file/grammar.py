@@ -57,7 +57,7 @@ SCRIPT_LINE = re.compile(r"(?P<mark>[<>])[ \t]*\{%(?P<text>.*?)(?P<end>%\})?")
 SCRIPT_FILE = re.compile(r"(?P<mark>[<>])[ \t]+(?P<path>[^\s{%}]+(?:\.js|\.mjs|\.ts))")
 HANDLER_FILE = re.compile(r">[ \t]+(?P<path>[^\s{%}>][^{%}]*)")
 HTTPYAC = re.compile(
-    r"\{\{(?:@js[ \t]+)?(?P<every>[+@]?)(?P<event>request|streaming|response|after|"
+    r"\{\{(?:@js(?:[ \t]+|$))?(?P<every>[+@]?)(?P<event>request|streaming|response|after|"
     r"responseLogging)?",
     re.IGNORECASE,
 )

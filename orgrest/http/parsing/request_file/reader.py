@@ -107,7 +107,7 @@ class Reader:
                 self.problem(assertion.span.start, reason, "unknown-line")
             self.problems += region.problems
             self.notices += region.notices
-            self.scripts += [attrs.evolve(script, every=True) for script in region.scripts]
+            self.scripts += map(_of_document, region.scripts)
         self.region = Region(end, title)
 
     def _finished(self, region: Region, end: int) -> ParsedRequest:
@@ -146,3 +146,14 @@ class Reader:
             region=Span(region.start, end),
             shared_scripts=self.scripts,
         )
+
+
+def _of_document(script: Script) -> Script:
+    """Return a script that belongs to no request as one of the document.
+
+    As in httpyac, one for no moment of a request runs once, as does one for the end of its own
+    region, which has no request.
+    """
+    if script.host == "httpyac" and script.when in ("before", "end"):
+        return attrs.evolve(script, when="before", runs="once")
+    return attrs.evolve(script, runs="every")

@@ -23,30 +23,37 @@ from orgrest.http.syntax import Saving, Script, Template
 from orgrest.model import Span
 
 if TYPE_CHECKING:
+    from typing import Literal, TypeAlias
+
     from orgrest.http.parsing.request_file.reader import Reader
     from orgrest.http.parsing.request_file.region import Line
+
+    _Moment: TypeAlias = Literal["before", "request", "response", "after", "end"]
+
+_MOMENTS: dict[str, _Moment] = {"request": "request", "response": "response", "after": "end"}
+"""The moments that a script of httpyac's may name."""
 
 
 def handler(reader: Reader, line: Line, text: str) -> bool:
     """Take a script of JetBrains': `> {% %}` or `> file.js`, and `<` above the request."""
     region = reader.region
     if match := SCRIPT_LINE.fullmatch(text):
-        when = "after" if match["mark"] == ">" else "before"
+        when: _Moment = "response" if match["mark"] == ">" else "before"
         if when == "before" and region.begun:
             reason = "a script for the request stands above its request line"
             reader.problem(line.start, reason, "misplaced-script")
         code, end = _code(reader, line, match)
         span = Span(line.offset, end)
-        region.scripts.append(Script(when, "jetbrains", code, None, False, span))
+        region.scripts.append(Script(when, "jetbrains", code, None, "own", span))
         region.end = max(region.end, end) if region.begun else region.end
         return True
     match = SCRIPT_FILE.fullmatch(text) if text[:1] == ">" or not region.begun else None
     match = match or (HANDLER_FILE.fullmatch(text) if region.begun else None)
     if match is None:
         return False
-    when = "after" if text[0] == ">" else "before"
+    when = "response" if text[0] == ">" else "before"
     path = line.template(match, "path")
-    region.scripts.append(Script(when, "jetbrains", None, path, False, line.span))
+    region.scripts.append(Script(when, "jetbrains", None, path, "own", line.span))
     region.end = max(region.end, line.span.end) if region.begun else region.end
     return True
 
@@ -72,7 +79,11 @@ def _code(reader: Reader, line: Line, match: re.Match[str]) -> tuple[Template, i
 
 
 def script_of_httpyac(reader: Reader, line: Line, text: str) -> bool:
-    """Take a script of httpyac's: `{{` alone on a line, up to `}}`."""
+    """Take a script of httpyac's: `{{` alone on a line, up to `}}`.
+
+    One that names no moment runs where it stands: above the request line before the request,
+    below it after the response. `{{+` runs before every request of the file.
+    """
     match = HTTPYAC.fullmatch(text)
     if match is None:
         return False
@@ -91,14 +102,18 @@ def script_of_httpyac(reader: Reader, line: Line, text: str) -> bool:
         reader.quoted = reader.at == len(reader.lines)
     event = (match["event"] or "").lower()
     if event in ("streaming", "responselogging"):
-        reason = f"scripts for {match['event']} are not run here"
+        reason = (
+            f"scripts for {match['event']} are not run here: messages stand in the body, with "
+            "lines === between them, and a script for the response is {{@response"
+        )
         reader.problem(opened.start, reason, "unknown-script")
-    when = "before" if event in ("", "request") else "after"
     region = reader.region
+    every = match["every"] == "+"
+    when = _MOMENTS.get(event, "after" if region.begun and not every else "before")
     span = Span(opened.offset, line.span.end)
     code = joined(pieces) if pieces else one_line("", span.end)
-    script = Script(when, "httpyac", code, None, match["every"] == "+", span)
-    (reader.scripts if script.every else region.scripts).append(script)
+    script = Script(when, "httpyac", code, None, "every" if every else "own", span)
+    (reader.scripts if every else region.scripts).append(script)
     region.end = max(region.end, span.end) if region.begun else region.end
     return True
 

@@ -287,10 +287,10 @@ def test_what_follows_a_body_is_not_sent() -> None:
     assert [
         (s.when, s.host, s.text and s.text.text, s.file and s.file.text) for s in request.scripts
     ] == [
-        ("after", "jetbrains", "client.log(1)", None),
-        ("after", "jetbrains", "\nmany\nlines\n", None),
-        ("after", "jetbrains", None, "./file.js"),
-        ("after", "httpyac", "x", None),
+        ("response", "jetbrains", "client.log(1)", None),
+        ("response", "jetbrains", "\nmany\nlines\n", None),
+        ("response", "jetbrains", None, "./file.js"),
+        ("response", "httpyac", "x", None),
     ]  # fmt: skip
     assert [(s.path.text, s.overwrite) for s in request.savings] == [
         ("out.json", False),
@@ -308,9 +308,35 @@ def test_scripts_above_a_request_run_before_it() -> None:
     ]
 
 
-def test_scripts_without_a_request_run_for_each() -> None:
-    document = parse("{{\nexports.a = 1;\n}}\n###\n{{+after\nx\n}}\nGET http://a/\n")
-    assert [(s.when, s.every) for s in document.scripts] == [("before", True), ("after", True)]
+def test_httpyacs_scripts_run_where_they_stand() -> None:
+    request = only(
+        "{{\na\n}}\n{{@\nb\n}}\n{{request\nc\n}}\nGET http://a/\n\n"
+        "{{\nd\n}}\n{{@js response\ne\n}}\n"
+        "{{@after\nf\n}}\n"
+    )
+    assert [(s.when, s.text and s.text.text) for s in request.scripts] == [
+        ("before", "a"),
+        ("before", "b"),
+        ("request", "c"),
+        ("after", "d"),
+        ("response", "e"),
+        ("end", "f"),
+    ]
+
+
+def test_scripts_without_a_request_run_once_or_for_each() -> None:
+    document = parse(
+        "{{\na\n}}\n{{@after\nb\n}}\n{{@response\nc\n}}\n> {% d %}\n###\n{{+after\ne\n}}\n"
+        "GET http://a/\n\n{{+\nf\n}}\n"
+    )
+    assert [(s.when, s.runs) for s in document.scripts] == [
+        ("before", "once"),
+        ("before", "once"),
+        ("response", "every"),
+        ("response", "every"),
+        ("end", "every"),
+        ("before", "every"),
+    ]
     assert document.requests[0].scripts == ()
 
 

@@ -1,0 +1,119 @@
+"""What a script changes in its request: the URL, method, headers and body are sent as it left them.
+
+A script above a request has it as it is written; what it puts there is part of the document, and
+variables in it are replaced. A script for the completed request changes what is sent as it stands.
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+import attrs
+
+from orgrest.http.syntax import Body, HeaderLine, Template, is_token
+from orgrest.model import OrgrestError, Request, to_bytes
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from orgrest.http.syntax import ParsedRequest, Script
+
+_REFERENCE = re.compile(r"\{\{.*?\}\}", re.DOTALL)
+
+
+def as_written(parsed: ParsedRequest) -> Request:
+    """Return a request as written, without values for its variables."""
+    body = to_bytes(parsed.body.template.text) if parsed.body else None
+    headers = tuple(
+        (header.name.text, header.value.text)
+        for header in parsed.headers
+        if isinstance(header, HeaderLine)
+    )
+    return Request(parsed.method, parsed.target.text, headers, body)
+
+
+def rewritten(
+    parsed: ParsedRequest, script: Script, code: str, change: Mapping[str, Any]
+) -> ParsedRequest:
+    """Return a request as the script above it, whose text is `code`, left it.
+
+    Variables are replaced where the request or the script itself has them. A text of a response
+    that a script puts there can thus get no value that was not meant for this request. Raises
+    OrgrestError for what cannot be sent, or for a `{{name}}` from elsewhere.
+    """
+    before, after = as_written(parsed), _changed(as_written(parsed), change)
+    known = {code, before.url, (before.body or b"").decode("utf-8", "replace")}
+    known.update(value for header in before.headers for value in header)
+
+    def template(text: str) -> Template:
+        anchors = [(0, script.span.start)]
+        for match in _REFERENCE.finditer(text):
+            if not any(match[0] in one for one in known):
+                raise OrgrestError(
+                    f"the script puts {match[0][:60]} into the request, which stands neither in "
+                    "the request nor in the script, and is not replaced"
+                )
+            if match.start():
+                anchors.append((match.start(), script.span.start))
+        return Template(text, tuple(anchors))
+
+    body = parsed.body
+    if after.body != before.body:
+        if body is not None and body.files:
+            raise OrgrestError(
+                "the body has files, which a script above the request does not see: {{@request has "
+                "the body that is sent"
+            )
+        text = (after.body or b"").decode("utf-8", "surrogateescape")
+        body = None if after.body is None else Body(template(text), None, (), script.span)
+    headers = parsed.headers
+    if after.headers != before.headers:
+        lines = {
+            (one.name.text, one.value.text): one for one in headers if isinstance(one, HeaderLine)
+        }
+        others = tuple(one for one in headers if not isinstance(one, HeaderLine))
+        headers = others + tuple(
+            lines.get(pair, HeaderLine(template(pair[0]), template(pair[1]), script.span))
+            for pair in after.headers
+        )
+    target = parsed.target if after.url == before.url else template(after.url)
+    return attrs.evolve(parsed, method=after.method, target=target, headers=headers, body=body)
+
+
+def resent(request: Request, change: Mapping[str, Any], secrets: frozenset[str]) -> Request:
+    """Return a completed request as the script for it left it, with the `secrets` known by now.
+
+    Raises OrgrestError for what cannot be sent.
+    """
+    found = _changed(request, change)
+    url = urlsplit(found.url)
+    if url.scheme.lower() not in ("http", "https", "ws", "wss") or not url.hostname:
+        raise OrgrestError(f"the script made of the URL what is none: {found.url[:60]}")
+    bound = request.credentials is not None or request.certificate is not None
+    if bound and (url.scheme, url.netloc) != urlsplit(request.url)[:2]:
+        raise OrgrestError(
+            "the request has credentials for its server, which do not go to the one that a script "
+            "puts there: a script above the request line can change its URL before"
+        )
+    for name, value in found.headers:
+        if not is_token(name) or any(one in value for one in "\r\n\0"):
+            raise OrgrestError(f"the script made a header that cannot be sent: {name[:60]!r}")
+    return attrs.evolve(found, secrets=secrets)
+
+
+def _changed(request: Request, change: Mapping[str, Any]) -> Request:
+    method, body = str(change["method"]), change["body"]
+    if not is_token(method):
+        raise OrgrestError(f"the script made of the method what is none: {method[:60]!r}")
+    if isinstance(body, dict):
+        data: bytes | None = base64.b64decode(body["base64"])
+    else:
+        data = None if body is None else to_bytes(body)
+    given = request.body
+    if given is not None and body == given.decode("utf-8", "replace"):
+        data = given  # also where it is not text
+    headers = tuple((name, value) for name, value in change["headers"])
+    return attrs.evolve(request, method=method, url=str(change["url"]), headers=headers, body=data)
