@@ -145,6 +145,11 @@ def _names(
     help="The programs' type annotations.",
 )
 @click.option(
+    "--style",
+    type=click.Choice(["random", "plain"]),
+    help="Write one in four programs in a style of its own (random, the default), or none (plain).",
+)
+@click.option(
     "--without",
     callback=_names,
     metavar="NAMES",

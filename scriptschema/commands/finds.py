@@ -55,7 +55,8 @@ def reproduce(folder: Path, original: bool, replay: bool) -> None:
         rewrite = REWRITINGS.get(find.signature.detail)
         rewritten = rewrite(finds.tree_of(folder, stem)) if rewrite else None
         if rewritten is not None:
-            click.echo(f"{find.signature.detail}:\n\n{render(rewritten)}")
+            style = (find.program if stem == finds.PROGRAM else find.smallest).style
+            click.echo(f"{find.signature.detail}:\n\n{render(rewritten, style=style)}")
         for number, shown in enumerate(_runs(find, folder, stem, replay), 1):
             if replay and shown.verdict is not None:
                 click.echo(f"run {number}")
@@ -76,10 +77,11 @@ def _runs(find: Find, folder: Path, stem: str, replay: bool) -> Iterator[Shown]:
     from scriptschema.fuzzing.campaign.config import Config
 
     config, tree = Config.from_json(find.config), finds.tree_of(folder, stem)
+    style = find.program.style if stem == finds.PROGRAM else find.smallest.style
     if replay:
-        yield from replaying.replay(config, folder, find, tree)
+        yield from replaying.replay(config, folder, find, tree, style)
     else:
-        yield replaying.run(config, find, tree)
+        yield replaying.run(config, find, tree, style)
 
 
 def _tell(shown: Shown, find: Find) -> bool:

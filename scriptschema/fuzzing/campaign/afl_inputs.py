@@ -15,7 +15,6 @@ from scriptschema.fuzzing.campaign.programs import Made, ProgramSource
 from scriptschema.fuzzing.oracles.verdict import Signature, Verdict
 from scriptschema.fuzzing.source_mutation import SourceMutator
 from scriptschema.fuzzing.targets import outcome
-from scriptschema.luau.render import render_module_set
 
 _CLAIMS: Final = MappingProxyType({"crashes": outcome.CRASH, "hangs": outcome.HANG, "queue": ""})
 """The outcome that AFL++ claims for the inputs in each of its folders."""
@@ -55,7 +54,7 @@ class Inputs(ProgramSource):
                 text = f"AFL++ saved it among its {path.parent.name}: {path.name}"
                 claim = Verdict(Signature(kind), text)
             origin = {"engine": "afl", "input": name}
-            made = Made(index.tree, render_module_set(index.tree), origin, claim=claim)
+            made = Made(index.tree, origin, claim=claim)
             return made if claim or self.admits(wire.encode(made.tree)) else self.stripped(made)
         return None
 

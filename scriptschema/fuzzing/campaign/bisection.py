@@ -48,6 +48,8 @@ def bisect(
 ) -> Bisection:
     """Search for the first build by bisection; `builds` are names and commands, oldest first.
 
+    `tree` is that of the find's smallest program.
+
     Each command replaces that of the campaign's first target, whose variants and limits are kept. A
     build shows the find if its verdict has the same kind, since stacks may differ between builds.
 
@@ -59,7 +61,8 @@ def bisect(
     def shows(number: int) -> bool:
         name, command = builds[number]
         if name not in found.shows:
-            verdict = replay.run(_with_build(config, command), find, tree).verdict
+            built = _with_build(config, command)
+            verdict = replay.run(built, find, tree, find.smallest.style).verdict
             found.shows[name] = verdict is not None and verdict.signature.kind == kind_of(find)
             on_run(name, found.shows[name])
         return found.shows[name]

@@ -13,7 +13,7 @@ from scriptschema.files import FileError
 from scriptschema.fuzzing.campaign.restriction import missing_of
 from scriptschema.fuzzing.oracles.differential import COMPARED, OUTPUT
 from scriptschema.fuzzing.targets.description import Description, TargetError, from_table
-from scriptschema.fuzzing.targets.probing import Probed
+from scriptschema.fuzzing.targets.probing import SPELLINGS, Probed
 
 FILE: Final = "campaign.json"
 FORMAT: Final = 1
@@ -27,6 +27,8 @@ is a difference between a program and a rewriting of it (`fuzzing.rewriting`).""
 DEFAULT_ORACLES: Final = tuple(name for name in ORACLES if name != "types")
 
 SOURCES: Final = ("program", "repaired")
+
+STYLES: Final = ("random", "plain")
 
 ENGINES: Final = ("own", "afl")
 
@@ -42,7 +44,8 @@ class Config:
     function (`module:function`), `known` the path of a file with known bugs. `compare` and `ulps`
     define a difference (see `oracles.differential`). Programs avoid the names in `without`
     (libraries, members, globals) and all libraries not in `only`. `probed` has the targets'
-    properties when the campaign was last started.
+    properties when the campaign was last started. `style` is `random` if programs are written in
+    styles (see `luau.render.render`), else `plain`.
     """
 
     targets: tuple[Description, ...]
@@ -52,6 +55,7 @@ class Config:
     size: int = 100
     mutants: float = 0.5
     types: str = "random"
+    style: str = attrs.field(default="random", validator=attrs.validators.in_(STYLES))
     oracles: tuple[str, ...] = attrs.field(default=DEFAULT_ORACLES, converter=tuple)
     checker: str = ""
     printer: str = ""
@@ -81,10 +85,15 @@ class Config:
             and all(target.runs for target in self.probed)
         )
 
+    @property
+    def styles(self) -> bool:
+        """Whether programs are written in styles: all targets must read these."""
+        return self.style == "random" and all(SPELLINGS not in t.missing for t in self.probed)
+
     def missing(self) -> frozenset[str]:
         """The features that programs must not use: the excluded ones, and those a target lacks."""
-        lacked = [name for target in self.probed for name in target.missing]
-        return missing_of(self.without, self.only).union(lacked)
+        lacked = {name for target in self.probed for name in target.missing}
+        return missing_of(self.without, self.only) | lacked - {SPELLINGS}
 
     def as_json(self) -> dict[str, Any]:
         """Return all fields as JSON data."""

@@ -32,19 +32,22 @@ REQUESTS: Final = "requests.jsonl"
 
 @attrs.define
 class Shown:
-    """A program that shows a bug: its size, and its runs."""
+    """A program that shows a bug: its size, its runs, and the style that it is written in."""
 
     nodes: int
     runs: list[Run]
+    style: int | None = None
 
     def as_json(self) -> dict[str, Any]:
         """Return all fields as JSON data."""
-        return {"nodes": self.nodes, "runs": [run.as_json() for run in self.runs]}
+        runs = [run.as_json() for run in self.runs]
+        return {"nodes": self.nodes, "runs": runs, "style": self.style}
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> Shown:
         """Invert `as_json`. Raises KeyError or TypeError for other data."""
-        return cls(value["nodes"], [Run.from_json(run) for run in value["runs"]])
+        runs = [Run.from_json(run) for run in value["runs"]]
+        return cls(value["nodes"], runs, value.get("style"))
 
 
 @attrs.define
@@ -80,6 +83,11 @@ class Find:
     def signature(self) -> Signature:
         """The signature of the bug."""
         return self.verdict.signature
+
+    @property
+    def smallest(self) -> Shown:
+        """The reduced program, or the original one if there is none."""
+        return self.reduced or self.program
 
     def as_json(self) -> dict[str, Any]:
         """Return all fields as JSON data."""
@@ -169,9 +177,9 @@ def add(
     hidden = target.with_name(f".{find.name}.{os.getpid()}")
     try:
         hidden.mkdir(parents=True)
-        _write_program(hidden, PROGRAM, tree)
+        _write_program(hidden, PROGRAM, tree, find.program.style)
         if reduced is not None:
-            _write_program(hidden, REDUCED, reduced)
+            _write_program(hidden, REDUCED, reduced, find.smallest.style)
         if requests:
             (hidden / REQUESTS).write_text("".join(f"{line}\n" for line in requests), "utf-8")
         data = json.dumps(find.as_json(), indent=2) + "\n"
@@ -186,7 +194,7 @@ def add(
 
 def add_reduced(folder: Path, find: Find, reduced: ModuleSet) -> None:
     """Store the reduced program beside the original, then rewrite `find.json`."""
-    for name, data in _program_files(REDUCED, reduced).items():
+    for name, data in _program_files(REDUCED, reduced, find.smallest.style).items():
         files.write(folder / name, data)
     save(folder, find)
 
@@ -203,14 +211,14 @@ def remove(folder: Path | None) -> None:
         raise FileError(f"{folder}: {files.reason_of(error)}") from None
 
 
-def _program_files(stem: str, tree: ModuleSet) -> dict[str, bytes]:
-    sources = render_module_set(tree)
+def _program_files(stem: str, tree: ModuleSet, style: int | None) -> dict[str, bytes]:
+    sources = render_module_set(tree, style=style)
     written = {f"{stem}.pb": wire.encode(tree), f"{stem}.luau": encode(sources.program)}
     if sources.module is not None:
         written["module0.luau"] = encode(sources.module)
     return written
 
 
-def _write_program(folder: Path, stem: str, tree: ModuleSet) -> None:
-    for name, data in _program_files(stem, tree).items():
+def _write_program(folder: Path, stem: str, tree: ModuleSet, style: int | None) -> None:
+    for name, data in _program_files(stem, tree, style).items():
         (folder / name).write_bytes(data)

@@ -30,9 +30,7 @@ from scriptschema.fuzzing.oracles import normalisation
 from scriptschema.fuzzing.oracles.construct import construct_of
 from scriptschema.fuzzing.oracles.verdict import Signature, Verdict
 from scriptschema.fuzzing.targets import outcome
-from scriptschema.fuzzing.targets.base import Sources
 from scriptschema.fuzzing.targets.outcome import Run
-from scriptschema.luau.render import render_module_set
 from scriptschema.messages import ModuleSet
 
 _PER_BATCH: Final = 1
@@ -53,7 +51,7 @@ Enough = Mapping[Signature, Sequence[frozenset[str]]]
 
 @attrs.frozen
 class Suspect:
-    """A program with a verdict: its tree's bytes, its runs, and its origin.
+    """A program with a verdict: its tree's bytes, its runs, its origin, and its style.
 
     `requests` are the last ones to the process that broke, for targets that run many programs.
     """
@@ -63,6 +61,7 @@ class Suspect:
     runs: list[Run]
     origin: dict[str, Any]
     requests: tuple[str, ...] = ()
+    style: int | None = None
 
     def seen_once(self) -> Suspect:
         """Return the suspect marked as not reproduced."""
@@ -121,6 +120,8 @@ class Fuzzer:
         self._counted: Counter[int] = Counter()
         self._facts: set[str] = set()
         self._covered: set[tuple[int, int]] = set()
+        self._covered_in_styles: set[tuple[int, int]] = set()
+        self._plain: list[Made] = []
         self._counts: bool | None = None
         """Whether a target counts what it covers; None before the first run."""
         self._not_run: list[tuple[str, ModuleSet]] = []
@@ -201,17 +202,19 @@ class Fuzzer:
     # Programs
 
     def _make(self) -> Made | None:
-        """Return a rewritten program, a corpus tree that has not been run, or the next one."""
+        """Return what is to be run first, a corpus tree that was not run, or the next program."""
         if self._rewritten is not None:
             made, self._rewritten = self._rewritten, None
             return made
+        if self._plain:
+            return self._plain.pop()
         if self._first:
             data = self._first.pop()
             tree = wire.decode(ModuleSet, data)
-            return Made(tree, render_module_set(tree), {"corpus": name_of(data)})
+            return Made(tree, {"corpus": name_of(data)})
         if self._not_run and self._counts is not False:
             name, tree = self._not_run.pop()
-            return Made(tree, render_module_set(tree), {"corpus": name})
+            return Made(tree, {"corpus": name})
         return self._programs.next()
 
     def _put_back(self, made: Made) -> None:
@@ -239,11 +242,11 @@ class Fuzzer:
         ended = runs[0].outcome.kind == outcome.OK
         if made.parent is not None:
             made.parent.count(ended=ended)
-        new = self._covers_new(runs, batch) | self._is_new(made.sources, runs, numbers, batch)
+        new = self._covers_new(made, runs, batch) | self._is_new(made, runs, numbers, batch)
         new = new and "corpus" not in made.origin
-        verdict = self.runner.judge.judge(made.sources, runs, scan)
+        verdict = self.runner.judge.judge(made.sources, runs, scan, made.plain)
         if verdict is None and (new or self._looked % _ROUND_TRIPS == 0):
-            verdict = self.runner.judge.judge_text(made.sources)
+            verdict = self.runner.judge.judge_text(made.sources, made.plain)
         verdict = verdict or made.claim
         if verdict is not None:
             self._suspect(made, data, runs, verdict, batch, following)
@@ -272,7 +275,8 @@ class Fuzzer:
     ) -> None:
         """Judge a rewritten program, and compare its runs with those of the original."""
         data = wire.encode(made.tree)
-        verdict = self.runner.judge.judge(made.sources, runs, wire.scan(ModuleSet, data))
+        scan = wire.scan(ModuleSet, data)
+        verdict = self.runner.judge.judge(made.sources, runs, scan, made.plain)
         if verdict is None:
             name, made = rewriting.name, rewriting.original
             verdict, runs = self.runner.judge_rewritten(name, made.tree, rewriting.runs, runs)
@@ -290,7 +294,7 @@ class Fuzzer:
             if run.outcome.kind not in (outcome.OK, outcome.FLOOD):
                 interval.errors[normalisation.message(run.outcome.error)] += 1
 
-    def _is_new(self, sources: Sources, runs: list[Run], numbers: list[int], batch: Batch) -> bool:
+    def _is_new(self, made: Made, runs: list[Run], numbers: list[int], batch: Batch) -> bool:
         """Return whether a feature or a kind of outcome is new, and record it.
 
         A message counts once per kind, and the program's own messages count as one kind.
@@ -298,7 +302,7 @@ class Fuzzer:
         facts = set()
         for run in runs:
             said = run.outcome.error
-            kind = normalisation.message_kind(said, sources.program) if said else ""
+            kind = normalisation.message_kind(said, made.plain.program) if said else ""
             facts.add(f"{run.outcome.kind} {kind}")
         found = not self._seen.issuperset(numbers) or not facts <= self._facts
         self._seen.update(numbers)
@@ -306,8 +310,12 @@ class Fuzzer:
         batch.messages |= facts
         return found
 
-    def _covers_new(self, runs: list[Run], batch: Batch) -> bool:
-        """Return whether a run reached a counter that no other did, and record it."""
+    def _covers_new(self, made: Made, runs: list[Run], batch: Batch) -> bool:
+        """Return whether a run reached a counter that no other did, and record it.
+
+        A tree that is kept has no style. So a program that reached one in a style is run again
+        without, and what only the style reaches does not count.
+        """
         self._counts = self._counts or any(run.outcome.coverage is not None for run in runs)
         covered = {
             (target, counter)
@@ -315,6 +323,11 @@ class Fuzzer:
             for counter in run.outcome.coverage or ()
         }
         new = covered - self._covered
+        if made.style is not None:
+            if not new <= self._covered_in_styles:
+                self._plain.append(attrs.evolve(made, style=None))
+            self._covered_in_styles |= new
+            return False
         self._covered |= new
         batch.covered |= new
         return bool(new)
@@ -338,15 +351,16 @@ class Fuzzer:
             return
         if following is not None:
             self.runner.collect()  # interrupted, and submitted again below
-        second, again = self.runner.verdict(made.tree, whole=True, wanted=signature)
-        first = Suspect(data, verdict, runs, made.origin, _requests_of(runs))
+        second, again = self.runner.verdict(made.tree, made.style, whole=True, wanted=signature)
+        first = Suspect(data, verdict, runs, made.origin, _requests_of(runs), made.style)
         if second is not None and second.signature == signature:
             self._handed[signature] += 1
             batch.suspects.append(attrs.evolve(first, verdict=second, runs=again))
         else:
             other = None
             if second is not None:
-                other = Suspect(data, second, again, made.origin, _requests_of(again))
+                requests = _requests_of(again)
+                other = Suspect(data, second, again, made.origin, requests, made.style)
             for suspect in filter(None, (first, other)):
                 if suspect.verdict.signature.kind not in outcome.BROKEN:
                     batch.interval.unconfirmed += 1

@@ -40,6 +40,10 @@ _ATTEMPTS: Final = 3
 _UNIFORM: Final = 8
 """One in this many choices allows all idioms; the others allow about half of them."""
 
+_STYLED: Final = 4
+"""One in this many programs is written in a style: enough, since there are far fewer spellings than
+programs, and plain ones are shorter."""
+
 _WRONG_IF_COMPILED: Final = 0.3
 _RANDOM_IF_COMPILED: Final = 3
 """One in this many new programs is a random tree, and one in this many mutants is made blindly, if
@@ -50,16 +54,27 @@ no program is run."""
 class Made:
     """A program with its origin; `mutant` and `parent`, or `rewriting`, say what it comes from.
 
+    `style` is the seed of the style in which its `sources` are written; None: they are `plain`.
     `claim` is what another engine has seen of it.
     """
 
     tree: ModuleSet
-    sources: Sources
     origin: dict[str, Any]
+    style: int | None = None
     mutant: Mutant[ModuleSet] | None = None
     parent: Parent | None = None
     claim: Verdict | None = None
     rewriting: Rewriting | None = None
+    sources: Sources = attrs.field(init=False)
+
+    @sources.default
+    def _write(self) -> Sources:
+        return render_module_set(self.tree, style=self.style)
+
+    @property
+    def plain(self) -> Sources:
+        """The sources without a style."""
+        return self.sources if self.style is None else render_module_set(self.tree)
 
 
 @attrs.frozen
@@ -80,6 +95,7 @@ class ProgramSource:
         # Not for cryptography: the same seed must give the same programs.
         self._random = random.Random(f"{config.seed} {seed}")  # noqa: S311
         self._choices = RandomChoices(self._random)
+        self._styles = random.Random(f"{config.seed} {seed} style")  # noqa: S311
         self._mutator = Mutator(size=config.size, programs=True)
         self._parents = Parents(self._random)
         self._number = self._made = 0
@@ -126,7 +142,7 @@ class ProgramSource:
     def stripped(self, made: Made) -> Made:
         """Return a program without the statements that use what a target lacks."""
         tree = self._restriction.strip(made.tree)
-        return Made(tree, render_module_set(tree), made.origin)
+        return Made(tree, made.origin, made.style)
 
     def unreadable(self) -> list[str]:
         """Return the names of inputs since the last call that could not become programs."""
@@ -140,7 +156,7 @@ class ProgramSource:
         if tree is None or not self.admits(wire.encode(tree)):
             return None
         rewriting = Rewriting(name, made, runs)
-        return Made(tree, render_module_set(tree), made.origin, rewriting=rewriting)
+        return Made(tree, made.origin, made.style, rewriting=rewriting)
 
     def operators(self) -> dict[str, list[int]]:
         """Return the counts of the mutation operators since the last call."""
@@ -175,7 +191,13 @@ class ProgramSource:
         if tree.module is not None:
             tree.module = None
             tree = repair(tree)
-        return Made(tree, render_module_set(tree), origin, mutant, parent)
+        return Made(tree, origin, self._style(), mutant, parent)
+
+    def _style(self) -> int | None:
+        """Draw a style, or none."""
+        if not self.config.styles or self._styles.randrange(_STYLED):
+            return None
+        return self._styles.randrange(2**32)
 
     def _new(self) -> ModuleSet:
         config = self.config

@@ -1,4 +1,9 @@
-"""The reduction of a suspect: the smallest program with the same verdict, and its construct."""
+"""The reduction of a suspect: the smallest program with the same verdict, and its construct.
+
+Programs are written plainly if they show the bug so. Otherwise the style is kept: what a seed
+chooses for a token depends on those before it, so a smaller program is tried in a few styles, and
+the smallest in many, of which the one with the shortest source stays.
+"""
 
 from __future__ import annotations
 
@@ -18,9 +23,10 @@ from scriptschema.fuzzing.campaign.runner import Runner
 from scriptschema.fuzzing.index import Index
 from scriptschema.fuzzing.oracles.construct import construct_of, text_of
 from scriptschema.fuzzing.oracles.judging import is_clear
-from scriptschema.fuzzing.oracles.verdict import Verdict
+from scriptschema.fuzzing.oracles.verdict import Signature, Verdict
 from scriptschema.fuzzing.reduce import NotInterestingError, Reducer
 from scriptschema.fuzzing.targets.outcome import Run
+from scriptschema.luau.render import render_module_set
 from scriptschema.messages import ModuleSet
 
 MOST_SECONDS: Final = 120.0
@@ -41,19 +47,69 @@ class Reduced:
     construct: frozenset[str]
     tests: int
     is_smallest: bool = True
+    style: int | None = None
 
     def put_into(self, find: Find) -> None:
         """Store the result of the reduction in a find."""
-        find.reduced = Shown(self.nodes, self.runs)
+        find.reduced = Shown(self.nodes, self.runs, self.style)
         find.reduction_tests += self.tests
         find.is_smallest = self.is_smallest
 
 
 TRIES: Final = 3
 
+STYLES: Final = 4
+LAST_STYLES: Final = 64
+"""The number of styles in which a smaller program is tried, if it needs one, and the smallest."""
+
 
 class _OutOfTimeError(Exception):
     """The reduction has reached its time limit."""
+
+
+class _Test:
+    """Whether a program shows the bug of a suspect; `style` is the last one in which one did."""
+
+    def __init__(self, runner: Runner, wanted: Signature, end: float) -> None:
+        self.runner = runner
+        self.wanted = wanted
+        self.end = end
+        self.style: int | None = None
+        self._styles: dict[bytes, int | None] = {}
+
+    def verdict(
+        self, tree: ModuleSet, style: int | None, *, whole: bool = False
+    ) -> tuple[Verdict, list[Run]] | None:
+        """Return the verdict and the runs of a program that shows the bug in this style."""
+        verdict, runs = self.runner.verdict(tree, style, whole=whole, wanted=self.wanted)
+        return (verdict, runs) if verdict and verdict.signature == self.wanted else None
+
+    def __call__(self, tree: ModuleSet) -> bool:
+        """Return whether a program shows it, if it needs a style in that or in one of a few."""
+        first = self.style_of(tree)
+        for style in [None] if first is None else range(first, first + STYLES):
+            if time.monotonic() > self.end:
+                raise _OutOfTimeError
+            if self.verdict(tree, style):
+                self.style = self._styles[wire.encode(tree)] = style
+                return True
+        return False
+
+    def style_of(self, tree: ModuleSet) -> int | None:
+        """Return the style in which a program did show it, or else the last one."""
+        return self._styles.get(wire.encode(tree), self.style)
+
+    def simplify(self, tree: ModuleSet) -> None:
+        """Find the style in which the source of the program is the shortest."""
+        self.style = self.style_of(tree)
+        for style in [] if self.style is None else [None, *range(LAST_STYLES)]:
+            shorter = len(_source(tree, style)) < len(_source(tree, self.style))
+            if time.monotonic() <= self.end and shorter and self.verdict(tree, style):
+                self.style = self._styles[wire.encode(tree)] = style
+
+
+def _source(tree: ModuleSet, style: int | None) -> str:
+    return render_module_set(tree, style=style).program
 
 
 def reduce_suspect(
@@ -65,36 +121,32 @@ def reduce_suspect(
 
     Raises TargetError and JudgeError.
     """
-    wanted = suspect.verdict.signature
-    end = time.monotonic() + seconds
-
-    def shows(tree: ModuleSet) -> bool:
-        if time.monotonic() > end:
-            raise _OutOfTimeError
-        found, _ = runner.verdict(tree, wanted=wanted)
-        return found is not None and found.signature == wanted
-
+    test = _Test(runner, suspect.verdict.signature, time.monotonic() + seconds)
     tree = wire.decode(ModuleSet, suspect.data)
-    for _ in range(TRIES):
-        verdict, runs = runner.verdict(tree, whole=True, wanted=wanted)
-        if verdict is not None and verdict.signature == wanted:
+    plainly = [] if suspect.style is None else [None]
+    for style in [*plainly, *[suspect.style] * TRIES]:
+        test.style = style
+        shown = test.verdict(tree, style, whole=True)
+        if shown is not None:
             break
     else:
         return None
-    reducer = Reducer(tree, shows)
+    reducer = Reducer(tree, test)
     is_smallest = False
     with contextlib.suppress(_OutOfTimeError, NotInterestingError):
         reducer.run()
         is_smallest = not reducer.unreliable
     best = reducer.best
-    again, those = runner.verdict(best, whole=True, wanted=wanted)
-    if again is None or again.signature != wanted:  # only the original is certain to show it
-        best, is_smallest = tree, False
+    test.simplify(best)
+    again = test.verdict(best, test.style, whole=True)
+    if again is None:  # only the original is certain to show it
+        best, is_smallest, test.style = tree, False, style
     else:
-        verdict, runs = again, those
+        shown = again
+    verdict, runs = shown
     data = wire.encode(best)
     nodes, construct = len(Index(best)), construct_of(best)
-    return Reduced(data, nodes, verdict, runs, construct, reducer.tests, is_smallest)
+    return Reduced(data, nodes, verdict, runs, construct, reducer.tests, is_smallest, test.style)
 
 
 def reduce_find(runner: Runner, find: Find, folder: Path) -> ModuleSet | None:
@@ -105,7 +157,8 @@ def reduce_find(runner: Runner, find: Find, folder: Path) -> ModuleSet | None:
     stem = finds.PROGRAM if find.reduced is None else finds.REDUCED
     bare = attrs.evolve(find.signature, construct="")
     data = wire.encode(finds.tree_of(folder, stem))
-    suspect = Suspect(data, attrs.evolve(find.verdict, signature=bare), [], find.origin)
+    verdict = attrs.evolve(find.verdict, signature=bare)
+    suspect = Suspect(data, verdict, [], find.origin, style=find.smallest.style)
     reduced = reduce_suspect(runner, suspect, math.inf)
     if reduced is None:
         return None

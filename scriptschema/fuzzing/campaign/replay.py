@@ -17,7 +17,6 @@ from scriptschema.fuzzing.targets import outcome
 from scriptschema.fuzzing.targets.opening import open_target
 from scriptschema.fuzzing.targets.outcome import Run
 from scriptschema.fuzzing.targets.persistent import PersistentTarget
-from scriptschema.luau.render import render_module_set
 from scriptschema.messages import ModuleSet
 
 SEQUENCES: Final = 5
@@ -40,30 +39,44 @@ def is_of(signature: Signature, find: Find) -> bool:
     return (signature.kind, signature.detail) == (find.signature.kind, find.signature.detail)
 
 
-def run(config: Config, find: Find, tree: ModuleSet) -> Shown:
-    """Run a find's program on all targets of a campaign. Raises TargetError and JudgeError."""
+def run(config: Config, find: Find, tree: ModuleSet, style: int | None) -> Shown:
+    """Run a find's program, written in a style, on all targets of a campaign.
+
+    Raises TargetError and JudgeError.
+    """
     runner = Runner(config)
     try:
-        verdict, runs = runner.verdict(tree, whole=True, wanted=find.signature)
+        verdict, runs = runner.verdict(tree, style, whole=True, wanted=find.signature)
         return Shown(runs, verdict)
     finally:
         runner.close()
 
 
-def replay(config: Config, folder: Path, find: Find, tree: ModuleSet) -> Iterator[Shown]:
-    """Run a find repeatedly until it is reproduced; yield each result.
+def replay(
+    config: Config, folder: Path, find: Find, tree: ModuleSet, style: int | None
+) -> Iterator[Shown]:
+    """Run a find's program repeatedly until it is reproduced; yield each result.
 
     Raises FileError, TargetError and JudgeError.
     """
     requests = finds.requests_of(folder)
     for _ in range(SEQUENCES if requests else PROGRAMS):
-        shown = _replay(config, requests, find, tree) if requests else run(config, find, tree)
+        if requests:
+            shown = _replay(config, requests, find, tree, style)
+        else:
+            shown = run(config, find, tree, style)
         yield shown
         if shown.verdict is not None and is_of(shown.verdict.signature, find):
             return
 
 
-def _replay(config: Config, requests: tuple[str, ...], find: Find, tree: ModuleSet) -> Shown:
+def _replay(
+    config: Config,
+    requests: tuple[str, ...],
+    find: Find,
+    tree: ModuleSet,
+    style: int | None,
+) -> Shown:
     """Replay the requests on the target that broke."""
     broken = next(
         (n for n, run in enumerate(find.program.runs) if run.outcome.kind in outcome.BROKEN), 0
@@ -80,6 +93,6 @@ def _replay(config: Config, requests: tuple[str, ...], find: Find, tree: ModuleS
     runner = Runner(config)
     try:
         runs = [Run(description.run_name(variant), found)]
-        return Shown(runs, runner.judge_all(tree, render_module_set(tree), runs))
+        return Shown(runs, runner.judge_all(tree, style, runs))
     finally:
         runner.close()

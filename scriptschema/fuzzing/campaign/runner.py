@@ -79,21 +79,24 @@ class Runner:
         return self.collect()
 
     def verdict(
-        self, tree: ModuleSet, *, whole: bool = False, wanted: Signature | None = None
+        self,
+        tree: ModuleSet,
+        style: int | None = None,
+        *,
+        whole: bool = False,
+        wanted: Signature | None = None,
     ) -> tuple[Verdict | None, list[Run]]:
-        """Run a program; return the verdict of all oracles, and the runs.
+        """Run a program, written in a style; return the verdict of all oracles, and the runs.
 
         If the verdict `wanted` is that on a rewriting of the program, that is run as well.
         """
-        sources = render_module_set(tree)
-        runs = self.run(sources, whole=whole)
-        found = self.judge_all(tree, sources, runs)
+        runs = self.run(render_module_set(tree, style=style), whole=whole)
+        found = self.judge_all(tree, style, runs)
         if found is None and wanted is not None and wanted.detail in REWRITINGS:
             rewritten = REWRITINGS[wanted.detail](tree)
             if rewritten is not None:
-                sources = render_module_set(rewritten)
-                others = self.run(sources, whole=whole)
-                if self.judge_all(rewritten, sources, others) is None:
+                others = self.run(render_module_set(rewritten, style=style), whole=whole)
+                if self.judge_all(rewritten, style, others) is None:
                     return self.judge_rewritten(wanted.detail, tree, runs, others)
         return found, runs
 
@@ -108,10 +111,11 @@ class Runner:
             *named,
         ]
 
-    def judge_all(self, tree: ModuleSet, sources: Sources, runs: Sequence[Run]) -> Verdict | None:
-        """Return the verdict of all oracles on a program and its runs."""
+    def judge_all(self, tree: ModuleSet, style: int | None, runs: Sequence[Run]) -> Verdict | None:
+        """Return the verdict of all oracles on a program, written in a style, and its runs."""
         scan = wire.scan(ModuleSet, wire.encode(tree))
-        return self.judge.judge(sources, runs, scan) or self.judge.judge_text(sources)
+        plain, sources = render_module_set(tree), render_module_set(tree, style=style)
+        return self.judge.judge(sources, runs, scan, plain) or self.judge.judge_text(sources, plain)
 
     def close(self) -> None:
         """End all processes of the targets."""

@@ -331,7 +331,9 @@ class Triage:
         return Find(
             name=name,
             verdict=verdict,
-            program=Shown(len(Index(wire.decode(ModuleSet, suspect.data))), suspect.runs),
+            program=Shown(
+                len(Index(wire.decode(ModuleSet, suspect.data))), suspect.runs, suspect.style
+            ),
             first_seen=time,
             last_seen=time,
             seconds=round(self.seconds(), 1),
@@ -403,10 +405,11 @@ class Triage:
     def _suspect_of(self, find: Find, folder: Path) -> Suspect:
         """Return the suspect stored in a folder, with the smallest program so far."""
         stem = finds.PROGRAM if find.reduced is None else finds.REDUCED
-        shown = find.reduced or find.program
+        shown = find.smallest
         verdict = attrs.evolve(find.verdict, signature=attrs.evolve(find.signature, construct=""))
         data = wire.encode(finds.tree_of(folder, stem))
-        return Suspect(data, verdict, shown.runs, find.origin, finds.requests_of(folder))
+        requests = finds.requests_of(folder)
+        return Suspect(data, verdict, shown.runs, find.origin, requests, shown.style)
 
     def _remember(self, find: Find, folder: Path) -> None:
         """Add a find of an earlier run; if its reduction was not completed, queue it."""

@@ -69,8 +69,12 @@ class Judge:
         self.ulps = ulps
         self.seconds = seconds
 
-    def judge(self, sources: Sources, runs: Sequence[Run], scan: Scan) -> Verdict | None:
+    def judge(
+        self, sources: Sources, runs: Sequence[Run], scan: Scan, plain: Sources | None = None
+    ) -> Verdict | None:
         """Return the worst verdict on the runs of a program; None if they show no bug.
+
+        `sources` are those that were run; if they are in a style, `plain` are those without.
 
         Raises JudgeError, and TargetError if the checker cannot be run.
         """
@@ -82,7 +86,7 @@ class Judge:
             found = self._own(sources, runs)
         if found is None and len(runs) > 1 and "difference" in self.oracles:
             found = differential.difference(runs, self.targets, self.compare, self.ulps)
-            if found is not None and not _is_determined(sources, scan):
+            if found is not None and not _is_determined(plain or sources, scan):
                 found = None
         if found is None and self.checker and "types" in self.oracles:
             found = self._types(sources, runs[0])
@@ -96,17 +100,20 @@ class Judge:
         runs: Sequence[Run],
         rewritten: Sequence[Run],
     ) -> Verdict | None:
-        """Return the verdict on runs of a program, and of its rewriting `name`: see `rewriting`."""
+        """Return the verdict on runs of a program, and of its rewriting `name`: see `rewriting`.
+
+        `sources` are without a style.
+        """
         if "metamorphic" not in self.oracles:
             return None
         found = differential.rewritten_difference(name, runs, rewritten, self.ulps)
         return found if found is not None and _is_determined(sources, scan) else None
 
-    def judge_text(self, sources: Sources) -> Verdict | None:
-        """Return the verdict of the round-trip oracles, which need no target."""
+    def judge_text(self, sources: Sources, plain: Sources | None = None) -> Verdict | None:
+        """Return the verdict of the round-trip oracles, which need no target; see `judge`."""
         if "round-trip" not in self.oracles:
             return None
-        found = round_trip.own(sources)
+        found = round_trip.own(sources, plain)
         if found is None and self.printer and sources.module is None:
             found = round_trip.by_command(self.printer, sources, self.seconds, 1024)
         return found

@@ -29,6 +29,17 @@ SYNTAX: Final[Mapping[str, str]] = MappingProxyType(
 )
 """Syntax that not every version supports: its name in a tree, and a program that uses it."""
 
+SPELLINGS: Final = "spellings"
+"""The name of what programs in a style need."""
+
+_PROBES: Final = {
+    **SYNTAX,
+    SPELLINGS: """local a = {'a' .. "\\x41\\65\\u{41}\\z
+  b" .. [==[c]==]; 0x1F + 0B1_0 + 1_000 + 1e3 + .5e1 + 1.,}; --[==[
+d]==] type"a"; type{1}; type[[]] --e
+""",
+}
+
 _BEGIN: Final = "probe 2"
 _END: Final = "probe 3"
 
@@ -116,5 +127,5 @@ def _missing_syntax(target: Target, description: Description) -> Iterator[str]:
         refused = {outcome.ERROR, outcome.REJECTED}
         return all(found.kind not in refused for found in target.collect())
 
-    if not reads("\n".join(f"do {source} end" for source in SYNTAX.values())):
-        yield from (name for name, source in SYNTAX.items() if not reads(source))
+    if not reads("\n".join(f"do {source} end" for source in _PROBES.values())):
+        yield from (name for name, source in _PROBES.items() if not reads(source))

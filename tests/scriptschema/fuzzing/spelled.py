@@ -1,0 +1,25 @@
+"""A persistent target for tests, with bugs by design that depend on how a program is written.
+
+A hexadecimal or binary number fails with the variant -O2, and so does a `repeat`. With the argument
+`old` it refuses such numbers.
+"""
+
+import json
+import re
+import sys
+
+NUMBER = r"\b0[xXbB][0-9A-Fa-f_]"
+
+for line in sys.stdin:
+    request = json.loads(line)
+    source = request["source"]
+    found = {"id": request["id"], "kind": "ok", "output": "", "error": ""}
+    if "old" in sys.argv:
+        if re.search(NUMBER, source):
+            found |= {"kind": "rejected", "error": "program:1: malformed number"}
+    elif request["variant"] == "-O2":
+        for pattern, error in ((NUMBER, "the number has no digits"), (r"\brepeat\b", "reg < 255")):
+            if re.search(pattern, source):
+                found |= {"kind": "assertion", "error": error}
+    sys.stdout.write(json.dumps(found) + "\n")
+    sys.stdout.flush()
