@@ -49,6 +49,9 @@ STEPS: Final = 5_000
 _MODULE_SIZE: Final = 60
 """Programs of this size or more may have a module."""
 
+_LARGE_SIZE: Final = 100
+"""Programs of this size or more may begin with a piece of hundreds of nodes more."""
+
 _MODULE_COST: Final = 50
 """How many statements a call of the module's function is charged as."""
 
@@ -130,6 +133,10 @@ def make_program(
         body.append(nodes.stat("require_into_local", require))
         maker.made += 4
     for_module = size // 4 if has_module else 0
+    if size >= _LARGE_SIZE and maker.chance(4):
+        before = maker.made
+        body += maker.large(size, room)
+        maker.made = before
     if room > LEAF + 4:
         body += maker.statements(size - for_module - maker.made, room)
     made_module = None

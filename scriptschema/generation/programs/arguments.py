@@ -107,10 +107,7 @@ def _constant(texts: Sequence[str]) -> Argument:
 
 
 def _range(maker: Maker, bounds: tuple[int, int], room: int) -> Expr:
-    low, high = bounds
-    count = high - low + 1
-    chosen = maker.below(256) * count // 256 if count > 256 else maker.below(count)
-    return maker.constant(nodes.number(low + chosen))
+    return maker.constant(nodes.number(maker.between(*bounds)))
 
 
 def _row(maker: Maker, size: int, room: int) -> list[Expr]:

@@ -15,7 +15,7 @@ from typing import Final
 
 from scriptschema.choices import Choices
 from scriptschema.generation.programs import arguments, boundaries, calls, expressions, templates
-from scriptschema.generation.programs.idioms import IDIOMS, MODULE, UNTYPED
+from scriptschema.generation.programs.idioms import IDIOMS, LARGE, MODULE, UNTYPED
 from scriptschema.generation.programs.maker import (
     LARGEST,
     Idiom,
@@ -90,11 +90,14 @@ class Grammar(Tables):
             kind: _expressions(kind, kind in self.calls and bool(self.calls[kind][0]), typed)
             for kind in _KINDS
         }
-        self.idioms = [
+        idioms = [
             Idiom(name, weight, idiom_of(name, typed))
             for name, weight in idiom_weights.items()
             if weight and not (typed and name in UNTYPED)
         ]
+        self.idioms = [idiom for idiom in idioms if idiom.name not in LARGE]
+        large = [idiom for idiom in idioms if idiom.name in LARGE]
+        self.large = large, list(accumulate(idiom.weight for idiom in large))
         self.declarations = {kind: Idiom(kind, 1, idiom_of(kind, typed)) for kind in DECLARATIONS}
         self.simplest_idiom = Idiom("print number", 1, idiom_of("print number", typed))
 

@@ -175,7 +175,7 @@ class Tables:
     what makes the simplest one of each kind whatever is in scope, `callbacks` what makes functions
     for library members to call, by result and number of parameters. `calls` are the library members
     that return a kind, or all for "", `boundaries` those that take
-    numbers. `declarations` are the idioms that declare a variable of a kind; `simplest_idiom` needs
+    numbers. `large` are the idioms that a program may begin with. `declarations` are the idioms that declare a variable of a kind; `simplest_idiom` needs
     nothing.
     """
 
@@ -191,6 +191,7 @@ class Tables:
     calls: Mapping[str, tuple[Sequence[Signature], Sequence[float]]]
     boundaries: tuple[Sequence[Signature], Sequence[float]]
     idioms: Sequence[Idiom]
+    large: tuple[Sequence[Idiom], Sequence[float]]
     declarations: Mapping[str, Idiom]
     simplest_idiom: Idiom
 
@@ -264,6 +265,11 @@ class Maker:
         """Choose yes in `of_256` of 256 cases; no is the simpler answer."""
         return self.below(256) >= 256 - of_256
 
+    def between(self, low: int, high: int) -> int:
+        """Choose an integer from `low` to `high`; of more than 256 some cannot be chosen."""
+        count = high - low + 1
+        return low + (self.below(count) if count <= 256 else self.below(256) * count // 256)
+
     def part(self, whole: int, share: int, shares: int) -> int:
         """About `whole * share / shares`; all of it if there is nothing else to share it with."""
         if share >= shares or whole <= 0:
@@ -336,6 +342,17 @@ class Maker:
         if not made:
             simple = self.grammar.instead(self.scope, idiom)
             made = simple.template.make(self, min(size, 12), room - 1)
+        return made
+
+    def large(self, size: int, room: int) -> list[Stat]:
+        """Return statements that are beyond some limit of a byte, whatever `size` is; or nothing."""
+        idioms, cumulative = self.grammar.large
+        if not idioms:
+            return []
+        template = idioms[self.pick(cumulative)].template
+        if template.levels + LEAF >= room:
+            return []
+        made: list[Stat] = template.make(self, template.fixed + size // 4, room - 1) or []
         return made
 
     def next_statement(self, size: int, room: int) -> list[Stat] | None:

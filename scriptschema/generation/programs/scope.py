@@ -20,7 +20,7 @@ SELF: Final = DEFAULT.locals.index("self")
 NAMES: Final = SELF
 """How many names of local variables are used: those before `self`."""
 
-CROWDED: Final = 48
+CROWDED: Final = 32
 """With this many variables in scope, no statement is chosen only to declare another."""
 
 
@@ -76,7 +76,8 @@ class Scope:
         self.packs: list[int] = []
         self.modules: list[int] = []
         self._first = first
-        self._declared: list[Variable | None] = []
+        self._names = 0
+        self._published: list[Variable] = []
         self._types_made = 0
 
     @classmethod
@@ -109,19 +110,15 @@ class Scope:
 
         Without a kind it is private: no expression is made of it.
         """
-        name = (self._first + len(self._declared)) % NAMES
-        if kind is None:
-            self._declared.append(None)
-        else:
-            self._declare(Variable(name, kind))
+        name = (self._first + self._names) % NAMES
+        self._names += 1
+        if kind is not None:
+            self.publish(Variable(name, kind))
         return name
 
     def publish(self, variable: Variable) -> None:
         """Let expressions use a variable from now on that was declared as a private one."""
-        self._declare(variable)
-
-    def _declare(self, variable: Variable) -> None:
-        self._declared.append(variable)
+        self._published.append(variable)
         self.by_kind.setdefault(variable.kind, []).append(variable)
 
     def new_type(self) -> int:
@@ -129,17 +126,22 @@ class Scope:
         self._types_made += 1
         return (self._types_made - 1) % len(DEFAULT.types)
 
-    def open(self) -> tuple[int, int, int, int]:
+    def open(self) -> tuple[int, int, int, int, int]:
         """Open a block; `close` takes what is returned."""
-        return len(self._declared), len(self.types), len(self.packs), len(self.modules)
+        return (
+            self._names,
+            len(self._published),
+            len(self.types),
+            len(self.packs),
+            len(self.modules),
+        )
 
-    def close(self, mark: tuple[int, int, int, int]) -> None:
+    def close(self, mark: tuple[int, int, int, int, int]) -> None:
         """Forget what was declared since."""
-        declared, types, packs, modules = mark
-        while len(self._declared) > declared:
-            variable = self._declared.pop()
-            if variable is not None:
-                self.by_kind[variable.kind].pop()
+        self._names, published, types, packs, modules = mark
+        while len(self._published) > published:
+            variable = self._published.pop()
+            self.by_kind[variable.kind].pop()
         del self.types[types:]
         del self.packs[packs:]
         del self.modules[modules:]
@@ -147,4 +149,4 @@ class Scope:
     @property
     def crowded(self) -> bool:
         """Whether many variables are in scope."""
-        return len(self._declared) >= CROWDED
+        return self._names >= CROWDED

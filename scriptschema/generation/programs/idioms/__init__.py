@@ -14,7 +14,10 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
-FILES: Final = ("basics", "functions", "objects", "coroutines", "errors", "data", "optimizer")
+FILES: Final = (
+    *("basics", "functions", "objects", "coroutines", "errors", "data", "optimizer", "machine"),
+    "large",
+)
 """The topics."""
 
 _HEAD: Final = re.compile(r"^-- (.+): ([\d.]+)(?: ! (untyped))?\n", re.MULTILINE)
@@ -24,20 +27,24 @@ def _read(topic: str) -> str:
     return (Path(__file__).parent / f"{topic}.luau").read_text(encoding="utf-8")
 
 
-def _idioms() -> Iterator[tuple[str, float, bool, str]]:
-    for topic in FILES:
-        _, *parts = _HEAD.split(_read(topic))
-        for name, weight, mark, text in zip(*(parts[n::4] for n in range(4)), strict=True):
-            yield name, float(weight), mark is not None, text
+def _idioms(topic: str) -> Iterator[tuple[str, float, bool, str]]:
+    _, *parts = _HEAD.split(_read(topic))
+    for name, weight, mark, text in zip(*(parts[n::4] for n in range(4)), strict=True):
+        yield name, float(weight), mark is not None, text
 
+
+_ALL: Final = [idiom for topic in FILES for idiom in _idioms(topic)]
 
 IDIOMS: Final[Mapping[str, tuple[float, str]]] = MappingProxyType(
-    {name: (weight, text) for name, weight, _, text in _idioms()}
+    {name: (weight, text) for name, weight, _, text in _ALL}
 )
 """Each idiom's weight and template, by its name."""
 
-UNTYPED: Final = frozenset(name for name, _, is_untyped, _ in _idioms() if is_untyped)
+UNTYPED: Final = frozenset(name for name, _, is_untyped, _ in _ALL if is_untyped)
 """The idioms that a type checker refuses as a whole."""
+
+LARGE: Final = frozenset(name for name, *_ in _idioms("large"))
+"""The idioms of hundreds of nodes, one of which some programs begin with."""
 
 MODULE: Final = _read("module")
 """The template of the module that a program can require."""

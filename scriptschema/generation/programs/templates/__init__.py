@@ -8,12 +8,15 @@ names of globals are holes:
                             twice, others with another ending: some_number_2
     RANGE(1, 6)             an integer constant in that range
     ONE_OF(a, b)            one of the expressions; the first is the simplest
+    FRESH                   an integer constant that stands nowhere else in the program
+    REPEAT(2, 9, a)         an item of a list, so many times, made anew each time
     RESULT                  an expression for the function around to return
     BLOCK()                 statements, none or many
     ALIAS()                 a type alias, where types are wanted
     LIBRARY()               a call of any library member whose results are printed
     BOUNDARY()              such a call with numbers at which something changes
     if MAYBE then ... end   these statements, or none, in the scope around
+    if REPEAT(2, 9) then ... end                        these statements, so many times
     if ONE_OF then ... elseif ONE_OF then ... end       the statements of one branch
     UNTYPED(a)              the expression; no argument, no alternative where types are sound
     if UNTYPED then ... end statements that there are not where types are sound

@@ -47,7 +47,8 @@ class Compiler:
     """Compiles one template; `template` collects what is found out on the way.
 
     `typed`: for programs that a type checker accepts. `loops` counts the enclosing loops, `guarded`
-    has the functions whose errors are caught, by `id`.
+    has the functions whose errors are caught, by `id`, `given` the kinds of variables that REPEAT
+    declares, before anything uses them.
     """
 
     def __init__(self, text: str, source: str, typed: bool) -> None:
@@ -61,6 +62,7 @@ class Compiler:
         self.first_own = len(_SHARED) + crc32(text.encode()) % (OWN - 20)
         self.loops = 0
         self.guarded: set[int] = set()
+        self.given: set[str] = set()
 
     def finish(self, build: Build) -> Template:
         """Return the template whose root `build` builds."""
@@ -91,6 +93,32 @@ class Compiler:
             maker.made += fixed
             frame.weight -= total - weight
             return chosen(maker, frame)
+
+        return build
+
+    def repetition(self, node: Any) -> tuple[list[Expr], tuple[int, int]] | None:
+        """What an expression that is a call of REPEAT repeats, and how often at least and at most."""
+        if node.which != "call" or self.custom_global(node.alternative.func) != "REPEAT":
+            return None
+        low, high, *repeated = node.alternative.args
+        return repeated, (low.alternative.val, high.alternative.val)
+
+    def repeated(self, compiled: Callable[[], Build], bounds: tuple[int, int]) -> Build:
+        """Build a list several times; each time other variables stand for `some_...`."""
+        low, high = bounds
+        heavy = self.template.heavy
+        make, fixed, weight = self.part(compiled)
+        self.template.heavy = heavy + (fixed + self.template.heavy - heavy) * (low + high) // 2
+
+        def build(maker: Maker, frame: Frame) -> list[Any]:
+            count = maker.between(low, high)
+            maker.made += fixed * count
+            frame.weight += weight * (count - 1)
+            made: list[Any] = []
+            for _ in range(count):
+                frame.names = {n: v for n, v in frame.names.items() if not isinstance(n, str)}
+                made += make(maker, frame)
+            return made
 
         return build
 
@@ -128,8 +156,26 @@ class Compiler:
 
     def many(self, items: Sequence[Message], level: int) -> Build:
         """Build a list."""
-        parts = [self.compile(item, level) for item in self.wanted(items)]
-        return lambda maker, frame: [part(maker, frame) for part in parts]
+        items = self.wanted(items)
+        if not any(self.repetition(getattr(item, "value", item)) for item in items):
+            parts = [self.compile(item, level) for item in items]
+            return lambda maker, frame: [part(maker, frame) for part in parts]
+        lists = [self.several(item, level) for item in items]
+        return lambda maker, frame: [made for part in lists for made in part(maker, frame)]
+
+    def several(self, item: Any, level: int) -> Build:
+        """Build an item of a list as a list: itself, or what REPEAT says."""
+
+        def single(item: Message) -> Build:
+            one = self.compile(item, level)
+            return lambda maker, frame: [one(maker, frame)]
+
+        found = self.repetition(getattr(item, "value", item))
+        if found is None:
+            return single(item)
+        [repeated], bounds = found
+        inner = TableItem(value=repeated) if isinstance(item, TableItem) else repeated
+        return self.repeated(lambda: single(inner), bounds)
 
     def wanted(self, items: Sequence[Message]) -> Sequence[Message]:
         """The items of a list without those that are UNTYPED if this is to be typed."""

@@ -16,6 +16,9 @@ from scriptschema.luau.library import KINDS
 
 HOLES: Final = {kind.upper(): kind for kind in KINDS}
 
+_FRESH: Final = 1 << 20
+"""Numbers from here on are fresh; smaller ones need no place among a function's constants."""
+
 _CATCHING: Final = frozenset(["pcall", "xpcall", "create"])
 """Whose functions may fail: those of `coroutine.create` fail in `coroutine.resume`."""
 
@@ -33,6 +36,9 @@ def holder(compiler: Compiler, node: Any, level: int) -> Build | None:
         compiler.template.vararg = True
     text = compiler.custom_global(node)
     cls = node.__class__
+    if text == "FRESH":
+        compiler.template.heavy += nodes.CONSTANT  # it is counted when it is made
+        return lambda maker, frame: maker.constant(nodes.number(_FRESH + maker.made))
     if text.startswith("some_"):
         return some(compiler, text, cls)
     if text == "RESULT":
@@ -66,7 +72,8 @@ def kind_hole(
 def some(compiler: Compiler, text: str, cls: type[Message]) -> Build:
     """A variable of a kind that is in scope already."""
     kind = text.split("_")[1]
-    compiler.template.needs.add(kind)
+    if kind not in compiler.given:
+        compiler.template.needs.add(kind)
     compiler.template.fixed += 3
     make = MAKE[cls]
 
@@ -89,10 +96,15 @@ def call_hole(compiler: Compiler, node: Any, level: int) -> Build | None:
     if text == "RANGE":
         low, high = (cast(Any, argument.alternative).val for argument in call.args)
         compiler.template.fixed += 2
-        return lambda maker, frame: nodes.number(low + maker.below(high - low + 1))
+        return lambda maker, frame: nodes.number(maker.between(low, high))
     if text == "ONE_OF":
         chosen = compiler.wanted(call.args)
-        return compiler.one_of([compiler.part(partial(compiler.compile, a, level)) for a in chosen])
+        build = compiler.one_of(
+            [compiler.part(partial(compiler.compile, a, level)) for a in chosen]
+        )
+        if isinstance(node, m.ExprPrefix):
+            return lambda maker, frame: nodes.as_prefix(build(maker, frame))
+        return build
     if text == "UNTYPED":
         return compiler.compile(call.args[0], level)
     return None

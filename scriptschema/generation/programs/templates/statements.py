@@ -136,7 +136,7 @@ def stat(compiler: Compiler, node: m.Stat, level: int) -> tuple[bool, Build]:
         text = compiler.custom_global(inner.expr.func)
         if text in _STATEMENT_HOLES:
             return True, statement_hole(compiler, text, level)
-    if node.which == "if_" and inner.cond.which == "global_":
+    if node.which == "if_":
         text = compiler.custom_global(inner.cond)
         if text == "MAYBE":
             return True, compiler.one_of([_NOTHING, *branches(compiler, inner, level)])
@@ -145,6 +145,12 @@ def stat(compiler: Compiler, node: m.Stat, level: int) -> tuple[bool, Build]:
         if text in ("TYPED", "UNTYPED"):
             wanted = inner.then.body if compiler.typed == (text == "TYPED") else ()
             return True, stats(compiler, wanted, level)
+        found = compiler.repetition(inner.cond)
+        if found is not None:
+            body = inner.then.body
+            for local in (each.alternative for each in body if each.which == "local"):
+                compiler.given |= {k.kind for k in compiler.kinds_of(local.vars, local.types) if k}
+            return True, compiler.repeated(lambda: stats(compiler, body, level), found[1])
     return False, compiler.compile(node, level)
 
 
