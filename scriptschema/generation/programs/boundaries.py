@@ -150,11 +150,12 @@ def _values(maker: Maker, signature: Signature, room: int) -> list[tuple[m.Expr,
 
 
 def _number(maker: Maker, parameter: Parameter, length: int, before: int) -> str:
-    """Choose a number: at a limit, an odd one, or one that is right in any case."""
+    """Choose a number: at a limit, an odd one, or one that is right in any case, also as text."""
     choice = maker.below(8)
     if choice >= 6:
         low, high = parameter.bounds or (0, 9)
-        return str(low + maker.below(min(high - low + 1, 256)))
+        text = str(low + maker.below(min(high - low + 1, 256)))
+        return text if choice == 6 or maker.grammar.typed else f'"{text}"'
     if choice < 4:
         texts = parameter.boundary_values(length, before)
     else:

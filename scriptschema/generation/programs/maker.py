@@ -37,8 +37,12 @@ LARGEST: Final = 24
 _DEEP: Final = 40
 """With room for this many levels there is room for every idiom."""
 
-_SIZES: Final = (6, 9, 12, 16, 20, 25, 30, 36, 44, 54, 70, 90, 120, 160, 250)
+_SIZES: Final = (6, 9, 12, 16, 20, 25, 30, 36, 44, 54, 70, 90, 120, 160, 180, 250)
 """The sizes by which affordable idioms are grouped."""
+
+_NEEDY: Final = 80
+_FAVOUR: Final = 3
+"""How many times as often idioms of more than `_NEEDY` nodes are made where they barely fit."""
 
 _WIDE: Final = 400
 """With more than this to be spent, most statements hold blocks."""
@@ -228,7 +232,10 @@ class Tables:
         if wide:
             able = [idiom for idiom in able if idiom.template.weight >= 6] or able
         able = able or [self.simplest_idiom]
-        return able, list(accumulate(idiom.weight for idiom in able))
+        # What needs much room is made where there is much: nowhere else it could be.
+        large = max(_NEEDY, size // 2)
+        weights = (i.weight * (_FAVOUR if i.least > large else 1) for i in able)
+        return able, list(accumulate(weights))
 
     def instead(self, scope: Scope, idiom: Idiom) -> Idiom:
         """What is made where an idiom lacks something: a variable of the kind that it needs."""
