@@ -179,7 +179,8 @@ class Tables:
     what makes the simplest one of each kind whatever is in scope, `callbacks` what makes functions
     for library members to call, by result and number of parameters. `calls` are the library members
     that return a kind, or all for "", `boundaries` those that take
-    numbers. `large` are the idioms that a program may begin with. `declarations` are the idioms that declare a variable of a kind; `simplest_idiom` needs
+    numbers. `large` are the
+    idioms that a program may begin with. `declarations` are the idioms that declare a variable of a kind; `simplest_idiom` needs
     nothing.
     """
 
@@ -352,7 +353,7 @@ class Maker:
         return made
 
     def large(self, size: int, room: int) -> list[Stat]:
-        """Return statements that are beyond some limit of a byte, whatever `size` is; or nothing."""
+        """Return statements beyond some limit of a byte, whatever `size` is; or nothing."""
         idioms, cumulative = self.grammar.large
         if not idioms:
             return []

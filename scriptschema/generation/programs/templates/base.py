@@ -97,7 +97,7 @@ class Compiler:
         return build
 
     def repetition(self, node: Any) -> tuple[list[Expr], tuple[int, int]] | None:
-        """What an expression that is a call of REPEAT repeats, and how often at least and at most."""
+        """What a call of REPEAT repeats, and how often at least and at most; else None."""
         if node.which != "call" or self.custom_global(node.alternative.func) != "REPEAT":
             return None
         low, high, *repeated = node.alternative.args
