@@ -178,10 +178,9 @@ class Tables:
     `expressions` has what makes expressions, by kind and for each size up to `LARGEST`, `simplest`
     what makes the simplest one of each kind whatever is in scope, `callbacks` what makes functions
     for library members to call, by result and number of parameters. `calls` are the library members
-    that return a kind, or all for "", `boundaries` those that take
-    numbers. `large` are the
-    idioms that a program may begin with. `declarations` are the idioms that declare a variable of a kind; `simplest_idiom` needs
-    nothing.
+    that return a kind, or all for "", `boundaries` those that take numbers. `large` are the idioms
+    that a program may begin with, `declarations` those that declare a variable of a kind;
+    `simplest_idiom` needs nothing.
     """
 
     wrong: int
