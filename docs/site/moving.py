@@ -3,7 +3,8 @@
 A row is a thing that people write there: `what` it is, how it is spelled (`theirs`), and where that
 is not the same, how it is spelled here (`ours`) and a `note`. The other keys say what a test finds
 when it tries the row: what `comes` out, with `send` from the demo's server; which `error`; with
-which `arguments` and `status`.
+which `arguments` and `status`. A table with `imported` is of what `orgrest import` translates: a
+test imports what stands on the left, put in the place of ROW in that text.
 """
 
 from __future__ import annotations
@@ -32,6 +33,8 @@ def pages() -> dict[str, str]:
 def _page(data: dict[str, Any]) -> Iterator[str]:
     yield f"# {data['title']}\n{data['text']}\n"
     tried = "what is written on the right" if data.get("foreign") else "all that is written"
+    if "imported" in data:
+        tried = "what is written on the left: its import is what is on the right"
     yield f"A test tries {tried}, as it stands in the tables.\n\n"
     for kind, title in KINDS.items():
         rows = data.get(kind, [])

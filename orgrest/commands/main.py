@@ -14,6 +14,7 @@ import contextlib
 import os
 import sys
 from importlib import import_module
+from keyword import iskeyword
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -30,6 +31,7 @@ _MODULES = {
     "report": "orgrest.commands.reports",
     "demo": "orgrest.commands.demo",
     "curl": "orgrest.commands.curl",
+    "import": "orgrest.commands.importing",
     "complete": "orgrest.commands.editor",
     "lsp": "orgrest.commands.editor",
     "emacs": "orgrest.commands.editor",
@@ -56,7 +58,8 @@ class _Program(click.Group):
         """Import and return a command."""
         del ctx
         module = _MODULES.get(cmd_name)
-        return None if module is None else getattr(import_module(module), cmd_name)
+        name = f"{cmd_name}_" if iskeyword(cmd_name) else cmd_name
+        return None if module is None else getattr(import_module(module), name)
 
     def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
         """Return the words after the program's name in the usage line."""

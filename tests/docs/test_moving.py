@@ -29,6 +29,15 @@ def port() -> Iterator[int]:
         yield number
 
 
+def imported(row: dict[str, Any], around: str, folder: Path) -> str:
+    """Return what an import prints of what stands on the left, and what it complains of."""
+    file = folder / row.get("file", "source")
+    file.write_text(around.replace("ROW", row["theirs"].strip("\n")))
+    done = CliRunner().invoke(program, ["import", str(file)])
+    assert done.exit_code == 0, done.output
+    return done.output
+
+
 def run(text: str, row: dict[str, Any], suffix: str, port: int, folder: Path) -> Any:
     host = f"http://127.0.0.1:{port}"
     file = folder / f"document{suffix}"
@@ -47,6 +56,11 @@ def test_what_a_table_says_of_a_spelling_is_true(
 ) -> None:
     if row.get("needs"):
         require(row["needs"])
+    if "imported" in TABLES[tool]:
+        printed = imported(row, row.get("around", TABLES[tool]["imported"]), tmp_path)
+        assert row.get("ours", "").strip() in printed, printed
+        assert all(text in printed for text in row.get("comes", []))
+        return
     suffix, foreign = TABLES[tool]["suffix"], TABLES[tool].get("foreign")
     written = row["theirs"] if "error" in row or not foreign else row["ours"]
     done = run(written, row, suffix, port, tmp_path)

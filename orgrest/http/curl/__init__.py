@@ -11,7 +11,23 @@ options, `forms` parses the values of ``-F``, and `reading` builds a request fro
 """
 
 from orgrest.http.curl.errors import CurlError
-from orgrest.http.curl.reading import to_block, to_request
+from orgrest.http.curl.reading import (
+    Parts,
+    is_cmd,
+    parts,
+    to_block,
+    to_request,
+    words_of,
+)
 from orgrest.http.curl.writing import to_command
 
-__all__ = ["CurlError", "to_block", "to_command", "to_request"]
+__all__ = [
+    "CurlError",
+    "Parts",
+    "is_cmd",
+    "parts",
+    "to_block",
+    "to_command",
+    "to_request",
+    "words_of",
+]

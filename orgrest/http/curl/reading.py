@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from urllib.parse import quote
 
+import attrs
+
 from orgrest.http.curl.errors import CurlError, one_line
 from orgrest.http.curl.forms import form
 from orgrest.http.curl.options import Command, read
@@ -26,10 +28,23 @@ def to_request(command: str) -> str:
     return _write(_read(command))
 
 
-def _read(command: str) -> Command:
-    if _CMD.match(command):
+def is_cmd(command: str) -> bool:
+    """Tell whether a command is quoted for Windows' cmd."""
+    return _CMD.match(command) is not None
+
+
+def words_of(command: str) -> list[str]:
+    """Split a command that is quoted for a shell, or for Windows' cmd. Raises CurlError."""
+    if is_cmd(command):
         command = _CARET.sub(lambda m: m[0] if m[1] is None else m[1].strip("\r\n"), command)
-    words = split(command)
+    return split(command)
+
+
+def _read(command: str) -> Command:
+    return _read_words(words_of(command))
+
+
+def _read_words(words: list[str]) -> Command:
     if words[:1] == ["$"]:
         words = words[1:]
     if not words or words[0].rsplit("/", 1)[-1] not in ("curl", "curl.exe"):
@@ -54,8 +69,37 @@ def _is_common(found: Command) -> bool:
     return bool(found.directives or found.certificate or found.scheme)
 
 
-def _write(found: Command) -> str:
-    """Write a parsed command as a request."""
+@attrs.frozen
+class Parts:
+    """The parts of the request that a command sends.
+
+    `comments` say what is left out, `directives` are those of request files. The body is `text` or
+    the content of a `file`. With `shorthand`, one of the headers is in the notation of request
+    files, and none that is sent.
+    """
+
+    method: str
+    url: str
+    headers: tuple[tuple[str, str], ...]
+    text: str | None
+    file: str | None
+    comments: tuple[str, ...]
+    directives: tuple[str, ...]
+    shorthand: bool
+
+
+def parts(words: list[str]) -> Parts:
+    """Return the parts of the request that a command sends, whose words are given.
+
+    Raises CurlError.
+    """
+    found = _read_words(words)
+    if re.fullmatch(r"[^\s:]+:\S+", found.user) and not found.scheme:
+        found.scheme = ("Basic",)
+    return _parts(found)
+
+
+def _parts(found: Command) -> Parts:
     if found.files and (found.data is not None or found.files[1:] or found.query):
         raise CurlError(f"@{found.files[0]} stands beside other data: a body is one file, or text")
     if found.forms and (found.data is not None or found.files):
@@ -72,13 +116,10 @@ def _write(found: Command) -> str:
         _add_default(headers, "Accept", "application/json")
     elif body is not None or found.files:
         _add_default(headers, "Content-Type", "application/x-www-form-urlencoded")
-    method = found.method or ("GET" if body is None and not found.files else "POST")
-    lines = [f"# curl {one_line(one, 'an option')}" for one in found.left_out]
+    comments = [f"curl {one_line(one, 'an option')}" for one in found.left_out]
     if found.stripped:
         name = one_line(found.files[0], "the name of the file")
-        lines.append(f"# curl -d sends {name} without its line ends; here it goes as it is")
-    lines += [f"# @{one}" for one in found.directives]
-    lines.append(f"{method} {one_line(_url(found), 'the URL')}")
+        comments.append(f"curl -d sends {name} without its line ends; here it goes as it is")
     if found.scheme:
         headers.append(("Authorization", _authorization(found)))
     if found.certificate:
@@ -90,14 +131,33 @@ def _write(found: Command) -> str:
     for name, value in headers:
         if not is_token(name):
             raise CurlError(f"not a header name: {name!r}")
-        lines.append(f"{name}: {one_line(value, f'the value of {name}')}")
-    if found.files:
-        lines += ["", f"< {one_line(found.files[0], 'the name of the file')}"]
-    elif body is not None:
-        lines += ["", body if _is_common(found) else quote_body(body)]
+        one_line(value, f"the value of {name}")
+    return Parts(
+        method=found.method or ("GET" if body is None and not found.files else "POST"),
+        url=one_line(_url(found), "the URL"),
+        headers=tuple(headers),
+        text=None if found.files else body,
+        file=one_line(found.files[0], "the name of the file") if found.files else None,
+        comments=tuple(comments),
+        directives=tuple(found.directives),
+        shorthand=bool(found.scheme or found.certificate),
+    )
+
+
+def _write(found: Command) -> str:
+    """Write a parsed command as a request."""
+    given = _parts(found)
+    lines = [f"# {one}" for one in given.comments]
+    lines += [f"# @{one}" for one in given.directives]
+    lines.append(f"{given.method} {given.url}")
+    lines += [f"{name}: {value}" for name, value in given.headers]
+    if given.file is not None:
+        lines += ["", f"< {given.file}"]
+    elif given.text is not None:
+        lines += ["", given.text if _is_common(found) else quote_body(given.text)]
     text = "\n".join(lines)
-    if _is_common(found) and not found.files:
-        _check_body(text, body)
+    if _is_common(found) and given.file is None:
+        _check_body(text, given.text)
     return text
 
 

@@ -1,0 +1,130 @@
+"""The command ``orgrest import``."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from orgrest.commands.console import complain
+from orgrest.files import FileError, is_request_file, write, write_private
+from orgrest.model import OrgrestError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from orgrest.importing import Collection, Environment
+    from orgrest.importing.writing import Written
+
+
+@click.command("import")
+@click.argument("sources", nargs=-1, required=True, metavar="SOURCE...")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Write here: requests.http, or notes.org for an Org document. A new file.",
+)
+@click.option("--strict", is_flag=True, help="Status 1 if something could not be translated.")
+def import_(sources: tuple[str, ...], *, output: Path | None, strict: bool) -> None:
+    """Make a request file of what other tools wrote.
+
+    A SOURCE is a file that holds curl commands (one, or a shell script of them), an HTTP request as
+    it is sent, a HAR file of a browser, or a call of fetch() copied from its network tab; - reads
+    standard input. What it is, its content tells.
+
+    \b
+    orgrest import commands.sh -o requests.http
+    orgrest import recorded.har -o notes.org
+    xclip -o | orgrest import -
+
+    Nothing is sent, and nothing of a source runs. What cannot be translated stands as a comment at
+    its place, and is listed on standard error.
+    """
+    from orgrest.importing import ImportingError, read
+
+    try:
+        if output is not None and output.exists():
+            raise ImportingError("this file exists: name a new one", file=str(output))
+        found = [
+            read("standard input", sys.stdin.buffer.read()) if one == "-" else read(one)
+            for one in sources
+        ]
+        whole = _together(found, sources)
+        written = _write(whole, output)
+    except OrgrestError as error:
+        complain(str(error))
+        sys.exit(2)
+    notes = [*whole.folder.all_notes(), *written.notes]
+    for note in notes:
+        complain(f"{note.place}: not translated: {note.reason}")
+    sys.exit(1 if strict and notes else 0)
+
+
+def _together(found: list[Collection], sources: Iterable[str]) -> Collection:
+    """Return several collections as folders of one."""
+    import attrs
+
+    from orgrest.importing import Collection, Folder
+
+    if len(found) == 1:
+        return found[0]
+    named = [
+        attrs.evolve(one.folder, name=one.folder.name or Path(source).stem)
+        for one, source in zip(found, sources, strict=True)
+        if one.folder.items or one.folder.variables or one.folder.notes
+    ]
+    folder = named[0] if len(named) == 1 else Folder("", tuple(named))
+    return Collection(folder, tuple(env for one in found for env in one.environments))
+
+
+def _write(whole: Collection, output: Path | None) -> Written:
+    """Write the document and the files beside it. Raises OrgrestError."""
+    from orgrest.importing import writing
+    from orgrest.importing.environment_files import PRIVATE, merged
+
+    elsewhere = {name for one in whole.environments for name, _ in one.variables}
+    as_org = output is not None and not is_request_file(output)
+    make = writing.org_of if as_org else writing.request_file_of
+    if output is None:
+        written = make(whole, bodies=None)
+        click.echo(written.text, nl=False)
+        if whole.environments:
+            names = ", ".join(one.name for one in whole.environments)
+            complain(f"the environments {names} are written only with -o, beside its file")
+        return written
+    stem = "".join(c if c.isascii() and (c.isalnum() or c in "-_") else "-" for c in output.stem)
+    written = make(whole, bodies=f"{stem or 'imported'}-bodies", elsewhere=elsewhere)
+    environments = _with_shared(whole, elsewhere)
+    settings = merged(output.parent, environments)
+    try:
+        for name, data in written.files.items():
+            _write_new(output.parent / name, data)
+        for path, text in settings.items():
+            (write_private if path.name == PRIVATE else write)(path, text.encode())
+        write(output, written.text.encode())
+    except OSError as error:
+        raise FileError(f"cannot be written: {error.strerror}", file=str(output)) from error
+    if any(path.name == PRIVATE for path in settings):
+        complain(f"secrets are in {output.parent / PRIVATE}: keep it out of the repository, with a "
+                 f"line {PRIVATE} in .gitignore")  # fmt: skip
+    return written
+
+
+def _with_shared(whole: Collection, elsewhere: set[str]) -> tuple[Environment, ...]:
+    """Return the environments, and that of the collection's variables that they override."""
+    from orgrest.importing.environment_files import shared
+
+    values = {name: value for name, value in whole.folder.variables if name in elsewhere}
+    return (*([shared(values)] if values else []), *whole.environments)
+
+
+def _write_new(path: Path, data: bytes) -> None:
+    """Write the file of a body. Raises FileError if there is another one."""
+    if path.exists() and path.read_bytes() != data:
+        raise FileError("this file exists, with another content", file=str(path))
+    path.parent.mkdir(exist_ok=True)
+    write(path, data)

@@ -1,0 +1,55 @@
+"""Recognizes what a source holds by its content, and has it read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Final
+
+from orgrest.files import FileError, decode
+from orgrest.importing.errors import ImportingError
+from orgrest.importing.fields import LARGEST, json_of
+from orgrest.importing.model import Collection
+
+_READABLE: Final = "curl commands, an HTTP request, a HAR file, a call of fetch"
+
+
+def read(source: str, given: bytes | None = None) -> Collection:
+    """Return what a file holds; `given` is its content, if it was read already.
+
+    Raises ImportingError if it is not recognized or malformed.
+    """
+    path = Path(source)
+    if given is None:
+        try:
+            given = _content(path)
+        except (FileError, OSError) as error:
+            reason = getattr(error, "reason", None) or getattr(error, "strerror", None)
+            raise ImportingError(str(reason or error), file=source) from None
+    if len(given) > LARGEST:
+        raise ImportingError(f"larger than {LARGEST // 2**20} MiB", file=source)
+    text, _ = decode(given)
+    return _reader_of(text, source)(source)
+
+
+def _content(path: Path) -> bytes:
+    with path.open("rb") as stream:
+        return stream.read(LARGEST + 1)
+
+
+def _reader_of(text: str, source: str) -> Callable[[str], Collection]:
+    """Return the function that reads a text."""
+    from orgrest.importing import fetch, har, messages, shell_scripts
+
+    if text.lstrip().startswith(("{", "[")):
+        value = json_of(text, source)
+        for module in (har,):
+            if isinstance(value, Mapping) and module.is_har(value):
+                return lambda name: module.read(value, name)
+    elif messages.BEGINS.match(text.lstrip("\r\n")):
+        return lambda name: messages.read(text, name)
+    elif fetch.BEGINS.match(text):
+        return lambda name: fetch.read(text, name)
+    elif shell_scripts.BEGINS.search(text):
+        return lambda name: shell_scripts.read(text, name)
+    raise ImportingError(f"this is none of what can be imported: {_READABLE}", file=source)

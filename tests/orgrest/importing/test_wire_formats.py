@@ -1,0 +1,388 @@
+"""Imports of curl commands, raw HTTP, HAR and fetch: what is written sends what the source says."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from imports import imported, parts, sent
+
+FROBNICATE = "--frobnicate is not understood: leave it out, or write the request yourself"
+OUTPUTS = ["out.http", "out.org"]
+TYPES = ["application/json", "text/plain", "text/markdown", "application/x-www-form-urlencoded"]
+
+# Lines that mean something in a request file, which a body must not come to mean.
+LINES = st.sampled_from(
+    ["{{a}}", "\\{{a}}", "{{{a}}}", "### x", "# @name x", "// x", "@a = b", ":a = b",
+     "?? status == 1", "> {% x %}", "< file", "<@ file", ">> file", "GET http://h/",
+     "HTTP/1.1 200 OK", "", " ", "\t", "{{", "}}", "a b&c=d%20", "run x.http", "/* x", "* heading",
+     "#+end_src",
+     "<<END", "é€𝄞", "a\rb"]
+)  # fmt: skip
+BODIES = st.one_of(
+    st.text(st.characters(exclude_categories=("Cs",))), st.lists(LINES).map("\n".join)
+)
+NAMES = st.text("abcXYZ-_09", min_size=1).map(lambda name: f"X-{name}")
+VALUES = st.one_of(st.text(st.characters(min_codepoint=33, max_codepoint=126)), LINES).map(
+    lambda text: text.replace("\r", "").strip()
+)
+PATHS = st.text("abcé{}:@#?&=+%$ /.~'\"", max_size=20).map(lambda text: text.replace("#", ""))
+METHODS = st.sampled_from(["GET", "POST", "PUT", "DELETE", "PATCH", "REPORT", "CUSTOM-VERB"])
+
+
+@st.composite
+def requests(draw: st.DrawFn) -> dict[str, Any]:
+    headers = draw(st.lists(st.tuples(NAMES, VALUES), max_size=3))
+    body = draw(st.none() | BODIES)
+    if body is not None:
+        headers.append(("Content-Type", draw(st.sampled_from(TYPES))))
+    path = draw(PATHS).strip()
+    return {
+        "method": draw(METHODS),
+        "url": f"http://h.example/x{path}",
+        "headers": headers,
+        "body": body,
+    }
+
+
+def fresh(folder: Path) -> Path:
+    import tempfile
+
+    return Path(tempfile.mkdtemp(dir=folder))
+
+
+def expected(request: dict[str, Any]) -> tuple[Any, ...]:
+    body = request["body"]
+    return (
+        request["method"],
+        request["url"],
+        tuple(request["headers"]),
+        body.encode() if body else None,
+    )
+
+
+def check(folder: Path, content: str, output: str, wanted: list[dict[str, Any]]) -> None:
+    folder = fresh(folder)
+    done = imported(folder, content, output=output)
+    assert done.exit_code == 0, done.output
+    assert "not translated" not in done.output
+    found = [parts(one) for one in sent(folder, output)]
+    assert [(*one[:3], one[3] or None) for one in found] == [expected(one) for one in wanted]
+
+
+def har(entries: list[dict[str, Any]]) -> str:
+    def request(one: dict[str, Any]) -> dict[str, Any]:
+        found = {
+            "method": one["method"],
+            "url": one["url"],
+            "httpVersion": "HTTP/1.1",
+            "headers": [{"name": name, "value": value} for name, value in one["headers"]],
+            "queryString": [],
+            "cookies": [],
+            "headersSize": -1,
+            "bodySize": -1,
+        }
+        if one["body"] is not None:
+            kind = dict(one["headers"])["Content-Type"]
+            found["postData"] = {"mimeType": kind, "text": one["body"]}
+        return {"startedDateTime": "2026-01-01T00:00:00Z", "time": 1, "request": found,
+                "response": {"status": 200}, "cache": {}, "timings": {}, "_x": 1}  # fmt: skip
+
+    return json.dumps(
+        {"log": {"version": "1.2", "creator": {}, "entries": [request(one) for one in entries]}}
+    )
+
+
+@pytest.mark.parametrize("output", OUTPUTS)
+@given(wanted=st.lists(requests(), min_size=1, max_size=3))
+def test_a_recorded_request_is_sent_as_it_was(
+    wanted: list[dict[str, Any]], output: str, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    check(tmp_path_factory.getbasetemp(), har(wanted), output, wanted)
+
+
+def curl(request: dict[str, Any]) -> str:
+    words = ["curl", "-X", request["method"], request["url"]]
+    for name, value in request["headers"]:
+        words += ["-H", f"{name}: {value}" if value else f"{name};"]
+    if request["body"] is not None:
+        words += ["--data-raw", request["body"]]
+    return shlex.join(words)
+
+
+@pytest.mark.parametrize("output", OUTPUTS)
+@given(wanted=st.lists(requests(), min_size=1, max_size=3))
+def test_a_script_of_curl_commands_sends_the_same(
+    wanted: list[dict[str, Any]], output: str, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    script = "#!/bin/sh\nset -e\n" + "\n".join(map(curl, wanted)) + "\n"
+    check(tmp_path_factory.getbasetemp(), script, output, wanted)
+
+
+@given(wanted=requests())
+def test_a_call_of_fetch_sends_the_same(
+    wanted: dict[str, Any], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    wanted["headers"] = list(
+        {name.lower(): (name, value) for name, value in wanted["headers"]}.values()
+    )
+    options = {"headers": dict(wanted["headers"]), "body": wanted["body"],
+               "method": wanted["method"], "mode": "cors", "credentials": "include"}  # fmt: skip
+    call = f"await fetch({json.dumps(wanted['url'])}, {json.dumps(options, indent=2)});\n"
+    check(tmp_path_factory.getbasetemp(), call, "out.http", [wanted])
+
+
+@given(wanted=requests())
+def test_a_raw_request_is_sent_as_it_is(
+    wanted: dict[str, Any], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    wanted["url"] = wanted["url"].replace(" ", "").replace("http:", "https:")
+    body = wanted["body"] = (wanted["body"] or "").replace("\r", "")
+    target = wanted["url"].removeprefix("https://h.example")
+    head = [f"{wanted['method']} {target} HTTP/1.1", "Host: h.example", "Content-Length: 3"]
+    head += [f"{name}: {value}" for name, value in wanted["headers"]]
+    check(tmp_path_factory.getbasetemp(), "\n".join([*head, "", body]), "out.http", [wanted])
+
+
+class TestShell:
+    SCRIPT = """\
+#!/bin/bash
+set -eu
+HOST=http://localhost:8000
+export TOKEN="ab c"
+# Log in
+curl -s "$HOST/login?x={{a}}" -H "Authorization: Bearer ${TOKEN}" -d '{"a": "$b"}' | jq . > out 2>&1
+ID=$(curl -s $HOST/id)
+curl -u "me:$PASSWORD" "${HOST}/a/$ID"; curl ${BASE:-http://other}/b -d @- <<EOF
+# no comment
+a=$TOKEN
+EOF
+TOKEN=other
+curl "$HOST/$TOKEN" --cookie 'a=b' &
+curl --frobnicate x
+"""
+
+    def test_variables_are_kept_as_variables(self, tmp_path: Path) -> None:
+        done = imported(tmp_path, self.SCRIPT)
+        text = (tmp_path / "out.http").read_text()
+        assert done.exit_code == 0
+        assert "@HOST = http://localhost:8000\n" in text
+        assert "@PASSWORD = {{$processEnv PASSWORD}}\n" in text
+        assert "GET {{HOST}}/a/{{ID}}\nAuthorization: Basic me {{PASSWORD}}\n" in text
+        found = sent(tmp_path, "out.http", ID="7", PASSWORD="pw")
+        assert [one.url for one in found] == [
+            "http://localhost:8000/login?x={{a}}",
+            "http://localhost:8000/a/7",
+            "http://other/b",
+            "http://localhost:8000/other",
+        ]
+        assert found[0].header("Authorization") == "Bearer ab c"
+        assert found[0].body == b'{"a": "$b"}'
+        assert found[1].header("Authorization") == "Basic bWU6cHc="
+        assert found[2].body == b"# no commenta=ab c"  # -d takes line ends out
+        assert found[3].header("Cookie") == "a=b"
+
+    def test_what_is_not_translated_is_told_with_its_line(self, tmp_path: Path) -> None:
+        done = imported(tmp_path, self.SCRIPT, "--strict")
+        assert done.exit_code == 1
+        told = [line.split("source:")[1] for line in done.stderr.splitlines()]
+        assert told == [
+            "7: not translated: ID: what a command prints is not known here",
+            "6: not translated: what the output is piped into is left out",
+            "14: not translated: " + FROBNICATE,
+        ]
+        text = (tmp_path / "out.http").read_text()
+        assert "# curl --frobnicate x\n# not translated: --frobnicate" in text
+
+    @pytest.mark.parametrize(
+        ("command", "line"),
+        [
+            ("curl http://x/ -F 'a=b' -F 'f=@x.txt'", "< x.txt"),
+            ("$ curl http://x/ \\\n  --max-time 5", "# @timeout 5 s"),
+            ("curl 'http://x/' -H 'a: '$'b\\u0021'", "a: b!"),
+            ("curl --insecure https://x/", "# not translated: curl --insecure is left out"),
+            ('curl ^"http://x/^" ^\r\n  -H ^"a: b^"', "a: b"),
+            ("curl $HOST", "GET {{HOST}}"),
+            ('curl "http://x/$1/$(date)"', "GET http://x/{{shell_1}}/{{shell_2}}"),
+            ("curl http://x/ -d @- <<< abc", "# not translated: -d @- cannot read"),
+            ("curl http://x/ --data-binary @- <<'E'\n$a\n\nE\n", "< out-bodies/post"),
+        ],
+    )
+    def test_a_command_is_read_as_a_shell_reads_it(
+        self, command: str, line: str, tmp_path: Path
+    ) -> None:
+        done = imported(tmp_path, command)
+        assert done.exit_code == 0, done.output
+        assert line in (tmp_path / "out.http").read_text()
+
+    @pytest.mark.parametrize(
+        ("text", "reason"),
+        [
+            ("curl 'http://x/", "source:1: a quote or a substitution that begins here never ends"),
+            ('curl ^"http://x/^" ^\r\n  --nope ^"a^"', "--nope is not understood"),
+            ("for x in 1; do echo $x; done", "none of what can be imported"),
+        ],
+    )
+    def test_what_is_no_script_is_an_error(self, text: str, reason: str, tmp_path: Path) -> None:
+        done = imported(tmp_path, text)
+        assert done.exit_code == 2
+        assert reason in done.stderr
+        assert not (tmp_path / "out.http").exists()
+
+
+class TestHar:
+    def entry(self, **request: Any) -> str:
+        whole = {"method": "POST", "url": "https://x.example/a", "headers": [], **request}
+        return json.dumps({"request": whole, "response": {}})
+
+    def test_an_entry_alone_is_read(self, tmp_path: Path) -> None:
+        imported(tmp_path, self.entry(cookies=[{"name": "a", "value": "b", "httpOnly": True}]))
+        (request,) = sent(tmp_path)
+        assert request.header("Cookie") == "a=b"
+
+    def test_bytes_of_a_body_are_sent_as_they_were(self, tmp_path: Path) -> None:
+        data = {"mimeType": "image/png", "text": "iVD/AAo=", "encoding": "base64"}
+        imported(tmp_path, self.entry(postData=data))
+        (request,) = sent(tmp_path)
+        assert request.body == b"\x89P\xff\0\n"
+        assert request.header("Content-Type") == "image/png"
+
+    def test_fields_of_a_form_become_its_body(self, tmp_path: Path) -> None:
+        params = [{"name": "a b", "value": "c&{{d}}"}, {"name": "e", "value": ""}]
+        kind = "application/x-www-form-urlencoded"
+        imported(tmp_path, self.entry(postData={"mimeType": kind, "params": params}))
+        (request,) = sent(tmp_path)
+        assert request.body == b"a%20b=c%26%7B%7Bd%7D%7D&e="
+
+    def test_the_parts_of_a_form_become_its_parts(self, tmp_path: Path) -> None:
+        (tmp_path / "f.txt").write_bytes(b"content")
+        params = [{"name": "a", "value": "b"}, {"name": "f", "value": "", "fileName": "f.txt"}]
+        imported(
+            tmp_path, self.entry(postData={"mimeType": "multipart/form-data", "params": params})
+        )
+        (request,) = sent(tmp_path)
+        assert request.body is not None
+        assert b'name="a"\r\n\r\nb\r\n' in request.body
+        assert b'filename="f.txt"\r\n\r\ncontent\r\n' in request.body
+
+    def test_pages_become_folders(self, tmp_path: Path) -> None:
+        request = {"method": "GET", "url": "https://x.example/a", "headers": []}
+        entries = [{"pageref": f"p{n}", "request": request} for n in (1, 2, 1)]
+        pages = [{"id": "p1", "title": "First"}, {"id": "p2", "title": "Second"}]
+        imported(
+            tmp_path, json.dumps({"log": {"entries": entries, "pages": pages}}), output="o.org"
+        )
+        headings = [one for one in (tmp_path / "o.org").read_text().splitlines() if one[:1] == "*"]
+        assert headings == ["* First", "** GET /a", "** GET /a (2)", "* Second", "** GET /a (3)"]
+
+    def test_a_field_that_nobody_reads_is_told(self, tmp_path: Path) -> None:
+        done = imported(tmp_path, self.entry(newField={"a": 1}), "--strict")
+        assert done.exit_code == 1
+        assert 'source: request: not translated: newField: {"a": 1}' in done.stderr
+        assert '# not translated: newField: {"a": 1}\n' in (tmp_path / "out.http").read_text()
+
+    @pytest.mark.parametrize(
+        ("content", "reason"),
+        [
+            ('{"log": {"entries": []}}', "this HAR file has no entries"),
+            ('{"log": ', "1:9: this is not JSON"),
+            ('{"a":' * 500 + "1" + "}" * 500, "nested"),
+            ('{"method": "a b", "url": "x", "headers": []}', "no method or no URL"),
+            ('{"other": 1}', "none of what can be imported"),
+        ],
+    )
+    def test_what_is_malformed_is_an_error(self, content: str, reason: str, tmp_path: Path) -> None:
+        done = imported(tmp_path, content)
+        assert done.exit_code == 2
+        assert reason in done.stderr
+
+
+class TestFetch:
+    def test_literals_of_javascript_are_read(self, tmp_path: Path) -> None:
+        call = """
+// a comment
+fetch('https://x.example/a#b', {
+  method: 'post', headers: {Accept: "a/b", 'X-A': `c\\u0021\\x21`,},
+  referrer: "https://from.example/", redirect: "manual",
+  body: JSON.stringify({a: [1, true, null], "b": {}}),
+}).then(show)
+fetch("https://x.example/b")
+"""
+        done = imported(tmp_path, call)
+        assert done.exit_code == 0, done.output
+        first, second = sent(tmp_path)
+        assert (first.method, first.url) == ("POST", "https://x.example/a")
+        assert first.body == b'{"a":[1,true,null],"b":{}}'
+        assert ("Accept", "a/b") in first.headers
+        assert ("X-A", "c!!") in first.headers
+        assert ("Referer", "https://from.example/") in first.headers
+        assert first.header("Content-Type") == "text/plain;charset=UTF-8"
+        assert parts(second) == ("GET", "https://x.example/b", (), None)
+        assert "# @no-redirect\n" in (tmp_path / "out.http").read_text()
+
+    @pytest.mark.parametrize(
+        ("call", "reason"),
+        [
+            ("fetch(url)", "source:1: url is not a literal, and nothing runs here"),
+            ("fetch('x', {a: 1e})", "not a number"),
+            ("fetch('x', {[a]: 1})", "the name of a property is expected"),
+            ("fetch('x', {a 1})", ": is expected here"),
+            ("fetch(" + "[" * 500, "nested too deep"),
+            ("fetch(1)", "fetch is given a URL and an object"),
+            ("fetch('http://x/', {method: 'a b'})", "not a method"),
+            ("fetch('x", "not a literal"),
+        ],
+    )
+    def test_what_would_have_to_run_is_an_error(
+        self, call: str, reason: str, tmp_path: Path
+    ) -> None:
+        done = imported(tmp_path, call)
+        assert done.exit_code == 2
+        assert reason in done.stderr
+
+    def test_an_option_that_nobody_reads_is_told(self, tmp_path: Path) -> None:
+        done = imported(tmp_path, "fetch('http://x/', {signal: 3, referrer: 'about:client'})")
+        assert "source:1: not translated: signal: 3" in done.stderr
+        assert "referrer: about:client is not sent" in done.stderr
+
+
+class TestRaw:
+    def test_the_scheme_follows_from_host_and_version(self, tmp_path: Path) -> None:
+        for number, (host, version, url) in enumerate(
+            [
+                ("a.example", "1.1", "https://a.example/x"),
+                ("a.example:8443", "1.1", "https://a.example:8443/x"),
+                ("a.example:81", "1.1", "http://a.example:81/x"),
+                ("localhost", "1.1", "http://localhost/x"),
+                ("localhost", "2", "https://localhost/x"),
+            ]
+        ):
+            imported(
+                tmp_path, f"GET /x HTTP/{version}\r\nHost: {host}\r\n", output=f"{number}.http"
+            )
+            assert [one.url for one in sent(tmp_path, f"{number}.http")] == [url]
+
+    def test_chunks_are_put_together(self, tmp_path: Path) -> None:
+        head = "POST http://x/ HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n"
+        imported(tmp_path, f"{head}3\r\nabc\r\n2;x=y\r\nde\r\n0\r\n\r\n")
+        (request,) = sent(tmp_path)
+        assert request.body == b"abcde"
+
+    @pytest.mark.parametrize(
+        ("message", "reason"),
+        [
+            ("GET /x HTTP/1.1\r\n\r\n", "a request needs the header Host"),
+            ("GET x HTTP/1.1\r\nHost: a\r\n\r\n", "not a path: x"),
+            ("GET / HTTP/1.1\r\nHost a\r\n\r\n", "source:2: this is not a header: 'Host a'"),
+            ("PUT http://x/ HTTP/1.1\nTransfer-Encoding: chunked\n\n9\nab", "not complete"),
+        ],
+    )
+    def test_what_is_malformed_is_an_error(self, message: str, reason: str, tmp_path: Path) -> None:
+        done = imported(tmp_path, message)
+        assert done.exit_code == 2
+        assert reason in done.stderr

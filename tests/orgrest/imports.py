@@ -1,0 +1,40 @@
+"""What a written document sends, as orgrest's own plan of a dry run says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from click.testing import CliRunner, Result
+
+from orgrest.commands.main import program
+from orgrest.files import is_request_file
+from orgrest.http.values import Inputs
+from orgrest.model import Request
+from orgrest.run.run import Run
+from orgrest.run.settings import Settings
+
+
+def imported(folder: Path, content: str | bytes, *more: str, output: str = "out.http") -> Result:
+    """Import a file with this content into a file of a folder, by the command."""
+    source = folder / "source"
+    source.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return CliRunner().invoke(program, ["import", str(source), "-o", str(folder / output), *more])
+
+
+def sent(
+    folder: Path, output: str = "out.http", *environments: str, **values: str
+) -> list[Request]:
+    """Return the requests that a run of the document would send, in order."""
+    path = folder / output
+    inputs = Inputs(directory=folder, environments=environments, overrides=values)
+    settings = Settings(inputs, dry_run=True)
+    run = Run(path.read_text("utf-8"), file=str(path), settings=settings, client=None,
+              plain=is_request_file(path))  # fmt: skip
+    outcomes = list(run.outcomes())
+    problems = [str(one.reason) for one in outcomes if one.reason is not None]
+    assert not problems, problems
+    return [exchange.request for one in outcomes for exchange in one.exchanges]
+
+
+def parts(request: Request) -> tuple[str, str, tuple[tuple[str, str], ...], bytes | None]:
+    return request.method, request.url, tuple(request.headers), request.body
