@@ -6,7 +6,8 @@ is not Luau is mutated into a new program.
 
 With `AFL_CUSTOM_MUTATOR_ONLY=1` all mutants are programs. In the folder of an instance,
 `OUT/NAME/`, the file `scriptschema.txt` tells each minute, and at the end, what became of each
-operator. The names of queue entries say which operators made them.
+operator. The names of queue entries say which operators made them, and with `@` the style that
+they are written in; with `SCRIPTSCHEMA_STYLE=plain` there are none.
 
 The functions are those that AFL++ calls (docs/custom_mutators.md there; 4.04c and later); an error
 in one would end the campaign, so none of them raises one whatever the inputs are. What they return
@@ -15,6 +16,7 @@ must be a bytearray, and a description bytes: 4.04c reads the one as if it were 
 
 from __future__ import annotations
 
+import os
 import time
 from pathlib import Path
 from typing import Final
@@ -25,6 +27,9 @@ from scriptschema.fuzzing.source_mutation import SourceMutator
 from scriptschema.fuzzing.trimming import MOST, Trimmer
 
 LOG: Final = "scriptschema.txt"
+STYLE: Final = "SCRIPTSCHEMA_STYLE"
+"""The environment variable that says whether mutants are written in styles."""
+
 EVERY: Final = 60.0
 """Seconds between two writes of the log."""
 
@@ -34,7 +39,7 @@ class _Engine:
 
     def __init__(self, seed: int) -> None:
         self.choices = RandomChoices(seed)
-        self.sources = SourceMutator()
+        self.sources = SourceMutator(styles=os.environ.get(STYLE) != "plain")
         self.mutant = b""
         self.trimmer: Trimmer | None = None
         self.folder: Path | None = None
@@ -71,8 +76,10 @@ def fuzz(buf: bytearray, add_buf: bytearray, max_size: int) -> bytearray:
 
 
 def describe(max_description_length: int) -> bytes:
-    """Return the operators of the last mutant, for the name of the queue entry."""
+    """Return the operators and the style of the last mutant, for the name of the queue entry."""
     text = "+".join(_engine.sources.operators) or "new"
+    if _engine.sources.style is not None:
+        text += f"@{_engine.sources.style}"
     return text.encode()[: max(0, max_description_length)]
 
 

@@ -37,6 +37,9 @@ tried."""
 _MORE: Final = 3
 """One time in this many, another edit is added to those that a mutant has."""
 
+_STYLED: Final = 4
+"""One in this many mutants is written in a style of its own, if any are."""
+
 _MOST: Final = 6
 _ATTEMPTS: Final = 8
 
@@ -46,11 +49,15 @@ class SourceMutator:
 
     The same source, donor and choices give the same mutant. `mutator` has the operators' weights
     and statistics; `parsed` counts the sources that were read, `unreadable` those that could not
-    be, `generated` the programs that were made in their place.
+    be, `generated` the programs that were made in their place. With `styles`, some mutants are
+    written in a style (see `luau.render.render`), whose seed is `style`.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, styles: bool = True) -> None:
         self.mutator = Mutator(programs=True, size=SIZE)
+        self.styles = styles
+        self.style: int | None = None
+        """The style of the last mutant."""
         self.parsed = self.unreadable = self.generated = 0
         self.operators: list[str] = []
         """The operators that made the last mutant; empty where it is a new program."""
@@ -67,15 +74,18 @@ class SourceMutator:
         `source` itself.
         """
         self._mutants = []
+        self.style = None
         index = self.tree_of(source)
         other = self.tree_of(donor) if donor else None
         self.mutator.donors = [other] if other is not None else []
         for _ in range(_ATTEMPTS):
-            made = self._mutant(index, choices) if index is not None else self._program(choices)
+            tree = self._mutant(index, choices) if index is not None else self._program(choices)
+            self.style = self._draw_style(choices)
+            made = sources.encode(render(tree.program, style=self.style))
             if made != source and 0 < len(made) <= max_size:
                 break
         else:
-            made = source
+            made, self.style = source, None
         self.operators = [mutant.operator for mutant in self._mutants]
         return made
 
@@ -109,22 +119,27 @@ class SourceMutator:
             f"not as Luau; {self.generated:,} new programs made\n"
         )
 
-    def _mutant(self, index: Index[ModuleSet], choices: Choices) -> bytes:
+    def _draw_style(self, choices: Choices) -> int | None:
+        if not self.styles or choices.below(_STYLED) < _STYLED - 1:
+            return None
+        return choices.below(256) * 256 + choices.below(256)
+
+    def _mutant(self, index: Index[ModuleSet], choices: Choices) -> ModuleSet:
         self._mutants = []
         while True:
             self.mutator.size = min(SIZE, len(index) + _GROWTH)
             mutant = self.mutator.mutate(index, choices)
             self._mutants.append(mutant)
             if len(self._mutants) == _MOST or choices.below(_MORE):
-                return sources.encode(render(mutant.tree.program))
+                return mutant.tree
             index = Index(mutant.tree)
 
-    def _program(self, choices: Choices) -> bytes:
+    def _program(self, choices: Choices) -> ModuleSet:
         self.generated += 1
         tree = program(choices=choices, size=SIZE)
         if tree.module is not None:
             tree = repair(ModuleSet(program=tree.program))
-        return sources.encode(render(tree.program))
+        return tree
 
 
 def _with_known_names(tree: ModuleSet) -> ModuleSet:

@@ -28,6 +28,7 @@ from typing import Any, Final, Self
 
 from scriptschema import files, wire
 from scriptschema.files import FileError
+from scriptschema.fuzzing.afl import STYLE
 from scriptschema.fuzzing.campaign.config import Config
 from scriptschema.fuzzing.campaign.folder import AFL, CORPUS, Campaign
 from scriptschema.fuzzing.campaign.workers import Worker
@@ -83,7 +84,8 @@ class AflEngine:
         self.problem = ""
         """Why an instance does not work; empty while all do."""
         self._campaign = campaign
-        self._instances = [_Instance(self.folder, n, self.command) for n in range(instances)]
+        style = "random" if campaign.config.styles else "plain"
+        self._instances = [_Instance(self.folder, n, self.command, style) for n in range(instances)]
         self._stopping = threading.Event()
         self._watcher = threading.Thread(target=self._watch, daemon=True)
 
@@ -151,7 +153,8 @@ class AflEngine:
 class _Instance:
     """One process of afl-fuzz, with its log."""
 
-    def __init__(self, folder: Path, number: int, command: list[str]) -> None:
+    def __init__(self, folder: Path, number: int, command: list[str], style: str) -> None:
+        self._style = style
         self.name = "main" if number == 0 else f"secondary{number}"
         self._folder = folder
         self._words = ["afl-fuzz", "-i", str(folder / "seeds"), "-o", str(folder / "out")]
@@ -168,7 +171,8 @@ class _Instance:
         modules = map(importlib.import_module, ("scriptschema", "attr"))
         paths = {str(Path(module.__file__ or "").parents[1]) for module in modules}
         environment |= {**_ENVIRONMENT, "PYTHONPATH": os.pathsep.join(sorted(paths))}
-        environment |= {"PYTHONDONTWRITEBYTECODE": "1", leftovers.OWNER: leftovers.engine_mark()}
+        environment |= {"PYTHONDONTWRITEBYTECODE": "1", STYLE: self._style}
+        environment |= {leftovers.OWNER: leftovers.engine_mark()}
         try:
             with self._log.open("ab") as log:
                 self._process = subprocess.Popen(  # noqa: S603  # the user's command, by AFL++

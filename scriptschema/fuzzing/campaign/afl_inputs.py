@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from types import MappingProxyType
@@ -15,6 +16,9 @@ from scriptschema.fuzzing.campaign.programs import Made, ProgramSource
 from scriptschema.fuzzing.oracles.verdict import Signature, Verdict
 from scriptschema.fuzzing.source_mutation import SourceMutator
 from scriptschema.fuzzing.targets import outcome
+from scriptschema.luau.render import render
+from scriptschema.luau.sources import encode
+from scriptschema.messages import ModuleSet
 
 _CLAIMS: Final = MappingProxyType({"crashes": outcome.CRASH, "hangs": outcome.HANG, "queue": ""})
 """The outcome that AFL++ claims for the inputs in each of its folders."""
@@ -42,7 +46,8 @@ class Inputs(ProgramSource):
                 continue
             self._done.add(name)
             try:
-                index = self._sources.tree_of(path.read_bytes())
+                source = path.read_bytes()
+                index = self._sources.tree_of(source)
             except FileNotFoundError:  # AFL++ removes what it has made smaller
                 continue
             kind = _CLAIMS[path.parent.name]
@@ -54,7 +59,7 @@ class Inputs(ProgramSource):
                 text = f"AFL++ saved it among its {path.parent.name}: {path.name}"
                 claim = Verdict(Signature(kind), text)
             origin = {"engine": "afl", "input": name}
-            made = Made(index.tree, origin, claim=claim)
+            made = Made(index.tree, origin, _style_of(name, source, index.tree), claim=claim)
             return made if claim or self.admits(wire.encode(made.tree)) else self.stripped(made)
         return None
 
@@ -84,3 +89,12 @@ class Inputs(ProgramSource):
                 name = str(path.relative_to(self._folder / "out"))
                 if name not in self._done and ",sync:" not in name:
                     yield name, path
+
+
+def _style_of(name: str, source: bytes, tree: ModuleSet) -> int | None:
+    """The style that the name of an input says it is written in, if that is what it is now."""
+    found = re.search(r"@([0-9]{1,9})", name)
+    if found is None:
+        return None
+    style = int(found[1])
+    return style if encode(render(tree.program, style=style)) == source else None

@@ -14,6 +14,8 @@ from scriptschema.fuzzing.campaign.folder import Campaign
 from scriptschema.fuzzing.campaign.fuzzer import Fuzzer
 from scriptschema.fuzzing.campaign.state import State
 from scriptschema.fuzzing.targets.description import Description
+from scriptschema.luau.parse import parse
+from scriptschema.luau.render import render
 
 CAT = Description("command", "cat", seconds=5)
 CONFIG = Config(targets=(CAT,), engine="afl")
@@ -58,6 +60,23 @@ def test_each_input_is_judged_once_and_those_of_other_instances_there(folder: Pa
     (folder / "afl/out/main/queue/id:000003").write_text("print(5)\n")
     assert fuzzer.work(seconds=0.5).inputs == ["main/queue/id:000003"]
     fuzzer.close()
+
+
+def test_an_input_is_judged_in_the_style_that_its_name_tells(folder: Path) -> None:
+    tree = parse("print('a', 16, {1, 2}) print 'b'").tree.program
+    queue = folder / "afl/out/main/queue"
+    for path in queue.glob("id:*"):
+        path.unlink()
+    for number, (style, text) in enumerate(
+        [(7, render(tree, style=7)), (8, render(tree, style=8)), (8, render(tree, style=7))]
+    ):
+        (queue / f"id:00000{number},src:000000,swap+insert@{style},+cov").write_text(text)
+    inputs = Inputs(CONFIG, 1, folder)
+    made = [made for made in iter(inputs.next, None) if "queue" in made.origin["input"]]
+    assert [each.style for each in made] == [7, 8, None]  # another program put into the third
+    for each in made:
+        assert each.tree.program == tree
+        assert each.sources.program == render(tree, style=each.style)
 
 
 def test_a_crash_that_does_not_come_again_is_a_find_of_its_own(folder: Path) -> None:

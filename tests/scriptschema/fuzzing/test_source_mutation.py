@@ -11,6 +11,7 @@ from scriptschema.fuzzing import afl
 from scriptschema.fuzzing.source_mutation import CACHED, LONGEST, SourceMutator
 from scriptschema.fuzzing.trimming import MOST, Trimmer
 from scriptschema.luau.parse import parse
+from scriptschema.luau.render import render
 from scriptschema.luau.repair import check
 
 SOURCE = b"""local total = 0
@@ -115,7 +116,8 @@ def test_afl_is_told_what_it_asks_for(tmp_path: Path) -> None:
     assert isinstance(mutant, bytearray)  # 4.04c reads bytes as if they were one, and crashes
     described = afl.describe(200)
     assert isinstance(described, bytes)
-    assert {*described.decode().split("+")} <= {*afl._engine.sources.mutator.weights}
+    operators = {*described.decode().partition("@")[0].split("+")}
+    assert operators <= {*afl._engine.sources.mutator.weights}
     assert afl.describe(3) == described[:3]
     assert afl.introspection() == described
 
@@ -129,7 +131,34 @@ def test_afl_is_told_what_it_asks_for(tmp_path: Path) -> None:
     afl.deinit()
     rows = (tmp_path / "scriptschema.txt").read_text().splitlines()
     useful = {row.split()[0] for row in rows if row.endswith(" 1")}
-    assert useful == {*described.decode().split("+")}
+    assert useful == operators
+
+
+def test_some_mutants_are_written_in_a_style_that_is_told() -> None:
+    mutator = SourceMutator()
+    styles = []
+    for seed in range(60):
+        made = mutator.mutate(SOURCE, RandomChoices(seed), donor=DONOR)
+        tree = parse(made).tree.program
+        assert made.decode() == render(tree, style=mutator.style)
+        styles.append(mutator.style)
+    assert 5 < len(styles) - styles.count(None) < 30
+    plain = SourceMutator(styles=False)
+    for seed in range(60):
+        made = plain.mutate(SOURCE, RandomChoices(seed), donor=DONOR)
+        assert made.decode() == render(parse(made).tree.program)
+
+
+def test_afl_is_told_the_style_and_can_do_without(monkeypatch: pytest.MonkeyPatch) -> None:
+    described = []
+    for style in ("random", "plain"):
+        monkeypatch.setenv(afl.STYLE, style)
+        afl.init(1)
+        for _ in range(40):
+            afl.fuzz(bytearray(SOURCE), bytearray(DONOR), 1 << 20)
+            described.append(afl.describe(200))
+    assert any(b"@" in text for text in described[:40])
+    assert not any(b"@" in text for text in described[40:])
 
 
 def test_afl_goes_on_when_the_log_cannot_be_written(tmp_path: Path) -> None:
