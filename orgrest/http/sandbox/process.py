@@ -6,6 +6,7 @@ and CPU time; it is started for the first job, and ends with its parent.
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import json
 import os
@@ -109,6 +110,7 @@ def _talk(process: subprocess.Popen[bytes], job: bytes, out: list[bytes]) -> Non
 
 
 _FINDER = Sandbox()
+atexit.register(_FINDER.close)
 
 
 def find(kind: str, path: str, text: str) -> list[Any]:
