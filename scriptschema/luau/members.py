@@ -213,7 +213,7 @@ _TABLE: Final = {
         isyieldable() -> boolean ! varies
         resume(routine, ...scalar) -> boolean, scalar
         running() -> any
-        status(thread) -> string
+        status(thread) -> scalar
         wrap(callable) -> function
         yield(...scalar) -> any ! yields
     """,
@@ -241,7 +241,7 @@ _TABLE: Final = {
         codepoint(utf8, 1..1@at?) -> integer
         codes(utf8) -> iterator
         len(string) -> scalar
-        len(utf8, 1..1@at, -1..-1@end) -> optional
+        len(utf8, 1..1@at, -1..-1@end) -> optional, optional
         offset(utf8, -2..3@at) -> optional
     """,
     "vector": """

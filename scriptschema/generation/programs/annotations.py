@@ -13,7 +13,7 @@ from typing import Any, Final, Literal, TypeAlias, cast
 from scriptschema import messages as m
 from scriptschema.choices import WORDS
 from scriptschema.generation.programs import nodes
-from scriptschema.generation.programs.maker import Annotated, Annotations, Maker
+from scriptschema.generation.programs.maker import Annotated, Annotations, Maker, Said
 from scriptschema.generation.programs.nodes import MAKE
 from scriptschema.generation.programs.scope import Alias
 from scriptschema.luau.names import DEFAULT
@@ -32,24 +32,26 @@ _PRIMITIVES: Final = {name: index for index, name in enumerate(DEFAULT.primitive
 class RandomTypes(Annotations):
     """Any types, on some of the variables."""
 
-    def local(self, maker: Maker, kinds: Sequence[str | None], room: int) -> list[m.Type]:
+    declare = True
+
+    def local(self, maker: Maker, kinds: Sequence[Said], room: int) -> list[m.Type]:
         """Return types for the first of the variables, or none."""
         if not maker.chance(110):
             return []
         return [self.one(maker, kind, room) for kind in kinds]
 
-    def one(self, maker: Maker, kind: str | None, room: int) -> m.Type:
+    def one(self, maker: Maker, kind: Said, room: int) -> m.Type:
         """Return a type for a variable: often the right one, so that it says something."""
-        if kind is not None and kind in _SOUND and maker.below(4) < 2:
+        if kind is not None and is_known(kind) and maker.below(4) < 2:
             return sound(maker, kind)
         return random_type(maker, 6, min(room, DEEPEST))
 
     def function(
         self,
         maker: Maker,
-        kinds: Sequence[str | None],
-        vararg: bool,
-        results: Sequence[str],
+        kinds: Sequence[Said],
+        rest: Sequence[Said],
+        results: Sequence[Said],
         room: int,
     ) -> Annotated:
         """Return generics, and types of the first parameters and of results, or none."""
@@ -60,8 +62,8 @@ class RandomTypes(Annotations):
         types = []
         if maker.chance(130):
             types = [self.one(maker, kind, room) for kind in kinds]
-            if vararg and maker.below(2):
-                types.append(self.one(maker, None, room))
+            if rest and maker.below(2):
+                types.append(self.one(maker, rest[0], room))
         returned = []
         if maker.chance(100):
             returned = [self.one(maker, kind, room) for kind in results or (None,)]
@@ -75,26 +77,30 @@ class RandomTypes(Annotations):
 class SoundTypes(Annotations):
     """Types that say what kinds the values are of."""
 
-    def local(self, maker: Maker, kinds: Sequence[str | None], room: int) -> list[m.Type]:
+    declare = True
+
+    def local(self, maker: Maker, kinds: Sequence[Said], room: int) -> list[m.Type]:
         """Return the types of the first variables, as far as known; some of what is inferred."""
-        known = list(takewhile(_SOUND.__contains__, kinds))
+        known = [kind for kind in takewhile(is_known, kinds) if kind is not None]
         if _INFERRED.issuperset(known) and maker.below(4) == 3:
             return []
-        return [sound(maker, cast(str, kind)) for kind in known]
+        return [sound(maker, kind) for kind in known]
 
     def function(
         self,
         maker: Maker,
-        kinds: Sequence[str | None],
-        vararg: bool,
-        results: Sequence[str],
+        kinds: Sequence[Said],
+        rest: Sequence[Said],
+        results: Sequence[Said],
         room: int,
     ) -> Annotated:
-        """Return the types of parameters and results, `any` for what is not known."""
-        types = [sound(maker, kind or "any") for kind in kinds]
-        if vararg:
-            types.append(sound(maker, "any"))
-        return [], [], types, [sound(maker, kind) for kind in results]
+        """Return the types of parameters and results, `any` for what is not known.
+
+        Where nothing is known of any parameter, they are inferred.
+        """
+        said = [*kinds, *rest]
+        types = [sound(maker, kind or "any") for kind in said] if any(said) else []
+        return [], [], types, [sound(maker, kind or "any") for kind in results]
 
     def alias(self, maker: Maker, size: int, room: int) -> list[m.Stat]:
         """Return an alias of the type of some kind."""
@@ -147,8 +153,15 @@ _INFERRED: Final = frozenset(
 """The kinds that a type checker sees in a value; it would see what keys a table has now."""
 
 
-def sound(maker: Maker, kind: str) -> m.Type:
-    """Return the type of a kind."""
+def is_known(kind: Said) -> bool:
+    """Whether there is a type for what a template says."""
+    return kind in _SOUND or callable(kind)
+
+
+def sound(maker: Maker, kind: str | Callable[[], m.Type]) -> m.Type:
+    """Return the type of a kind, or the type that a template has."""
+    if callable(kind):
+        return kind()
     maker.made += 3
     return _SOUND.get(kind, _SOUND["any"])()
 

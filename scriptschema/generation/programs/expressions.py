@@ -38,7 +38,7 @@ TEMPLATES: Final[Mapping[str, tuple[tuple[float, str], ...]]] = {
         (2, "if BOOLEAN then NUMBER else NUMBER"),
         (2, "if BOOLEAN then NUMBER elseif BOOLEAN then NUMBER else NUMBER"),
         (2, "OPTIONAL or NUMBER"),
-        (1, "BOOLEAN and NUMBER or NUMBER"),
+        (1, "BOOLEAN and NUMBER or INTEGER"),
         (1, "NUMBER and NUMBER"),
         (3, "some_array[RANGE(1, 3)] or NUMBER"),
         (1, "ARRAY[INTEGER] or NUMBER"),
@@ -94,7 +94,7 @@ TEMPLATES: Final[Mapping[str, tuple[tuple[float, str], ...]]] = {
         (1, "if BOOLEAN then STRING else STRING"),
         (1, "if BOOLEAN then STRING elseif BOOLEAN then STRING else STRING"),
         (1, "STRING or SHORT"),
-        (1, "BOOLEAN and STRING or STRING"),
+        (1, "BOOLEAN and STRING or SHORT"),
         (2, "tostring(NUMBER)"),
         (1, "tostring(BOOLEAN)"),
         (1, "type(VALUE)"),
@@ -284,8 +284,8 @@ def boolean(maker: Maker) -> Expr:
 
 CALLBACKS: Final[Mapping[tuple[str, int], Sequence[str]]] = {
     ("order", 2): (
-        "function(a, b) return a < b end",
-        "function(a, b) return b < a end",
+        "function(a: number, b: number) return a < b end",
+        "function(a: number, b: number) return b < a end",
         "function(a: number, b: number): boolean return (a % 3) < (b % 3) end",
     ),
     ("nil", 2): ("function(a, b) end", "function(a, b) BLOCK() end"),

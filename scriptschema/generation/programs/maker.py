@@ -57,23 +57,34 @@ Table: TypeAlias = tuple[Sequence[Producer], Sequence[float]]
 Annotated: TypeAlias = tuple[list[Typename], list[Typename], list[Type], list[Type]]
 """A function's generics, generic packs, types of parameters and of results."""
 
+Said: TypeAlias = str | Callable[[], Type] | None
+"""What a template says of a variable: its kind, or what makes its type, or nothing."""
+
 
 class Annotations:
-    """Where the makers of statements get their types; these give none."""
+    """Where the makers of statements get their types; these give none.
 
-    def local(self, maker: Maker, kinds: Sequence[str | None], room: int) -> list[Type]:
+    `declare` says whether types that a template declares come into scope.
+    """
+
+    declare = False
+
+    def local(self, maker: Maker, kinds: Sequence[Said], room: int) -> list[Type]:
         """Return types for local variables of these kinds: for the first of them, or for none."""
         return []
 
     def function(
         self,
         maker: Maker,
-        kinds: Sequence[str | None],
-        vararg: bool,
-        results: Sequence[str],
+        kinds: Sequence[Said],
+        rest: Sequence[Said],
+        results: Sequence[Said],
         room: int,
     ) -> Annotated:
-        """Return the types of a function, whose generics come into scope."""
+        """Return the types of a function, whose generics come into scope.
+
+        `rest` says something of `...`, if the function has that.
+        """
         return [], [], [], []
 
     def alias(self, maker: Maker, size: int, room: int) -> list[Stat]:

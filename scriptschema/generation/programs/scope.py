@@ -122,9 +122,15 @@ class Scope:
         self.by_kind.setdefault(variable.kind, []).append(variable)
 
     def new_type(self) -> int:
-        """Return the index of a type's name that has not been used for a while."""
-        self._types_made += 1
-        return (self._types_made - 1) % len(DEFAULT.types)
+        """Return the index of a type's name that is not in scope, as long as there is one."""
+        names = len(DEFAULT.types)
+        used = {alias.name for alias in self.types}.union(self.packs)
+        for _ in range(names):
+            self._types_made += 1
+            name = (self._types_made - 1) % names
+            if name not in used:
+                break
+        return name
 
     def open(self) -> tuple[int, int, int, int, int]:
         """Open a block; `close` takes what is returned."""

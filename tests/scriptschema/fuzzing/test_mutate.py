@@ -101,7 +101,7 @@ def test_every_operator_works_and_is_counted(programs: bool) -> None:
         trees[position] = insert(trees[position], "program.body[0]", block)
     mutator = Mutator(donors=trees[:5], programs=programs)
     choices = RandomChoices(1)
-    for number in range(1500):
+    for number in range(4000):
         tree = trees[number % 20]
         mutant = mutator.mutate(tree, choices)
         assert mutant.operator
@@ -112,7 +112,7 @@ def test_every_operator_works_and_is_counted(programs: bool) -> None:
         row = mutator.statistics[operator.name]
         assert row.applied >= row.changed > 0, operator.name
         assert (row.useful == row.changed) == (operator.name == "wrap"), operator.name
-    assert sum(row.changed for row in mutator.statistics.values()) == 1500
+    assert sum(row.changed for row in mutator.statistics.values()) == 4000
     lines = mutator.table().splitlines()
     assert lines[0].split() == ["operator", "weight", "applied", "changed", "useful"]
     assert [line.split()[0] for line in lines[1:]] == [operator.name for operator in OPERATORS]

@@ -225,5 +225,7 @@ def test_a_kind_that_is_declared_by_an_idiom_of_its_name_is() -> None:
 
 
 def test_what_is_no_template_is_refused() -> None:
-    with pytest.raises(ValueError, match="types are kinds"):
-        templates.statements("local a: number | string = 1")
+    with pytest.raises(ValueError, match="numbr is neither a kind nor a type"):
+        templates.statements("local a: numbr = 1")
+    with pytest.raises(ValueError, match="numbr is neither a kind nor a type"):
+        templates.statements("local a: number | {value: numbr} = 1")

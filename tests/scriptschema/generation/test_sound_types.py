@@ -6,6 +6,7 @@ for in the trees.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from functools import cache
 from typing import Any
@@ -14,13 +15,15 @@ import pytest
 
 from scriptschema import messages as m
 from scriptschema.base import walk
-from scriptschema.choices import BytesChoices
+from scriptschema.choices import BytesChoices, RandomChoices
 from scriptschema.generation.programs import IDIOMS, Scope, grammar_of, maker_of, program, templates
 from scriptschema.generation.programs.idioms import UNTYPED
 from scriptschema.generation.programs.maker import Maker
+from scriptschema.generation.programs.scope import Alias
 from scriptschema.luau.library import SIGNATURES
 from scriptschema.luau.names import DEFAULT
 from scriptschema.luau.render import render
+from scriptschema.luau.repair import check
 
 PROGRAMS = 400
 
@@ -112,3 +115,72 @@ def test_a_table_that_gets_other_keys_later_says_its_type() -> None:
             maker = maker_of(BytesChoices(data), grammar, "sound", Scope(), 99, Maker)
             [stat] = grammar.declarations[kind].template.make(maker, 20, 60)
             assert len(stat.alternative.types) == 1
+
+
+WRITTEN = """
+type Box<T, U...> = {value: T, next: Box<T, U...>?, list: array}
+local a: Box<integer>, b = {value = 1, list = {}}, 2
+local function f<T>(c: T, ...: string | number): (T, <V>(V, T) -> typeof(a))
+  return c
+end
+"""
+
+SOUND = """
+type T0<T1, T2...> = {x0: T1, x40: T0<T1, T2...>?, x41: {number}}
+local v0: T0<number>, v1 = {x0 = 1, x41 = {}}, 2
+local function v2<T3>(v3: T3, ...: string | number): (T3, <T4>(T4, T3) -> typeof(v0))
+  return v3
+end
+"""
+
+
+def lines_of(types: str, seed: int = 0) -> str:
+    grammar = grammar_of(None, types=types)
+    maker = maker_of(RandomChoices(seed), grammar, types, Scope(), 99, Maker)
+    made = templates.statements(WRITTEN, typed=types == "sound").make(maker, 50, 60)
+    assert check(m.StatBlock(body=made)) == []
+    return re.sub(r"x[4-9]\d?|x[1-3]\d", "x", render(m.StatBlock(body=made)))
+
+
+def test_a_type_that_is_no_kind_stands_as_it_is_written() -> None:
+    expected = SOUND.replace("x40", "x").replace("x41", "x").lstrip()
+    assert lines_of("sound") == expected
+    assert "type" not in lines_of("none")
+    assert ":" not in lines_of("none")
+
+
+def test_a_type_that_is_no_kind_stands_in_some_programs_with_random_types() -> None:
+    found = [lines_of("random", seed) for seed in range(60)]
+    assert all(text.startswith("type T0<T1, T2...> = ") for text in found)
+    assert any("v0: T0<number>" in text for text in found)
+    assert any("v0: T0<number>" not in text for text in found)
+
+
+def test_no_name_of_a_type_is_given_twice_while_it_is_in_scope() -> None:
+    scope = Scope()
+    scope.types.append(Alias(scope.new_type()))
+    mark = scope.open()
+    for _ in range(len(DEFAULT.types) - 1):
+        name = scope.new_type()
+        assert name not in {alias.name for alias in scope.types}
+        scope.types.append(Alias(name))
+    scope.close(mark)
+    scope.packs.append(1)
+    assert {scope.new_type() for _ in range(100)}.isdisjoint({0, 1})
+
+
+@pytest.mark.parametrize(
+    ("body", "called"), [("return a", True), ("return f(a)", False), ("a = f return a", False)]
+)
+def test_a_function_that_calls_itself_is_not_called_by_others(body: str, called: bool) -> None:
+    template = templates.statements(f"local function f(a: number): number {body} end")
+    maker = maker_of(BytesChoices(b""), grammar_of(None), "none", Scope(), 99, Maker)
+    template.make(maker, 50, 60)
+    assert bool(maker.scope.by_kind.get("-> number")) == called
+
+
+def test_parameters_that_nothing_is_known_of_are_inferred() -> None:
+    assert built("local f = function(a, b) return a end", typed=True) == (
+        "local v0 = function(v0, v1)\n  return v0\nend"
+    )
+    assert "(v0: any, v2: number)" in built("local f = function(a, b: number) end", typed=True)

@@ -16,7 +16,7 @@ from typing import Final
 
 FILES: Final = (
     *("basics", "functions", "objects", "coroutines", "errors", "data", "optimizer", "machine"),
-    "large",
+    *("large", "types"),
 )
 """The topics."""
 

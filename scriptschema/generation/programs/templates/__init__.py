@@ -24,9 +24,11 @@ names of globals are holes:
     elseif UNTYPED then     a branch of `if ONE_OF` that there is not where types are sound
 
 Types tell kinds: `local total: number` is a variable that later statements may use, and so are
-parameters. A variable without a type, or one that a `for` declares under a name that is no kind and
-`_` (`integer_i`), is the template's own. A local function with types may be called by others. The
-types themselves are replaced by annotations as the options want them.
+parameters. A variable without a type, with a type that is no kind (`number | string`), or one that
+a `for` declares under a name that is no kind and `_` (`integer_i`), is the template's own. A local
+function whose types are kinds may be called by others. Annotations are as the options want them;
+where they are sound, those that are no kinds stand as they are written, with the types that the
+template declares.
 
 Fields and globals that Luau does not know get names of the program's own; `value` and `update` are
 the same everywhere: what every object has.

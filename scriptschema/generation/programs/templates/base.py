@@ -6,13 +6,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, Final, TypeAlias, TypeVar
 from zlib import crc32
 
 import attrs
 
 from scriptschema.base import Message
-from scriptschema.generation.programs.maker import Frame, Maker, Template
+from scriptschema.generation.programs.maker import Frame, Maker, Said, Template
 from scriptschema.generation.programs.nodes import MAKE
 from scriptschema.generation.programs.scope import SELF, Variable
 from scriptschema.luau.library import KINDS
@@ -35,12 +36,22 @@ Part: TypeAlias = tuple[Build, int, int]
 
 
 @attrs.frozen
-class Kind:
-    """What a type in a template says: a kind, or how a function is called."""
+class TypeOf:
+    """What a type in a template says: a kind, or if that is empty what `build` builds."""
 
-    kind: str
-    parameters: tuple[str, ...] = ()
-    results: tuple[str, ...] = ()
+    kind: str = ""
+    build: Build | None = None
+
+
+def said(types: Sequence[TypeOf | None], maker: Maker, frame: Frame) -> list[Said]:
+    """Return what annotations are told of variables with these types."""
+    found: list[Said] = []
+    for type_ in types:
+        if type_ is not None and type_.build:
+            found.append(partial(type_.build, maker, frame))
+        else:
+            found.append(type_.kind if type_ else None)
+    return found
 
 
 class Compiler:
@@ -206,28 +217,45 @@ class Compiler:
             return _SHARED.index(text)
         return self.customs.setdefault(text, (self.first_own + len(self.customs)) % OWN)
 
-    def kind_of(self, type_: Type) -> Kind:
-        """What a type says."""
+    def kind_of(self, type_: Type) -> str:
+        """The kind that a type names, none if it is another type."""
         inner: Any = type_.alternative
-        match type_.which:
-            case "primitive":
-                return Kind(self.names.primitive(inner.kind))
-            case "class_":  # what Luau does not know
-                return Kind(self.names.class_(inner.kind))
-            case "function":
-                parameters = tuple(self.kind_of(part).kind for part in inner.args)
-                return Kind("function", parameters, tuple(self.kind_of(r).kind for r in inner.rets))
-        raise ValueError(f"a template's types are kinds: {self.template.text}")
+        if type_.which == "primitive":
+            name = self.names.primitive(inner.kind)
+        elif type_.which == "class_":  # what Luau does not know
+            name = self.names.class_(inner.kind)
+        else:
+            return ""
+        if name not in KINDS:
+            raise ValueError(f"{name} is neither a kind nor a type: {self.template.text}")
+        return name
 
-    def kinds_of(self, variables: Sequence[Local], types: Sequence[Type]) -> list[Kind | None]:
-        """The kinds of variables; None: the template's own."""
-        kinds: list[Kind | None] = [self.kind_of(type_) for type_ in types[: len(variables)]]
-        for variable in variables[len(kinds) :]:
+    def type_of(self, type_: Type, level: int) -> TypeOf:
+        """What a type says."""
+        kind = self.kind_of(type_)
+        if kind:
+            return TypeOf(kind)
+        part, fixed, _ = self.part(lambda: self.compile(type_, level))
+
+        def build(maker: Maker, frame: Frame) -> Any:
+            maker.made += fixed
+            return part(maker, frame)
+
+        return TypeOf(build=build)
+
+    def types_of(
+        self, variables: Sequence[Local], types: Sequence[Type], level: int
+    ) -> list[TypeOf | None]:
+        """What is said of variables; None: nothing, it is the template's own."""
+        found: list[TypeOf | None] = [
+            self.type_of(type_, level) for type_ in types[: len(variables)]
+        ]
+        for variable in variables[len(found) :]:
             word = self.names.local(variable.name).split("_")[0]
-            kinds.append(Kind(word) if word in KINDS and not types else None)
-        return kinds
+            found.append(TypeOf(word) if word in KINDS and not types else None)
+        return found
 
-    def declare(self, variables: Sequence[Local], kinds: Sequence[Kind | None]) -> Build:
+    def declare(self, variables: Sequence[Local], types: Sequence[TypeOf | None]) -> Build:
         """Declare variables; the function returns them."""
         self.template.fixed += len(variables)
         self.template.declares += len(variables)
@@ -236,16 +264,14 @@ class Compiler:
 
         def build(maker: Maker, frame: Frame) -> list[Local]:
             made = []
-            for index, kind in zip(indexes, kinds, strict=True):
+            for index, type_ in zip(indexes, types, strict=True):
                 if index == SELF:  # a parameter of this name
                     made.append(make(SELF))
                     continue
                 name = frame.names[index] = maker.scope.declare()
                 made.append(make(name))
-                if kind is not None:
-                    maker.scope.publish(
-                        Variable(name, kind.kind, False, kind.parameters, kind.results, frame.cost)
-                    )
+                if type_ is not None and type_.kind:
+                    maker.scope.publish(Variable(name, type_.kind, cost=frame.cost))
             return made
 
         return build

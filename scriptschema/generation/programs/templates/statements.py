@@ -11,7 +11,15 @@ from scriptschema.generation.programs import boundaries, calls, nodes
 from scriptschema.generation.programs.maker import LEAF, LOOP, Frame, Maker
 from scriptschema.generation.programs.nodes import MAKE
 from scriptschema.generation.programs.scope import Variable
-from scriptschema.generation.programs.templates.base import Build, Compiler, Part, handles
+from scriptschema.generation.programs.templates.base import (
+    Build,
+    Compiler,
+    Part,
+    TypeOf,
+    handles,
+    said,
+)
+from scriptschema.generation.programs.templates.types import alias, declare_generics
 
 _BLOCK_WEIGHT: Final = 6
 """How many times an expression's share a block gets."""
@@ -39,27 +47,40 @@ def function_of(compiler: Compiler, node: m.ExprFunction, level: int) -> Build:
     template.fixed += 1
     template.repeats = True
     vararg, guarded = node.vararg, id(node) in compiler.guarded
-    kinds = compiler.kinds_of(node.args, node.types)
-    results = tuple(compiler.kind_of(type_).kind for type_ in node.rettypes)
+    types = compiler.types_of(node.args, node.types, level + 1)
+    rest: list[TypeOf | None] = [None] if vararg else []
+    if len(node.types) > len(types):
+        rest = [compiler.type_of(node.types[-1], level + 1)]
+    returned = [compiler.type_of(type_, level + 1) for type_ in node.rettypes]
+    results = result_kinds(compiler, node)
     outside = template.vararg, template.loop, template.returns
     loops, compiler.loops = compiler.loops, 0
-    declare = compiler.declare(node.args, kinds)
+    declare = compiler.declare(node.args, types)
     body = stats(compiler, node.body.body, level + 2)
     template.fixed += 1
     compiler.loops = loops
     template.vararg, template.loop, template.returns = outside
     make, block = MAKE[m.ExprFunction], nodes.block
-    words = [kind.kind if kind else None for kind in kinds]
 
     def build(maker: Maker, frame: Frame) -> Any:
         def inside() -> m.ExprFunction:
-            typed = maker.annotations.function(
-                maker, words, vararg, results, frame.room - level - 1
+            generics, packs = declare_generics(node, maker, frame)
+            more, more_packs, parameters, results = maker.annotations.function(
+                maker,
+                said(types, maker, frame),
+                said(rest, maker, frame),
+                said(returned, maker, frame),
+                frame.room - level - 1,
             )
             variables = declare(maker, frame)
-            statements = block(body(maker, frame))
             made: m.ExprFunction = make(
-                typed[0], typed[1], variables, vararg, statements, typed[2], typed[3]
+                generics + more,
+                packs + more_packs,
+                variables,
+                vararg,
+                block(body(maker, frame)),
+                parameters,
+                results,
             )
             return made
 
@@ -70,18 +91,24 @@ def function_of(compiler: Compiler, node: m.ExprFunction, level: int) -> Build:
     return build
 
 
+def result_kinds(compiler: Compiler, node: m.ExprFunction) -> tuple[str, ...]:
+    """The kinds of a function's results; none if there are none, or one has another type."""
+    kinds = tuple(compiler.kind_of(type_) for type_ in node.rettypes)
+    return kinds if all(kinds) else ()
+
+
 @handles(m.StatLocalFunction)
 def local_function(compiler: Compiler, node: m.StatLocalFunction, level: int) -> Build:
     """A local function. What is put into its body does not call it, which might never end."""
     compiler.template.fixed += 1
-    kinds = compiler.kinds_of(node.func.args, node.func.types)
-    results = tuple(compiler.kind_of(type_).kind for type_ in node.func.rettypes)
+    results = result_kinds(compiler, node.func)
+    parameters = tuple(compiler.kind_of(type_) for type_ in node.func.types)
+    all_known = len(parameters) == len(node.func.args) and all(parameters)
     # What a recursive function costs is not known.
     is_recursive = any(
         isinstance(one, m.Local) and one.name == node.var.name for one, _ in walk(node.func.body)
     )
-    is_public = bool(results) and all(kinds) and not node.func.vararg and not is_recursive
-    parameters = tuple(kind.kind for kind in kinds if kind)
+    is_public = bool(results) and all_known and not node.func.vararg and not is_recursive
     declare = compiler.declare([node.var], [None])
     function = function_of(compiler, node.func, level + 1)
     make = MAKE[m.StatLocalFunction]
@@ -136,6 +163,8 @@ def stat(compiler: Compiler, node: m.Stat, level: int) -> tuple[bool, Build]:
         text = compiler.custom_global(inner.expr.func)
         if text in _STATEMENT_HOLES:
             return True, statement_hole(compiler, text, level)
+    if node.which == "type_alias":
+        return True, alias(compiler, inner, level + 1)
     if node.which == "if_":
         text = compiler.custom_global(inner.cond)
         if text == "MAYBE":
@@ -197,15 +226,15 @@ def local_statement(compiler: Compiler, node: m.StatLocal, level: int) -> Build:
     """Local variables; their values do not see them."""
     compiler.template.fixed += 1
     values = compiler.many(node.values, level + 1)
-    kinds = compiler.kinds_of(node.vars, node.types)
-    words = [kind.kind if kind else None for kind in kinds]
-    declare = compiler.declare(node.vars, kinds)
+    types = compiler.types_of(node.vars, node.types, level + 1)
+    declare = compiler.declare(node.vars, types)
     make = MAKE[m.StatLocal]
 
     def build(maker: Maker, frame: Frame) -> Any:
         made = values(maker, frame)
-        types = maker.annotations.local(maker, words, frame.room - level - 1)
-        return make(declare(maker, frame), made, types)
+        room = frame.room - level - 1
+        annotated = maker.annotations.local(maker, said(types, maker, frame), room)
+        return make(declare(maker, frame), made, annotated)
 
     return build
 
@@ -221,7 +250,7 @@ def loop(compiler: Compiler, node: Any, level: int) -> Build:
     heads = [slot for slot in node._slots if slot not in ("body", "var", "vars")]
     before = [(slot, head(compiler, getattr(node, slot), level + 1)) for slot in heads]
     variables = getattr(node, "vars", None) or ([node.var] if cls is m.StatFor else [])
-    declare = compiler.declare(variables, compiler.kinds_of(variables, ()))
+    declare = compiler.declare(variables, compiler.types_of(variables, (), level))
     compiler.loops += 1
     body = stats(compiler, node.body.body, level + 2)
     compiler.loops -= 1

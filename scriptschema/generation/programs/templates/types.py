@@ -1,0 +1,105 @@
+"""Types in templates that are no kinds: they stand in programs as they are written.
+
+A kind among the parts of such a type, `{value: integer}`, is the type of what has that kind. A type
+that the template declares, and a generic, gets a name that is not in scope.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from scriptschema import messages as m
+from scriptschema.generation.programs import nodes
+from scriptschema.generation.programs.annotations import sound
+from scriptschema.generation.programs.maker import Frame, Maker
+from scriptschema.generation.programs.nodes import MAKE
+from scriptschema.generation.programs.scope import Alias
+from scriptschema.generation.programs.templates.base import Build, Compiler, handles
+
+
+@handles(m.Type)
+def type_(compiler: Compiler, node: m.Type, _: int) -> Build | None:
+    """A type; one that Luau does not know is a kind."""
+    kind = compiler.kind_of(node)
+    if node.which != "class_":
+        return None
+    compiler.template.fixed += 3
+    return lambda maker, frame: sound(maker, kind)
+
+
+@handles(m.Typename)
+def typename(compiler: Compiler, node: m.Typename, _: int) -> Build:
+    """A use of a type that the template declares, or of a generic."""
+    compiler.template.fixed += 1
+    make, key = MAKE[m.Typename], _key(node)
+    return lambda maker, frame: make(frame.names[key])
+
+
+@handles(m.TypeFunction)
+def function(compiler: Compiler, node: m.TypeFunction, level: int) -> Build:
+    """The type of a function, whose generics are in scope in it."""
+    compiler.template.fixed += 1
+    args, rets = compiler.many(node.args, level + 1), compiler.many(node.rets, level + 1)
+    make = MAKE[m.TypeFunction]
+
+    def build(maker: Maker, frame: Frame) -> Any:
+        mark = maker.scope.open()
+        generics, packs = declare_generics(node, maker, frame)
+        made = make(generics, packs, args(maker, frame), rets(maker, frame))
+        maker.scope.close(mark)
+        return made
+
+    return build
+
+
+def alias(compiler: Compiler, node: m.StatTypeAlias, level: int) -> Build:
+    """A type alias, where the options want types; it may refer to itself."""
+    part, fixed, _ = compiler.part(lambda: compiler.compile(node.type, level + 1))
+    make, make_name = MAKE[m.StatTypeAlias], MAKE[m.Typename]
+    generics, packs = len(node.generics), len(node.genericpacks)
+
+    def build(maker: Maker, frame: Frame) -> list[m.Stat]:
+        if not maker.annotations.declare:
+            return []
+        scope = maker.scope
+        name = frame.names[_key(node.name)] = scope.new_type()
+        maker.made += fixed + 3
+        mark = scope.open()
+        declared = declare_generics(node, maker, frame)
+        type_ = part(maker, frame)
+        scope.close(mark)
+        scope.types.append(Alias(name, generics, packs))
+        return [
+            nodes.stat("type_alias", make(node.export, make_name(name), type_, *declared)),
+        ]
+
+    return build
+
+
+def declare_generics(
+    node: m.ExprFunction | m.TypeFunction | m.StatTypeAlias, maker: Maker, frame: Frame
+) -> tuple[list[m.Typename], list[m.Typename]]:
+    """Bring the generics and packs of a template into scope; return them, none without types."""
+    if not maker.annotations.declare:
+        return [], []
+    scope = maker.scope
+    generics = _declare(node.generics, maker, frame)
+    scope.types += [Alias(one.index) for one in generics]
+    packs = _declare(node.genericpacks, maker, frame)
+    scope.packs += [one.index for one in packs]
+    return generics, packs
+
+
+def _declare(names: Sequence[m.Typename], maker: Maker, frame: Frame) -> list[m.Typename]:
+    make, declared = MAKE[m.Typename], []
+    for node in names:
+        name = frame.names[_key(node)] = maker.scope.new_type()
+        declared.append(make(name))
+    maker.made += len(declared)
+    return declared
+
+
+def _key(node: m.Typename) -> str:
+    """Under which a frame has what the name of a type stands for."""
+    return f"type {node.index}"
