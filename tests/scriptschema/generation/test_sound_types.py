@@ -183,4 +183,4 @@ def test_parameters_that_nothing_is_known_of_are_inferred() -> None:
     assert built("local f = function(a, b) return a end", typed=True) == (
         "local v0 = function(v0, v1)\n  return v0\nend"
     )
-    assert "(v0: any, v2: number)" in built("local f = function(a, b: number) end", typed=True)
+    assert "(v0: any, v1: number)" in built("local f = function(a, b: number) end", typed=True)

@@ -28,7 +28,8 @@ parameters. A variable without a type, with a type that is no kind (`number | st
 a `for` declares under a name that is no kind and `_` (`integer_i`), is the template's own. A local
 function whose types are kinds may be called by others. Annotations are as the options want them;
 where they are sound, those that are no kinds stand as they are written, with the types that the
-template declares.
+template declares, and the types of parameters of which none has one are inferred: say `any` where a
+type checker could not.
 
 Fields and globals that Luau does not know get names of the program's own; `value` and `update` are
 the same everywhere: what every object has.

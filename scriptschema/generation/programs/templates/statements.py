@@ -178,7 +178,7 @@ def stat(compiler: Compiler, node: m.Stat, level: int) -> tuple[bool, Build]:
         if found is not None:
             body = inner.then.body
             for local in (each.alternative for each in body if each.which == "local"):
-                compiler.given |= {k.kind for k in compiler.kinds_of(local.vars, local.types) if k}
+                compiler.given |= {kind for each in local.types if (kind := compiler.kind_of(each))}
             return True, compiler.repeated(lambda: stats(compiler, body, level), found[1])
     return False, compiler.compile(node, level)
 
