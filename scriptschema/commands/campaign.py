@@ -292,12 +292,12 @@ def fuzz(
     ) as error:
         report(error)
         sys.exit(1)
-    new = session.state.triage.new
+    new = session.state.finds.new
     if not as_events:
         _summarize(session, output)
     if demo:
         _report(output)
-        explain(output, campaign.config, session.programs_done, [*session.state.triage.finds])
+        explain(output, campaign.config, session.programs_done, [*session.state.finds.by_name])
     if fail_on_find and any(is_at_least(find.signature, fail_on_find) for find in new):
         sys.exit(FOUND)
 
@@ -331,7 +331,7 @@ def _summarize(session: Session, folder: Path) -> None:
     from scriptschema.fuzzing.oracles.severity import LEAST, is_at_least
 
     left = session.state.triage.waiting
-    found = [find.signature for find in session.state.triage.new]
+    found = [find.signature for find in session.state.finds.new]
     new = sum(is_at_least(signature, LEAST) for signature in found)
     what = f"{counted(new, 'new find')} in {folder / 'finds'}" if new else "nothing new was found"
     if len(found) > new:

@@ -183,7 +183,7 @@ class _Enough(Exception):  # it ends a campaign, and is no error
 
 
 def stop_at(session: Session, event: dict[str, object], wanted: int) -> None:
-    small = sum(is_small(find) for find in session.state.triage.finds.values())
+    small = sum(is_small(find) for find in session.state.finds.by_name.values())
     if event["event"] != "end" and small >= wanted:
         raise _Enough
 

@@ -3,7 +3,7 @@
     with Campaign(folder, config) as campaign:
         session = Session(campaign, jobs=2, seconds=600)
         session.run()
-        session.state.triage.new              the new finds
+        session.state.finds.new              the new finds
 
 An order asks a worker for one second of fuzzing, and tells it which trees the others have kept.
 Workers are processes of this machine, unless `workers` supplies others, whose orders may be longer.
@@ -131,8 +131,8 @@ class Session:
             "runs_per_second": round(self.runs_done / lasted, 1),
             "corpus": len(self.state.corpus.names),
             "outcomes": dict(total.outcomes),
-            "finds": len(self.state.triage.finds),
-            "new_finds": len(self.state.triage.new),
+            "finds": len(self.state.finds),
+            "new_finds": len(self.state.finds.new),
             "unreduced": self.state.triage.waiting,
             "unconfirmed": total.unconfirmed,
             "covered": total.covered,

@@ -20,6 +20,7 @@ from scriptschema.fuzzing.campaign.finds import Find
 from scriptschema.fuzzing.campaign.folder import AFL, CORPUS, Campaign, now
 from scriptschema.fuzzing.campaign.fuzzer import Batch
 from scriptschema.fuzzing.campaign.statistics import Interval
+from scriptschema.fuzzing.campaign.store import FindStore
 from scriptschema.fuzzing.campaign.triage import Triage
 from scriptschema.fuzzing.corpora import features
 from scriptschema.fuzzing.corpora.folder import CorpusFolder
@@ -59,13 +60,9 @@ class State:
         self._covered: set[tuple[int, int]] = set()
         self._interval = Interval()
         self._written = self._began
-        self.triage = Triage(
-            campaign,
-            KnownBugs(campaign.config.known),
-            versions_of(campaign.config.targets),
-            self.seconds,
-            self._tell_of_find,
-        )
+        versions = versions_of(campaign.config.targets)
+        self.finds = FindStore(campaign, versions, self.seconds, self._tell_of_find)
+        self.triage = Triage(self.finds, KnownBugs(campaign.config.known))
         self._write()
 
     def seconds(self) -> float:
@@ -117,13 +114,13 @@ class State:
         return new
 
     def _write(self) -> None:
-        self.triage.save()
+        self.finds.save()
         interval = self._interval
         interval.known.update(self.triage.seen_known)
         self.total.known.update(self.triage.seen_known)
         self.triage.seen_known.clear()
         interval.seconds, interval.at = round(self.seconds(), 1), now()
-        interval.corpus, interval.finds = len(self.corpus.names), len(self.triage.finds)
+        interval.corpus, interval.finds = len(self.corpus.names), len(self.finds)
         interval.covered = len(self._covered)
         self.total.corpus, self.total.finds = interval.corpus, interval.finds
         statistics.append(self.campaign.path, interval)

@@ -15,7 +15,7 @@ requested: every second time, every fourth, and so on.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
@@ -23,16 +23,15 @@ import attrs
 
 from scriptschema import wire
 from scriptschema.fuzzing.campaign import finds
-from scriptschema.fuzzing.campaign.finds import Find, Shown
-from scriptschema.fuzzing.campaign.folder import Campaign, now
+from scriptschema.fuzzing.campaign.finds import Find
 from scriptschema.fuzzing.campaign.fuzzer import Enough, Suspect
 from scriptschema.fuzzing.campaign.reduction import Reduced
+from scriptschema.fuzzing.campaign.store import FindStore
 from scriptschema.fuzzing.corpora.folder import name_of
-from scriptschema.fuzzing.index import Index
 from scriptschema.fuzzing.oracles.construct import construct_of, is_same_bug, text_of
 from scriptschema.fuzzing.oracles.judging import is_clear
 from scriptschema.fuzzing.oracles.known import KnownBugs
-from scriptschema.fuzzing.oracles.verdict import Signature, Verdict
+from scriptschema.fuzzing.oracles.verdict import Signature
 from scriptschema.fuzzing.targets import outcome
 from scriptschema.messages import ModuleSet
 
@@ -43,10 +42,6 @@ _RAREST: Final = 64
 
 _TRIES: Final = 2
 """The number of attempts at a reduction per run of the campaign if its worker dies."""
-
-FindHandler = Callable[[str, Find], None]
-"""Called with a find and `find` if it is new, `reduced` once it is reduced, or `retracted` if it
-turned out to be a duplicate, a known bug, or a hang that cannot be reproduced."""
 
 
 @attrs.define(eq=False)
@@ -102,35 +97,22 @@ def _is_costly(suspect: Suspect) -> bool:
 
 
 class Triage:
-    """The finds and suspects of a campaign; `new` are the finds of this run.
+    """The suspects of a campaign, and what became of them in its `store` of finds.
 
-    `seconds` returns how long the campaign has run. All methods may raise FileError.
+    All methods may raise FileError.
     """
 
-    def __init__(
-        self,
-        campaign: Campaign,
-        known: KnownBugs,
-        versions: dict[str, str],
-        seconds: Callable[[], float],
-        on_find: FindHandler,
-    ) -> None:
-        self.campaign = campaign
+    def __init__(self, store: FindStore, known: KnownBugs) -> None:
+        self.store = store
         self.known = known
-        self.versions = versions
-        self.seconds = seconds
-        self.on_find = on_find
-        self.new: list[Find] = []
         self.seen_known: Counter[str] = Counter()
-        self.finds: dict[str, Find] = {}
         self._groups: dict[Signature, _Group] = {}
         self._orders = 0
         self._unreduced: list[_Job] = []
         self._running: dict[int, _Job] = {}
-        self._changed: set[str] = set()
-        for folder, find in finds.load_all(campaign.path):
-            self._remember(find, folder)
-        for folder, find in finds.load_all(campaign.path, finds.SUSPECTS):
+        for find in store.by_name.values():
+            self._remember(find, store.folder(find))
+        for folder, find in finds.load_all(store.path, finds.SUSPECTS):
             self._take(self._suspect_of(find, folder), folder)
 
     def suspect(self, suspect: Suspect) -> None:
@@ -151,7 +133,7 @@ class Triage:
         if group is not None:
             known = [find for _, find in group.known()]
             if len(known) == 1:
-                self._again(known[0], count)
+                self.store.count(known[0], count)
 
     def enough(self) -> Enough:
         """Return the signatures of which further verdicts are only to be counted for now.
@@ -225,12 +207,6 @@ class Triage:
         else:
             self._unreduced.append(job)
 
-    def save(self) -> None:
-        """Write the changed finds."""
-        for name in self._changed:
-            finds.save(self.campaign.path / finds.FOLDER / name, self.finds[name])
-        self._changed.clear()
-
     def _take(self, suspect: Suspect, folder: Path | None = None) -> None:
         """Make a suspect a find, count it, or let it wait in its `folder` or a new one."""
         signature = suspect.verdict.signature
@@ -240,27 +216,27 @@ class Triage:
             finds.remove(folder)
             return
         if is_clear(signature):
-            self._again(next(iter(group.finds.values())))
+            self.store.count(next(iter(group.finds.values())))
             finds.remove(folder)
             return
         explained = self._explanation(group, suspect)
         if folder is None:
             if explained is not None:
-                self._again(explained)
+                self.store.count(explained)
                 if len(group.waiting) >= _MOST_WAITING:
                     return
-            find = self._find_of(suspect, suspect.verdict)
+            find = self.store.find_of(suspect, suspect.verdict)
             find.name = f"{find.name}-{name_of(suspect.data)[:8]}"
-            folder = self.campaign.path / finds.SUSPECTS / find.name
+            folder = self.store.path / finds.SUSPECTS / find.name
             if folder.exists():  # the identical program
                 return
             tree, requests = wire.decode(ModuleSet, suspect.data), suspect.requests
-            finds.add(self.campaign.path, find, tree, requests=requests, among=finds.SUSPECTS)
+            finds.add(self.store.path, find, tree, requests=requests, among=finds.SUSPECTS)
         group.waiting.append(_Job(suspect, explained=explained, folder=folder))
 
     def _begin(self, group: _Group, suspect: Suspect) -> None:
         """Make the first suspect of a signature a find, to be reduced later."""
-        find = self._add(suspect, suspect.verdict, None)
+        find = self.store.add(suspect, suspect.verdict)
         if is_clear(find.signature):
             group.finds[frozenset()] = find
         else:
@@ -285,17 +261,17 @@ class Triage:
         if found is not None:
             group.streak += 1
             if job.explained is not found:
-                self._again(found)
+                self.store.count(found)
             if found.reduced is not None and reduced.nodes < found.reduced.nodes:
                 self._add_reduced(group, found, reduced)
         elif pattern is not None:
             self.seen_known[pattern] += 1
         else:
             verdict = attrs.evolve(reduced.verdict, signature=signature)
-            group.finds[reduced.construct] = self._add(suspect, verdict, reduced)
+            group.finds[reduced.construct] = self.store.add(suspect, verdict, reduced)
             group.streak = 0
         if job.explained is not None and found is not job.explained:
-            self._again(job.explained, -1)
+            self.store.count(job.explained, -1)
         finds.remove(job.folder)
 
     def _settle(self, find: Find, reduced: Reduced | None) -> None:
@@ -325,46 +301,12 @@ class Triage:
         construct = construct_of(wire.decode(ModuleSet, suspect.data))
         return next((find for known, find in group.known() if known <= construct), None)
 
-    def _find_of(self, suspect: Suspect, verdict: Verdict) -> Find:
-        time = now()
-        name = verdict.signature.name
-        return Find(
-            name=name,
-            verdict=verdict,
-            program=Shown(
-                len(Index(wire.decode(ModuleSet, suspect.data))), suspect.runs, suspect.style
-            ),
-            first_seen=time,
-            last_seen=time,
-            seconds=round(self.seconds(), 1),
-            origin=suspect.origin,
-            command=f"scriptschema reproduce {self.campaign.path / finds.FOLDER / name}",
-            versions=self.versions,
-            config=self.campaign.config.as_json(),
-        )
-
-    def _add(self, suspect: Suspect, verdict: Verdict, reduced: Reduced | None) -> Find:
-        tree = wire.decode(ModuleSet, suspect.data)
-        find = self._find_of(suspect, verdict)
-        smaller = None
-        if reduced is not None:
-            smaller = wire.decode(ModuleSet, reduced.data)
-            reduced.put_into(find)
-        elif find.signature.kind == outcome.ONCE:
-            find.command += " --replay"
-        requests = suspect.requests if reduced is None else ()
-        finds.add(self.campaign.path, find, tree, smaller, requests=requests)
-        self.finds[find.name] = find
-        self.new.append(find)
-        self.on_find("find", find)
-        return find
-
     def _add_reduced(self, group: _Group, find: Find, reduced: Reduced) -> None:
         """Add the reduction of a find; one of an earlier run may turn out to be a duplicate."""
         if not is_clear(find.signature):
             for construct, other in group.finds.items():
                 if other is not find and is_same_bug(construct, reduced.construct):
-                    self._again(other, find.count)
+                    self.store.count(other, find.count)
                     self._drop(group, find)
                     return
             signature = attrs.evolve(find.signature, construct=text_of(reduced.construct))
@@ -379,28 +321,13 @@ class Triage:
             reduced = attrs.evolve(
                 reduced, verdict=attrs.evolve(reduced.verdict, signature=signature)
             )
-        reduced.put_into(find)
-        find.verdict = reduced.verdict
-        folder = self.campaign.path / finds.FOLDER / find.name
-        finds.add_reduced(folder, find, wire.decode(ModuleSet, reduced.data))
-        self.on_find("reduced", find)
+        self.store.put_reduced(find, reduced)
 
     def _drop(self, group: _Group, find: Find) -> None:
         """Remove a find that is a duplicate, a known bug, or not a bug."""
         group.first = None
         group.finds = {known: each for known, each in group.finds.items() if each is not find}
-        del self.finds[find.name]
-        self._changed.discard(find.name)
-        self.new = [each for each in self.new if each is not find]
-        finds.remove(self.campaign.path / finds.FOLDER / find.name)
-        self.on_find("retracted", find)
-
-    def _again(self, find: Find, count: int = 1) -> None:
-        if find.name not in self.finds:
-            return  # a duplicate, or not a bug
-        find.count += count
-        find.last_seen = now()
-        self._changed.add(find.name)
+        self.store.drop(find)
 
     def _suspect_of(self, find: Find, folder: Path) -> Suspect:
         """Return the suspect stored in a folder, with the smallest program so far."""
@@ -412,8 +339,7 @@ class Triage:
         return Suspect(data, verdict, shown.runs, find.origin, requests, shown.style)
 
     def _remember(self, find: Find, folder: Path) -> None:
-        """Add a find of an earlier run; if its reduction was not completed, queue it."""
-        self.finds[find.name] = find
+        """Group a find of an earlier run; if its reduction was not completed, queue it."""
         bare = attrs.evolve(find.signature, construct="")
         group = self._groups.setdefault(bare, _Group())
         if is_clear(bare):

@@ -171,7 +171,7 @@ def test_a_crash_whose_reduction_outlasts_the_run_is_a_find(tmp_path: Path) -> N
     with Campaign(folder, config) as campaign:
         session = Session(campaign, programs=1, finishing=1)
         session.run()
-        [find] = session.state.triage.new
+        [find] = session.state.finds.new
     [(path, kept)] = finds.load_all(folder)
     assert kept.name == find.name
     assert finds.source_of(path)
@@ -216,7 +216,7 @@ def test_programs_that_wait_for_their_reduction_are_there_after_a_kill(tmp_path:
         assert second is not None
         assert second.data == other.data
         it.reduce(second, "string.rep('', 0)")
-        assert len(it.triage.finds) == 1  # it may be that of the first
+        assert len(it.finds) == 1  # it may be that of the first
         it.reduce(first, "math.floor(1)")
         names = {str(find.signature) for _, find in finds.load_all(folder)}
         assert names == {"hang: -O2 (math.floor)", "hang: -O2 (string.rep)"}
@@ -233,7 +233,7 @@ def test_a_reduction_whose_worker_dies_takes_no_find_along(tmp_path: Path) -> No
             assert suspect is not None
             it.triage.lost(suspect)
         assert it.triage.next() is None
-        assert [find.name for find in it.triage.new] == [HANG.name]
+        assert [find.name for find in it.finds.new] == [HANG.name]
         assert len([*(campaign.path / finds.SUSPECTS).iterdir()]) == 1
     with Campaign(tmp_path / "campaign", None) as campaign:
         assert Reported(campaign).triage.waiting == 2
@@ -249,7 +249,7 @@ def test_a_hang_that_does_not_come_again_makes_room_for_what_waited(tmp_path: Pa
         assert [event["event"] for event in it.events] == ["find", "retracted", "find"]
         assert it.triage.next() is true
         it.reduce(true, "string.rep('', 0)")
-        [find] = it.triage.new
+        [find] = it.finds.new
         assert str(find.signature) == "hang: -O2 (string.rep)"
         assert [*finds.load_all(campaign.path)] == [(campaign.path / "finds" / find.name, find)]
 
@@ -266,7 +266,7 @@ def test_a_reduction_that_came_to_no_end_goes_on_where_it_was(tmp_path: Path) ->
         assert left is not None
         assert left.data == wire.encode(parse("math.floor(1) string.rep('a', 2)").tree)
         it.reduce(left, "math.floor(1)")
-        [find] = it.triage.finds.values()
+        [find] = it.finds.by_name.values()
         assert (str(find.signature), find.is_smallest) == ("hang: -O2 (math.floor)", True)
         it.suspect("string.rep('a', 3)", HANG)
         assert find.count == 1
@@ -432,6 +432,7 @@ class Reported:
         self.events: list[dict[str, Any]] = []
         self.state = State(campaign, self.events.append)
         self.triage = self.state.triage
+        self.finds = self.state.finds
 
     def suspect(self, source: str, signature: Signature) -> Suspect:
         tree = parse(source).tree
@@ -463,9 +464,9 @@ def test_bugs_with_one_signature_are_told_apart_by_what_they_use(tmp_path: Path)
             suspect = it.suspect(source, HANG)
             assert it.triage.next() is suspect
             it.reduce(suspect, reduced)
-        names = [str(find.signature) for find in it.triage.finds.values()]
+        names = [str(find.signature) for find in it.finds.by_name.values()]
         assert names == ["hang: -O2 (math.floor)", "hang: -O2 (string.rep)"]
-        floor = next(iter(it.triage.finds.values()))
+        floor = next(iter(it.finds.by_name.values()))
         assert floor.count == 2  # of the two programs that show it; explained and reduced is once
         it.state.close()
         assert finds.load(tmp_path / "campaign" / "finds" / floor.name).count == 2
@@ -490,7 +491,7 @@ def test_a_clear_signature_is_a_find_at_once_and_reduced_later(tmp_path: Path) -
         signature = Signature("assertion", "x < N")
         suspect = it.suspect("print(1) print(2)", signature)
         again = it.suspect("print(3)", signature)
-        [find] = it.triage.finds.values()
+        [find] = it.finds.by_name.values()
         assert (find.count, find.reduced) == (2, None)
         assert it.triage.enough() == {signature: ()}
         it.triage.again(signature, 5)
@@ -502,7 +503,7 @@ def test_a_clear_signature_is_a_find_at_once_and_reduced_later(tmp_path: Path) -
         assert waiting.data == suspect.data != again.data
         it.reduce(waiting, "print(1)")
         assert it.triage.next() is None
-        [find] = it.triage.finds.values()
+        [find] = it.finds.by_name.values()
         assert find.count == 7
         assert find.reduced is not None
         assert it.events[-1]["event"] == "reduced"
@@ -517,7 +518,7 @@ def test_a_crash_that_does_not_come_again_is_reported_all_the_same(tmp_path: Pat
             assert {id(it.triage.next()), id(it.triage.next())} == {id(crash), id(hang)}
             it.triage.reduced(crash, None)
             it.triage.reduced(hang, None)
-        [find] = it.triage.finds.values()
+        [find] = it.finds.by_name.values()
         assert (str(find.signature), find.count, find.reduced) == ("crash: SIGSEGV", 2, None)
 
 
@@ -533,7 +534,7 @@ def test_known_bugs_are_counted_and_not_reported(tmp_path: Path) -> None:
         suspect = it.triage.next()
         assert suspect is not None
         it.reduce(suspect, "math.floor(1)")
-        assert not it.triage.finds
+        assert not it.finds
         it.state.close()
         total = statistics.total(statistics.read(campaign.path))
         assert total.known == {"assertion: *": 3, "hang: -O2 (math.floor)": 1}
@@ -546,7 +547,7 @@ def test_what_was_not_reduced_in_time_is_kept_as_it_is(tmp_path: Path) -> None:
         it.state.close()
     with Campaign(tmp_path / "campaign", None) as campaign:
         it = Reported(campaign)
-        [find] = it.triage.finds.values()
+        [find] = it.finds.by_name.values()
         assert find.reduced is None
         waiting = it.triage.next()
         assert waiting is not None
@@ -577,7 +578,7 @@ def test_a_find_that_is_reduced_in_a_later_run_is_still_reported_once(tmp_path: 
         it = Reported(campaign)
         assert it.triage.next() is None
         it.suspect("string.rep('a', 5)", HANG)
-        counts = {find.signature.construct: find.count for find in it.triage.finds.values()}
+        counts = {find.signature.construct: find.count for find in it.finds.by_name.values()}
         assert counts == {"math.floor": 2, "string.rep": 2}
 
 
