@@ -31,7 +31,7 @@ def merged(folder: Path, environments: Iterable[Environment]) -> dict[Path, str]
             one.name: {key: v for key, v in one.variables if (key in one.secrets) is secret}
             for one in environments
         }
-        new = {key: values for key, values in new.items() if values or not secret}
+        new = {key: v for key, v in new.items() if v or not (secret or key == SHARED)}
         if not new:
             continue
         path = folder / name

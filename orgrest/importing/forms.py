@@ -25,6 +25,16 @@ def encoded(text: str, safe: str = "") -> str:
     return texts.written(out)
 
 
+def encoded_form(text: str) -> str:
+    """Return a text as forms have it, except for references; what is encoded already stays."""
+    out = []
+    for piece in texts.pieces(text):
+        if isinstance(piece, str):
+            piece = re.sub(r"[^A-Za-z0-9_.~*'()!-]", lambda match: quote(match[0], safe=""), piece)
+        out.append(piece)
+    return texts.written(out)
+
+
 def urlencoded(fields: Iterable[tuple[str, str]]) -> str:
     """Return the body of a form, whose names and values refer to variables as texts do."""
     return "&".join(f"{encoded(name)}={encoded(value)}" for name, value in fields)

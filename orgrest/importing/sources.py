@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -11,7 +12,10 @@ from orgrest.importing.errors import ImportingError
 from orgrest.importing.fields import LARGEST, json_of
 from orgrest.importing.model import Collection
 
-_READABLE: Final = "curl commands, an HTTP request, a HAR file, a call of fetch"
+_READABLE: Final = (
+    "a Postman collection or environment, curl commands, an HTTP request, a HAR file, a call of "
+    "fetch"
+)
 
 
 def read(source: str, given: bytes | None = None) -> Collection:
@@ -39,13 +43,17 @@ def _content(path: Path) -> bytes:
 
 def _reader_of(text: str, source: str) -> Callable[[str], Collection]:
     """Return the function that reads a text."""
-    from orgrest.importing import fetch, har, messages, shell_scripts
+    from orgrest.importing import fetch, har, messages, postman, shell_scripts
 
     if text.lstrip().startswith(("{", "[")):
         value = json_of(text, source)
-        for module in (har,):
-            if isinstance(value, Mapping) and module.is_har(value):
-                return lambda name: module.read(value, name)
+        for is_known, reader in (
+            (har.is_har, har.read),
+            (postman.is_collection, postman.read),
+            (postman.is_environment, postman.read_environment),
+        ):
+            if isinstance(value, Mapping) and is_known(value):
+                return partial(reader, value)
     elif messages.BEGINS.match(text.lstrip("\r\n")):
         return lambda name: messages.read(text, name)
     elif fetch.BEGINS.match(text):

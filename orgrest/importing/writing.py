@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from orgrest.importing.model import Collection
 
 _LONGEST: Final = 200  # characters of a name
+_SUFFIXES: Final = ("json", "xml")  # of the files of bodies
 _NOT_IN_FILE: Final = re.compile(r"[^A-Za-z0-9-]+")
 
 
@@ -159,10 +160,12 @@ class _Writer:
         stem = (
             _NOT_IN_FILE.sub("-", request.name or _title(request))[:40].strip("-").lower() or "body"
         )
-        path, number = f"{self._bodies}/{stem}", 1
+        kinds = " ".join(value for key, value in request.headers if key.lower() == "content-type")
+        suffix = next((one for one in _SUFFIXES if one in kinds), "body")
+        path, number = f"{self._bodies}/{stem}.{suffix}", 1
         while path in self.files and self.files[path] != data:
             number += 1
-            path = f"{self._bodies}/{stem}-{number}"
+            path = f"{self._bodies}/{stem}-{number}.{suffix}"
         self.files[path] = data
         return path
 

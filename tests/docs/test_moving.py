@@ -19,7 +19,8 @@ ROWS = [
     for tool, data in TABLES.items()
     for kind in moving.KINDS
     for row in data.get(kind, [])
-    if row["theirs"].strip() and not (data.get("foreign") and "ours" not in row)
+    if row["theirs"].strip()
+    and not (data.get("foreign") and "ours" not in row and "imported" not in data)
 ]
 
 

@@ -210,7 +210,7 @@ curl --frobnicate x
             ("curl $HOST", "GET {{HOST}}"),
             ('curl "http://x/$1/$(date)"', "GET http://x/{{shell_1}}/{{shell_2}}"),
             ("curl http://x/ -d @- <<< abc", "# not translated: -d @- cannot read"),
-            ("curl http://x/ --data-binary @- <<'E'\n$a\n\nE\n", "< out-bodies/post"),
+            ("curl http://x/ --data-binary @- <<'E'\n$a\n\nE\n", "< out-bodies/post.body"),
         ],
     )
     def test_a_command_is_read_as_a_shell_reads_it(
