@@ -6,12 +6,11 @@ A line is a signature, with a line more where a member can be called in another 
 
 `kind?` may be left out, `...kind` may be given any number of times, and marks follow `!`: `varies`
 (the result is not the same in every run, or not to its last digit in every engine), `fails` (it may
-not return), `yields` (it may yield), `untyped` (it runs, and Luau's type checker refuses it),
-`overloaded` (the type checker takes the first of the member's types where it is an argument, which
-is not this one). Marks are also the place for the release that a member came
-with, once there is more than one. A line without parentheses is a field. `library.KINDS` says what
-each kind is; a range `0..8` is an integer in it, `"!*t"` that very string, `vector.zero` that very
-field, and `function(number) -> boolean` a function that can be called like that.
+not return), `yields` (it may yield), `untyped` (it runs, and Luau's type checker refuses it). Marks
+are also the place for the release that a member came with, once there is more than one. A line
+without parentheses is a field. `library.KINDS` says what each kind is; a range `0..8` is an integer
+in it, `"!*t"` that very string, `vector.zero` that very field, and `function(number) -> boolean` a
+function that can be called like that.
 
 What a number is, from which it follows where something may change, stands behind it after `@`: an
 index `at` which something is, the `end` of a range that begins there. `library.ROLES` has these.
@@ -149,7 +148,7 @@ _TABLE: Final = {
         freeze(row) -> array
         getn(array) -> integer
         insert(row, number)
-        insert(row, 1..7@at, number) ! overloaded
+        insert(row, 1..7@at, number)
         isfrozen(array) -> boolean
         maxn(array) -> number
         move(row, 1..3@at, 2..5@last, 1..4@at) -> array
@@ -218,19 +217,19 @@ _TABLE: Final = {
         yield(...scalar) -> any ! yields
     """,
     "debug": """
-        info(callable, inquiry) -> any ! varies overloaded
-        info(0..3, inquiry) -> any ! varies overloaded
+        info(callable, inquiry) -> any ! varies
+        info(0..3, inquiry) -> any ! varies
         info(thread, 0..1, inquiry) -> any ! varies
         traceback() -> string ! varies
         traceback(string, 0..3?) -> string ! varies
-        traceback(thread, string?, 0..1?) -> string ! varies overloaded
+        traceback(thread, string?, 0..1?) -> string ! varies
     """,
     "os": """
         clock() -> number ! varies
-        date(time?) -> string ! varies overloaded
-        date(time, 0..9999) -> string ! overloaded
-        date("!*t", 0..9999) -> any ! overloaded
-        date("*t", 0..9999) -> any ! overloaded
+        date(time?) -> string ! varies
+        date(time, 0..9999) -> string
+        date("!*t", 0..9999) -> any
+        date("*t", 0..9999) -> any
         difftime(integer, integer) -> number
         time() -> number ! varies
         time(date) -> number

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 
 from scriptschema.generation.programs import nodes
 from scriptschema.generation.programs.arguments import right
 from scriptschema.generation.programs.maker import LEAF, Maker
-from scriptschema.luau.library import Signature
+from scriptschema.luau.library import SIGNATURES, Signature
 from scriptschema.messages import Expr, ExprFunction, Stat, StatReturn
 
 PRINTABLE: Final = frozenset(
@@ -24,6 +25,32 @@ _TEXTS_OF_ANYTHING: Final = frozenset(["tostring", "format", "print", "error", "
 
 _CAUGHT: Final = 17
 """How many levels there are to the arguments of a call that is caught, at most."""
+
+_GENERAL: Final = frozenset(
+    [
+        *_OPEN,
+        "array",
+        "strings",
+        "map",
+        "row",
+        "record",
+        "object",
+        "optional",
+        "callable",
+        "function",
+    ]
+)
+"""The kinds of parameters that have a generic type."""
+
+_PLAIN: Final = frozenset(
+    name for name, count in Counter(map(str, SIGNATURES)).items() if count == 1
+) - {
+    str(signature)
+    for signature in SIGNATURES
+    for each in signature.parameters or ()
+    if each.optional or each.repeated or each.kind in _GENERAL
+}
+"""The members whose type says how many arguments of what types they take."""
 
 _HEAD: Final = 7
 """The nodes that a call of a library's member is charged without its arguments. It has one more,
@@ -119,10 +146,10 @@ def statement(maker: Maker, signature: Signature, size: int, room: int) -> list[
 def call_caught(maker: Maker, signature: Signature, size: int, room: int) -> Expr:
     """Return `pcall(f, ...)`, which also calls what the compiler would put in place of `f(...)`.
 
-    Where types are sound it is `pcall(function() return f(...) end)` for a member of which a type
-    checker could not say with what it is called.
+    Where types are sound it is `pcall(function() return f(...) end)` for a member whose type does
+    not say how many arguments of what types it takes.
     """
-    if maker.grammar.typed and "overloaded" in signature.marks:
+    if maker.grammar.typed and str(signature) not in _PLAIN:
         return _caught_inside(maker, signature, size, room)
     function = maker.scope.function
     guarded, function.guarded = function.guarded, True
