@@ -59,11 +59,15 @@ class Function:
 
 @attrs.define(eq=False)
 class Alias:
-    """A type that is in scope: the index of its name, and how many generics and packs it takes."""
+    """A type that is in scope: the index of its name, and how many generics and packs it takes.
+
+    `kind` is the kind of which it is the type, if there is one.
+    """
 
     name: int
     generics: int = 0
     packs: int = 0
+    kind: str = ""
 
 
 class Scope:

@@ -187,3 +187,29 @@ def test_parameters_that_nothing_is_known_of_are_inferred() -> None:
         "local v0 = function(v0, v1)\n  return v0\nend"
     )
     assert "(v0: any, v1: number)" in built("local f = function(a, b: number) end", typed=True)
+
+
+def test_any_type_of_a_sound_program_has_parts_that_a_type_checker_knows() -> None:
+    made = Counter()
+    for tree in programs():
+        for node, _ in walk(tree):
+            if isinstance(node, m.Type):
+                made[node.which] += 1
+    assert {"class_", "ref", None}.isdisjoint(made)
+    wanted = {field for field in m.Type.FIELDS if field not in ("class_", "ref")}
+    assert {which for which in wanted if made[which] >= PROGRAMS / 50} == wanted
+
+
+def test_the_alias_of_a_kind_is_the_type_of_what_has_that_kind() -> None:
+    grammar = grammar_of(None, types="sound")
+    used = 0
+    for seed in range(40):
+        maker = maker_of(RandomChoices(seed), grammar, "sound", Scope(), 99, Maker)
+        text = "ALIAS() ALIAS() local a: map, b: array, c: any = {}, {}, 1"
+        *_, local = templates.statements(text, typed=True).make(maker, 80, 60)
+        kinds = {alias.name: alias.kind for alias in maker.scope.types}
+        for kind, type_ in zip(("map", "array", "any"), local.alternative.types, strict=True):
+            if type_.which == "literal":
+                assert kinds[type_.alternative.name.index] == kind
+                used += 1
+    assert used

@@ -13,6 +13,7 @@ names of globals are holes:
     RESULT                  an expression for the function around to return
     BLOCK()                 statements, none or many
     ALIAS()                 a type alias, where types are wanted
+    TYPE                    any type, where a type stands
     LIBRARY()               a call of any library member whose results are printed
     BOUNDARY()              such a call with numbers at which something changes
     if MAYBE then ... end   these statements, or none, in the scope around

@@ -226,6 +226,8 @@ class Compiler:
             name = self.names.class_(inner.kind)
         else:
             return ""
+        if name == "TYPE":
+            return ""
         if name not in KINDS:
             raise ValueError(f"{name} is neither a kind nor a type: {self.template.text}")
         return name

@@ -7,23 +7,32 @@ that the template declares, and a generic, gets a name that is not in scope.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 from scriptschema import messages as m
 from scriptschema.generation.programs import nodes
 from scriptschema.generation.programs.annotations import sound
+from scriptschema.generation.programs.any_types import DEEPEST, random_type
 from scriptschema.generation.programs.maker import Frame, Maker
 from scriptschema.generation.programs.nodes import MAKE
 from scriptschema.generation.programs.scope import Alias
 from scriptschema.generation.programs.templates.base import Build, Compiler, handles
 
+_ANY_WEIGHT: Final = 3
+"""How many times an expression's share any type gets."""
+
 
 @handles(m.Type)
-def type_(compiler: Compiler, node: m.Type, _: int) -> Build | None:
-    """A type; one that Luau does not know is a kind."""
+def type_(compiler: Compiler, node: m.Type, level: int) -> Build | None:
+    """A type; one that Luau does not know is a kind, or the hole for any type."""
     kind = compiler.kind_of(node)
     if node.which != "class_":
         return None
+    if not kind:
+        compiler.hole(level + 2, _ANY_WEIGHT)
+        return lambda maker, frame: random_type(
+            maker, frame.take(maker, _ANY_WEIGHT), min(frame.room - level, DEEPEST)
+        )
     compiler.template.fixed += 3
     return lambda maker, frame: sound(maker, kind)
 
