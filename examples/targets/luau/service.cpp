@@ -336,7 +336,12 @@ static void setVariant(Run& run, const std::string& variant, double seconds, siz
     run.options.typeInfoLevel = run.codegen;
 }
 
-// What is printed without addresses and the sign of NaN, which may differ.
+static bool endsWith(const std::string& text, const char* end)
+{
+    return text.size() >= strlen(end) && text.compare(text.size() - strlen(end), std::string::npos, end) == 0;
+}
+
+// What is printed without addresses, the sign of NaN and the lines of errors, which may differ.
 static std::string comparable(const std::string& text)
 {
     std::string result;
@@ -348,6 +353,9 @@ static std::string comparable(const std::string& text)
             while (at + 1 < text.size() && isalnum((unsigned char)text[at + 1]))
                 at++;
         result += text[at];
+        if (text[at] == ':' && (endsWith(result, "source:") || endsWith(result, "module:")))
+            while (at + 1 < text.size() && isdigit((unsigned char)text[at + 1]))
+                at++;
     }
     return result;
 }

@@ -124,7 +124,10 @@ class Judge:
         for run in runs:
             if run.outcome.kind in outcome.BROKEN:
                 frames = run.outcome.frames[:_FRAMES]
-                said = normalisation.message(run.outcome.error)
+                if run.outcome.kind == outcome.ASSERTION:
+                    said = normalisation.assertion(run.outcome.error)
+                else:
+                    said = normalisation.message(run.outcome.error)
                 detail = " < ".join(frames) if frames else said
                 if run.outcome.kind == outcome.UNDEFINED:  # identified by its site, not by callers
                     detail = f"{frames[0]}: {said}" if frames else said

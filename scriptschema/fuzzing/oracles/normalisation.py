@@ -11,7 +11,8 @@ is removed unless positions are compared, which they never are between two targe
 names chunks differently.
 
 In messages for signatures and counts, also numbers and quoted text, which depend on the program,
-and the folders of files, which depend on the machine, are removed.
+and the folders of files, which depend on the machine, are removed. Of assertions, text
+that C programmers put beside a condition stays.
 
 For the kind of a message, also the names of types, operators and what stands in parentheses.
 """
@@ -30,6 +31,8 @@ _NUMBER: Final = re.compile(r"-?\d+(?:\.\d+)?(?:e[+-]?\d+)?")
 _FOLDERS: Final = re.compile(
     r"(?<![\w./])(?:/|\.{1,2}/|[A-Z]:\\)?(?:[\w.+~-]+[/\\])+(?=[\w+-]+\.\w)"
 )
+_FILE: Final = re.compile(r"(?:\S*[/\\])?([\w.+-]+):\d+: ")
+_COMMENT: Final = re.compile(r"(?<=!)\"[^\"\n]*\"|(?<=&& )\"[^\"\n]*\"")
 _WORD: Final = re.compile(r"[A-Za-z]+")
 _TYPES: Final = re.compile(
     r"\b(?:nil|boolean|number|string|table|function|thread|userdata|buffer|vector)\b"
@@ -60,6 +63,19 @@ def message(text: str) -> str:
         first = pattern.sub(instead, first)
     first = " ".join(first.split())
     return first if len(first) <= _LONGEST else first[:_LONGEST] + "…"
+
+
+def assertion(text: str) -> str:
+    """Return a failed assertion after the name of its file, without its line.
+
+    The text in `!"text"` and `n && "text"`, which is the build's own, tells it from others.
+    """
+    place = _FILE.match(text)
+    said = _COMMENT.sub(
+        lambda found: found[0].replace('"', "\0"), text[place.end() if place else 0 :]
+    )
+    said = message(said).replace("\0", '"')
+    return f"{place[1]}: {said}" if place else said
 
 
 def message_kind(text: str, source: str) -> str:

@@ -203,7 +203,25 @@ def test_a_crash_is_known_by_its_stack_or_by_its_message() -> None:
     assert found.signature == Signature("crash", "f < g < h")
     found = judged([Outcome("assertion", "", "lvm.c:31: index 31 < 'n'")])
     assert found is not None
-    assert found.signature == Signature("assertion", "index N < '…'")
+    assert found.signature == Signature("assertion", "lvm.c: index N < '…'")
+
+
+@pytest.mark.parametrize(
+    ("said", "detail"),
+    [
+        ('IrLowering.cpp:342: !"Unsupported form"', 'IrLowering.cpp: !"Unsupported form"'),
+        ('src/lvm.cpp:31: !"Unsupported form"', 'lvm.cpp: !"Unsupported form"'),
+        ("a\\b\\lvm.c:9: n < 5 && 0x7f", "lvm.c: n < N && …"),
+        ("a.c:1: n && \"much\" != 'v1'", "a.c: n && \"much\" != '…'"),
+        ("thread is not protected", "thread is not protected"),
+    ],
+)
+def test_assertions_are_told_apart_by_their_file_and_by_the_text_beside_a_condition(
+    said: str, detail: str
+) -> None:
+    found = judged([Outcome("assertion", "", said)])
+    assert found is not None
+    assert found.signature == Signature("assertion", detail)
 
 
 def test_a_hang_is_a_bug_unless_every_variant_hangs() -> None:
