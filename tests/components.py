@@ -23,6 +23,7 @@ INSTALL = {
     "emacs": "apt install emacs-nox",
     "fish": "apt install fish",
     "jq": "apt install jq",
+    "node": "apt install nodejs",
     "nvim": "apt install neovim",
     "protoc": "apt install protobuf-compiler",
     "prove": "apt install perl",

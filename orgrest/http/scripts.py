@@ -1,15 +1,17 @@
 """JavaScript of request files: `> {% %}`, `< {% %}` and `{{ }}`, run in a sandbox.
 
 Documents are not trusted, so scripts run in QuickJS (the extra `scripts`) in a process of its own:
-no files, no network, no modules, nothing of the environment, 64 MiB of memory, and a limit on time.
-The engine's process (`sandbox`) is started for the first script and serves a whole run; each script
-gets a fresh context, and has no effect but its result.
+no files, no network, nothing of the environment, 64 MiB of memory, and a limit on time. The
+engine's process (`sandbox`) is started for the first script and serves a whole run. A script has no
+effect but its result; what httpyac's scripts export stays in the engine: it may be a function.
 """
 
 from __future__ import annotations
 
+import base64
 import json
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from importlib.util import find_spec
 from typing import Any, Final, Self
 
@@ -17,6 +19,7 @@ import attrs
 
 from orgrest.http.responses import text_of
 from orgrest.http.sandbox.process import Sandbox
+from orgrest.http.values.script_value import ScriptValue
 from orgrest.model import OrgrestError, Request, Response, Verdict
 
 TIMEOUT: Final = 2.0
@@ -33,23 +36,25 @@ class ScriptError(OrgrestError):
 class Context:
     """The data of a script, besides the request and its response.
 
-    `variables` are those of its request, `globals_` those of the run: a script can change both.
-    `environment` and `file` (the document's own variables) are read-only. `named` are the responses
-    of named requests, as httpyac has them. `iteration` counts the passes of a loop.
+    `variables` are those of its request, as JSON or a `ScriptValue`, `globals_` those of the run: a
+    script can change both. `environment` and `file` (the document's own variables) are read-only.
+    `responses` are those of other requests, by the name that httpyac gives them. `iteration` counts
+    the passes of a loop. `seed` makes what is random repeatable.
     """
 
     variables: Mapping[str, Any] = attrs.field(factory=dict)
     globals_: Mapping[str, Any] = attrs.field(factory=dict)
     environment: Mapping[str, str] = attrs.field(factory=dict)
     file: Mapping[str, str] = attrs.field(factory=dict)
-    named: Mapping[str, Any] = attrs.field(factory=dict)
+    responses: Mapping[str, Response] = attrs.field(factory=dict)
     environment_selected: bool = False
     iteration: int = 0
+    seed: int | None = None
 
 
 @attrs.frozen
 class Result:
-    """The result of a script: its output, tests, and the variables after it.
+    """The result of a script: its output, tests, the variables that it set and removed.
 
     `cancelled` means that the request must not be sent (httpyac's `exports.$cancel`). `request` is
     what the script made of the `method`, `url`, `headers` and `body` of the request, None if it
@@ -58,7 +63,8 @@ class Result:
 
     log: tuple[str, ...]
     tests: tuple[Verdict, ...]
-    variables: dict[str, Any]
+    variables: dict[str, ScriptValue]
+    removed: tuple[str, ...]
     globals_: dict[str, Any]
     cancelled: bool = False
     request: dict[str, Any] | None = None
@@ -67,10 +73,17 @@ class Result:
 class Engine:
     """Runs scripts; a context manager that ends the engine's process."""
 
-    def __init__(self, timeout: float = TIMEOUT) -> None:
-        """Prepare an engine whose scripts may take `timeout` seconds each."""
+    def __init__(
+        self, timeout: float = TIMEOUT, *, wait: Callable[[float], None] = time.sleep
+    ) -> None:
+        """Prepare an engine whose scripts may compute for `timeout` seconds each.
+
+        `wait` waits, where a script sleeps.
+        """
         self._timeout = timeout
+        self._wait = wait
         self._sandbox = Sandbox(ScriptError)
+        self._next = 0  # the number of the next value that the engine keeps
 
     def __enter__(self) -> Self:
         return self
@@ -95,37 +108,44 @@ class Engine:
         Raises ScriptError if the engine is not installed, or the script does not compile, throws,
         takes too long or too much memory, or returns too much.
         """
-        _need_engine()
-        job = _job(code, host, context, request, response)
-        answer = self._sandbox.answer(job, "script", self._timeout)
+        answer = self._answer(_job(code, host, context, request, response), "script")
         if answer["error"] is not None:
             raise ScriptError(f"script: {answer['error']['message']}", line=answer["error"]["line"])
-        return Result(
-            log=tuple(answer["log"]),
-            tests=tuple(Verdict(one["name"], one["ok"], one["message"]) for one in answer["tests"]),
-            variables=answer["variables"],
-            globals_=answer["globals"],
-            cancelled=answer["cancelled"],
-            request=answer["request"],
-        )
+        try:
+            return _result(answer)
+        except (AttributeError, KeyError, TypeError):
+            reason = "script: it changed JavaScript itself, and its results cannot be read"
+            raise ScriptError(reason) from None
 
-    def evaluate(
-        self, code: str, variables: Mapping[str, Any], responses: Mapping[str, Response]
-    ) -> tuple[str, Any]:
-        """Return the text and the value of an expression, in which these names are constants.
+    def evaluate(self, code: str, context: Context) -> tuple[str, Any]:
+        """Return the text and the value of an expression, in which the variables are constants.
 
         Raises ScriptError as `run` does, and if the value has no text form.
         """
-        _need_engine()
-        given = {name: _response(one) for name, one in responses.items()}
-        job = {"code": code, "host": "expression", "variables": dict(variables), "globals": {}}
-        line = json.dumps({**job, "responses": given}).encode() + b"\n"
-        answer = self._sandbox.answer(line, "expression", self._timeout)
+        job = _job(code, "expression", context, Request("", ""), None)
+        answer = self._answer(job, "expression")
         if answer["error"] is not None:
             raise ScriptError(f"{code}: {answer['error']['message']}")
-        if "text" not in answer:
-            raise ScriptError(f"{code}: waits for something that never comes")
-        return answer["text"], answer["value"]
+        return answer["text"], answer.get("value")
+
+    def _answer(self, job: dict[str, Any], what: str) -> dict[str, Any]:
+        """Return the answer to a job; where the script sleeps, wait, and let it go on."""
+        if find_spec("quickjs") is None:
+            raise ScriptError(
+                "JavaScript is run by QuickJS, which is not installed: "
+                "pip install 'scriptschema[scripts]'"
+            )
+        line = json.dumps({**job, "next": self._next}).encode() + b"\n"
+        left = self._timeout
+        while "sleep" in (answer := self._sandbox.answer(line, what, left)):
+            left -= answer["cpu"]
+            if left <= 0:
+                self.close()
+                raise ScriptError(f"the {what} did not come to an end within {self._timeout:g} s")
+            self._wait(answer["sleep"])
+            line = b'{"resume": true}\n'
+        self._next = answer.get("next", self._next)
+        return answer
 
     def validate(self, value: Any, schemas: Mapping[str, Any], uri: str) -> list[tuple[str, str]]:
         """Return the first few errors of a value by a JSON Schema, with their locations.
@@ -146,39 +166,61 @@ class Engine:
         return [(path, message) for path, message in answer["found"]]
 
 
-def _need_engine() -> None:
-    if find_spec("quickjs") is None:
-        raise ScriptError(
-            "JavaScript is run by QuickJS, which is not installed: "
-            "pip install 'scriptschema[scripts]'"
-        )
+def _result(answer: dict[str, Any]) -> Result:
+    return Result(
+        log=tuple(map(str, answer["log"])),
+        tests=tuple(
+            Verdict(str(one["name"]), one["ok"] is True, str(one["message"]))
+            for one in answer["tests"]
+        ),
+        variables={
+            name: ScriptValue(one["text"], one["value"], one["number"])
+            for name, one in answer["variables"].items()
+        },
+        removed=tuple(map(str, answer["removed"])),
+        globals_=dict(answer["globals"]),
+        cancelled=answer["cancelled"] is True,
+        request=answer["request"],
+    )
 
 
 def _job(
     code: str, host: str, context: Context, request: Request, response: Response | None
-) -> bytes:
-    job = {
+) -> dict[str, Any]:
+    variables = context.variables
+    raw = "rawBody" in code
+    kept = {
+        name: one.number
+        for name, one in variables.items()
+        if isinstance(one, ScriptValue) and one.number is not None
+    }
+    return {
         "code": code,
         "host": host,
         "globals": dict(context.globals_),
-        "variables": dict(context.variables),
+        "variables": {
+            name: one.json if isinstance(one, ScriptValue) else one
+            for name, one in variables.items()
+        },
+        "kept": kept,
         "file": dict(context.file),
         "environment": dict(context.environment),
         "environmentSelected": context.environment_selected,
-        "named": dict(context.named),
+        "responses": {name: _response(one, raw=raw) for name, one in context.responses.items()},
         "iteration": context.iteration,
+        "seed": context.seed,
         "request": {
             "method": request.method,
             "url": request.url,
             "headers": [list(header) for header in request.headers],
             "body": None if request.body is None else request.body.decode("utf-8", "replace"),
         },
-        "response": response and _response(response),
+        "response": response and _response(response, raw=raw),
     }
-    return json.dumps(job).encode() + b"\n"
 
 
-def _response(response: Response) -> dict[str, Any]:
+def _response(response: Response, *, raw: bool) -> dict[str, Any]:
+    """Return a response as JSON; with `raw`, also the bytes of its body."""
     kind, charset = media_type(response.header("content-type") or "")
     return {
         "status": response.status,
@@ -186,6 +228,8 @@ def _response(response: Response) -> dict[str, Any]:
         "headers": [list(header) for header in response.headers],
         "type": {"mimeType": kind, "charset": charset},
         "body": text_of(response.body, response.headers),
+        "base64": base64.b64encode(response.body).decode() if raw else None,
+        "milliseconds": round(response.duration * 1000, 3),
     }
 
 

@@ -108,7 +108,10 @@ def _tools(
     from orgrest.http.scripts import Context
 
     def javascript(code: str, host: str) -> Any:
-        context = Context(variables=scope.captured, environment=scope.environment.values())
+        variables = {
+            name: one.made or one.value for name, one in scope.variables_of_scripts.items()
+        }
+        context = Context(variables, environment=scope.environment.values())
         log = started().run(code, host, context, *exchange).log
         return json.loads(log[-1])[0] if log else None  # in a list, undefined is null
 

@@ -111,6 +111,10 @@ class Run(RunContext):
             raise failure.with_traceback(None)
         return self.results.exchange(key)
 
+    def answered(self, key: Any) -> tuple[Request, Response] | None:
+        """Return the exchange of the request with a key, None if it was not sent yet."""
+        return self.results.exchange(key)
+
     def last_exchange(self) -> tuple[Request, Response] | None:
         """Return the last exchange, None at the beginning."""
         return self.results.last
@@ -123,7 +127,7 @@ class Run(RunContext):
         self, code: str, variables: Mapping[str, Any], responses: Mapping[str, Response]
     ) -> tuple[str, Any]:
         """Return the text and the value of an expression in JavaScript. Raises OrgrestError."""
-        return self._sender.scripts.evaluate(code, variables, responses)
+        return self._sender.scripts.evaluate(code, variables, responses, self._settings.inputs.seed)
 
     # ------------------------------------------------------------------------ for who has it run
 

@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from orgrest.http.values import Values
+from orgrest.http.values.computing import for_script, text_of_value
 from orgrest.model import OrgrestError, Request
 from orgrest.run.outcomes import EvaluationError
 from orgrest.run.script_changes import as_written, resent, rewritten
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from orgrest.http.scripts import Engine, Result
     from orgrest.http.syntax import ParsedRequest, Script
@@ -36,10 +38,13 @@ class ScriptResults:
 class ScriptRunner:
     """Runs the scripts of one run; `globals` are their shared variables."""
 
-    def __init__(self) -> None:
-        """Create a runner; the engine starts with the first script."""
+    def __init__(self, wait: Callable[[float], None]) -> None:
+        """Create a runner; the engine starts with the first script. `wait` waits for a script."""
+        self._wait = wait
         self.globals: dict[str, Any] = {}
         self._engine: Engine | None = None
+        self.defined: dict[object, str] = {}
+        """The values of definitions that scripts of the present request saw."""
         self._ran: dict[tuple[Source, int], OrgrestError | bool] = {}  # those that run once
 
     def close(self) -> None:
@@ -52,6 +57,7 @@ class ScriptRunner:
 
         Raises ScriptError, and another OrgrestError for what they made that cannot be sent.
         """
+        self.defined = {}
         for script in _of(parsed, "before"):
             if script.runs == "once":
                 self._once(script, parsed, scope, results)
@@ -120,39 +126,61 @@ class ScriptRunner:
         from orgrest.http import scripts
 
         code, offset = _code(script, scope)
-        known = {name: _value(text) for name, text in scope.captured.items()}
+        values = Values(parsed, scope, defined=self.defined)
+        variables, responses = for_script(code, values, script.span.start)
+        self.defined.update(values.defined)
+        everything = {
+            name: one.made or _value(one.value or "")
+            for name, one in scope.variables_of_scripts.items()
+        }
+        everything.update(variables)
         environment = scope.environment.values()
         context = scripts.Context(
-            variables=known,
+            variables=everything,
             globals_=self.globals,
             environment=environment,
             file={d.name: d.value.text for d in parsed.definitions},
+            responses=responses,
             environment_selected=bool(environment),
+            seed=scope.seed,
         )
         try:
             result = self.started().run(code, script.host, context, request, response)
         except scripts.ScriptError as error:
             raise _at_line(error, script, parsed, offset) from None
-        changed = {**result.variables, **result.globals_}
-        for name, value in changed.items():
-            if known.get(name) != value or name not in known:
-                scope.set_variable(name, _text(value))
+        inputs = [text_of_value(one) for one in variables.values()]
+        for name in result.removed:
+            scope.remove_variable(name)
+        for name, made in result.variables.items():
+            if made.text is not None:
+                scope.protect(made.text, *inputs)
+            scope.set_variable(name, made.text, made)
+        for _, value in result.request["headers"] if result.request is not None else ():
+            if value not in (given for _, given in request.headers):
+                scope.protect(value, *inputs)
         self.globals = result.globals_
         _keep(result, script, parsed, results)
         return code, result
 
     def evaluate(
-        self, code: str, variables: Mapping[str, Any], responses: Mapping[str, Response]
+        self,
+        code: str,
+        variables: Mapping[str, Any],
+        responses: Mapping[str, Response],
+        seed: int | None,
     ) -> tuple[str, Any]:
         """Return the text and the value of an expression, as `Engine.evaluate` does."""
-        return self.started().evaluate(code, variables, responses)
+        from orgrest.http.scripts import Context
+
+        context = Context(variables, self.globals, responses=responses, seed=seed)
+        return self.started().evaluate(code, context)
 
     def started(self) -> Engine:
         """Return the engine; start it if necessary."""
         from orgrest.http.scripts import Engine
 
         if self._engine is None:
-            self._engine = Engine()
+            self._engine = Engine(wait=self._wait)
         return self._engine
 
 
@@ -219,10 +247,3 @@ def _value(text: str) -> Any:
         return json.loads(text)
     except (ValueError, RecursionError):
         return text
-
-
-def _text(value: Any) -> str:
-    """Return a script's value as text: what is not a string as JSON, as JavaScript writes it."""
-    if isinstance(value, str):
-        return value
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

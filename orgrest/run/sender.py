@@ -67,7 +67,7 @@ class Sender:
         self._cookies = cookies
         self._settings = settings
         self.results = results
-        self.scripts = ScriptRunner()
+        self.scripts = ScriptRunner(self._sleep)
         notify = _shown(settings.notify, frozenset())
         self._tokens = TokenRequests(self._numbers, notify)
         self._slept = 0.0
@@ -109,7 +109,7 @@ class Sender:
                 parsed = self._before(parsed, task.scope, made)
                 if scripts.cancelled or not (self._settings.dry_run or self._is_wanted(parsed)):
                     continue
-            values = variables.Values(parsed, task.scope)
+            values = variables.Values(parsed, task.scope, defined=self.scripts.defined)
             request = early.request if early else expand(parsed, task.scope, values)
             if not parsed.restclient:
                 request = self._completed(parsed, task.scope, request, made)
@@ -192,11 +192,16 @@ class Sender:
             if not self._settings.ask(question):
                 return False
         if (sleep := parsed.directive("sleep")) is not None:
-            length = seconds(sleep.value.text, "sleep")
-            self._slept += length
-            self._check_wait("@sleep", self._slept)
-            self._wait(length)
+            self._sleep(seconds(sleep.value.text, "sleep"), "@sleep")
         return True
+
+    def _sleep(self, length: float, what: str = "sleep() in scripts") -> None:
+        """Wait as a document asks; in a dry run, only as far as it goes. Raises EvaluationError."""
+        if self._settings.dry_run:
+            return
+        self._slept += length
+        self._check_wait(what, self._slept)
+        self._wait(length)
 
     def _check_wait(self, what: str, length: float) -> None:
         """Raise EvaluationError if a document makes the run wait too long."""

@@ -8,13 +8,15 @@ equal.
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING, Any, Protocol
 
 from orgrest.http.responses import text_of
 from orgrest.http.syntax import Definition
 from orgrest.http.values import javascript
 from orgrest.http.values.references import references
-from orgrest.http.values.sources import CAPTURED, Given, JavaScript, Literal
+from orgrest.http.values.script_value import ScriptValue
+from orgrest.http.values.sources import CAPTURED, Given, JavaScript, Literal, Scripted
 from orgrest.model import ExpansionError, OrgrestError
 
 if TYPE_CHECKING:
@@ -81,7 +83,10 @@ class Expressions:
         others: dict[str, Any] = {}
         got: dict[str, Response] = {}
         for name in dict.fromkeys(name for name, _ in javascript.names(code)):
-            if values.find(name, view) is not None or values.is_itself(name, view):
+            found = values.find(name, view)
+            if isinstance(found, Scripted):
+                texts[name] = others[name] = found.made
+            elif found is not None or values.is_itself(name, view):
                 text = values.value(name, offset, view)
                 if values.scope.placeholders and text == f"<{name}>":  # of @loop
                     return values.blank(code)
@@ -98,8 +103,14 @@ class Expressions:
         if values.blanks > blanks:
             return values.blank(code)
         bodies = (text_of(one.body, one.headers) for one in got.values())
-        inputs = (one if isinstance(one, str) else json.dumps(one) for one in texts.values())
-        return values.scope.protect(self._either(code, texts, others, got), *inputs, *bodies)
+        inputs = map(text_of_value, texts.values())
+        try:
+            made = self._either(code, texts, others, got)
+        except OrgrestError:
+            if values.scope.placeholders and "$global" in code:  # set by scripts that did not run
+                return values.blank(code)
+            raise
+        return values.scope.protect(made, *inputs, *bodies)
 
     def _either(
         self,
@@ -150,6 +161,63 @@ class Expressions:
         if known or (isinstance(found, Given) and found.origin == ":var"):
             return text, text
         return text, parsed_or(text)
+
+
+def text_of_value(value: Any) -> str:
+    """Return a value in which a secret may be, as text."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, ScriptValue):
+        return value.text or json.dumps(value.json)
+    return json.dumps(value)
+
+
+def for_script(
+    code: str, values: Variables, offset: int
+) -> tuple[dict[str, Any], dict[str, Response]]:
+    """Return the variables that a script names, and the responses that came already.
+
+    What has no value is left out: the script may set it itself.
+    """
+    variables: dict[str, Any] = {}
+    got: dict[str, Response] = {}
+    scope, parsed = values.scope, values.parsed
+    for word in dict.fromkeys(re.findall(r"[A-Za-z_$][\w$]*", code)):
+        kebab = re.sub("[A-Z]", lambda match: f"-{match[0].lower()}", word)
+        for name in (word, kebab) if kebab != word else (word,):  # as in httpyac: apiKey is api-key
+            try:
+                found = values.find(name)
+                if isinstance(found, Scripted):
+                    variables[word] = found.made
+                elif found is not None and not isinstance(found, JavaScript):
+                    variables[word] = _for_script(found, values.value(name, offset))
+                else:
+                    response = scope.exchanges.answered(name, parsed)
+                    if response is None:
+                        continue
+                    if name == "response" or scope.exchanges.key(name, parsed) is None:
+                        got[word] = response
+                    else:
+                        variables[word] = parsed_or(text_of(response.body, response.headers))
+            except OrgrestError:
+                continue
+            break
+    return variables, got
+
+
+def _for_script(found: Found, text: str) -> Any:
+    """Return a variable as a script sees it: as JSON, unless it is defined as a text.
+
+    A number is one only if it is written as JavaScript writes it: no digit gets lost.
+    """
+    known = isinstance(found, Literal) and found.origin not in (CAPTURED, ":var")
+    if known or isinstance(found, Definition):
+        return text
+    value = parsed_or(text)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return value
+    exact = abs(value) < 2**53 if isinstance(value, int) else value % 1 != 0
+    return value if exact and json.dumps(value) == text else text
 
 
 def parsed_or(text: str) -> Any:

@@ -41,6 +41,11 @@ class RunContext:
         del key
         return None
 
+    def answered(self, key: Hashable) -> tuple[Request, Response] | None:
+        """Return the exchange of the request with a key, None if it was not sent yet."""
+        del key
+        return None
+
     def last_exchange(self) -> tuple[Request, Response] | None:
         """Return the last exchange, None at the beginning."""
         return None

@@ -62,6 +62,15 @@ class Exchanges:
     def _named_by(self, name: str, using: ParsedRequest) -> Hashable | None:
         return self.key(name, using) or self.key(name.removesuffix("Response"), using)
 
+    def answered(self, name: str, using: ParsedRequest) -> Response | None:
+        """Return the response that a name refers to, None where none came yet; nothing is sent."""
+        key = self._named_by(name, using)
+        if key is None:
+            exchange = self._run.last_exchange() if name == "response" else None
+        else:
+            exchange = self._run.answered(key)
+        return None if exchange is None else exchange[1]
+
     def response(self, name: str, using: ParsedRequest) -> Response | None:
         """Return the response that a name refers to, or None in a dry run.
 

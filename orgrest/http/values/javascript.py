@@ -22,6 +22,9 @@ _NAMES = re.compile(r"(?:(?<![\w$.])|(?<=\.\.\.))[A-Za-z_$][\w$]*")
 GLOBALS = frozenset({"Array", "Date", "JSON", "Math", "Number", "Object", "String", "crypto"})
 """The built-in objects whose members may be used without a call or operator: `Math.PI`."""
 
+OBJECTS = frozenset({"$global", "$random"})
+"""What expressions and scripts have besides variables."""
+
 
 def computes(text: str) -> bool:
     """Tell whether a text in double braces is an expression, whatever its names mean."""

@@ -22,16 +22,21 @@ if TYPE_CHECKING:
 
     from orgrest.http.syntax import ParsedRequest
     from orgrest.http.values.dynamic import DynamicContext
+    from orgrest.http.values.script_value import ScriptValue
     from orgrest.model import Response
 
 
 @attrs.frozen
 class Captured:
-    """A captured variable, and the position of the capture; None for an earlier run."""
+    """A captured variable, and the position of the capture; None for an earlier run.
 
-    value: str
+    `made` is the value that a script gave it, which may have no text: `value` is then None.
+    """
+
+    value: str | None
     source: Source | None = None
     offset: int = 0
+    made: ScriptValue | None = None
 
 
 def _note(secrets: set[str], value: str) -> str:
@@ -64,13 +69,17 @@ class Session:
     def captured(self) -> dict[str, str]:
         """The captures so far, those of earlier runs included."""
         captures = dict(self.captures)  # in one step: a run may continue in another thread
-        return {name: captured.value for name, captured in captures.items()}
+        return {name: one.value for name, one in captures.items() if one.value is not None}
 
     @property
     def new_captures(self) -> dict[str, str]:
         """The captures so far, without those of earlier runs."""
         captures = dict(self.captures)
-        return {name: one.value for name, one in captures.items() if one.source is not None}
+        return {
+            name: one.value
+            for name, one in captures.items()
+            if one.source is not None and one.value is not None
+        }
 
 
 class Scope:
@@ -159,10 +168,24 @@ class Scope:
 
     # what request files have besides
 
-    def set_variable(self, name: str, value: str) -> None:
-        """Set a variable for the rest of the run, as a script does."""
-        self._session.captures[name] = Captured(value, None, 0)
+    def set_variable(self, name: str, value: str | None, made: ScriptValue | None = None) -> None:
+        """Set a variable for the rest of the run, as a script does, which `made` its value."""
+        self._session.captures[name] = Captured(value, None, 0, made)
         self._session.lengths.add(len(name))
+
+    def remove_variable(self, name: str) -> None:
+        """Forget what set a variable in this run, as a script does."""
+        self._session.captures.pop(name, None)
+
+    @property
+    def variables_of_scripts(self) -> dict[str, Captured]:
+        """The variables that scripts and responses set, those of earlier runs included."""
+        return dict(self._session.captures)
+
+    @property
+    def seed(self) -> int | None:
+        """What makes random values repeatable, or None."""
+        return self._session.inputs.seed
 
     @property
     def environment(self) -> Environment:

@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 
     from orgrest.http.syntax import Definition, ParsedRequest
     from orgrest.http.values.scope import Scope
+    from orgrest.http.values.script_value import ScriptValue
 
-    Found: TypeAlias = "Literal | Given | Definition | Computed | AuthToken | JavaScript"
+    Found: TypeAlias = "Literal | Given | Definition | Computed | AuthToken | JavaScript | Scripted"
 
 _ASKED = re.compile(
     r"\$(?P<kind>input|prompt|password)(?:-askonce)?(?:\s+(?P<what>.*?))?"
@@ -29,7 +30,7 @@ _ASKED = re.compile(
 )
 _SETTING = re.compile(
     r"""(?:client\.global|client\.variables\.\w+|request\.variables)\s*\.set\(\s*["'`]([^"'`]+)["'`]"""
-    r"""|(?:exports|\$global)\.(\w+)\s*=(?!=)"""
+    r"""|exports\.(\w+)\s*=(?!=)"""
 )
 CAPTURED = "a response or a script"
 # The names for which VS Code REST Client hides the input.
@@ -55,6 +56,15 @@ class Literal:
 
     text: str
     origin: str
+
+
+@attrs.frozen
+class Scripted:
+    """A value that a script of this run made, which may have no text."""
+
+    text: str | None
+    made: ScriptValue
+    origin: str = CAPTURED
 
 
 @attrs.frozen
@@ -109,7 +119,7 @@ def _capture_in_block(use: Use) -> Found | None:
     definition = use.parsed.definition(use.name)
     if definition is not None and captured.offset < definition.span.start:
         return None
-    return Literal(captured.value, CAPTURED)
+    return Literal(captured.value or "", CAPTURED)
 
 
 def _definition(use: Use) -> Found | None:
@@ -130,7 +140,11 @@ def _header_argument(use: Use) -> Found | None:
 
 def _capture(use: Use) -> Found | None:
     captured = use.scope.captured_variable(use.name)
-    return None if captured is None else Literal(captured.value, CAPTURED)
+    if captured is None:
+        return None
+    if captured.made is not None:
+        return Scripted(captured.value, captured.made)
+    return Literal(captured.value or "", CAPTURED)
 
 
 def _run_line(use: Use) -> Found | None:
@@ -171,8 +185,13 @@ def _auth_token(use: Use) -> Found | None:
     return None if read is None else AuthToken(*read)
 
 
+def _global(use: Use) -> Found | None:
+    """`{{$global.name}}`, httpyac's."""
+    return JavaScript(use.name) if use.name.startswith(("$global.", "$global[")) else None
+
+
 def _dynamic(use: Use) -> Found | None:
-    if not use.name.startswith("$"):
+    if not use.name.startswith("$") or use.name in javascript.OBJECTS:
         return None
     return Computed(lambda: use.scope.dynamic(use.name), "a dynamic value")
 
@@ -246,6 +265,7 @@ COMMON: tuple[Source, ...] = (
     _header_argument,
     _question,
     _auth_token,
+    _global,
     _dynamic,
     _exchange,
     _script,

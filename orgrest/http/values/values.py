@@ -16,13 +16,14 @@ from orgrest.http.values.sources import (
     Given,
     JavaScript,
     Literal,
+    Scripted,
     Use,
     find,
 )
 from orgrest.model import ExpansionError, OrgrestError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from orgrest.http.values.scope import Scope
     from orgrest.http.values.sources import Found
@@ -46,7 +47,8 @@ class Values:
     """The variables of a request that is being completed.
 
     Without `problems`, an error in a variable is raised. With `problems`, it is added to them, and
-    the value becomes `UNKNOWN`.
+    the value becomes `UNKNOWN`. `defined` are the values of the document's definitions that
+    scripts of this request already saw: what is random in them must not change.
     """
 
     def __init__(
@@ -56,13 +58,14 @@ class Values:
         *,
         most: int = MAX_SIZE,
         problems: list[OrgrestError] | None = None,
+        defined: Mapping[object, str] | None = None,
     ) -> None:
         self.scope = scope
         self.parsed = parsed
         self._most = most
         self._problems = problems
         self._found: dict[tuple[str, int | None], Found] = {}
-        self._values: dict[object, str] = {}
+        self._values: dict[object, str] = dict(defined or {})
         self._used: dict[str, tuple[str, Found]] = {}
         self._open: list[tuple[str, object]] = []
         self.blanks = 0
@@ -79,6 +82,15 @@ class Values:
     def checks(self) -> bool:
         """Whether nothing is sent: values that only a run provides are `UNKNOWN`."""
         return self._problems is not None
+
+    @property
+    def defined(self) -> dict[object, str]:
+        """The values so far of the document's definitions, for others with the same request."""
+        return {
+            key: value
+            for key, value in self._values.items()
+            if isinstance(key, int) and key not in self._blank
+        }
 
     def text(self, template: Template, start: int = 0, end: int | None = None) -> str:
         """Return the template's text from `start` to `end` with its variables replaced."""
@@ -226,6 +238,13 @@ class Values:
 
     def _compute(self, found: Found, name: str, offset: int, view: int | None) -> str:
         if isinstance(found, Literal):
+            return found.text
+        if isinstance(found, Scripted):
+            if found.text is None:
+                reason = (
+                    f"{name} is what a script made, and has no text: {{{{{name}(...)}}}} calls it"
+                )
+                raise self.error(offset, reason, "no-value")
             return found.text
         if isinstance(found, Given):
             return self.text(Template(found.text, ((0, offset),)))

@@ -16,6 +16,7 @@ import pytest
 from orgrest.http import scripts
 from orgrest.http.sandbox import process
 from orgrest.http.scripts import Context, Engine, ScriptError
+from orgrest.http.values.script_value import ScriptValue
 from orgrest.model import Request, Response, Verdict
 
 if TYPE_CHECKING:
@@ -97,7 +98,7 @@ def test_a_script_above_a_request_sets_its_variables(engine: Engine) -> None:
         Context(variables={"a": "b"}, environment={"host": "h"}),
         REQUEST,
     )
-    assert result.variables == {"a": "b", "now": "hb"}
+    assert result.variables == {"now": ScriptValue("hb", "hb")}
     assert result.log == ("POST http://a/login sent", "text/plain")
 
 
@@ -123,19 +124,19 @@ def test_digests_are_those_of_the_standards(engine: Engine, code: str, shown: st
     assert jetbrains(engine, f"client.log({code})").log == (shown,)
 
 
-def test_httpyacs_scripts_export_variables_and_may_wait(engine: Engine) -> None:
-    result = httpyac(
-        engine,
-        """
+def test_httpyacs_scripts_export_variables_and_may_wait() -> None:
+    with Engine() as engine:
+        result = httpyac(
+            engine,
+            """
         exports.token = response.parsedBody.token + await Promise.resolve(base);
         test("status", () => { if (response.statusCode !== 200) throw new Error("no"); });
         test("later", async () => { await null; throw new Error("late"); });
         console.log(login.id, request.method, response.headers["x-id"]);
         """,
-        variables={"base": "!"},
-        named={"login": {"id": 3}},
-    )
-    assert result.variables == {"base": "!", "token": "t!"}
+            variables={"base": "!", "login": {"id": 3}},
+        )
+    assert result.variables == {"token": ScriptValue("t!", "t!", 0)}
     assert result.tests == (Verdict("status", True, ""), Verdict("later", False, "late"))
     assert result.log == ('3 POST ["7","8"]',)
     assert not result.cancelled

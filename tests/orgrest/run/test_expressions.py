@@ -132,7 +132,7 @@ def test_expressions_are_computed_as_httpyac_does(tmp_path: Path) -> None:
         ("while (1);", "SyntaxError"),
         ("1 //", "SyntaxError"),
         ("/if", "SyntaxError"),
-        ("require('fs')", "scripts see no modules, files or network"),
+        ("require('fs')", "scripts see no files, network or programs"),
         ("new Promise(() => 0)", "waits for something that never comes"),
         ("(() => { for (;;) ; })()", "the expression did not come to an end within"),
         ("'x'.repeat(2 ** 28)", "out of memory"),

@@ -501,10 +501,11 @@ def test_an_object_that_a_script_exports_is_sent_as_json_as_httpyac_does(run: An
 
 
 @needs_engine
-def test_a_function_that_a_script_exports_is_told_to_be_no_variable(run: Any) -> None:
-    done = run("{{\nexports.f = () => 1;\n}}\nGET HOST/{{f()}}\n")
-    assert done.states == ["failed"]
-    assert "gave it a function, which no variable holds" in done.reasons[0]
+def test_a_function_that_a_script_exports_is_called_and_is_told_to_have_no_text(run: Any) -> None:
+    done = run("{{\nexports.f = () => 1;\n}}\nGET HOST/{{f()}}\n###\nGET HOST/{{f}}\n")
+    assert done.states == ["done", "failed"]
+    assert done.sent == ["/1"]
+    assert "f is what a script made, and has no text: {{f(...)}} calls it" in done.reasons[0]
 
 
 # ------------------------------------------------------------------- requests that share a name

@@ -206,7 +206,7 @@ def test_a_body_that_is_no_text_is_sent_as_it_is_where_a_script_leaves_it(
     ("moment", "code", "said"),
     [
         ("", "request.timeout = 5", "request.timeout is not known here"),
-        ("", "request.body = {a: 1}", "request.body is a text, not object"),
+        ("", "request.body = {a: 1}", "request.body is a text or a Buffer, not object"),
         ("", "request.method = 'A B'", "made of the method what is none: 'A B'"),
         ("@request", "request.url = 'file:///etc/passwd'", "made of the URL what is none"),
         ("@request", "request.headers['a b'] = 1", "made a header that cannot be sent: 'a b'"),
@@ -250,3 +250,192 @@ def test_a_body_with_files_is_not_changed_where_they_are_not_seen(run, tmp_path:
         text.replace("MOMENT", "")
     ).reasons[0]  # fmt: skip
     assert run(text.replace("MOMENT", "@request")).body() == "data!"
+
+
+# -------------------------------------------------------------------------------- what they share
+
+
+def test_values_keep_their_types_from_script_to_script_and_in_braces(run) -> None:
+    done = run(
+        "{{\nexports.n = 1;\nexports.d = new Date(0);\nexports.f = (x) => x * 2;\n"
+        "exports.o = {a: {b: 'c'}};\nexports.later = Promise.resolve(7);\n}}\n"
+        "GET HOST/{{n + 1}}/{{d}}/{{f(n)}}/{{o.a.b}}/{{later + 1}}\n\n"
+        "{{\nexports.n = n + 1;\n"
+        "console.log(typeof n, d instanceof Date, f(later), typeof o.a);\n}}\n"
+        "###\nGET HOST/{{n}}\n"
+    )
+    assert done.sent == ["GET /2/1970-01-01T00:00:00.000Z/2/c/8", "GET /2"]
+    assert done.log == ["number true 14 object"]
+
+
+def test_a_script_sees_variables_of_the_file_and_what_named_requests_got(run) -> None:
+    done = run(
+        "@name = a\n@whole = {{name}}b\n# @name login\nGET HOST/x\n###\n"
+        "{{\nconsole.log(whole, login.id, loginResponse.statusCode);\n"
+        "console.log(response.parsedBody.path);\n}}\n"
+        "GET HOST/y\n"
+    )
+    assert done.log == ["ab 41 200", "/x"]
+
+
+def test_a_script_that_names_a_request_does_not_send_it(run) -> None:
+    done = run(
+        "{{\nconsole.log(typeof login);\n}}\nGET HOST/a\n\n###\n# @name login\nGET HOST/login\n"
+    )
+    assert (done.sent, done.log) == (["GET /a", "GET /login"], ["undefined"])
+
+
+def test_what_a_script_signs_is_what_is_sent_also_where_it_is_random(run) -> None:
+    done = run(
+        "@nonce = {{$uuid}}\n{{\nrequest.headers['X-Signed'] = nonce;\n}}\n"
+        "GET HOST/{{nonce}}\nX-Nonce: {{nonce}}\n"
+    )
+    assert done.header("x-signed") == done.header("x-nonce") == [done.sent[0].split("/")[1]]
+
+
+def test_global_values_live_as_long_as_the_run(run) -> None:
+    done = run(
+        "@token = own\n{{\n$global.token = {a: 5};\n}}\nGET HOST/{{$global.token.a}}/{{token}}\n"
+        "###\n{{\n$global.token.a += 1;\nexports.seen = $global.token.a;\n}}\nGET HOST/{{seen}}\n"
+    )
+    assert done.sent == ["GET /5/own", "GET /6"]
+
+
+def test_an_undefined_export_leaves_no_variable(run) -> None:
+    done = run("{{\nexports.x = undefined;\n}}\nGET HOST/{{x}}\n")
+    assert (done.sent, done.states) == ([], ["failed"])
+
+
+def test_what_a_script_makes_of_a_secret_is_one(run, tmp_path: Path) -> None:
+    (tmp_path / "http-client.private.env.json").write_text('{"dev": {"key": "hidden-key"}}')
+    done = run(
+        "{{\nexports.basic = btoa(key);\nrequest.headers['X-Key'] = key + '!';\n}}\n"
+        "GET HOST/{{basic}}\n",
+        inputs={"environments": ("dev",)},
+    )
+    assert done.sent == ["GET /aGlkZGVuLWtleQ=="]
+    assert {"aGlkZGVuLWtleQ==", "hidden-key!"} <= set(done.outcomes[0].secrets)
+
+
+# ---------------------------------------------------------------------------------- httpyac's API
+
+TESTS = {
+    "test.status(200)": ("response status equals to 200", True),
+    "test.status(201)": ("response status equals to 201", False),
+    "test.header('X-ID', '9')": ("response header X-ID equals 9", True),
+    "test.header('x-none', undefined)": ("response header x-none equals undefined", True),
+    "test.header('x-id', 9)": ("response header x-id equals 9", False),
+    "test.headerContains('content-type', 'json')": (
+        "response header content-type contains json",
+        True,
+    ),
+    "test.responseBody('x')": ("response body equals x", False),
+    "test.hasResponseBody()": ("response body exists", True),
+    "test.hasNoResponseBody()": ("response body does not exists", False),
+    "test.totalTime(100000)": ("total time exceeded 100000", True),
+    "test('own', () => { throw new Error('no') })": ("own", False),
+}
+
+
+def test_tests_have_the_names_and_the_outcomes_that_httpyac_gives_them(run) -> None:
+    done = run("GET HOST/a\n\n{{\n" + ";\n".join(TESTS) + ";\n}}\n")
+    assert done.tests == list(TESTS.values())
+
+
+# httpyac lets these pass: `headerContains` takes -1 for found, a body is only logged when it lacks,
+# a promise is not waited for, and a missing function and a missing response are no failures.
+LENIENT = [
+    "test.headerContains('content-type', 'xml')",
+    "test('later', async () => { throw new Error('no') })",
+    "test('without a function')",
+]
+
+
+@pytest.mark.parametrize("code", LENIENT)
+def test_no_test_passes_that_tested_nothing_or_failed(run, code: str) -> None:
+    done = run(f"GET HOST/a\n\n{{{{\n{code}\n}}}}\n")
+    assert [held for _, held in done.tests] == [False]
+
+
+def test_a_test_of_the_response_before_there_is_one_fails(run) -> None:
+    done = run("{{\ntest.status(200)\n}}\nGET HOST/a\n")
+    (verdict,) = done.outcomes[0].tests
+    assert (verdict.held, verdict.reason) == (False, "there is no response yet")
+
+
+def test_sleeping_waits_and_costs_no_time_of_computing(run, monkeypatch) -> None:
+    slept: list[float] = []
+    monkeypatch.setattr("orgrest.run.sender.Sender._wait", lambda _, length: slept.append(length))
+    done = run(
+        "{{\nawait sleep(3000);\nawait new Promise((go) => setTimeout(go, 500));\n"
+        "const gone = setTimeout(() => console.log('gone'), 10);\nclearTimeout(gone);\n"
+        "setTimeout(() => console.log('not waited for'), 5);\nexports.a = 1;\n}}\nGET HOST/{{a}}\n"
+    )
+    assert done.sent == ["GET /1"]
+    assert slept == [3.0, 0.5]
+    assert done.log == []
+
+
+def test_a_script_cannot_make_a_run_sleep_for_hours(run) -> None:
+    done = run("{{\nawait sleep(1e9);\n}}\nGET HOST/\n")
+    assert done.sent == []
+    assert "sleep() in scripts makes a run wait for 60 minutes in all at most" in done.reasons[0]
+
+
+def test_naps_without_end_are_ended(run, monkeypatch) -> None:
+    from orgrest.http import scripts
+
+    monkeypatch.setattr(scripts.Engine.__init__, "__defaults__", (0.3,))
+    done = run("{{\nfor (;;) await sleep(0);\n}}\nGET HOST/\n")
+    assert done.sent == []
+    assert "the script did not come to an end within 0.3 s" in done.reasons[0]
+
+
+def test_a_dry_run_does_not_sleep(run) -> None:
+    done = run("{{\nawait sleep(3000000);\nexports.a = 1;\n}}\nGET HOST/{{a}}\n", dry_run=True)
+    assert done.outcomes[0].exchanges[0].request.url.endswith("/1")
+
+
+def test_a_function_does_not_outlive_its_engine(run, monkeypatch) -> None:
+    from orgrest.http import scripts
+
+    monkeypatch.setattr(scripts.Engine.__init__, "__defaults__", (0.5,))
+    done = run(
+        "{{\nexports.f = () => 1;\nexports.n = 2;\n}}\nGET HOST/{{f()}}\n###\n"
+        "{{\nfor (;;);\n}}\nGET HOST/never\n###\nGET HOST/{{n}}\n###\nGET HOST/{{f()}}\n"
+    )
+    assert done.sent == ["GET /1", "GET /2"]
+    assert done.states == ["done", "failed", "done", "failed"]
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "JSON.stringify = () => '[]'; JSON.parse = () => 5",
+        "Object.prototype.toJSON = () => 1",
+        "Array.prototype.push = function () { this[0] = 1; }; test('x', () => 0)",
+        "Object.keys = () => [1]; Promise.prototype.then = undefined",
+        "globalThis.__orgrest = {}",
+        "exports.text = '\\ud800'; console.log('\\udc00'); test('\\ud800', () => 0)",
+    ],
+)
+def test_a_script_that_breaks_javascript_breaks_nothing_else(run, code: str) -> None:
+    done = run(f"{{{{\n{code}\n}}}}\nGET HOST/a\n###\nGET HOST/b\n")
+    assert "GET /b" in done.sent
+    for reason in done.reasons:
+        assert "script" in reason
+    repr(done.outcomes).encode()
+
+
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [
+        ("$requestClient.send('x')", "messages stand in the body, with lines === between them"),
+        ("await $httpyac.execute('x')", "# @ref and # @import name what is sent first"),
+    ],
+)
+def test_what_scripts_of_httpyacs_do_not_have_here_says_what_to_do_instead(
+    run, code: str, said: str
+) -> None:
+    done = run(f"{{{{\n{code}\n}}}}\nGET HOST/a\n")
+    assert said in done.reasons[0]

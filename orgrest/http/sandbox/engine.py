@@ -1,0 +1,222 @@
+"""JavaScript in QuickJS, in the sandbox's process: the contexts, and all that their host does.
+
+A script of JetBrains' or Postman's gets a fresh context. Those of httpyac's, and expressions, share
+one, since what scripts export may be functions. The functions here are all that scripts can call of
+Python: digests, conversions, paths, random bytes, and the files of the folder `javascript`.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import json
+import random
+import re
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import quickjs
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+MEMORY = 64 * 2**20
+STACK = 2**19
+_MOST_RANDOM = 2**16
+DIGESTS = ("md5", "sha1", "sha224", "sha256", "sha384", "sha512")
+
+# An escaped surrogate in what JSON.stringify makes is half of a character.
+_LONE = re.compile(r"(?<!\\)((?:\\\\)*)\\ud[89a-f][0-9a-f]{2}")
+_FRAME = re.compile(r"at (?:(\S+) \()?<input>:(\d+)")
+_FOLDER = Path(__file__).with_name("javascript")
+
+
+class Engine:
+    """The contexts of one process; `work` does a job."""
+
+    def __init__(self) -> None:
+        """Read the files that scripts may load, while that is possible."""
+        self._sources = {one.stem: one.read_text("utf-8") for one in _FOLDER.glob("*.js")}
+        self._shared: Any = None
+        self._random: random.Random = random.SystemRandom()
+        self._seed: int | None = None
+
+    def work(self, job: dict[str, Any]) -> Iterator[str]:
+        """Yield a job's answer; before it, one with `sleep` for each time that the script waits.
+
+        `sleep` is in seconds, `cpu` the CPU time since the last answer.
+        """
+        if job.get("seed") is not None and job["seed"] != self._seed:
+            self._seed = job["seed"]
+            self._random = random.Random(self._seed)  # noqa: S311  (repeatable, as asked for)
+        started = time.process_time()
+        context = self._context(shared=job["host"] in ("httpyac", "expression"))
+        error: dict[str, Any] | None = None
+        try:
+            context.set("__orgrest_job", json.dumps(job))
+            context.eval("__orgrest.begin(__orgrest_job)")
+            while (pause := _settled(context)) is not None:
+                if pause < 0:
+                    raise quickjs.JSException("it waits for something that never comes")
+                yield json.dumps({"sleep": pause / 1000, "cpu": time.process_time() - started})
+                started = time.process_time()
+                context.eval("__orgrest.wake()")
+            context.eval("__orgrest.check()")
+        except quickjs.JSException as failure:
+            error = _error(str(failure))
+        try:
+            answer = json.loads(_LONE.sub(r"\1\\ufffd", context.eval("__orgrest.result()")))
+        except (quickjs.JSException, ValueError) as failure:
+            answer = {}
+            error = error or _error(str(failure))
+        answer["error"] = error
+        yield json.dumps(answer)
+
+    def _context(self, *, shared: bool) -> Any:
+        if shared and self._shared is not None:
+            return self._shared
+        context = quickjs.Context()
+        context.set_memory_limit(MEMORY)
+        context.set_max_stack_size(STACK)
+        functions: dict[str, Callable[..., str]] = {
+            "convert": _convert,
+            "decode": _decode,
+            "digest": _digest,
+            "encode": _encode,
+            "jsonpath": _jsonpath,
+            "random": self._random_bytes,
+            "same": lambda one, other: json.dumps({"value": hmac.compare_digest(one, other)}),
+            "source": self._source,
+        }
+        for name, function in functions.items():
+            context.add_callable(f"__host_{name}", function)
+        context.eval(self._sources["core"])
+        if shared:
+            self._shared = context
+        return context
+
+    def _source(self, name: str) -> str:
+        return json.dumps({"value": self._sources[name]})
+
+    def _random_bytes(self, count: float) -> str:
+        if not 0 <= count <= _MOST_RANDOM or count != int(count):
+            return json.dumps({"error": f"crypto: random bytes are 0 to {_MOST_RANDOM} at once"})
+        return json.dumps({"value": list(self._random.randbytes(int(count)))})
+
+
+def _settled(context: Any) -> float | None:
+    """Run what is pending; return how long the script waits then, None if it is done."""
+    while context.execute_pending_job():
+        pass
+    pause: float | None = context.eval("__orgrest.wait()")
+    return pause
+
+
+def _bytes(kind: str, text: str) -> bytes:
+    if kind == "hex":
+        return bytes.fromhex(text)
+    if kind == "base64":
+        return base64.b64decode(text)
+    return text.encode("utf-8", "replace")
+
+
+def _digest(given: str, form: str) -> str:
+    """Return a digest or an HMAC of the pieces of a text."""
+    job = json.loads(given)
+    try:
+        data = b"".join(_bytes(kind, text) for kind, text in job["pieces"])
+        key = None if job["key"] is None else _bytes(*job["key"])
+    except ValueError as error:
+        return json.dumps({"error": f"crypto: {error}"})
+    if job["algorithm"] not in DIGESTS:
+        known = ", ".join(DIGESTS)
+        return json.dumps({"error": f"crypto: {job['algorithm']} is not known here, only {known}"})
+    if key is None:
+        made = hashlib.new(job["algorithm"], data, usedforsecurity=False).digest()
+    else:
+        made = hmac.new(key, data, job["algorithm"]).digest()
+    if form == "hex":
+        return json.dumps({"value": made.hex()})
+    encode = base64.urlsafe_b64encode if form == "base64url" else base64.b64encode
+    text = encode(made).decode()
+    return json.dumps({"value": text.rstrip("=") if form == "base64url" else text})
+
+
+def _convert(what: str, text: str) -> str:
+    """Convert to or from Base64, as the HTML Standard specifies `btoa` and `atob`."""
+    if what == "btoa":
+        try:
+            data = text.encode("latin-1")
+        except UnicodeEncodeError:
+            return json.dumps({"error": "btoa: the text holds characters above U+00FF"})
+        return json.dumps({"value": base64.b64encode(data).decode()})
+    given = re.sub(r"[\t\n\f\r ]", "", text)
+    if len(given) % 4 == 0:
+        given = re.sub("={1,2}$", "", given)
+    if len(given) % 4 == 1 or not re.fullmatch("[A-Za-z0-9+/]*", given):
+        return json.dumps({"error": f"atob: this is not Base64: {text[:60]}"})
+    return json.dumps(
+        {"value": base64.b64decode(given + "=" * (-len(given) % 4)).decode("latin-1")}
+    )
+
+
+def _encode(text: str, encoding: str) -> str:
+    """Return the bytes of a text in one of Node's encodings, as numbers.
+
+    Like Node, this takes of hexadecimal digits and Base64 as much as it can.
+    """
+    if encoding == "hex":
+        digits = re.match("(?:[0-9A-Fa-f]{2})*", text)
+        data = bytes.fromhex(digits[0] if digits else "")
+    elif encoding in ("base64", "base64url"):
+        given = text.partition("=")[0].replace("-", "+").replace("_", "/")
+        given = re.sub("[^A-Za-z0-9+/]", "", given)
+        given = given[: len(given) - (len(given) % 4 == 1)]
+        data = base64.b64decode(given + "=" * (-len(given) % 4))
+    elif encoding == "latin1":
+        data = bytes(ord(one) & 255 for one in text)
+    else:
+        data = text.encode("utf-16-le" if encoding == "utf16le" else "utf-8", "replace")
+    return json.dumps({"value": list(data)})
+
+
+def _decode(given: str, encoding: str) -> str:
+    """Return the text of bytes, which are numbers in JSON, in one of Node's encodings."""
+    data = bytes(json.loads(given))
+    if encoding == "hex":
+        text = data.hex()
+    elif encoding == "base64":
+        text = base64.b64encode(data).decode()
+    elif encoding == "base64url":
+        text = base64.urlsafe_b64encode(data).decode().rstrip("=")
+    else:
+        text = data.decode(
+            {"utf8": "utf-8", "utf16le": "utf-16-le"}.get(encoding, encoding), "replace"
+        )
+    return json.dumps({"value": text})
+
+
+def _jsonpath(text: str, path: str) -> str:
+    """Evaluate a JSONPath (RFC 9535): the value, or a list if the path can match several."""
+    import jsonpath
+
+    try:
+        found = jsonpath.findall(path, json.loads(text))
+    except (jsonpath.JSONPathError, ValueError, RecursionError) as error:
+        return json.dumps({"error": f"jsonPath: {error}"})
+    single = not any(mark in path for mark in ("..", "*", "?", ",", ":"))
+    return json.dumps({"value": (found[0] if found else None) if single else found})
+
+
+def _error(text: str) -> dict[str, Any]:
+    """Return an engine exception's message, and its line in the script."""
+    message, _, stack = text.partition("\n")
+    if message.strip() in ("", "null"):  # the engine's message when it is out of memory
+        return {"message": f"more than {MEMORY // 2**20} MiB of memory are used", "line": None}
+    frames = _FRAME.findall(stack)
+    own = [line for name, line in frames if name in ("__script", "<eval>")]
+    if not own and "SyntaxError" in message:
+        own = [line for _, line in frames[:1]]
+    return {"message": message.strip(), "line": int(own[0]) if own else None}

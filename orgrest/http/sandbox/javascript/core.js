@@ -1,0 +1,286 @@
+// What all scripts of request files share: the job, its data as JavaScript has it, the result.
+// Loaded into a QuickJS context by engine.py, which gives it the functions `__host_*`; a file of the
+// same folder has what the scripts of each tool see, and the modules that these may require.
+"use strict";
+(function () {
+  // A script may replace what belongs to the language: these are its own.
+  const {parse, stringify} = JSON;
+  const {keys, entries, defineProperty} = Object;
+  const {isArray} = Array;
+  const hasOwn = Object.prototype.hasOwnProperty;
+  const evaluate = globalThis.eval;
+  const has = (object, name) => hasOwn.call(object, name);
+
+  // Errors come as values: the engine says nothing of those of its host.
+  const host = {};
+  for (const name of [
+    "digest", "convert", "decode", "encode", "jsonpath", "random", "same", "source",
+  ]) {
+    const call = globalThis["__host_" + name];
+    delete globalThis["__host_" + name];
+    host[name] = (...given) => {
+      const made = parse(call(...given));
+      if (has(made, "error")) throw new Error(made.error);
+      return made.value;
+    };
+  }
+
+  const define = (name, value) => {
+    defineProperty(globalThis, name, {value, writable: true, configurable: true});
+  };
+  const loaded = {};
+  // The value that a file of this folder gives; each is evaluated once.
+  const load = (name) => {
+    if (!has(loaded, name)) {
+      loaded[name] = evaluate(`(function (orgrest) {${host.source(name)}\n})`)(orgrest);
+    }
+    return loaded[name];
+  };
+
+  let job, result, failed, finish, timers, clock;
+  const kept = {};  // what scripts exported, by number: the values themselves
+
+  const show = (value) => {
+    if (typeof value === "string") return value;
+    if (value instanceof Error) return `${value.name}: ${value.message}`;
+    try {
+      const text = stringify(value);
+      return text === undefined ? String(value) : text;
+    } catch (error) {
+      return String(value);
+    }
+  };
+  const log = (...values) => {
+    result.log.push(values.map(show).join(" "));
+  };
+  const report = (name, error) => {
+    const message = error === null ? "" : String((error && error.message) || error);
+    result.tests.push({name: String(name), ok: error === null, message});
+  };
+  // A test without a function would check nothing, and a promise that fails is a failure.
+  const test = (name, body) => {
+    if (typeof body !== "function") {
+      report(name, "there is nothing to test: the function is missing");
+      return;
+    }
+    try {
+      const done = body();
+      if (done && typeof done.then === "function") {
+        done.then(() => report(name, null), (error) => report(name, error || "it failed"));
+      } else {
+        report(name, null);
+      }
+    } catch (error) {
+      report(name, error || "it failed");
+    }
+  };
+
+  const parsed = (text) => {
+    try {
+      return parse(text);
+    } catch (error) {
+      return undefined;
+    }
+  };
+  const headerObject = (pairs) => {
+    const object = {};
+    for (const [name, value] of pairs) {
+      const key = name.toLowerCase();
+      if (!has(object, key)) object[key] = value;
+      else object[key] = [].concat(object[key], value);
+    }
+    return object;
+  };
+  // A response as httpyac has it.
+  const responseOf = (given) => {
+    const response = {
+      protocol: "HTTP/1.1", httpVersion: "1.1",
+      statusCode: given.status, statusMessage: given.reason, headers: headerObject(given.headers),
+      body: given.body, parsedBody: parsed(given.body), contentType: given.type,
+      timings: {total: given.milliseconds},
+    };
+    defineProperty(response, "rawBody", {
+      get: () => {
+        const {Buffer} = load("buffer");
+        return given.base64 ? Buffer.from(given.base64, "base64") : Buffer.from(given.body);
+      },
+      enumerable: false,
+    });
+    return response;
+  };
+  // The text of a value, as httpyac sends it; what has none is an error.
+  const textOf = (value) => {
+    if (typeof value === "string") return value;
+    if (value instanceof Error) throw value;
+    if (value instanceof Date) return value.toISOString();
+    if (typeof value === "number" && !Number.isFinite(value)) throw new Error(`gives ${value}`);
+    if (["number", "boolean", "bigint"].includes(typeof value)) return String(value);
+    const text = stringify(value);
+    if (text === undefined) throw new Error(`gives ${typeof value}, which is no text`);
+    return text;
+  };
+  const jsonOf = (value) => {
+    try {
+      const text = stringify(value);
+      return text === undefined ? null : parse(text);
+    } catch (error) {
+      return null;
+    }
+  };
+
+  // ------------------------------------------------------------------------------------- results
+
+  // The variable is what the script made it; `keep` holds on to the value itself.
+  const setVariable = (name, value, keep) => {
+    if (value === undefined) {
+      removeVariable(name);
+      return;
+    }
+    const one = {text: null, value: jsonOf(value), number: null};
+    try {
+      one.text = textOf(value);
+    } catch (error) {
+      one.text = null;
+    }
+    if (keep) {
+      one.number = job.next++;
+      kept[one.number] = value;
+    }
+    result.variables[name] = one;
+    result.removed = result.removed.filter((other) => other !== name);
+  };
+  const removeVariable = (name) => {
+    delete result.variables[name];
+    result.removed.push(name);
+  };
+  // What a job gives as a variable: the value that a script exported, or one made of its JSON.
+  const given = (name) => {
+    const number = job.kept[name];
+    return has(kept, number) ? kept[number] : job.variables[name];
+  };
+
+  // -------------------------------------------------------------------------------------- random
+
+  const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+  const bytes = (count) => host.random(Number(count));
+  let pool = [];
+  Math.random = () => {
+    if (pool.length < 7) pool = bytes(700);
+    const [a, b, c, d, e, f, g] = pool.splice(-7);
+    const high = (((a & 31) * 256 + b) * 256 + c);
+    return (high * 4294967296 + (((d * 256 + e) * 256 + f) * 256 + g)) / 9007199254740992;
+  };
+  const {random} = Math;
+  const between = (from, to) => Math.floor(random() * (to - from) + from);
+  const pick = (length, from) => {
+    let text = "";
+    for (let at = 0; at < length; at++) text += from[between(0, from.length)];
+    return text;
+  };
+  const uuid = () => {
+    const made = bytes(16);
+    made[6] = (made[6] & 15) | 64;
+    made[8] = (made[8] & 63) | 128;
+    const hex = made.map((one) => (256 + one).toString(16).slice(1)).join("");
+    return hex.replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");
+  };
+  const $random = {
+    alphabetic: (length = 10) => pick(length, letters),
+    numeric: (length = 10) => pick(length, "0123456789"),
+    alphanumeric: (length = 10) => pick(length, letters + "0123456789_"),
+    hexadecimal: (length = 10) => pick(length, "1234567890ABCDEF"),
+    email: () => `${pick(12, letters.slice(26))}@example.com`,
+    float: (from = 0, to = 100) => random() * (to - from) + from,
+    integer: (from = 0, to = 100) => between(from, to),
+    uuid,
+    date: (date = new Date(), format = undefined) => load("dayjs")(date).format(format),
+  };
+
+  // -------------------------------------------------------------------------------------- modules
+
+  const MODULES = {
+    assert: "assert", "assert/strict": "assert", buffer: "buffer", chai: "chai", crypto: "crypto",
+    dayjs: "dayjs", querystring: "querystring", url: "url", uuid: "uuid",
+  };
+  const MACHINE = {
+    fs: "a body takes a file's content with < ./file, and >> ./file saves a response",
+    "fs/promises": "a body takes a file's content with < ./file, and >> ./file saves a response",
+    child_process: "run the program before orgrest, and give its output with --var NAME=VALUE",
+    os: "what a document needs to know of the machine is given with --var NAME=VALUE",
+    process: "{{$processEnv NAME}} has a variable of the environment",
+  };
+  for (const name of ["http", "https", "http2", "net", "tls", "dns", "dgram", "axios", "got"]) {
+    MACHINE[name] = "write a request with # @name login, which others use as {{login.token}}";
+  }
+  const require = (given) => {
+    const name = String(given).replace(/^node:/, "");
+    if (has(MODULES, name)) {
+      const found = load(MODULES[name]);
+      return name === "assert/strict" ? found.strict : found;
+    }
+    const instead = has(MACHINE, name) ? `: ${MACHINE[name]}`
+      : `, only ${keys(MODULES).join(", ")}`;
+    throw new Error(
+      `require("${given}") is not there: scripts see no files, network or programs${instead}`
+    );
+  };
+
+  // ---------------------------------------------------------------------------------------- time
+
+  const setTimeout = (body, delay = 0, ...rest) => {
+    const due = clock + Math.max(0, Number(delay) || 0);
+    timers.push({due, id: ++setTimeout.last, run: () => body(...rest)});
+    return setTimeout.last;
+  };
+  setTimeout.last = 0;
+  const clearTimeout = (id) => {
+    timers = timers.filter((one) => one.id !== id);
+  };
+  const sleep = (delay) => new Promise((done) => setTimeout(done, delay));
+
+  const orgrest = {
+    host, define, load, log, report, test, show, parsed, headerObject, responseOf, textOf, given,
+    setVariable, removeVariable, $random, bytes, uuid, require, setTimeout, clearTimeout, sleep,
+    has, keys, entries, stringify, parse, isArray, evaluate,
+    get job() { return job; },
+    get result() { return result; },
+    done() { finish = null; },
+    failed(error) { finish = null; failed = {error}; },
+  };
+
+  // What engine.py calls, in this order.
+  defineProperty(globalThis, "__orgrest", {value: Object.freeze({
+    begin(text) {
+      job = parse(text);
+      result = {
+        log: [], tests: [], cancelled: false, request: null, variables: {}, removed: [],
+        globals: {},
+      };
+      failed = null;
+      timers = [];
+      clock = Date.now();
+      finish = undefined;
+      load(job.host)();
+    },
+    // The milliseconds until the next timer, -1 for none; null when the script is done.
+    wait() {
+      if (finish === null) return null;
+      if (!timers.length) return -1;
+      return Math.max(0, Math.min(...timers.map((one) => one.due)) - clock);
+    },
+    wake() {
+      clock = Math.max(clock, Math.min(...timers.map((one) => one.due)));
+      const due = timers.filter((one) => one.due <= clock);
+      timers = timers.filter((one) => one.due > clock);
+      for (const one of due.sort((a, b) => a.due - b.due || a.id - b.id)) one.run();
+    },
+    check() {
+      if (failed !== null) throw failed.error;
+    },
+    result() {
+      if (result.ending) result.ending();
+      result.next = job.next;
+      return stringify(result);
+    },
+  })});
+})();

@@ -1,0 +1,105 @@
+// What JetBrains' scripts see. Source: JetBrains' HTTP Client API reference.
+const {define, has, keys, log, parsed, test} = orgrest;
+
+// Variables by scope; a value that is not a string is kept as JSON. A change is told to `changed`.
+const store = (values, changed = () => {}, removed = () => {}) => ({
+  set(name, value) {
+    values[String(name)] = value === undefined ? null : value;
+    changed(String(name), values[name]);
+  },
+  get(name) { return has(values, name) ? values[name] : null; },
+  isEmpty() { return keys(values).length === 0; },
+  clear(name) {
+    if (has(values, name)) removed(String(name));
+    delete values[name];
+  },
+  clearAll() { for (const name of keys(values)) this.clear(name); },
+});
+
+const headersOf = (pairs) => ({
+  valueOf(name) {
+    const found = this.valuesOf(name);
+    return found.length ? found[0] : null;
+  },
+  valuesOf(name) {
+    const wanted = String(name).toLowerCase();
+    return pairs.filter((pair) => pair[0].toLowerCase() === wanted).map((pair) => pair[1]);
+  },
+  all() {
+    return pairs.map((pair) => ({name: pair[0], value: pair[1]}));
+  },
+  findByName(name) {
+    const value = pairs.find((pair) => pair[0].toLowerCase() === String(name).toLowerCase());
+    if (!value) return null;
+    const read = () => value[1];
+    return {name: value[0], getRawValue: read, tryGetSubstitutedValue: read};
+  },
+});
+
+return () => {
+  const {job, result} = orgrest;
+  const globals = job.globals;
+  const variables = job.variables;
+  const changed = (name, value) => orgrest.setVariable(name, value, false);
+  const setGlobal = (name, value) => {
+    changed(name, value);
+    result.globals[name] = value;
+  };
+  orgrest.load("globals");
+  define("console", {log, info: log, warn: log, error: log, debug: log});
+  define("require", orgrest.require);
+  const {$random} = orgrest;
+  Object.defineProperty($random, "uuid", {get: () => orgrest.uuid()});
+  const {email} = $random;
+  Object.defineProperty($random, "email", {get: email});
+  define("$random", $random);
+  const exit = {};
+  define("client", {
+    log,
+    test,
+    assert(condition, message) {
+      if (!condition) throw new Error(message === undefined ? "Assertion failed" : message);
+    },
+    exit() { throw exit; },
+    global: Object.assign(store(globals, setGlobal, orgrest.removeVariable), {headers: {
+      set() { throw new Error("client.global.headers is not known here: write the header out"); },
+    }}),
+    variables: {
+      global: store(globals, setGlobal, orgrest.removeVariable),
+      request: store(variables, changed, orgrest.removeVariable), file: store(job.file, changed),
+      environment: store(job.environment, changed),
+    },
+    isEnvironmentSelected: () => job.environmentSelected,
+  });
+  const body = job.request.body || "";
+  define("request", {
+    variables: store(variables, changed, orgrest.removeVariable),
+    environment: {get: (name) => (has(job.environment, name) ? job.environment[name] : null)},
+    method: job.request.method,
+    url: {getRaw: () => job.request.url, tryGetSubstituted: () => job.request.url},
+    body: {getRaw: () => body, tryGetSubstituted: () => body, string: () => body},
+    headers: headersOf(job.request.headers),
+    iteration: () => job.iteration,
+  });
+  if (job.response !== null) {
+    const type = job.response.type;
+    const body = type.mimeType.endsWith("json") ? parsed(job.response.body) : undefined;
+    define("response", {
+      body: body === undefined ? job.response.body : body,
+      headers: headersOf(job.response.headers),
+      status: job.response.status,
+      contentType: type,
+    });
+  }
+  result.ending = () => {
+    delete result.ending;
+    result.globals = globals;
+  };
+  try {
+    orgrest.evaluate(job.code);
+    orgrest.done();
+  } catch (error) {
+    if (error === exit) orgrest.done();
+    else orgrest.failed(error);
+  }
+};
