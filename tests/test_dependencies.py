@@ -23,6 +23,7 @@ MODULES = {
     "protobuf": "google",
     "pure-protobuf": "pure_protobuf",
     "python-dotenv": "dotenv",
+    "pyyaml": "yaml",
     "python-jsonpath": "jsonpath",
 }
 # What others bring along as a part of their interface.

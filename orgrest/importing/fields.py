@@ -98,6 +98,12 @@ class Fields:
             if isinstance(value, str | int | float):
                 yield str(name), self.text(name)
 
+    def part(self, value: Mapping[str, Any], place: str) -> Fields:
+        """Return another object, of a place of its own, whose fields are to be read, too."""
+        found = Fields(value, place)
+        self._parts.append(found)
+        return found
+
     def note(self, reason: str) -> None:
         """Report something of this object that is not translated."""
         self._notes.append(Note(self.place, reason))

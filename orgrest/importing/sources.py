@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
@@ -12,9 +13,11 @@ from orgrest.importing.errors import ImportingError
 from orgrest.importing.fields import LARGEST, json_of
 from orgrest.importing.model import Collection
 
+_YAML: Final = re.compile(r"""^(?:openapi|swagger|["'](?:openapi|swagger)["'])\s*:""", re.MULTILINE)
+"""A line that only YAML files have which can be imported."""
 _READABLE: Final = (
-    "a Postman collection or environment, curl commands, an HTTP request, a HAR file, a call of "
-    "fetch"
+    "an OpenAPI description, a Postman collection or environment, curl commands, an HTTP request, "
+    "a HAR file, a call of fetch"
 )
 
 
@@ -45,12 +48,21 @@ def _reader_of(text: str, source: str) -> Callable[[str], Collection]:
     """Return the function that reads a text."""
     from orgrest.importing import fetch, har, messages, postman, shell_scripts
 
+    value: object = None
     if text.lstrip().startswith(("{", "[")):
         value = json_of(text, source)
+    elif _YAML.search(text):
+        from orgrest.importing.yaml_text import load
+
+        value = load(text, source)
+    if value is not None:
+        from orgrest.importing import openapi
+
         for is_known, reader in (
             (har.is_har, har.read),
             (postman.is_collection, postman.read),
             (postman.is_environment, postman.read_environment),
+            (openapi.is_description, openapi.read),
         ):
             if isinstance(value, Mapping) and is_known(value):
                 return partial(reader, value)

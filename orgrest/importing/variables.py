@@ -43,7 +43,7 @@ class Names:
 
     def free(self, wanted: str) -> str:
         """Return a name that no variable has, and take it."""
-        return self.name(f"\0{wanted}") if wanted in self._taken else self.name(wanted)
+        return self.name(f"\0{wanted}")
 
     def variable(self, given: str) -> Variable:
         """Return what stands for the content of double braces."""

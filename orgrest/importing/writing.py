@@ -82,14 +82,10 @@ class _Writer:
         for item in folder.items:
             if isinstance(item, Request):
                 yield from self._request(item)
-                known |= {name: known.get(name, "") for name, _ in item.definitions}
+                yield from _restored(known, (name for name, _ in item.definitions))
             else:
                 yield from self.folder(item, known, depth + 1)
-        back = {name: around[name] for name in own if name in around}
-        if back:
-            yield "###"
-            yield from (f"@{name} = {value}" for name, value in back.items())
-            yield ""
+        yield from _restored(around, own)
 
     def _own(self, folder: Folder) -> dict[str, str]:
         """Return the variables of a folder that a line can hold."""
@@ -215,6 +211,13 @@ class _OrgWriter(_Writer):
             body = escape("\n".join(lines))
             yield f"#+begin_src http\n{body}\n#+end_src"
         yield ""
+
+
+def _restored(known: dict[str, str], names: Iterable[str]) -> Iterator[str]:
+    """Yield the lines that give variables the values again that hold around."""
+    back = [f"@{name} = {known[name]}" for name in names if name in known]
+    if back:
+        yield from ("###", *back, "")
 
 
 def _written(request: Request) -> str:
