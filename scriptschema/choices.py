@@ -168,7 +168,14 @@ class BytesChoices:
 
 
 def choices_of(source: int | bytes | Choices) -> Choices:
-    """Return the source of choices that a seed, a fuzzer's bytes or a source of choices is."""
+    """Return the source of choices that a seed, a fuzzer's bytes or a source of choices is.
+
+    Raises TypeError for anything else.
+    """
     if isinstance(source, int):
         return RandomChoices(source)
-    return BytesChoices(source) if isinstance(source, bytes) else source
+    if isinstance(source, bytes):
+        return BytesChoices(source)
+    if not hasattr(source, "below"):
+        raise TypeError(f"a seed, bytes or a source of choices is needed, not {source!r:.40}")
+    return source

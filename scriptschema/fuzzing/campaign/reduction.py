@@ -1,8 +1,7 @@
 """The reduction of a suspect: the smallest program with the same verdict, and its construct.
 
-Programs are written plainly if they show the bug so. Otherwise the style is kept: what a seed
-chooses for a token depends on those before it, so a smaller program is tried in a few styles, and
-the smallest in many, of which the one with the shortest source stays.
+Programs are written plainly if they show the bug so. Otherwise the style is kept, and the smallest
+program is tried in others, of which the one with the shortest source stays.
 """
 
 from __future__ import annotations
@@ -58,9 +57,8 @@ class Reduced:
 
 TRIES: Final = 3
 
-STYLES: Final = 4
-LAST_STYLES: Final = 64
-"""The number of styles in which a smaller program is tried, if it needs one, and the smallest."""
+STYLES: Final = 64
+"""The number of styles in which the smallest program is tried, if it needs one."""
 
 
 class _OutOfTimeError(Exception):
@@ -68,14 +66,13 @@ class _OutOfTimeError(Exception):
 
 
 class _Test:
-    """Whether a program shows the bug of a suspect; `style` is the last one in which one did."""
+    """Whether a program, written in the style `style`, shows the bug of a suspect."""
 
     def __init__(self, runner: Runner, wanted: Signature, end: float) -> None:
         self.runner = runner
         self.wanted = wanted
         self.end = end
         self.style: int | None = None
-        self._styles: dict[bytes, int | None] = {}
 
     def verdict(
         self, tree: ModuleSet, style: int | None, *, whole: bool = False
@@ -85,27 +82,17 @@ class _Test:
         return (verdict, runs) if verdict and verdict.signature == self.wanted else None
 
     def __call__(self, tree: ModuleSet) -> bool:
-        """Return whether a program shows it, if it needs a style in that or in one of a few."""
-        first = self.style_of(tree)
-        for style in [None] if first is None else range(first, first + STYLES):
-            if time.monotonic() > self.end:
-                raise _OutOfTimeError
-            if self.verdict(tree, style):
-                self.style = self._styles[wire.encode(tree)] = style
-                return True
-        return False
-
-    def style_of(self, tree: ModuleSet) -> int | None:
-        """Return the style in which a program did show it, or else the last one."""
-        return self._styles.get(wire.encode(tree), self.style)
+        """Return whether a program shows the bug."""
+        if time.monotonic() > self.end:
+            raise _OutOfTimeError
+        return self.verdict(tree, self.style) is not None
 
     def simplify(self, tree: ModuleSet) -> None:
-        """Find the style in which the source of the program is the shortest."""
-        self.style = self.style_of(tree)
-        for style in [] if self.style is None else [None, *range(LAST_STYLES)]:
+        """Take the style, if one is needed, in which the source of the program is the shortest."""
+        for style in [] if self.style is None else range(STYLES):
             shorter = len(_source(tree, style)) < len(_source(tree, self.style))
-            if time.monotonic() <= self.end and shorter and self.verdict(tree, style):
-                self.style = self._styles[wire.encode(tree)] = style
+            if shorter and time.monotonic() <= self.end and self.verdict(tree, style):
+                self.style = style
 
 
 def _source(tree: ModuleSet, style: int | None) -> str:

@@ -10,17 +10,38 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Final
+from zlib import crc32
 
-from scriptschema.choices import Choices
 from scriptschema.luau.quoting import escape, quote, quote_in_interpolation, string_bytes
 
 _CONTROLS: Final = dict(zip("\a\b\f\n\r\t\v", "abfnrtv", strict=True))
 _SPACES: Final = ("", " ", "\n", "\t \r\n", "  \v\f  ")
 _DIGITS: Final = "0123456789"
 _LEVELS: Final = 4
+_MASK: Final = 2**64 - 1
 
 
-def string(choices: Choices, value: str) -> str:
+class Near:
+    """Choices that depend on a key and on what is near, and on nothing else.
+
+    So what is written at a place stays as it is when the program around it gets smaller.
+    """
+
+    def __init__(self, key: int) -> None:
+        self._key = key
+        self._state = 0
+
+    def at(self, near: str) -> None:
+        """Begin the choices for a place."""
+        self._state = crc32(near.encode("utf-8", "surrogatepass"), self._key) + 1
+
+    def below(self, n: int) -> int:
+        """An integer from 0 to n - 1, for n up to 256; 0 is the plainest."""
+        self._state = self._state * 6364136223846793005 + 1442695040888963407 & _MASK
+        return (self._state >> 40) % n
+
+
+def string(choices: Near, value: str) -> str:
     """Return a string constant: in either quotes, with escape sequences, or in long brackets.
 
     What is in long brackets begins with a space, so that no bracket before it becomes part of it.
@@ -29,20 +50,21 @@ def string(choices: Choices, value: str) -> str:
     if kind == 1:
         return _escaped(choices, value, "'", few=True)
     if kind == 2 and _stands_in_brackets(value):
-        return " " + in_brackets(value, choices.below(_LEVELS))
+        newline = "\r\n" if choices.below(2) else "\n"  # both mean the same
+        return " " + in_brackets(value, choices.below(_LEVELS)).replace("\n", newline)
     if kind >= 2:
         return _escaped(choices, value, "\"'"[choices.below(2)])
     return quote(value)
 
 
-def text_in_interpolation(choices: Choices, value: str) -> str:
+def text_in_interpolation(choices: Near, value: str) -> str:
     """Return a text between the expressions of an interpolated string."""
     if choices.below(2):
         return "".join(_characters(choices, value, "`{"))
     return quote_in_interpolation(value)
 
 
-def number(choices: Choices, value: int) -> str:
+def number(choices: Near, value: int) -> str:
     """Return a number constant: decimal, hexadecimal, binary, with `_`, exponent or fraction."""
     sign, digits = ("-", str(-value)) if value < 0 else ("", str(value))
     return sign + _NUMBERS[choices.below(len(_NUMBERS))](choices, digits)
@@ -62,7 +84,7 @@ def in_brackets(value: str, level: int) -> str:
     return f"{closing.replace(']', '[')}{newline}{value}{closing}"
 
 
-def _escaped(choices: Choices, value: str, delimiter: str, *, few: bool = False) -> str:
+def _escaped(choices: Near, value: str, delimiter: str, *, few: bool = False) -> str:
     if few:
         inner = "".join(_plain(character, delimiter) for character in value)
     else:
@@ -76,7 +98,7 @@ def _plain(character: str, special: str) -> str:
     return character if " " <= character <= "~" else escape(character)
 
 
-def _characters(choices: Choices, value: str, special: str) -> list[str]:
+def _characters(choices: Near, value: str, special: str) -> list[str]:
     """The characters of a string, in about half of the cases as escape sequences."""
     written = []
     for character, following in zip(value, value[1:] + " ", strict=False):
@@ -98,7 +120,7 @@ def _characters(choices: Choices, value: str, special: str) -> list[str]:
         elif kind == 9 and " " <= character <= "~" and not character.isalnum():
             written.append("\\" + character)
         elif kind == 10 and character == "\n":
-            written.append("\\\n")
+            written.append(("\\\n", "\\\r\n")[choices.below(2)])
         elif kind == 11:
             plain = _plain(character, special)
             plain = r"\x20" if plain == " " else plain  # it would be skipped as well
@@ -108,28 +130,28 @@ def _characters(choices: Choices, value: str, special: str) -> list[str]:
     return written
 
 
-def _decimal(_: Choices, digits: str) -> str:
+def _decimal(_: Near, digits: str) -> str:
     return digits
 
 
-def _hexadecimal(choices: Choices, digits: str) -> str:
+def _hexadecimal(choices: Near, digits: str) -> str:
     letters = f"{int(digits):{'xX'[choices.below(2)]}}"
     return f"0{'xX'[choices.below(2)]}{_underscored(choices, letters)}"
 
 
-def _binary(choices: Choices, digits: str) -> str:
+def _binary(choices: Near, digits: str) -> str:
     return f"0{'bB'[choices.below(2)]}{_underscored(choices, f'{int(digits):b}')}"
 
 
-def _underscored(choices: Choices, digits: str) -> str:
+def _underscored(choices: Near, digits: str) -> str:
     return "".join("_" * (choices.below(4) == 1) + digit for digit in digits)
 
 
-def _grouped(choices: Choices, digits: str) -> str:
+def _grouped(choices: Near, digits: str) -> str:
     return digits[0] + _underscored(choices, digits[1:]) + "_" * choices.below(2)
 
 
-def _with_exponent(choices: Choices, digits: str) -> str:
+def _with_exponent(choices: Near, digits: str) -> str:
     sign = ("", "+", "-")[choices.below(3)]
     zeros = len(digits) - len(digits.rstrip("0"))
     if sign == "-":
@@ -142,14 +164,14 @@ def _with_exponent(choices: Choices, digits: str) -> str:
     return f"{digits}{'eE'[choices.below(2)]}{sign}{'0' * choices.below(2)}{exponent}"
 
 
-def _with_fraction(choices: Choices, digits: str) -> str:
+def _with_fraction(choices: Near, digits: str) -> str:
     kind = choices.below(3)
     if kind == 2:
         return f".{digits}{'eE'[choices.below(2)]}{len(digits)}"
     return f"{digits}.{'0' * kind}"
 
 
-_NUMBERS: Final[tuple[Callable[[Choices, str], str], ...]] = (
+_NUMBERS: Final[tuple[Callable[[Near, str], str], ...]] = (
     _decimal,
     _hexadecimal,
     _binary,

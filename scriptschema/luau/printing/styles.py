@@ -5,8 +5,9 @@ written in several ways, which are in the table here; then it changes what stand
 tokens. It chooses only among spellings that `luau.parse` reads as the same tree. Parentheses and
 `a["b"]` for `a.b` are not among them: the schema has ExprGroup and ExprIndexExpr for these.
 
-How often what is printed differs from the plain way is drawn first, for each kind of spelling: so
-programs differ in kind, and a tree that is reduced stays as it was written.
+Of the source are drawn how often what is printed differs from the plain way, for each kind of
+spelling, and a key. What is chosen at a place depends on that key and on what is near the place, so
+that a tree that is reduced stays as it was written.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from scriptschema.luau.printing.expressions import (
     write_interpolation,
     write_number,
 )
-from scriptschema.luau.printing.spelling import in_brackets
+from scriptschema.luau.printing.spelling import Near, in_brackets
 from scriptschema.luau.printing.statements import write_stat
 from scriptschema.luau.printing.type_annotations import (
     array_item,
@@ -43,9 +44,11 @@ from scriptschema.luau.printing.writer import Part, Write, Writer
 Share: TypeAlias = int
 """In how many of 64 cases something is not as in the plain way."""
 
-_SHARES: Final = (0, 4, 16, 64)
-_SHARES_OF_GAPS: Final = (0, 1, 4, 32)
-_SHARES_OF_COMMENTS: Final = (0, 0, 1, 6)
+_SHARES: Final = (0, 64, 16, 4)
+_SHARES_OF_GAPS: Final = (0, 32, 4, 1)
+_SHARES_OF_COMMENTS: Final = (0, 64, *(6,) * 3, *(1,) * 4, *(0,) * 7)
+"""After none comes the greatest, which is simpler than some: what is shrunk keeps it, and needs no
+more around it."""
 
 _SPACES: Final = (" ", "\t", "    ", " \v\f ")
 _LINES: Final = ("\n", "\n\n", " \n\t", "\r\n")
@@ -72,7 +75,6 @@ class StyledWriter(Writer):
         choices: Choices,
     ) -> None:
         super().__init__(write, names, types, indent)
-        self.choices = choices
         share = choices.below
         self.strings = _SHARES[share(4)]
         self.numbers = _SHARES[share(4)]
@@ -81,11 +83,21 @@ class StyledWriter(Writer):
         self.semicolons = _SHARES[share(4)]
         self.shorthands = _SHARES[share(4)]
         self.gaps = _SHARES_OF_GAPS[share(4)]
-        self.comments = _SHARES_OF_COMMENTS[share(4)]
+        self.comments = _SHARES_OF_COMMENTS[share(16)]
+        self.near = Near(share(256) << 8 | share(256))
 
-    def differs(self, share: Share) -> bool:
-        """Choose whether something is printed in another way than the plain one."""
-        return share > 0 and self.choices.below(64) >= 64 - share
+    def differs(self, share: Share, near: str | None = None) -> bool:
+        """Choose whether what comes next is printed in another way than the plain one.
+
+        That and what is chosen then depends on `near`, which is what was printed last if not given.
+        """
+        if not share:
+            return False
+        self.near.at("".join(self.out[-1:]) if near is None else near)
+        return self._is_one_of(share)
+
+    def _is_one_of(self, share: Share) -> bool:
+        return share > 0 and self.near.below(64) >= 64 - share
 
     def text(self, tree: Message) -> str:
         """Return the source of a tree."""
@@ -95,9 +107,10 @@ class StyledWriter(Writer):
     def separated(self, nodes: Sequence[Message]) -> list[Part]:
         """The items of a table, between them `,` or `;`, and perhaps one after the last."""
         parts: list[Part] = []
+        last = self.differs(self.separators)
         for node in nodes:
-            parts += (node, "; " if self.differs(self.separators) else ", ")
-        if parts and not self.differs(self.separators):
+            parts += (node, "; " if self._is_one_of(self.separators) else ", ")
+        if parts and not last:
             parts.pop()
         return parts
 
@@ -110,6 +123,7 @@ class StyledWriter(Writer):
             gap = text[end:start]
             if kind == "error":  # of a tree that is no program
                 return "".join([*out, text[end:]])
+            self.near.at(f"{before} {word}")
             if gap.strip():  # a comment of the writer's
                 out.append(gap)
             elif kind == "eof":
@@ -126,13 +140,13 @@ class StyledWriter(Writer):
 
     def _gap(self, gap: str, before: str, before_kind: str, word: str, kind: str) -> str:
         """What stands between two tokens, or before the first one."""
-        below = self.choices.below
+        below = self.near.below
         one_line = kind == "("  # on a line of its own it means something else
         if before_kind == "@" or (one_line and "\n" in gap):
             return gap
-        if self.differs(self.comments):
+        if self._is_one_of(self.comments):
             return f"{gap or ' '}{self._comment(one_line=one_line)}{gap}"
-        if not self.differs(self.gaps):
+        if not self._is_one_of(self.gaps):
             return gap
         way = below(4)
         if way == 1 or (way == 2 and one_line):
@@ -145,21 +159,21 @@ class StyledWriter(Writer):
 
     def _comment(self, *, one_line: bool) -> str:
         """A comment, with the end of its line if it needs that."""
-        below = self.choices.below
+        below = self.near.below
         text = _COMMENTS[below(len(_COMMENTS))]
         way = below(4)
         if way == 0 and not one_line:
-            return f"--{text}\n"
+            return f"--{text}\n" if below(2) == 0 else f"--{text}\r\n"
         if way == 3 and not one_line:
             text += "\n" + _COMMENTS[below(len(_COMMENTS))]
         return "--" + in_brackets(text, below(3))
 
     def _last_gap(self, gap: str) -> str:
         """What stands after the last token."""
-        if self.differs(self.comments):
+        if self._is_one_of(self.comments):
             comment = self._comment(one_line=False)
-            return f"{gap or ' '}{comment.rstrip() if self.choices.below(2) else comment}"
-        return ("", " ", "\n\n")[self.choices.below(3)] if self.differs(self.gaps) else gap
+            return f"{gap or ' '}{comment.rstrip() if self.near.below(2) else comment}"
+        return ("", " ", "\n\n")[self.near.below(3)] if self._is_one_of(self.gaps) else gap
 
 
 def _may_touch(before: str, before_kind: str, word: str, kind: str) -> bool:
@@ -175,22 +189,22 @@ def _may_touch(before: str, before_kind: str, word: str, kind: str) -> bool:
 
 
 def _write_string(w: StyledWriter, node: m.ExprConstantString | m.TypeString) -> None:
-    if w.differs(w.strings):
-        w.out.append(spelling.string(w.choices, node.val))
+    if w.differs(w.strings, node.val):
+        w.out.append(spelling.string(w.near, node.val))
     else:
         write_string(w, node)
 
 
 def _write_number(w: StyledWriter, node: m.ExprConstantNumber) -> None:
-    if w.differs(w.numbers):
-        w.out.append(spelling.number(w.choices, node.val))
+    if w.differs(w.numbers, str(node.val)):
+        w.out.append(spelling.number(w.near, node.val))
     else:
         write_number(w, node)
 
 
 def _write_interpolation(w: StyledWriter, node: m.ExprInterpString) -> None:
     if w.differs(w.strings):
-        write_interpolation(w, node, partial(spelling.text_in_interpolation, w.choices))
+        write_interpolation(w, node, partial(spelling.text_in_interpolation, w.near))
     else:
         write_interpolation(w, node)
 
@@ -215,7 +229,7 @@ def _write_stat(w: StyledWriter, node: m.Stat) -> None:
 
 def _write_type_item(w: StyledWriter, node: m.TypeTableItem) -> None:
     if w.differs(w.shorthands):
-        name = spelling.string(w.choices, w.names.field(node.key))
+        name = spelling.string(w.near, w.names.field(node.key))
         w.push("[", name, "]: ", node.type)
     else:
         write_type_item(w, node)

@@ -84,7 +84,9 @@ def test_a_source_shrinks_to_the_plain_spelling() -> None:
 
 
 def test_what_needs_a_style_shrinks_to_that_alone() -> None:
-    assert shrunk("--").split() == ["--"]
+    source = shrunk("--")
+    assert parse(source).tree.program.body == []
+    assert len(parse(source).losses) == 1
 
 
 def test_a_style_of_a_strategy_can_be_a_fixed_one() -> None:
@@ -98,6 +100,22 @@ def test_a_seed_and_bytes_are_the_choices_that_they_stand_for() -> None:
     assert render(tree, style=7) == render(tree, style=RandomChoices(7)) != render(tree)
     assert render(tree, style=data) == render(tree, style=BytesChoices(data)) != render(tree)
     assert render(tree, style=7) != render(tree, style=8)
+
+
+@pytest.mark.parametrize("style", range(30))
+def test_what_is_left_of_a_program_stays_as_it_was_written(style: int) -> None:
+    whole = parse("local a = 16 print('b\\n', a) f('b\\n', 16) print{x = 255} print('c')").tree
+    text = render(whole.program, style=style)
+    for statement in whole.program.body[1:]:
+        part = render(StatBlock(body=[statement]), style=style).strip().rstrip(";")
+        literals = {t for t in tokenize(part).texts if t[:1] in "'\"[0123456789." and len(t) > 1}
+        assert literals <= {*tokenize(text).texts}
+
+
+@pytest.mark.parametrize("style", ["random", bytearray(b"x"), 1.5])
+def test_what_is_no_style_is_told(style: Any) -> None:
+    with pytest.raises(TypeError, match="a seed, bytes or a source of choices is needed, not"):
+        render(program(seed=1), style=style)
 
 
 @given(st.text(st.characters(codec=None), max_size=12) | st.sampled_from(["]]", "]=]]", "]"]))
@@ -162,6 +180,9 @@ SPELLINGS: dict[str, str] = {
     "code points": r"\\u\{0*[0-9a-f]+\}",
     "white space that is skipped": r"\\z\s",
     "line breaks after a backslash": r"\\\n",
+    "carriage returns after a backslash": r"\\\r\n",
+    "carriage returns in long brackets": r"(?<!-)\[=*\[[^\]]*\r\n",
+    "carriage returns after a comment": r"-- a comment\r\n",
     "named escapes": r"\\n",
     "hexadecimal numbers": r"\b0x[0-9a-f]",
     "hexadecimal numbers in capitals": r"\b0X[0-9A-F]*[A-F]",
@@ -193,7 +214,7 @@ SPELLINGS: dict[str, str] = {
     "other white space": r"\v",
     "carriage returns": r"\r\n",
     "lines far apart": r"\n{300}",
-    "two statements on one line": r"\) local ",
+    "two statements on one line": r"\)[ \t\v\f]*local ",
     "no space around operators": r"\w=\w",
     "spaces before a dot": r"\w\s+\.[a-z]",
 }
