@@ -21,6 +21,7 @@ import attrs
 
 from scriptschema import wire
 from scriptschema.fuzzing.campaign.config import Config
+from scriptschema.fuzzing.campaign.novelty import Novelty, kinds_of
 from scriptschema.fuzzing.campaign.programs import Made, ProgramSource, Rewriting
 from scriptschema.fuzzing.campaign.runner import Runner
 from scriptschema.fuzzing.campaign.statistics import Interval
@@ -116,14 +117,8 @@ class Fuzzer:
         programs: ProgramSource | None = None,
     ) -> None:
         self._programs = programs or ProgramSource(config, seed)
-        self._seen: set[int] = set()
         self._counted: Counter[int] = Counter()
-        self._facts: set[str] = set()
-        self._covered: set[tuple[int, int]] = set()
-        self._covered_in_styles: set[tuple[int, int]] = set()
         self._plain: list[Made] = []
-        self._counts: bool | None = None
-        """Whether a target counts what it covers; None before the first run."""
         self._not_run: list[tuple[str, ModuleSet]] = []
         """Corpus trees of others: run first, so that what they cover is not new."""
         self._handed: Counter[Signature] = Counter()
@@ -131,16 +126,17 @@ class Fuzzer:
         self._looked = 0
         self._first: list[bytes] = []
         self._rewritten: Made | None = None  # run next
+        self.runner = Runner(config)
+        self._novelty = Novelty(self.runner.judge.targets)
         for data in corpus:
             self.add(data)
-        self.runner = Runner(config)
 
     def add(self, data: bytes) -> None:
         """Add a tree to the corpus: its features are no longer new, and it may be mutated."""
         tree = wire.decode(ModuleSet, data)
-        self._seen.update(features.numbers_of(wire.scan(ModuleSet, data)))
+        self._novelty.is_new(features.numbers_of(wire.scan(ModuleSet, data)), set())
         name = name_of(data)
-        if self._counts is not False and self._programs.admits(data):
+        if self._novelty.counts is not False and self._programs.admits(data):
             self._not_run.append((name, tree))
         self._programs.adopt(name, tree, ended=None)
 
@@ -212,7 +208,7 @@ class Fuzzer:
             data = self._first.pop()
             tree = wire.decode(ModuleSet, data)
             return Made(tree, {"corpus": name_of(data)})
-        if self._not_run and self._counts is not False:
+        if self._not_run and self._novelty.counts is not False:
             name, tree = self._not_run.pop()
             return Made(tree, {"corpus": name})
         return self._programs.next()
@@ -242,8 +238,7 @@ class Fuzzer:
         ended = runs[0].outcome.kind == outcome.OK
         if made.parent is not None:
             made.parent.count(ended=ended)
-        new = self._covers_new(made, runs, batch) | self._is_new(made, runs, numbers, batch)
-        new = new and "corpus" not in made.origin
+        new = self._is_new(made, runs, numbers, batch) and "corpus" not in made.origin
         verdict = self.runner.judge.judge(made.sources, runs, scan, made.plain)
         if verdict is None and (new or self._looked % _ROUND_TRIPS == 0):
             verdict = self.runner.judge.judge_text(made.sources, made.plain)
@@ -295,42 +290,17 @@ class Fuzzer:
                 interval.errors[normalisation.message(run.outcome.error)] += 1
 
     def _is_new(self, made: Made, runs: list[Run], numbers: list[int], batch: Batch) -> bool:
-        """Return whether a feature or a kind of outcome is new, and record it.
-
-        A message counts once per kind, and the program's own messages count as one kind.
-        """
-        facts = set()
-        for run in runs:
-            said = run.outcome.error
-            kind = normalisation.message_kind(said, made.plain.program) if said else ""
-            facts.add(f"{run.outcome.kind} {kind}")
-        found = not self._seen.issuperset(numbers) or not facts <= self._facts
-        self._seen.update(numbers)
-        self._facts |= facts
-        batch.messages |= facts
-        return found
-
-    def _covers_new(self, made: Made, runs: list[Run], batch: Batch) -> bool:
-        """Return whether a run reached a counter that no other did, and record it.
-
-        A tree that is kept has no style. So a program that reached one in a style is run again
-        without, and what only the style reaches does not count.
-        """
-        self._counts = self._counts or any(run.outcome.coverage is not None for run in runs)
-        covered = {
-            (target, counter)
-            for target, run in zip(self.runner.judge.targets, runs, strict=True)
-            for counter in run.outcome.coverage or ()
-        }
-        new = covered - self._covered
-        if made.style is not None:
-            if not new <= self._covered_in_styles:
-                self._plain.append(attrs.evolve(made, style=None))
-            self._covered_in_styles |= new
-            return False
-        self._covered |= new
-        batch.covered |= new
-        return bool(new)
+        """Return whether a program shows something new, and record it."""
+        messages = kinds_of(runs, made.plain.program)
+        batch.messages |= messages
+        covered = self._novelty.new_counters(runs, styled=made.style is not None)
+        if made.style is None:
+            batch.covered |= covered
+        elif covered:
+            # What is kept has no style: it is run again without, and counts if it does the same.
+            self._plain.append(attrs.evolve(made, style=None))
+            covered = set()
+        return self._novelty.is_new(numbers, messages) | bool(covered)
 
     def _suspect(
         self,
