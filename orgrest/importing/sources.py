@@ -13,11 +13,14 @@ from orgrest.importing.errors import ImportingError
 from orgrest.importing.fields import LARGEST, json_of
 from orgrest.importing.model import Collection
 
-_YAML: Final = re.compile(r"""^(?:openapi|swagger|["'](?:openapi|swagger)["'])\s*:""", re.MULTILINE)
+_YAML: Final = re.compile(
+    r"""^["']?(?:openapi|swagger|__export_format)["']?\s*:|^type: \w+\.insomnia\.rest""",
+    re.MULTILINE,
+)
 """A line that only YAML files have which can be imported."""
 _READABLE: Final = (
-    "an OpenAPI description, a Postman collection or environment, curl commands, an HTTP request, "
-    "a HAR file, a call of fetch"
+    "a Postman collection or environment, an OpenAPI description, an Insomnia export, curl "
+    "commands, an HTTP request, a HAR file, a call of fetch"
 )
 
 
@@ -56,13 +59,14 @@ def _reader_of(text: str, source: str) -> Callable[[str], Collection]:
 
         value = load(text, source)
     if value is not None:
-        from orgrest.importing import openapi
+        from orgrest.importing import insomnia, openapi
 
         for is_known, reader in (
             (har.is_har, har.read),
             (postman.is_collection, postman.read),
             (postman.is_environment, postman.read_environment),
             (openapi.is_description, openapi.read),
+            (insomnia.is_export, insomnia.read),
         ):
             if isinstance(value, Mapping) and is_known(value):
                 return partial(reader, value)

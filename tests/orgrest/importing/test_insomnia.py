@@ -1,0 +1,162 @@
+"""Imports of Insomnia's exports: both versions become the same requests."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from imports import imported, sent
+
+Json = dict[str, Any]
+TREE = """
+type: collection.insomnia.rest/5.0
+name: API
+meta: {id: wrk_1}
+collection:
+  - name: Users
+    meta: {id: fld_1}
+    environment: {page: 2}
+    headers: [{name: X-All, value: "{{ _.token }}"}]
+    authentication: {type: bearer, token: "{{ token }}"}
+    scripts: {afterResponse: "insomnia.test('x', () => { insomnia.response.to.have.status(200); })"}
+    children:
+      - name: List
+        meta: {id: req_1}
+        url: "{{ _.host.base }}/users/:id"
+        method: GET
+        pathParameters: [{name: id, value: "7"}]
+        parameters:
+          - {name: page, value: "{{ _['page'] }}"}
+          - {name: q, value: a b}
+          - {name: "off", value: x, disabled: true}
+        settings: {followRedirects: "off", cookies: {send: false, store: true}}
+      - name: Make
+        meta: {id: req_2}
+        url: "{{ _.host.base }}/users"
+        method: POST
+        headers: [{name: X-All, value: own}]
+        authentication: {type: basic, username: me, password: pw}
+        body: {mimeType: application/json, text: '{"id": "{% uuid ''v4'' %}", "a": "\\\\{{b}}"}'}
+environments:
+  name: Base
+  data: {host: {base: "http://base.example"}, token: t}
+  subEnvironments:
+    - {name: dev, data: {host: {base: "http://dev.example"}}}
+    - {name: prod, meta: {isPrivate: true}, data: {token: s3cret}}
+"""
+
+FILE = {"name": "f", "type": "file", "fileName": "f.txt"}
+
+
+def request(**more: Any) -> Json:
+    return {"_id": "req_1", "_type": "request", "parentId": "wrk_1", "name": "One",
+            "url": "http://h.example/", "method": "POST", **more}  # fmt: skip
+
+
+def export(*resources: Json) -> str:
+    workspace = {"_id": "wrk_1", "_type": "workspace", "name": "API", "parentId": None}
+    whole = {"_type": "export", "__export_format": 4, "resources": [workspace, *resources]}
+    return json.dumps(whole)
+
+
+@pytest.mark.parametrize("output", ["out.http", "out.org"])
+def test_a_tree_keeps_what_it_inherits(output: str, tmp_path: Path) -> None:
+    done = imported(tmp_path, TREE, output=output)
+    assert done.exit_code == 0, done.output
+    listed, made = sent(tmp_path, output, b="x")
+    assert listed.url == "http://base.example/users/7?page=2&q=a%20b"
+    assert dict(listed.headers) == {"X-All": "t", "Authorization": "Bearer t"}
+    assert dict(made.headers) == {
+        "X-All": "own", "Content-Type": "application/json", "Authorization": "Basic bWU6cHc=",
+    }  # fmt: skip
+    assert len(json.loads((made.body or b"").replace(b"\\", b""))["id"]) == 36
+    text = (tmp_path / output).read_text()
+    assert text.count("?? status == 200") == 2
+    assert "# @no-redirect\n# @no-cookie-jar\nGET" in text
+    assert "# (disabled: off: x)\n" in text
+    assert [one.url[:18] for one in sent(tmp_path, output, "dev", b="x")] == [
+        "http://dev.example"
+    ] * 2
+    private = json.loads((tmp_path / "http-client.private.env.json").read_text())
+    assert private == {"prod": {"token": "s3cret"}}
+
+
+def test_a_list_of_resources_becomes_a_tree(tmp_path: Path) -> None:
+    text = export(
+        request(parentId="fld_1", name="B", metaSortKey=2, url="{{ base }}/b", body={}),
+        request(parentId="fld_1", name="A", metaSortKey=1, preRequestScript="let a = 1;",
+                body={"mimeType": "application/x-www-form-urlencoded",
+                      "params": [{"name": "a", "value": "b c"}]}),
+        {"_id": "fld_1", "_type": "request_group", "parentId": "wrk_1", "name": "F"},
+        {"_id": "env_1", "_type": "environment", "parentId": "wrk_1", "data": {"base": "http://b"}},
+        {"_id": "env_2", "_type": "environment", "parentId": "env_1", "name": "dev", "data": {}},
+        {"_id": "jar_1", "_type": "cookie_jar", "parentId": "wrk_1", "cookies": []},
+    )  # fmt: skip
+    done = imported(tmp_path, text, "--strict")
+    assert done.exit_code == 0, done.output
+    first, second = sent(tmp_path)
+    assert (first.body, second.url) == (b"a=b%20c", "http://b/b")
+    assert "< {%\nlet a = 1;\n%}" in (tmp_path / "out.http").read_text()
+
+
+@pytest.mark.parametrize(
+    ("auth", "line"),
+    [
+        ({"type": "apikey", "key": "k", "value": "v"}, "k: v"),
+        ({"type": "apikey", "key": "k", "value": "v", "addTo": "queryParams"}, "/?k=v"),
+        ({"type": "bearer", "token": "t", "prefix": "Token"}, "Authorization: Token t"),
+        ({"type": "iam", "accessKeyId": "a", "secretAccessKey": "s", "region": "r"},
+         "Authorization: AWS a s region:r"),
+        ({"type": "bearer", "token": "t", "disabled": True}, "POST http://h.example/\n"),
+        ({"type": "hawk"}, "# not translated: authentication: hawk is not known here"),
+    ],
+)  # fmt: skip
+def test_credentials_become_a_header(auth: Json, line: str, tmp_path: Path) -> None:
+    imported(tmp_path, export(request(authentication=auth)))
+    assert line in (tmp_path / "out.http").read_text()
+
+
+@pytest.mark.parametrize(
+    ("body", "data"),
+    [
+        ({"mimeType": "multipart/form-data", "params": [FILE]}, b'="f.txt"\r\n\r\nfile\r\n'),
+        ({"mimeType": "application/octet-stream", "fileName": "f.txt"}, b"file"),
+        ({"mimeType": "application/graphql", "text": '{"query": "{a}"}'}, b'{"query": "{a}"}'),
+        ({"mimeType": "text/plain", "text": "### x"}, b"### x"),
+    ],
+)  # fmt: skip
+def test_a_body_is_sent_as_it_was(body: Json, data: bytes, tmp_path: Path) -> None:
+    (tmp_path / "f.txt").write_text("file")
+    imported(tmp_path, export(request(body=body)))
+    (found,) = sent(tmp_path)
+    assert data in (found.body or b"")
+
+
+@pytest.mark.parametrize(
+    ("resource", "told"),
+    [
+        (request(url=""), "the request has no URL"),
+        (request(method="A B"), "not a method"),
+        (request(new=1), "new: 1"),
+        (request(url="http://h/{% response 'body', 'req_2' %}"), "'req_2' %} is not known here"),
+        (request(url="http://h/{{ a | upper }}"), "{{ a | upper }} is not known here"),
+        (request(afterResponseScript="insomnia.sendRequest(1)"), "a script is kept as it stands"),
+        (request(body={"mimeType": "multipart/x", "params": [{"name": "f", "type": "file"}]}),
+         "the file of the field f is not named"),
+        ({"_id": "g", "_type": "grpc_request", "name": "G", "parentId": "wrk_1"}, "grpc_request G"),
+    ],
+)  # fmt: skip
+def test_what_is_not_translated_is_told(resource: Json, told: str, tmp_path: Path) -> None:
+    done = imported(tmp_path, export(resource), "--strict")
+    assert done.exit_code == 1
+    assert told in done.stderr
+
+
+def test_what_is_malformed_is_an_error(tmp_path: Path) -> None:
+    done = imported(tmp_path, '{"__export_format": 3, "resources": []}')
+    assert done.exit_code == 2
+    assert "exports of version 3 are not read here" in done.stderr
+    circle = {"_id": "wrk_1", "_type": "request_group", "parentId": "wrk_1"}
+    assert "in a circle" in imported(tmp_path, export(circle)).stderr
