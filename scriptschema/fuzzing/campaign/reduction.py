@@ -1,7 +1,7 @@
 """The reduction of a suspect: the smallest program with the same verdict, and its construct.
 
 Programs are written plainly if they show the bug so. Otherwise the style is kept, and the smallest
-program is tried in others, of which the one with the shortest source stays.
+program is tried plainly and in other styles, of which the one with the shortest source stays.
 """
 
 from __future__ import annotations
@@ -88,11 +88,19 @@ class _Test:
         return self.verdict(tree, self.style) is not None
 
     def simplify(self, tree: ModuleSet) -> None:
-        """Take the style, if one is needed, in which the source of the program is the shortest."""
-        for style in [] if self.style is None else range(STYLES):
-            shorter = len(_source(tree, style)) < len(_source(tree, self.style))
-            if shorter and time.monotonic() <= self.end and self.verdict(tree, style):
-                self.style = style
+        """Take no style if none is needed, else that in which the source is the shortest."""
+        if self.style is None or self._shows(tree, None):
+            return
+        for style in range(STYLES):
+            if len(_source(tree, style)) < len(_source(tree, self.style)):
+                self._shows(tree, style)
+
+    def _shows(self, tree: ModuleSet, style: int | None) -> bool:
+        """Return whether a program shows the bug in this style, which then becomes the style."""
+        shows = time.monotonic() <= self.end and self.verdict(tree, style) is not None
+        if shows:
+            self.style = style
+        return shows
 
 
 def _source(tree: ModuleSet, style: int | None) -> str:

@@ -1,6 +1,6 @@
 """A persistent target for tests, with bugs by design that depend on how a program is written.
 
-A hexadecimal or binary number fails with the variant -O2, and so does a `repeat`. With the argument
+A hexadecimal or binary number, outside of strings, fails with the variant -O2, and so does a `repeat`. With the argument
 `old` it refuses such numbers.
 """
 
@@ -9,10 +9,11 @@ import re
 import sys
 
 NUMBER = r"\b0[xXbB][0-9A-Fa-f_]"
+STRING = r"(?s)\[(=*)\[.*?\]\1\]|\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'"
 
 for line in sys.stdin:
     request = json.loads(line)
-    source = request["source"]
+    source = re.sub(STRING, "''", request["source"])
     found = {"id": request["id"], "kind": "ok", "output": "", "error": ""}
     if "old" in sys.argv:
         if re.search(NUMBER, source):
