@@ -166,7 +166,8 @@ def a_slow_target(folder: Path, seconds: float, body: str = 'grep -q "for" $1') 
 
 
 def test_a_crash_whose_reduction_outlasts_the_run_is_a_find(tmp_path: Path) -> None:
-    config = Config(targets=(from_word(a_slow_target(tmp_path, 0.4)),), size=1500)
+    target = a_slow_target(tmp_path, 0.4, "grep -q print $1")  # as every program has
+    config = Config(targets=(from_word(target),), size=1500)
     folder = tmp_path / "campaign"
     with Campaign(folder, config) as campaign:
         session = Session(campaign, programs=1, finishing=1)
