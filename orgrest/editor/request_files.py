@@ -1,7 +1,7 @@
 """Hover information about the common language of request files.
 
 Directives, dynamic values and the names that scripts see are explained here; the tables of
-`orgrest.http` say what they do. The names of scripts are those of `worker.js`.
+`orgrest.http` say what they do. The names of scripts are those of `jetbrains.js`.
 """
 
 from __future__ import annotations

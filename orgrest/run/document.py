@@ -25,6 +25,9 @@ class Running(Protocol):
     def results(self) -> RequestResults:
         """The outcomes of its requests so far."""
 
+    def prepare(self, parsed: ParsedRequest, scope: Scope) -> None:
+        """Run the scripts of a request's file that run once. Raises one of FAILURES."""
+
     def send(
         self,
         step: StepId | None,

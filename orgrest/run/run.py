@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from orgrest.http.values import RunContext, Scope, Session
+from orgrest.model import OrgrestError
 from orgrest.run.ahead import Ahead
 from orgrest.run.outcomes import FAILURES, Outcome, Task, located
 from orgrest.run.results import RequestResults
@@ -235,6 +236,17 @@ class Run(RunContext):
         except FAILURES as error:
             reason = located(error, self._name, task.line)
             return attrs.evolve(outcome, state="failed", reason=reason, files=())
+
+    def prepare(self, parsed: ParsedRequest, scope: Scope) -> None:
+        """Run the scripts of a request's file that run once. Raises one of FAILURES.
+
+        In a dry run, its request tells why one failed.
+        """
+        try:
+            self._sender.scripts.prepare(parsed, scope)
+        except OrgrestError:
+            if not self.placeholders:
+                raise
 
     def _sent(self, step: StepId | None, read: Callable[[], Task | Outcome]) -> Outcome:
         """Return the outcome of a step, sending it unless it was sent before."""

@@ -34,6 +34,11 @@ class ScriptResults:
     tests: list[Verdict] = attrs.field(factory=list)
     cancelled: bool = False
 
+    def take(self, others: ScriptResults) -> None:
+        """Add what other scripts logged and tested."""
+        self.notes += others.notes
+        self.tests += others.tests
+
 
 class ScriptRunner:
     """Runs the scripts of one run; `globals` are their shared variables."""
@@ -45,6 +50,7 @@ class ScriptRunner:
         self._engine: Engine | None = None
         self.defined: dict[object, str] = {}
         """The values of definitions that scripts of the present request saw."""
+        self._pending = ScriptResults()  # of those that run once, for the first request
         self._ran: dict[tuple[Source, int], OrgrestError | bool] = {}  # those that run once
 
     def close(self) -> None:
@@ -60,7 +66,9 @@ class ScriptRunner:
         self.defined = {}
         for script in _of(parsed, "before"):
             if script.runs == "once":
-                self._once(script, parsed, scope, results)
+                results.cancelled |= self._once(script, parsed, scope)
+                results.take(self._pending)
+                self._pending = ScriptResults()
             else:
                 code, result = self._run(script, parsed, scope, as_written(parsed), None, results)
                 if result.request is not None:
@@ -70,21 +78,31 @@ class ScriptRunner:
                 break
         return parsed
 
-    def _once(
-        self, script: Script, parsed: ParsedRequest, scope: Scope, results: ScriptResults
-    ) -> None:
-        """Run a script that belongs to no request, before the first one; its failure is all's."""
+    def prepare(self, parsed: ParsedRequest, scope: Scope) -> None:
+        """Run the scripts of a request's document that run once. Raises what they fail with.
+
+        What they log and test is reported with the first request.
+        """
+        for script in _of(parsed, "before"):
+            if script.runs == "once":
+                self._once(script, parsed, scope)
+
+    def _once(self, script: Script, parsed: ParsedRequest, scope: Scope) -> bool:
+        """Run a script that belongs to no request, unless it ran; its failure is everyone's.
+
+        Returns whether it cancels all requests.
+        """
         key = (parsed.source, script.span.start)
         if key not in self._ran:
             try:
-                self._run(script, parsed, scope, Request("", ""), None, results)
-                self._ran[key] = results.cancelled
+                self._run(script, parsed, scope, Request("", ""), None, self._pending)
+                self._ran[key] = self._pending.cancelled
             except OrgrestError as error:
                 self._ran[key] = error
         ran = self._ran[key]
         if isinstance(ran, OrgrestError):
             raise ran.with_traceback(None)
-        results.cancelled |= ran
+        return ran
 
     def completed(
         self, parsed: ParsedRequest, scope: Scope, request: Request, results: ScriptResults

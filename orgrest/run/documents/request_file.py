@@ -109,6 +109,7 @@ class RequestFile:
             if loop is None:
                 yield task
                 return
+            run.prepare(parsed, task.scope)  # its list may be a script's
             turn = -1
             for turn, values in enumerate(_turns(loop.value.text, parsed, task.scope)):
                 yield attrs.evolve(

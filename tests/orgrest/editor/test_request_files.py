@@ -225,6 +225,9 @@ def test_all_kinds_of_candidates_have_a_kind_in_the_protocol() -> None:
 
 def test_the_names_that_are_explained_are_those_that_scripts_see() -> None:
     here = Path(scripts.__file__)
-    known = here.read_text() + (here.with_name("sandbox") / "worker.js").read_text()
+    folder = here.with_name("sandbox") / "javascript"
+    known = here.read_text() + "".join(
+        (folder / f"{name}.js").read_text() for name in ("digests", "globals", "jetbrains")
+    )
     words = {word for name in API for word in name.split(".")}
     assert {word for word in words if not re.search(rf"\b{word}\b", known)} == set()

@@ -136,6 +136,14 @@ def test_a_script_of_the_file_runs_once_and_that_for_a_moment_for_each_request(r
     assert done.header("x-global", 0) == done.header("x-global", 1) == ["yes"]
 
 
+def test_a_loop_goes_over_what_a_script_of_the_file_made(run) -> None:
+    text = "{{\nexports.data = [1, 'b'];\nconsole.log('once');\n}}\n###\n# @loop for one of data\n"
+    done = run(text + "GET HOST/{{one}}\n")
+    assert (done.sent, done.log) == (["GET /1", "GET /b"], ["once"])
+    failing = run(text.replace("exports", "nothing") + "GET HOST/{{one}}\n")
+    assert failing.reasons == ["a.http:2: script: ReferenceError: 'nothing' is not defined"]
+
+
 def test_when_a_script_of_the_file_fails_no_request_is_sent(run) -> None:
     done = run("{{\nnothing();\n}}\n###\nGET HOST/a\n###\nGET HOST/b\n")
     assert (done.sent, done.states) == ([], ["failed", "failed"])
@@ -431,6 +439,8 @@ def test_a_script_that_breaks_javascript_breaks_nothing_else(run, code: str) -> 
     ("code", "said"),
     [
         ("$requestClient.send('x')", "messages stand in the body, with lines === between them"),
+        ("httpFile.fileName", "are what a file has here"),
+        ("httpRegion.metaData", "request and response are what a script has here"),
         ("await $httpyac.execute('x')", "# @ref and # @import name what is sent first"),
     ],
 )
@@ -439,3 +449,66 @@ def test_what_scripts_of_httpyacs_do_not_have_here_says_what_to_do_instead(
 ) -> None:
     done = run(f"{{{{\n{code}\n}}}}\nGET HOST/a\n")
     assert said in done.reasons[0]
+
+
+# ------------------------------------------------------------- Postman's API, and JetBrains'
+
+POSTMAN = """
+pm.test("status", () => { pm.response.to.have.status(200); });
+pm.test("status wrong", function () { pm.response.to.have.status(404); });
+pm.test("not", () => pm.response.to.not.have.status(404));
+pm.test("ok", () => pm.response.to.be.ok);
+pm.test("not found", () => pm.response.to.be.notFound);
+pm.test("header", () => pm.response.to.have.header("Content-Type"));
+pm.test("no header", () => pm.response.to.have.header("X-None"));
+pm.test("json", () => pm.response.to.be.json);
+pm.test("body", () => { const {id} = pm.response.json(); pm.expect(id).to.eql(41); });
+pm.test("path", () => pm.response.to.have.jsonBody("list[1]", "two"));
+pm.test("code", () => pm.expect(pm.response.code).to.be.oneOf([200, 201]));
+pm.test("fast", () => pm.expect(pm.response.responseTime).to.be.below(100000));
+pm.test("header value", () => pm.expect(pm.response.headers.get("x-id")).to.equal("9"));
+pm.test("unknown", () => pm.response.to.be.fine);
+"""
+
+
+@pytest.mark.parametrize(("start", "end"), [("> {%", "%}"), ("{{", "}}")])
+def test_tests_of_postman_hold_where_postman_says_so(run, start: str, end: str) -> None:
+    done = run(f"GET HOST/a\n\n{start}\n{POSTMAN}{end}\n")
+    failing = {"status wrong", "not found", "no header", "unknown"}
+    names = [line.split('"')[1] for line in POSTMAN.strip().splitlines()]
+    assert done.tests == [(name, name not in failing) for name in names]
+
+
+def test_variables_of_postman_are_those_of_the_run(run) -> None:
+    done = run(
+        "@given = g\n< {%\npm.environment.set('a', pm.variables.get('given') + '1');\n"
+        "pm.globals.set('n', 5);\n%}\nGET HOST/{{a}}/{{n}}\n\n"
+        "> {%\npm.collectionVariables.set('b', pm.response.json().token);\n"
+        "pm.environment.unset('a');\nclient.log(pm.environment.has('a'), pm.info.eventName);\n%}\n"
+        "###\nGET HOST/{{b}}\n###\nGET HOST/{{a}}\n"
+    )
+    assert done.sent == ["GET /g1/5", "GET /t/g1/5"]
+    assert done.states[-1] == "failed"
+    assert done.log == ["false test"]
+
+
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [
+        ("pm.sendRequest('http://x')", "write a request with # @name login"),
+        ("pm.cookies.get('a')", "cookies are kept, and sent, without a script"),
+        ("pm.execution.setNextRequest('x')", "requests are sent in their order"),
+    ],
+)
+def test_what_postman_has_and_scripts_here_have_not_says_what_to_do_instead(
+    run, code: str, said: str
+) -> None:
+    assert said in run(f"< {{%\n{code}\n%}}\nGET HOST/\n").reasons[0]
+
+
+def test_jetbrains_random_values_are_there(run) -> None:
+    done = run(
+        "< {%\nrequest.variables.set('x', [$random.uuid.length, $random.alphabetic(5).length, "
+        "$random.integer(3, 4), /@/.test($random.email)].join('-'));\n%}\nGET HOST/{{x}}\n"
+    )
+    assert done.sent == ["GET /36-5-3-true"]

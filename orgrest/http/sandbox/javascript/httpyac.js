@@ -97,6 +97,8 @@ const $httpyac = elsewhere("$httpyac", "# @ref and # @import name what is sent f
 const $requestClient = elsewhere(
   "$requestClient", "messages stand in the body, with lines === between them"
 );
+const httpFile = elsewhere("httpFile", "{{name}} and @name = value are what a file has here");
+const httpRegion = elsewhere("httpRegion", "request and response are what a script has here");
 orgrest.load("globals");
 
 return () => {
@@ -118,6 +120,11 @@ return () => {
     },
     sleep: orgrest.sleep, setTimeout: orgrest.setTimeout, clearTimeout: orgrest.clearTimeout,
     $global, $random: orgrest.$random, $httpyac, $requestClient,
+    httpFile, httpRegion,
+  });
+  let pm;
+  Object.defineProperty(context, "pm", {
+    get: () => (pm = pm || orgrest.load("postman")()), set(value) { pm = value; },
   });
   result.ending = () => {
     delete result.ending;

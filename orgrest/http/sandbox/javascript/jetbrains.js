@@ -91,6 +91,13 @@ return () => {
       contentType: type,
     });
   }
+  Object.defineProperty(globalThis, "pm", {
+    get() {
+      define("pm", orgrest.load("postman")());
+      return globalThis.pm;
+    },
+    configurable: true,
+  });
   result.ending = () => {
     delete result.ending;
     result.globals = globals;

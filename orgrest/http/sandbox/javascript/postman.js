@@ -1,0 +1,141 @@
+// Postman's pm, as far as tests and variables go. Source: Postman's sandbox API reference.
+// It is there in all scripts, for collections that were imported.
+const {has, keys, parse, test} = orgrest;
+const {expect} = orgrest.load("chai");
+const store = (read, change) => ({
+  get: (name) => read()[name],
+  set(name, value) { change(String(name), value); },
+  has: (name) => has(read(), name) && read()[name] !== undefined,
+  unset(name) { change(String(name), undefined); },
+  clear() { for (const name of keys(read())) change(name, undefined); },
+  toObject: () => ({...read()}),
+  replaceIn: (text) => String(text).replace(
+    /\{\{([^{}]+)\}\}/g, (whole, name) => (has(read(), name) ? String(read()[name]) : whole)
+  ),
+});
+const valueOf = (pairs, name) => {
+  const found = pairs.find((pair) => pair[0].toLowerCase() === String(name).toLowerCase());
+  return found === undefined ? undefined : found[1];
+};
+const headersOf = (pairs) => ({
+  get: (name) => valueOf(pairs, name),
+  has: (name) => valueOf(pairs, name) !== undefined,
+  toObject: () => Object.fromEntries(pairs),
+  each(body) { this.all().forEach(body); },
+  all: () => pairs.map(([key, value]) => ({key, value})),
+});
+const NAMES = {
+  200: "ok", 202: "accepted", 400: "badRequest", 401: "unauthorized", 403: "forbidden",
+  404: "notFound", 429: "rateLimited",
+};
+const elsewhere = (name, instead) => () => {
+  throw new Error(`${name} is not there: ${instead}`);
+};
+return () => {
+  const {job} = orgrest;
+  const values = {};
+  for (const name of keys(job.variables)) values[name] = orgrest.given(name);
+  for (const name of keys(job.environment || {})) {
+    if (!has(values, name)) values[name] = job.environment[name];
+  }
+  const change = (name, value) => {
+    if (value === undefined) {
+      delete values[name];
+      orgrest.removeVariable(name);
+    } else {
+      values[name] = value;
+      orgrest.setVariable(name, value, false);
+    }
+  };
+  const scope = () => store(() => values, change);
+  const pm = {
+    test: Object.assign((name, body) => {
+      test(name, body);
+      return pm;
+    }, {skip: () => pm}),
+    expect, environment: scope(), globals: scope(), collectionVariables: scope(),
+    variables: scope(), iterationData: scope(),
+    info: {eventName: job.response === null ? "prerequest" : "test", iteration: job.iteration},
+    request: {
+      method: job.request.method, headers: headersOf(job.request.headers),
+      url: Object.assign(Object.create({toString: () => job.request.url}), {
+        getHost: () => new URL(job.request.url).hostname,
+        getPath: () => new URL(job.request.url).pathname,
+        getQueryString: () => new URL(job.request.url).search.slice(1),
+      }),
+      body: {raw: job.request.body, toString: () => job.request.body || ""},
+    },
+    sendRequest: elsewhere(
+      "pm.sendRequest", "write a request with # @name login, and # @ref login where it is needed"
+    ),
+    cookies: {get: elsewhere("pm.cookies", "cookies are kept, and sent, without a script")},
+    visualizer: {set: elsewhere("pm.visualizer", "--html makes a page of a run")},
+    execution: {setNextRequest: elsewhere(
+      "pm.execution.setNextRequest", "requests are sent in their order, and # @ref names others"
+    )},
+  };
+  if (job.response === null) return pm;
+  const {response} = job;
+  const json = () => parse(response.body);
+  const answered = {
+    code: response.status, status: response.reason, reason: () => response.reason,
+    responseTime: response.milliseconds, responseSize: response.body.length,
+    headers: headersOf(response.headers), text: () => response.body, json,
+  };
+  const lodash = (value, path) => path.replace(/\[(\w+)\]/g, ".$1").split(".").reduce(
+    (now, name) => (now === undefined || now === null ? undefined : now[name]), value
+  );
+  const assertions = (not) => {
+    const check = (value) => (not ? expect(value).not : expect(value));
+    const have = {
+      status: (wanted) => check(
+        typeof wanted === "number" ? response.status : response.reason
+      ).to.equal(wanted),
+      header(name, ...value) {
+        const found = valueOf(response.headers, name);
+        if (value.length) check(found).to.equal(value[0]);
+        else check(found, `header ${name}`).to.exist;
+      },
+      body(wanted) {
+        if (wanted === undefined) check(response.body).to.be.ok;
+        else if (wanted instanceof RegExp) check(response.body).to.match(wanted);
+        else check(response.body).to.equal(wanted);
+      },
+      jsonBody(path, ...value) {
+        if (path === undefined) check(orgrest.parsed(response.body)).to.exist;
+        else if (typeof path === "object") check(json()).to.eql(path);
+        else if (value.length) check(lodash(json(), path)).to.eql(value[0]);
+        else check(lodash(json(), path), path).to.exist;
+      },
+    };
+    const is = {};
+    const words = {
+      info: [100, 199], success: [200, 299], redirection: [300, 399], clientError: [400, 499],
+      serverError: [500, 599], error: [400, 599],
+    };
+    for (const code of keys(NAMES)) words[NAMES[code]] = [Number(code), Number(code)];
+    for (const name of keys(words)) {
+      Object.defineProperty(is, name, {
+        get: () => check(response.status, name).to.be.within(...words[name]),
+      });
+    }
+    Object.defineProperty(is, "json", {
+      get: () => check(valueOf(response.headers, "content-type")).to.match(/json/i),
+    });
+    Object.defineProperty(is, "withBody", {get: () => check(response.body).to.be.ok});
+    // As in chai: a word that is not known checks nothing, and is an error.
+    const strict = (object) => new Proxy(object, {
+      get(_, name) {
+        if (typeof name === "symbol" || name in object) return object[name];
+        throw new Error(`pm.response.to...${name} is not known here, and checks nothing`);
+      },
+    });
+    return strict({have: strict(have), be: strict(is)});
+  };
+  answered.to = assertions(false);
+  answered.to = new Proxy(answered.to, {
+    get: (target, name) => (name === "not" ? assertions(true) : target[name]),
+  });
+  pm.response = answered;
+  return pm;
+};
