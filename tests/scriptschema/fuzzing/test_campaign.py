@@ -166,7 +166,7 @@ def a_slow_target(folder: Path, seconds: float, body: str = 'grep -q "for" $1') 
 
 
 def test_a_crash_whose_reduction_outlasts_the_run_is_a_find(tmp_path: Path) -> None:
-    target = a_slow_target(tmp_path, 0.4, "grep -q print $1")  # as every program has
+    target = a_slow_target(tmp_path, 0.4, "grep -q end $1")  # nearly every program has one
     config = Config(targets=(from_word(target),), size=1500)
     folder = tmp_path / "campaign"
     with Campaign(folder, config) as campaign:
