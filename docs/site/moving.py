@@ -4,7 +4,8 @@ A row is a thing that people write there: `what` it is, how it is spelled (`thei
 is not the same, how it is spelled here (`ours`) and a `note`. The other keys say what a test finds
 when it tries the row: what `comes` out, with `send` from the demo's server; which `error`; with
 which `arguments` and `status`. A table with `imported` is of what `orgrest import` translates: a
-test imports what stands on the left, put in the place of ROW in that text.
+test imports what stands on the left, put in the place of ROW in that text, from a
+folder with the files `beside` it, if there are any.
 """
 
 from __future__ import annotations

@@ -10,8 +10,6 @@ import attrs
 
 from orgrest.importing import texts
 
-_NOT_WORDS = re.compile(r"\s")
-
 
 @attrs.frozen
 class Authorization:
@@ -57,9 +55,14 @@ def header_of(kind: str, given: Mapping[str, str]) -> tuple[Authorization, str]:
     return Authorization(), f"{kind} is not known here"
 
 
+def _has_blanks(text: str) -> bool:
+    """Tell whether a text has blanks besides those in references to variables."""
+    return any(isinstance(one, str) and re.search(r"\s", one) for one in texts.pieces(text))
+
+
 def _pair(scheme: str, given: Mapping[str, str]) -> tuple[Authorization, str]:
     user, password = given.get("username", ""), given.get("password", "")
-    if user and password and not _NOT_WORDS.search(user + password):
+    if user and password and not _has_blanks(user + password):
         return Authorization("Authorization", f"{scheme} {user} {password}"), ""
     plain = texts.plain(f"{user}:{password}")
     if plain is None or scheme != "Basic":
@@ -72,7 +75,7 @@ def _aws(given: Mapping[str, str]) -> tuple[Authorization, str]:
     named = (("token", "sessionToken"), ("region", "region"), ("service", "service"))
     words = ["AWS", given.get("accessKey", ""), given.get("secretKey", "")]
     words += [f"{name}:{given[key]}" for name, key in named if given.get(key)]
-    if not all(words) or any(_NOT_WORDS.search(one) for one in words):
+    if not all(words) or any(map(_has_blanks, words)):
         return Authorization(), "AWS needs an access key and a secret key"
     return Authorization("Authorization", " ".join(words)), ""
 

@@ -71,7 +71,9 @@ _COMPARED: Final = re.compile(rf"\.({'|'.join(_SIGNS)})\(\s*(-?\d+(?:\.\d+)?)\s*
 _ONE_OF: Final = re.compile(rf"\.oneOf\(\s*\[\s*({_LITERAL}(?:\s*,\s*{_LITERAL})*)\s*,?\s*\]\s*\)")
 _TYPES: Final = {"string": "isString", "number": "isNumber", "boolean": "isBoolean",
                  "array": "isArray", "object": "isObject"}  # fmt: skip
-FOREIGN: Final = "a script is kept as it stands, with functions of pm that are not known here"
+FOREIGN: Final = (
+    "a script is kept as it stands: it has functions of the other tool that are not known here"
+)
 """What is said of a script that does not run."""
 _PM_VARIABLES: Final = r"pm\.(?:environment|collectionVariables|globals|variables)"
 _CLIENT: Final = (
@@ -214,7 +216,7 @@ def _of_response(chain: str) -> list[str] | None:
 
 def _expected(what: str, chain: str, names: dict[str, str]) -> list[str] | None:
     """Return the assertions of `expect(what).chain`."""
-    subject = _subject(what, names)
+    subject = subject_of(what, names)
     if subject is None:
         return None
     chain = re.sub(r"^\.(?:to|is)(?:\.(?:be|have|deep|is|that|a|an)(?=\.))*", "", chain)
@@ -223,9 +225,9 @@ def _expected(what: str, chain: str, names: dict[str, str]) -> list[str] | None:
         chain = re.sub(r"^\.not(?:\.(?:be|have|deep|a|an)(?=\.))*", "", chain)
     no = "not " if negated else ""
     if match := re.fullmatch(rf"\.(?:equals?|eql|eq)\(\s*({_LITERAL})\s*\)", chain):
-        return [f"{subject} != {_shown(match[1])}"] if negated else _equality(subject, match[1])
+        return [f"{subject} != {_shown(match[1])}"] if negated else equality(subject, match[1])
     if match := re.fullmatch(r"\.(true|false|null)(?:\(\))?", chain):
-        return None if negated else _equality(subject, match[1])
+        return None if negated else equality(subject, match[1])
     if match := re.fullmatch(rf"\.(?:includes?|contains?)\(\s*({_STRING})\s*\)", chain):
         is_text = subject == "body" or subject.startswith("header")
         return [f"{subject} {no}contains {_shown(match[1])}"] if is_text else None
@@ -242,12 +244,12 @@ def _expected(what: str, chain: str, names: dict[str, str]) -> list[str] | None:
 
 
 def _equal(left: str, right: str, names: dict[str, str]) -> list[str] | None:
-    subject = _subject(left.strip(), names)
-    made = None if subject is None else _equality(subject, right)
+    subject = subject_of(left.strip(), names)
+    made = None if subject is None else equality(subject, right)
     return made if made and all(isinstance(find(one), Found) for one in made) else None
 
 
-def _equality(subject: str, literal: str) -> list[str]:
+def equality(subject: str, literal: str) -> list[str]:
     """Return assertions that a subject is a literal, and of its type."""
     found = [f"{subject} == {_shown(literal)}"]
     if subject.startswith("body $") and literal[0] not in "\"'n":
@@ -255,7 +257,7 @@ def _equality(subject: str, literal: str) -> list[str]:
     return found
 
 
-def _subject(what: str, names: dict[str, str]) -> str | None:
+def subject_of(what: str, names: dict[str, str]) -> str | None:
     """Return the subject that an expression means, None if there is none."""
     for pattern, subject in _SUBJECTS:
         if re.fullmatch(pattern, what):
@@ -263,6 +265,8 @@ def _subject(what: str, names: dict[str, str]) -> str | None:
     if match := _HEADER.fullmatch(what):
         name = _header_name(match["name"])
         return None if name is None else f"header {name}"
+    if match := re.fullmatch(r"res\.headers\.([\w-]+)", what):
+        return f"header {match[1]}"
     root = re.match(_JSON, what) or re.match(r"[A-Za-z_$][\w$]*", what)
     if root is None or not (root[0] in names or re.fullmatch(_JSON, root[0])):
         return None

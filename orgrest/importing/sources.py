@@ -19,8 +19,8 @@ _YAML: Final = re.compile(
 )
 """A line that only YAML files have which can be imported."""
 _READABLE: Final = (
-    "a Postman collection or environment, an OpenAPI description, an Insomnia export, curl "
-    "commands, an HTTP request, a HAR file, a call of fetch"
+    "a Postman collection or environment, an OpenAPI description, an Insomnia export, the "
+    "folder of a Bruno collection, curl commands, an HTTP request, a HAR file, a call of fetch"
 )
 
 
@@ -30,6 +30,13 @@ def read(source: str, given: bytes | None = None) -> Collection:
     Raises ImportingError if it is not recognized or malformed.
     """
     path = Path(source)
+    if given is None and path.is_dir():
+        from orgrest.importing import bruno
+
+        if not (path / bruno.TOP).is_file():
+            why = f"this folder is no Bruno collection: it has no {bruno.TOP}"
+            raise ImportingError(why, file=source)
+        return bruno.read(path)
     if given is None:
         try:
             given = _content(path)

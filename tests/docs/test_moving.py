@@ -30,10 +30,18 @@ def port() -> Iterator[int]:
         yield number
 
 
-def imported(row: dict[str, Any], around: str, folder: Path) -> str:
+def imported(
+    row: dict[str, Any], around: str, folder: Path, beside: dict[str, str] | None = None
+) -> str:
     """Return what an import prints of what stands on the left, and what it complains of."""
-    file = folder / row.get("file", "source")
-    file.write_text(around.replace("ROW", row["theirs"].strip("\n")))
+    file = folder / "source"
+    text = around.replace("ROW", row["theirs"].strip("\n"))
+    if beside is None:
+        file.write_text(text)
+    else:
+        file.mkdir()
+        for name, content in {**beside, "one.bru": text}.items():
+            (file / name).write_text(content)
     done = CliRunner().invoke(program, ["import", str(file)])
     assert done.exit_code == 0, done.output
     return done.output
@@ -58,7 +66,9 @@ def test_what_a_table_says_of_a_spelling_is_true(
     if row.get("needs"):
         require(row["needs"])
     if "imported" in TABLES[tool]:
-        printed = imported(row, row.get("around", TABLES[tool]["imported"]), tmp_path)
+        printed = imported(
+            row, row.get("around", TABLES[tool]["imported"]), tmp_path, TABLES[tool].get("beside")
+        )
         assert row.get("ours", "").strip() in printed, printed
         assert all(text in printed for text in row.get("comes", []))
         return

@@ -22,11 +22,17 @@ def imported(folder: Path, content: str | bytes, *more: str, output: str = "out.
 
 
 def sent(
-    folder: Path, output: str = "out.http", *environments: str, **values: str
+    folder: Path,
+    output: str = "out.http",
+    *environments: str,
+    environ: dict[str, str] | None = None,
+    **values: str,
 ) -> list[Request]:
     """Return the requests that a run of the document would send, in order."""
     path = folder / output
-    inputs = Inputs(directory=folder, environments=environments, overrides=values)
+    inputs = Inputs(
+        directory=folder, environments=environments, overrides=values, environ=environ or {}
+    )
     settings = Settings(inputs, dry_run=True)
     run = Run(path.read_text("utf-8"), file=str(path), settings=settings, client=None,
               plain=is_request_file(path))  # fmt: skip
