@@ -277,6 +277,11 @@ def _email(_match: re.Match[str], around: DynamicContext) -> str:
     return f"{name}@example.com"
 
 
+def _mongo_id(_: re.Match[str], around: DynamicContext) -> str:
+    digits = "".join(around.random.choices("0123456789abcdef", k=16))
+    return f"{int(around.now().timestamp()):08x}{digits}"
+
+
 def _environ(match: re.Match[str], around: DynamicContext) -> str:
     """Look up an environment variable; `%name` takes its name from the variable `name`."""
     name = match["name"]
@@ -372,12 +377,24 @@ DYNAMICS: Final = (
         _text(_LETTERS + _DIGITS + "_"),
     ),
     _row(
+        "$random.numeric(LENGTH)",
+        "Random digits (10).",
+        rf"\$random\.numeric{_LENGTH}",
+        _text(_DIGITS),
+    ),
+    _row(
         "$random.hexadecimal(LENGTH)",
         "Random hexadecimal digits (10).",
         rf"\$random\.hexadecimal{_LENGTH}",
         _text(_DIGITS + "ABCDEF"),
     ),
     _row("$random.email", "A random address at example.com.", r"\$random\.email(?:\(\))?", _email),
+    _row(
+        "$mongoId",
+        "An identifier as MongoDB's: the time and random hexadecimal digits.",
+        r"\$mongoId",
+        _mongo_id,
+    ),
     _row(
         "$processEnv NAME",
         "A variable of the environment; %NAME takes its name from the variable NAME.",
