@@ -117,19 +117,22 @@ class StyledWriter(Writer):
     def _respaced(self, text: str) -> str:
         """The text with other white space and comments between its tokens."""
         tokens = tokenize(text)
+        near, gaps, comments = self.near, self.gaps, 64 - self.comments
         out: list[str] = []
         end, before, before_kind = 0, "", ""
         for kind, word, start in zip(tokens.kinds, tokens.texts, tokens.starts, strict=True):
             gap = text[end:start]
             if kind == "error":  # of a tree that is no program
                 return "".join([*out, text[end:]])
-            self.near.at(f"{before} {word}")
-            if gap.strip():  # a comment of the writer's
-                out.append(gap)
-            elif kind == "eof":
-                out.append(self._last_gap(gap))
-            else:
-                out.append(self._gap(gap, before, before_kind, word, kind))
+            near.at(f"{before} {word}")
+            case = near.below(64)
+            if gap.strip() or before_kind == "@" or (kind == "(" and "\n" in gap):
+                pass  # a comment of the writer's, an attribute's name, or a statement begins here
+            elif case >= comments:
+                gap = self._with_comment(gap, kind)
+            elif case < gaps:
+                gap = self._space(gap, before, before_kind, word, kind)
+            out.append(gap)
             if kind == "eof":
                 break
             end = start + len(word)
@@ -138,24 +141,24 @@ class StyledWriter(Writer):
             before, before_kind = word, kind
         return "".join(out)
 
-    def _gap(self, gap: str, before: str, before_kind: str, word: str, kind: str) -> str:
-        """What stands between two tokens, or before the first one."""
+    def _space(self, gap: str, before: str, before_kind: str, word: str, kind: str) -> str:
+        """Other white space in a gap; before a `(`, no line break: it would end the call."""
         below = self.near.below
-        one_line = kind == "("  # on a line of its own it means something else
-        if before_kind == "@" or (one_line and "\n" in gap):
-            return gap
-        if self._is_one_of(self.comments):
-            return f"{gap or ' '}{self._comment(one_line=one_line)}{gap}"
-        if not self._is_one_of(self.gaps):
-            return gap
         way = below(4)
-        if way == 1 or (way == 2 and one_line):
+        if way == 1 or (way == 2 and kind == "("):
             return _SPACES[below(len(_SPACES))]
         if way == 2:
             return _LINES[below(len(_LINES))] if below(32) < 31 else _MANY_LINES
         if way == 3:
             return "" if _may_touch(before, before_kind, word, kind) else " "
         return gap
+
+    def _with_comment(self, gap: str, kind: str) -> str:
+        """A gap with a comment in it; the last one of a source may end with that."""
+        comment = self._comment(one_line=kind == "(")
+        if kind == "eof" and self.near.below(2):
+            return f"{gap or ' '}{comment.rstrip()}"
+        return f"{gap or ' '}{comment}{gap}"
 
     def _comment(self, *, one_line: bool) -> str:
         """A comment, with the end of its line if it needs that."""
@@ -168,17 +171,10 @@ class StyledWriter(Writer):
             text += "\n" + _COMMENTS[below(len(_COMMENTS))]
         return "--" + in_brackets(text, below(3))
 
-    def _last_gap(self, gap: str) -> str:
-        """What stands after the last token."""
-        if self._is_one_of(self.comments):
-            comment = self._comment(one_line=False)
-            return f"{gap or ' '}{comment.rstrip() if self.near.below(2) else comment}"
-        return ("", " ", "\n\n")[self.near.below(3)] if self._is_one_of(self.gaps) else gap
-
 
 def _may_touch(before: str, before_kind: str, word: str, kind: str) -> bool:
     """Whether two tokens remain two with nothing between them."""
-    if not before:
+    if not before or not word:  # at the beginning, and at the end
         return True
     starts_word = word[0].isalnum() or word[0] == "_"
     if before_kind == "number":
