@@ -432,6 +432,7 @@ class _Reader:
 
     def _scripts(self, given: Fields) -> tuple[list[str], list[str]]:
         before = given.any("script:pre-request") or ""
+        before = expectations.as_pm(before)
         after = [given.any("script:post-response") or "", given.any("tests") or ""]
         return [before] if before.strip() else [], [one for one in after if one.strip()]
 
@@ -440,7 +441,7 @@ class _Reader:
         _, own = self._scripts(given)
         checked = [expectations.translated(one) for one in (*around.after, *own)]
         assertions = [one for test in checked for one in test.assertions]
-        scripts = [expectations.client_script(one.script) for one in checked if one.script]
+        scripts = [expectations.as_pm(one.script) for one in checked if one.script]
         for one in given.any("assert") or ():
             if not one.enabled:
                 continue

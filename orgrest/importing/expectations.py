@@ -75,15 +75,26 @@ FOREIGN: Final = (
     "a script is kept as it stands: it has functions of the other tool that are not known here"
 )
 """What is said of a script that does not run."""
-_PM_VARIABLES: Final = r"pm\.(?:environment|collectionVariables|globals|variables)"
-_CLIENT: Final = (
-    (rf"{_PM_VARIABLES}\.set\(|postman\.set(?:Environment|Global)Variable\(", "client.global.set("),
-    (r"\bpm\.response\.json\(\)", "response.body"),
-    (r"\bpm\.response\.code\b", "response.status"),
-    (r"\bconsole\.(?:log|info|warn|error)\(", "client.log("),
-)
+_OLD_TEST: Final = rf"^([ \t]*)tests\[({_STRING})\]\s*=\s*([^\n]*?);?[ \t]*$"
+# Functions of other tools, and of Postman's older versions, as those of pm, which scripts have.
+_AS_PM: Final = (
+    (r"\binsomnia\.", "pm."),
+    (r"\bpostman\.set(?:Environment|Global)Variable\(", "pm.environment.set("),
+    (r"\bpostman\.get(?:Environment|Global)Variable\(", "pm.environment.get("),
+    (r"\bresponseCode\.code\b", "pm.response.code"),
+    (r"\bresponseBody\b", "pm.response.text()"),
+    (_OLD_TEST, r"\1pm.test(\2, () => pm.expect(\3).to.be.ok);"),
+    (r"\bbru\.set(?:Env|GlobalEnv|Collection|Folder)?Var\(", "pm.environment.set("),
+    (r"\bbru\.get(?:Env|GlobalEnv|Collection|Folder|Request)?Var\(", "pm.environment.get("),
+    (r"\bres\.(?:getBody\(\)|body\b)", "pm.response.json()"),
+    (r"\bres\.(?:getStatus\(\)|status\b)", "pm.response.code"),
+    (r"\bres\.getHeader\(", "pm.response.headers.get("),
+    (r"\bres\.getResponseTime\(\)", "pm.response.responseTime"),
+    (r"(?<![\w.$])(test|expect)\(", r"pm.\1("),
+)  # fmt: skip
 _FOREIGN: Final = re.compile(
-    r"\b(?:pm|postman|insomnia|bru|req|res)\.|\b(?:tests\[|responseBody|responseCode|require\()"
+    r"\bpm\.(?:sendRequest|cookies|visualizer|execution|vault|require)\b|\brequire\(|"
+    r"\b(?:postman|bru|req|res)\.|\btests\["
 )
 _STATUS_WORDS: Final = {
     "to.be.ok": "200", "to.be.success": "2xx", "to.be.created": "201", "to.be.accepted": "202",
@@ -125,16 +136,15 @@ def translated(script: str) -> Translated:
     return Translated(tuple(found), ";\n".join(left) + ";")
 
 
-def client_script(script: str) -> str:
-    """Return a script with the functions of JetBrains' client, if these say all that it does."""
-    made = script
-    for pattern, instead in _CLIENT:
-        made = re.sub(pattern, instead, made)
-    return script if is_foreign(made) else made
+def as_pm(script: str) -> str:
+    """Return a script with Postman's functions in the place of those of other tools."""
+    for pattern, instead in _AS_PM:
+        script = re.sub(pattern, instead, script, flags=re.MULTILINE)
+    return script
 
 
 def is_foreign(script: str) -> bool:
-    """Tell whether a script needs functions of the other tool."""
+    """Tell whether a script needs functions that scripts do not have."""
     return _FOREIGN.search(script) is not None
 
 

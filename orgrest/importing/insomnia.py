@@ -166,7 +166,7 @@ class _Reader:
             url, headers = authorization.applied(url, headers)
         before, after = self._scripts(given)
         checked = [expectations.translated(one) for one in (*around.after, *after)]
-        scripts = [expectations.client_script(one.script) for one in checked if one.script]
+        scripts = [expectations.as_pm(one.script) for one in checked if one.script]
         every = (*around.before, *before)
         notes = []
         if any(expectations.is_foreign(one) for one in (*scripts, *every)):
@@ -281,6 +281,7 @@ class _Reader:
         scripts = given.object("scripts") if isinstance(given.given.get("scripts"), dict) else given
         before = scripts.text("preRequest") or given.text("preRequestScript")
         after = scripts.text("afterResponse") or given.text("afterResponseScript")
+        before = expectations.as_pm(before)
         return [before] if before.strip() else [], [after] if after.strip() else []
 
     def _directives(self, given: Fields) -> Iterator[str]:

@@ -18,7 +18,7 @@ from orgrest.http.values.environments import SHARED
 from orgrest.importing import expectations, texts
 from orgrest.importing.authorization import Authorization, header_of
 from orgrest.importing.errors import ImportingError
-from orgrest.importing.expectations import FOREIGN, client_script, is_foreign
+from orgrest.importing.expectations import FOREIGN, as_pm, is_foreign
 from orgrest.importing.fields import Fields
 from orgrest.importing.forms import encoded_form, multipart
 from orgrest.importing.model import Collection, Environment, Folder, Note, Piece, Request
@@ -206,7 +206,7 @@ class _Reader:
         before, after = self._scripts(item)
         checked = [expectations.translated(one) for one in (*around.after, *after)]
         notes = [Note(item.place, one) for one in _notes_of(behavior)]
-        scripts = [client_script(test.script) for test in checked if test.script]
+        scripts = [as_pm(test.script) for test in checked if test.script]
         if any(is_foreign(one) for one in (*scripts, *around.before, *before)):
             notes.append(Note(item.place, FOREIGN))
         described += [f"(disabled: {one})" for one in disabled]
@@ -397,7 +397,7 @@ class _Reader:
             if listen not in ("prerequest", "test"):
                 event.note(f"a script for {listen} is left out")
             (after if listen == "test" else before).append(text)
-        return before, after
+        return [as_pm(one) for one in before], after
 
 
 def _parameters(auth: Fields, kind: str) -> dict[str, str]:

@@ -43,7 +43,12 @@ class Names:
 
     def free(self, wanted: str) -> str:
         """Return a name that no variable has, and take it."""
-        return self.name(f"\0{wanted}")
+        name, number = wanted, 1
+        while name in self._taken:
+            number += 1
+            name = f"{wanted}_{number}"
+        self._taken.add(name)
+        return name
 
     def variable(self, given: str) -> Variable:
         """Return what stands for the content of double braces."""

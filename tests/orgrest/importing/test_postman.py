@@ -7,11 +7,14 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
+from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 from imports import imported, parts, sent
+from servers import RawServer, response
 
-from orgrest.importing.expectations import translated
+from orgrest.commands.main import program
+from orgrest.importing.expectations import as_pm, is_foreign, translated
 
 SCHEMA = "https://schema.getpostman.com/json/collection/v2.1.0/collection.json"
 Json = dict[str, Any]
@@ -232,10 +235,6 @@ class TestEnvironments:
     )
 
     def both(self, folder: Path) -> Any:
-        from click.testing import CliRunner
-
-        from orgrest.commands.main import program
-
         (folder / "env.json").write_text(self.ENVIRONMENT)
         (folder / "api.json").write_text(
             collection(
@@ -463,7 +462,9 @@ class TestTests:
         done = imported(tmp_path, collection(one), "--strict")
         assert done.exit_code == 0, done.output
         text = (tmp_path / "out.http").read_text()
-        assert "?? status == 200\n> {%\nclient.global.set('id', response.body.id);\n%}" in text
+        assert (
+            "?? status == 200\n> {%\npm.environment.set('id', pm.response.json().id);\n%}" in text
+        )
 
     def test_a_script_that_cannot_run_is_told(self, tmp_path: Path) -> None:
         event = [
@@ -480,3 +481,39 @@ class TestTests:
     def test_what_is_no_test_is_kept_whole(self, script: str) -> None:
         found = translated(f"{script}\nneeded()")
         assert found.assertions or "needed()" in found.script
+
+    @pytest.mark.parametrize(
+        ("given", "made"),
+        [
+            ("insomnia.environment.set('a', 1)", "pm.environment.set('a', 1)"),
+            ("postman.setGlobalVariable('a', responseBody)",
+             "pm.environment.set('a', pm.response.text())"),
+            ('tests["ok"] = responseCode.code < 300;',
+             'pm.test("ok", () => pm.expect(pm.response.code < 300).to.be.ok);'),
+            ("bru.setEnvVar('a', res.body.b)", "pm.environment.set('a', pm.response.json().b)"),
+            ("test('x', () => expect(res.getStatus()).to.be.above(1))",
+             "pm.test('x', () => pm.expect(pm.response.code).to.be.above(1))"),
+        ],
+    )  # fmt: skip
+    def test_scripts_of_other_tools_have_the_functions_of_pm(self, given: str, made: str) -> None:
+        assert as_pm(given) == made
+        assert not is_foreign(made)
+
+    def test_a_kept_script_runs(self, tmp_path: Path) -> None:
+        pytest.importorskip("quickjs")
+        script = [
+            "const list = pm.response.json();",
+            "pm.environment.set('id', list[0].id);",
+            "pm.test('some', () => { for (const one of list) pm.expect(one.id).to.eql(7); });",
+        ]
+        first = item("A", url="{{host}}/list") | {
+            "event": [{"listen": "test", "script": {"exec": script}}]
+        }
+        imported(tmp_path, collection(first, item("B", url="{{host}}/{{id}}")))
+        with RawServer(response(b'[{"id": 7}]', "Content-Type: application/json")) as server:
+            arguments = [str(tmp_path / "out.http"), "--var", f"host={server.url}"]
+            done = CliRunner().invoke(program, ["test", *arguments])
+            asked = [one.split(b" ")[1] for one in server.requests]
+        assert done.exit_code == 0, done.output
+        assert asked == [b"/list", b"/7"]
+        assert "some" in done.output or "2 passed" in done.output
