@@ -18,8 +18,11 @@ from orgrest.files import FileError, is_request_file, read_bytes, write_private
 from orgrest.model import OrgrestError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from orgrest.commands.run import Shown
     from orgrest.http.transport import Client, Cookies
+    from orgrest.http.values.global_variables import GlobalVariables
     from orgrest.run.settings import Settings
 
 
@@ -136,6 +139,13 @@ def _size(_: object, parameter: click.Parameter, given: str | None) -> int | Non
     help="Keep cookies in FILE between runs (Netscape's format, as curl's).",
 )
 @click.option(
+    "--globals",
+    "globals_file",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Keep the global variables of scripts in FILE between runs.",
+)
+@click.option(
     "--stdin-name",
     type=click.Path(path_type=Path),
     metavar="FILE",
@@ -175,6 +185,7 @@ def evaluate(
     insecure: bool,
     allow_private: bool,
     cookie_file: Path | None,
+    globals_file: Path | None,
     stdin_name: Path | None,
     quiet: bool,
     as_json: bool,
@@ -191,6 +202,8 @@ def evaluate(
         raise click.UsageError("--explain tells about a --dry-run")
     if to_stdout and as_json:
         raise click.UsageError("--stdout and --json both want standard output")
+    if cookie_file is not None and cookie_file == globals_file:
+        raise click.UsageError("--cookies and --globals keep different things: name two files")
     paths = list(files) or ([] if sys.stdin.isatty() else ["-"])
     if not paths:
         raise click.UsageError("which FILE? (- is standard input)")
@@ -213,6 +226,7 @@ def evaluate(
         cookies = None if cookie_file is None else _cookies(cookie_file)
         inputs = inputs_of(
             Path(),
+            globals_=None if globals_file is None else _globals(globals_file),
             variables=variables,
             env_file=env_file,
             environments=environments,
@@ -254,7 +268,8 @@ def evaluate(
         json=as_json,
         stdin_name=stdin_name,
     )
-    sys.exit(_run(paths, settings, shown, client, cookies, cookie_file))
+    kept = ((cookie_file, cookies), (globals_file, inputs.globals_))
+    sys.exit(_run(paths, settings, shown, client, cookies, kept))
 
 
 def _cookies(file: Path) -> Cookies:
@@ -264,15 +279,24 @@ def _cookies(file: Path) -> Cookies:
     return Cookies.read(read_bytes(file) if file.exists() else b"", str(file))
 
 
+def _globals(file: Path) -> GlobalVariables:
+    """Return the global variables in a file, none if it does not exist. Raises OrgrestError."""
+    from orgrest.http.values.global_variables import GlobalVariables
+
+    if not file.exists():
+        return GlobalVariables()
+    return GlobalVariables.read(read_bytes(file), str(file))
+
+
 def _run(
     paths: list[str],
     settings: Settings,
     shown: Shown,
     client: Client | None,
     cookies: Cookies | None,
-    cookie_file: Path | None,
+    kept: Iterable[tuple[Path | None, Cookies | GlobalVariables | None]],
 ) -> int:
-    """Evaluate the files, and save their cookies to `cookie_file`; return the exit status."""
+    """Evaluate the files, and save what is `kept` for the next run; return the exit status."""
     from orgrest.commands import run
 
     status = 1
@@ -282,8 +306,9 @@ def _run(
         try:
             status = max([run.evaluate(given, settings, shown, client, cookies) for given in paths])
         finally:
-            if client is not None and cookie_file is not None and cookies is not None:
-                write_private(cookie_file, cookies.written())
+            for path, what in kept if client is not None else ():
+                if path is not None and what is not None:
+                    write_private(path, what.written())
     except FileError as error:
         complain(str(error))
         status = 1

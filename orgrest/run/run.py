@@ -128,7 +128,7 @@ class Run(RunContext):
         self, code: str, variables: Mapping[str, Any], responses: Mapping[str, Response]
     ) -> tuple[str, Any]:
         """Return the text and the value of an expression in JavaScript. Raises OrgrestError."""
-        return self._sender.scripts.evaluate(code, variables, responses, self._settings.inputs.seed)
+        return self._sender.scripts.evaluate(code, variables, responses, self.session)
 
     # ------------------------------------------------------------------------ for who has it run
 

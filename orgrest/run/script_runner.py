@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from orgrest.http.scripts import Engine, Result
     from orgrest.http.syntax import ParsedRequest, Script
-    from orgrest.http.values import Scope
+    from orgrest.http.values import Scope, Session
     from orgrest.model import Response, Source, Verdict
 
 
@@ -41,12 +41,11 @@ class ScriptResults:
 
 
 class ScriptRunner:
-    """Runs the scripts of one run; `globals` are their shared variables."""
+    """Runs the scripts of one run."""
 
     def __init__(self, wait: Callable[[float], None]) -> None:
         """Create a runner; the engine starts with the first script. `wait` waits for a script."""
         self._wait = wait
-        self.globals: dict[str, Any] = {}
         self._engine: Engine | None = None
         self.defined: dict[object, str] = {}
         """The values of definitions that scripts of the present request saw."""
@@ -155,7 +154,7 @@ class ScriptRunner:
         environment = scope.environment.values()
         context = scripts.Context(
             variables=everything,
-            globals_=self.globals,
+            globals_=scope.globals.values,
             environment=environment,
             file={d.name: d.value.text for d in parsed.definitions},
             responses=responses,
@@ -176,7 +175,7 @@ class ScriptRunner:
         for _, value in result.request["headers"] if result.request is not None else ():
             if value not in (given for _, given in request.headers):
                 scope.protect(value, *inputs)
-        self.globals = result.globals_
+        scope.globals.replace(result.globals_, scope.secrets)
         _keep(result, script, parsed, results)
         return code, result
 
@@ -185,12 +184,13 @@ class ScriptRunner:
         code: str,
         variables: Mapping[str, Any],
         responses: Mapping[str, Response],
-        seed: int | None,
+        session: Session,
     ) -> tuple[str, Any]:
         """Return the text and the value of an expression, as `Engine.evaluate` does."""
         from orgrest.http.scripts import Context
 
-        context = Context(variables, self.globals, responses=responses, seed=seed)
+        seed = session.inputs.seed
+        context = Context(variables, session.globals.values, responses=responses, seed=seed)
         return self.started().evaluate(code, context)
 
     def started(self) -> Engine:

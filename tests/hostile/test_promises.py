@@ -98,6 +98,19 @@ PROMISES: dict[str, list[str]] = {
         "test_a_script_sees_nothing_of_the_machine",
         "test_a_script_without_end_or_bounds_is_stopped",
     ],
+    "What `require` knows only computes": [
+        "test_what_needs_the_machine_is_refused_with_what_to_do_instead",
+        "test_modules_give_what_node_gives",
+        "test_a_script_that_breaks_javascript_breaks_nothing_else",
+    ],
+    "A script changes the request": [
+        "test_a_request_is_sent_as_the_script_above_it_left_it",
+        "test_a_change_that_cannot_be_sent_is_told_and_nothing_is_sent",
+        "test_a_script_cannot_make_a_run_sleep_for_hours",
+        "test_naps_without_end_are_ended",
+        "test_credentials_do_not_go_to_the_server_that_a_script_chooses",
+        "test_no_text_of_a_server_takes_a_value_into_a_request",
+    ],
     "XPaths, and JSONPaths": [
         "test_an_xpath_without_end_is_an_error",
         "test_a_jsonpath_without_end_is_an_error",

@@ -22,8 +22,9 @@ to values, `:name` only if the file has a line `:name = value`, and the first of
 6. `{{$uuid}}` and its like (`dynamic`), `{{$input ...}}` and `{{$password ...}}`, which ask;
 7. `{{login.response.body.$.token}}`, what another request got (`responses`), which is sent first;
 8. a variable of an imported file;
-9. a variable of the environments that `--env` chooses (`environments`);
-10. an expression in JavaScript, `{{1 + 1}}` (`javascript`).
+9. a global variable of scripts that an earlier run left (`--globals`);
+10. a variable of the environments that `--env` chooses (`environments`);
+11. an expression in JavaScript, `{{1 + 1}}` (`javascript`).
 
 Values may refer to variables, except those from outside (captures, results, the command line, the
 environment): text sent by a server is never expanded.

@@ -11,6 +11,8 @@ import attrs
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from orgrest.http.values.global_variables import GlobalVariables
+
 
 def _paths(given: Any) -> tuple[Path, ...]:
     return tuple(given)
@@ -26,7 +28,8 @@ class Inputs:
     `remembered` are captures of earlier runs, with the lowest precedence, and `secrets` the secrets
     of those runs: a capture may contain one. `environments` are the names chosen from those in the
     files around the document. `ask` asks the user (the prompt, whether to hide the answer), and
-    returns None if nobody answers. `seed` makes dynamic values reproducible.
+    returns None if nobody answers. `seed` makes dynamic values reproducible. `globals_` are the
+    global variables of scripts, None if each document has its own.
     """
 
     directory: Path = attrs.field(factory=Path)
@@ -40,6 +43,7 @@ class Inputs:
     environments: tuple[str, ...] = attrs.field(default=(), converter=tuple)
     ask: Callable[[str, bool], str | None] | None = None
     seed: int | None = None
+    globals_: GlobalVariables | None = attrs.field(default=None, repr=False)
 
     @classmethod
     def of_user(cls, directory: Path, **given: Any) -> Inputs:

@@ -11,6 +11,7 @@ from orgrest.http.values.context import RunContext
 from orgrest.http.values.environment import Environment
 from orgrest.http.values.exchanges import Exchanges
 from orgrest.http.values.files import locate
+from orgrest.http.values.global_variables import GlobalVariables
 from orgrest.http.values.inputs import Inputs
 from orgrest.http.values.netrc import look_up
 from orgrest.http.values.token_provider import TokenProvider
@@ -58,6 +59,8 @@ class Session:
         self.inputs = inputs
         self.captures = {name: Captured(value) for name, value in inputs.remembered.items()}
         self.secrets = set(inputs.secrets)
+        self.globals = inputs.globals_ or GlobalVariables()
+        self.secrets.update(self.globals.secrets())
         self.secret = partial(_note, self.secrets)  # not a method: that would be a reference cycle
         self.env = partial(_env, inputs, self.secret)
         self.environment = Environment(inputs.directory, inputs.environments, self.secret)
@@ -181,6 +184,11 @@ class Scope:
     def variables_of_scripts(self) -> dict[str, Captured]:
         """The variables that scripts and responses set, those of earlier runs included."""
         return dict(self._session.captures)
+
+    @property
+    def globals(self) -> GlobalVariables:
+        """The global variables of scripts."""
+        return self._session.globals
 
     @property
     def seed(self) -> int | None:

@@ -209,6 +209,8 @@ def _exchange(use: Use) -> Found | None:
 
 def _script(use: Use) -> Found | None:
     """A variable that a script of the document sets, which only a run knows."""
+    if use.name in use.scope.globals.values:
+        return None  # an earlier run set it
     for script in (*use.parsed.shared_scripts, *use.parsed.known.scripts):
         if script.text is not None and use.name in set_by(script.text.text):
             return Computed(partial(use.scope.value_of_script, use.name), "a script", in_run=True)
@@ -224,6 +226,12 @@ def set_by(code: str) -> frozenset[str]:
 def _imported(use: Use) -> Found | None:
     value = use.scope.imported_variable(use.name)
     return None if value is None else Given(value, "an imported file")
+
+
+def _global_variable(use: Use) -> Found | None:
+    """A global variable of scripts, of an earlier run: those of this one are captures."""
+    made = use.scope.globals.variable(use.name)
+    return None if made is None else Scripted(made.text, made, "an earlier run")
 
 
 def _environment(use: Use) -> Found | None:
@@ -270,6 +278,7 @@ COMMON: tuple[Source, ...] = (
     _exchange,
     _script,
     _imported,
+    _global_variable,
     _environment,
     _javascript,
 )

@@ -7,6 +7,7 @@ that it gave each test, where nothing else is said.
 from __future__ import annotations
 
 import json
+import stat
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,7 @@ import attrs
 import pytest
 from servers import RawServer, response
 
+from orgrest.commands.main import main
 from orgrest.http.transport import Client
 from orgrest.http.values import Inputs
 from orgrest.run.outcomes import Outcome
@@ -512,3 +514,70 @@ def test_jetbrains_random_values_are_there(run) -> None:
         "$random.integer(3, 4), /@/.test($random.email)].join('-'));\n%}\nGET HOST/{{x}}\n"
     )
     assert done.sent == ["GET /36-5-3-true"]
+
+
+# ------------------------------------------------------------------- global variables between runs
+
+
+def command(*arguments: object) -> int:
+    with pytest.raises(SystemExit) as caught:
+        main([str(one) for one in arguments])
+    return int(caught.value.code or 0)
+
+
+def test_global_variables_are_kept_in_the_file_that_the_user_names(
+    recorder: RawServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KEY", "hidden-key")
+    kept, first, second = (tmp_path / name for name in ("globals.json", "a.http", "b.http"))
+    first.write_text(
+        f"@key = {{{{$processEnv KEY}}}}\nGET {recorder.url}/a\n\n> {{%\n"
+        "client.global.set('token', response.body.token);\nclient.global.set('list', [1, 'x']);\n"
+        f"%}}\n###\n{{{{\n$global.made = key + '!';\n}}}}\nGET {recorder.url}/b\n"
+    )
+    assert command(first, "--globals", kept) == 0
+    assert stat.S_IMODE(kept.stat().st_mode) == 0o600
+    assert json.loads(kept.read_text()) == {
+        "variables": {"token": "t/a", "list": [1, "x"], "made": "hidden-key!"},
+        "secret": ["made"],
+    }
+    monkeypatch.delenv("KEY")
+    recorder.requests.clear()
+    second.write_text(
+        f"GET {recorder.url}/{{{{token}}}}/{{{{list[1]}}}}/{{{{$global.list[0] + 1}}}}\n"
+        f"###\nPOST {recorder.url}/{{{{made}}}}\n\n> {{% client.global.clear('token') %}}\n"
+    )
+    assert command(second, "--globals", kept, "--quiet") == 0
+    paths = [one.split(b" ", 2)[1].decode() for one in recorder.requests]
+    assert paths == ["/t/a/x/2", "/hidden-key!"]
+    assert "token" not in json.loads(kept.read_text())["variables"]
+    assert "made" in json.loads(kept.read_text())["secret"]
+
+
+def test_what_a_file_defines_counts_more_than_what_an_earlier_run_left(
+    recorder: RawServer, tmp_path: Path
+) -> None:
+    kept, file = tmp_path / "globals.json", tmp_path / "a.http"
+    kept.write_text('{"variables": {"a": "kept", "b": "kept"}, "secret": []}')
+    file.write_text(f"@a = own\nGET {recorder.url}/{{{{a}}}}/{{{{b}}}}\n")
+    recorder.requests.clear()
+    assert command(file, "--globals", kept) == 0
+    assert b"GET /own/kept " in recorder.requests[0]
+
+
+def test_a_dry_run_and_a_document_alone_keep_nothing(recorder: RawServer, tmp_path: Path) -> None:
+    file = tmp_path / "a.http"
+    file.write_text(f"< {{% client.global.set('a', 1) %}}\nGET {recorder.url}/{{{{a}}}}\n")
+    assert command(file, "--globals", tmp_path / "globals.json", "--dry-run") == 0
+    assert command(file) == 0
+    assert [one.name for one in tmp_path.iterdir()] == ["a.http"]
+
+
+@pytest.mark.parametrize("content", ["", "[]", '{"variables": 1}', "[" * 10**5])
+def test_a_file_that_keeps_no_global_variables_is_left_alone(tmp_path: Path, content: str) -> None:
+    kept, file = tmp_path / "globals.json", tmp_path / "a.http"
+    kept.write_text(content)
+    file.write_text("GET http://localhost:1/\n")
+    assert command(file, "--globals", kept) == 2
+    assert kept.read_text() == content
+    assert command(file, "--globals", kept, "--cookies", kept) == 2

@@ -10,6 +10,7 @@ import pytest
 
 from orgrest.http.parsing.dialects import read
 from orgrest.http.values import Inputs, RunContext, Scope, Values
+from orgrest.http.values.global_variables import GlobalVariables
 from orgrest.model import Request, Response, Source
 
 if TYPE_CHECKING:
@@ -18,7 +19,17 @@ if TYPE_CHECKING:
     from orgrest.http.syntax import ParsedRequest
 
 DOCUMENTATION = Path(__file__).parents[4] / "docs" / "request-files.md"
-SOURCES = ("--var", "prompt", "script", "file", ":var", "exchange", "import", "environment")
+SOURCES = (
+    "--var",
+    "prompt",
+    "script",
+    "file",
+    ":var",
+    "exchange",
+    "import",
+    "global",
+    "environment",
+)
 """From the first to the last; dynamic values and questions have names of their own, with a $."""
 
 
@@ -58,6 +69,7 @@ def origin(name: str, folder: Path, sources: tuple[str, ...]) -> tuple[str, str]
             environments=["e"],
             overrides={name: given["--var"]} if "--var" in given else {},
             ask=lambda _what, _hidden: "of prompt",
+            globals_=GlobalVariables({name: given["global"]} if "global" in given else {}),
         ),
         _Run(name, given),
     )
@@ -86,6 +98,7 @@ def test_the_first_source_of_the_list_that_knows_a_name_counts_and_is_told(
             ":var": ":var",
             "exchange": "the response of login",
             "import": "an imported file",
+            "global": "an earlier run",
             "environment": "http-client.env.json",
         }[SOURCES[first]]
     )
@@ -95,6 +108,6 @@ def test_the_documentation_lists_the_sources_in_this_order() -> None:
     text = DOCUMENTATION.read_text("utf-8")
     text = text[text.index("## Variables") : text.index("## Dynamic values")]
     marks = ("1. `--var", "`# @prompt", "3. what a script", "4. `@name", "5. `:var", "7. `{{login")
-    marks += ("8. a variable of an imported", "9. the environments")
+    marks += ("8. a variable of an imported", "9. a global", "10. the environments")
     places = [text.index(mark) for mark in marks]
     assert places == sorted(places)

@@ -1,0 +1,69 @@
+"""The global variables of scripts, `client.global` and `$global`, and the file that keeps them.
+
+Only a file that the user names keeps them: a document cannot choose one.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, Self
+
+import attrs
+
+from orgrest.http.values.script_value import ScriptValue
+from orgrest.model import OrgrestError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+
+@attrs.define(eq=False)
+class GlobalVariables:
+    """The values, as JSON by name, and the names of those that hold a secret."""
+
+    values: dict[str, Any] = attrs.field(factory=dict)
+    secret: set[str] = attrs.field(factory=set)
+
+    @classmethod
+    def read(cls, data: bytes, file: str) -> Self:
+        """Read what `written` made. Raises OrgrestError."""
+        try:
+            found = json.loads(data)
+            values, secret = dict(found["variables"]), set(found["secret"])
+        except (ValueError, TypeError, KeyError, RecursionError):
+            reason = 'no global variables: {"variables": {...}, "secret": [...]} is expected'
+            raise OrgrestError(reason, file=file) from None
+        return cls(values, secret & set(values))
+
+    def written(self) -> bytes:
+        """Return the content of the file that keeps them."""
+        content = {"variables": self.values, "secret": sorted(self.secret)}
+        return json.dumps(content, ensure_ascii=False, indent=2).encode() + b"\n"
+
+    def replace(self, values: Mapping[str, Any], secrets: Iterable[str]) -> None:
+        """Take the values that a script left, and note which of them hold one of the `secrets`."""
+        hidden = [one for one in secrets if one.strip()]
+        for name, value in values.items():
+            if name not in self.values or self.values[name] != value:
+                self.secret.discard(name)
+                if any(one in text_of(value) for one in hidden):
+                    self.secret.add(name)
+        self.values = dict(values)
+        self.secret &= set(values)
+
+    def secrets(self) -> set[str]:
+        """Return the texts of those that hold a secret."""
+        return {text_of(self.values[name]) for name in self.secret}
+
+    def variable(self, name: str) -> ScriptValue | None:
+        """Return one as a script would have set it, or None."""
+        if name not in self.values:
+            return None
+        return ScriptValue(text_of(self.values[name]), self.values[name])
+
+
+def text_of(value: Any) -> str:
+    """Return what is sent of a JSON value: a text as it is."""
+    if isinstance(value, str):
+        return value
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
