@@ -80,7 +80,7 @@ class SoundTypes(Annotations):
     def local(self, maker: Maker, kinds: Sequence[Said], room: int) -> list[m.Type]:
         """Return the types of the first variables, as far as known; some of what is inferred."""
         known = [kind for kind in takewhile(is_known, kinds) if kind is not None]
-        if _INFERRED.issuperset(known) and maker.below(4) == 3:
+        if _INFERRED.issuperset(known) and maker.below(2):
             return []
         return [sound(maker, kind) for kind in known]
 
@@ -142,7 +142,7 @@ _SOUND: Final[Mapping[str, Callable[[], m.Type]]] = {
 _KINDS: Final = tuple(_SOUND)
 
 _INFERRED: Final = frozenset(
-    ["number", "integer", "string", "boolean", "buffer", "vector", "thread"]
+    ["number", "integer", "string", "boolean", "buffer", "vector", "thread", "object"]
 )
 """The kinds that a type checker sees in a value; it would see what keys a table has now."""
 

@@ -41,8 +41,8 @@ def type_(compiler: Compiler, node: m.Type, level: int) -> Build | None:
 def typename(compiler: Compiler, node: m.Typename, _: int) -> Build:
     """A use of a type that the template declares, or of a generic."""
     compiler.template.fixed += 1
-    make, key = MAKE[m.Typename], _key(node)
-    return lambda maker, frame: make(frame.names[key])
+    make = MAKE[m.Typename]
+    return lambda maker, frame: make(_name_of(node, maker, frame))
 
 
 @handles(m.TypeFunction)
@@ -72,7 +72,7 @@ def alias(compiler: Compiler, node: m.StatTypeAlias, level: int) -> Build:
         if not maker.annotations.declare:
             return []
         scope = maker.scope
-        name = frame.names[_key(node.name)] = scope.new_type()
+        name = _name_of(node.name, maker, frame)
         maker.made += fixed + 3
         mark = scope.open()
         declared = declare_generics(node, maker, frame)
@@ -107,6 +107,15 @@ def _declare(names: Sequence[m.Typename], maker: Maker, frame: Frame) -> list[m.
         declared.append(make(name))
     maker.made += len(declared)
     return declared
+
+
+def _name_of(node: m.Typename, maker: Maker, frame: Frame) -> int:
+    """What the name of a type stands for; an alias may be used before it is declared."""
+    key = _key(node)
+    if key not in frame.names:
+        frame.names[key] = maker.scope.new_type()
+    name: int = frame.names[key]
+    return name
 
 
 def _key(node: m.Typename) -> str:
