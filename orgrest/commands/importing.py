@@ -33,9 +33,9 @@ def import_(sources: tuple[str, ...], *, output: Path | None, strict: bool) -> N
     """Make a request file of what other tools wrote.
 
     A SOURCE is a Postman collection or environment, an Insomnia export, the folder of a Bruno
-    collection, an OpenAPI description, or a file that holds curl commands (one, or a shell script
-    of them), an HTTP request as it is sent, a HAR file of a browser, or a call of fetch() copied
-    from its network tab; - reads standard input. What it is, its content tells.
+    collection, a hurl file, an OpenAPI description, or a file that holds curl commands (one, or a
+    shell script of them), an HTTP request as it is sent, a HAR file of a browser, or a call of
+    fetch() copied from its network tab; - reads standard input. What it is, its content tells.
 
     \b
     orgrest import api.postman_collection.json dev.postman_environment.json -o api.http

@@ -472,6 +472,8 @@ def _assertions(one: _Pair) -> list[str] | None:
         return None
     if operator in ("in", "notIn"):
         value = value.removeprefix("[").removesuffix("]")
+    elif operator in ("contains", "notContains", "startsWith", "endsWith"):
+        value = re.sub(r"^(['\"])(.*)\1$", r"\2", value)
     elif operator in ("matches", "notMatches"):
         value = re.sub(r"^/(.*)/$", r"\1", value)
     elif operator in ("eq", "neq") and not re.fullmatch(r"-?\d+(?:\.\d+)?|true|false|null", value):

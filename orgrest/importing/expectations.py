@@ -240,7 +240,8 @@ def _expected(what: str, chain: str, names: dict[str, str]) -> list[str] | None:
         return None if negated else equality(subject, match[1])
     if match := re.fullmatch(rf"\.(?:includes?|contains?)\(\s*({_STRING})\s*\)", chain):
         is_text = subject == "body" or subject.startswith("header")
-        return [f"{subject} {no}contains {_shown(match[1])}"] if is_text else None
+        text = bare(_string(match[1]))
+        return [f"{subject} {no}contains {text}"] if is_text and text else None
     if match := _COMPARED.fullmatch(chain):
         return None if negated else [f"{subject} {_SIGNS[match[1]]} {match[2]}"]
     if match := _ONE_OF.fullmatch(chain):
@@ -305,6 +306,16 @@ def _shown(literal: str) -> str:
         return texts.literal(json.dumps(_string(literal), ensure_ascii=False))
     except ImportingError:
         return "\n"  # which is no assertion
+
+
+def bare(text: str) -> str | None:
+    """Return a text as it stands behind `contains` and its like, None if it cannot."""
+    if not text or text != text.strip() or "\n" in text or "\r" in text:
+        return None
+    try:
+        return texts.literal(text)
+    except ImportingError:
+        return None
 
 
 def _string(quoted: str) -> str:

@@ -20,7 +20,8 @@ _YAML: Final = re.compile(
 """A line that only YAML files have which can be imported."""
 _READABLE: Final = (
     "a Postman collection or environment, an OpenAPI description, an Insomnia export, the "
-    "folder of a Bruno collection, curl commands, an HTTP request, a HAR file, a call of fetch"
+    "folder of a Bruno collection, curl commands, an HTTP request, a HAR file, a call of fetch, "
+    "a hurl file"
 )
 
 
@@ -56,7 +57,7 @@ def _content(path: Path) -> bytes:
 
 def _reader_of(text: str, source: str) -> Callable[[str], Collection]:
     """Return the function that reads a text."""
-    from orgrest.importing import fetch, har, messages, postman, shell_scripts
+    from orgrest.importing import fetch, har, hurl, messages, postman, shell_scripts
 
     value: object = None
     if text.lstrip().startswith(("{", "[")):
@@ -81,6 +82,8 @@ def _reader_of(text: str, source: str) -> Callable[[str], Collection]:
         return lambda name: messages.read(text, name)
     elif fetch.BEGINS.match(text):
         return lambda name: fetch.read(text, name)
+    elif hurl.BEGINS.match(text):
+        return lambda name: hurl.read(text, name)
     elif shell_scripts.BEGINS.search(text):
         return lambda name: shell_scripts.read(text, name)
     raise ImportingError(f"this is none of what can be imported: {_READABLE}", file=source)

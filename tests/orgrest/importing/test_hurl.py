@@ -1,0 +1,170 @@
+"""Imports of hurl files: requests, assertions and captures, line by line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from imports import imported, sent
+from servers import RawServer, response
+
+from orgrest.commands.main import program
+
+FILE = r"""
+# Make one.
+POST {{host}}/tasks?a=1   # a comment
+X-A: b
+[Query]
+q: a b \#1
+[Cookies]
+c: d
+[BasicAuth]
+me: pw
+[Options]
+variable: page=2
+delay: 2s
+{
+  "id": {{newId}},
+
+  "text": "{{page}}"
+}
+HTTP 201
+Content-Type: application/json
+[Captures]
+made: jsonpath "$.list[0].id"
+kind: header "Content-Type"
+[Asserts]
+jsonpath "$.list" count == 1   # one
+jsonpath "$.list[0].id" == 7
+header "Content-Type" contains "json"
+jsonpath "$['a b']" exists
+body not contains "error"
+
+GET {{host}}/{{made}}
+[Options]
+location: true
+HTTP 200
+{"list": [{"id": 7}], "a b": 1}
+"""
+
+
+def test_a_file_becomes_requests_that_are_answered_alike(tmp_path: Path) -> None:
+    pytest.importorskip("quickjs")
+    done = imported(tmp_path, FILE, "--strict")
+    assert done.exit_code == 0, done.output
+    text = (tmp_path / "out.http").read_text().replace("# @sleep 2000\n", "")
+    assert text.count("# @no-redirect\n") == 1
+    (tmp_path / "out.http").write_text(text)
+    body = b'{"list": [{"id": 7}], "a b": 1}'
+
+    def answer(connection, request: bytes) -> None:  # type: ignore[no-untyped-def]
+        reply = response(body, "Content-Type: application/json")
+        made = request.startswith(b"POST")
+        connection.sendall(reply.replace(b"200 OK", b"201 Created") if made else reply)
+
+    with RawServer(answer) as server:
+        given = ["--var", f"host={server.url}", "--var", "newId=3"]
+        ran = CliRunner().invoke(program, ["test", str(tmp_path / "out.http"), *given])
+        first, second = server.requests
+    assert ran.exit_code == 0, ran.output
+    head, _, sent_body = first.partition(b"\r\n\r\n")
+    assert head.startswith(b"POST /tasks?a=1&q=a%20b%20%231 HTTP/1.1")
+    assert b"X-A: b\r\nCookie: c=d\r\nContent-Type: application/json\r\n" in head + b"\r\n"
+    assert b"Authorization: Basic bWU6cHc=" in head
+    assert sent_body == b'{\n  "id": 3,\n\n  "text": "2"\n}'
+    assert second.startswith(b"GET /7 ")
+
+
+@pytest.mark.parametrize(
+    ("body", "data"),
+    [
+        ("```\n### x\nline\n```", b"### x\nline\n"),
+        ("```one```", b"one"),
+        ("`one`", b"one"),
+        ('```graphql\n{a}\nvariables {"b": 1}\n```', b'{"query":"{a}","variables":{"b": 1}}'),
+        ("base64,iVBO\nRw==;", b"\x89PNG"),
+        ("hex,63 61;", b"ca"),
+        ("file,f.txt;", b"content"),
+        ("<a>\n</a>", b"<a>\n</a>"),
+        ("[Form]\na: b c", b"a=b%20c"),
+        ("[Multipart]\na: b\nf: file,f.txt;", b'filename="f.txt"\r\nContent-Type: text/plain'),
+    ],
+)
+def test_a_body_is_sent_as_it_is_written(body: str, data: bytes, tmp_path: Path) -> None:
+    (tmp_path / "f.txt").write_text("content")
+    done = imported(tmp_path, f"POST http://h.example/\n{body}\nHTTP 200\n", "--strict")
+    assert done.exit_code == 0, done.output
+    (found,) = sent(tmp_path)
+    assert data in (found.body or b"")
+
+
+@pytest.mark.parametrize(
+    ("line", "assertions"),
+    [
+        ('status == 200', ["status == 200"]),
+        ('jsonpath "$.a" == "x y"', ['body $.a == "x y"']),
+        ('jsonpath "$.a" == 1', ["body $.a == 1", "body $.a isNumber"]),
+        ('jsonpath "$.a" isCollection', ["body $.a isArray"]),
+        ('jsonpath "$.a" not exists', ["body $.a not exists"]),
+        ('body matches /a\\/b/', ["body matches a/b"]),
+        ('xpath "//a b" count >= 2', ['xpath "//a b" count >= 2']),
+        ('cookie "c[Secure]" exists', ["cookie c[Secure] exists"]),
+        ('duration < 1000', ["duration < 1000"]),
+        ('url == {{there}}', ["url == {{there}}"]),
+    ],
+)  # fmt: skip
+def test_what_an_assertion_can_say_becomes_one(
+    line: str, assertions: list[str], tmp_path: Path
+) -> None:
+    done = imported(tmp_path, f"GET http://h.example/\nHTTP *\n[Asserts]\n{line}\n", "--strict")
+    assert done.exit_code == 0, done.output
+    text = (tmp_path / "out.http").read_text()
+    assert [one[3:] for one in text.splitlines() if one.startswith("??")] == assertions
+
+
+@pytest.mark.parametrize(
+    ("rest", "told"),
+    [
+        ('HTTP 200\n[Asserts]\njsonpath "$.a" nth 1 == 2', "source:4: not translated: [Asserts]"),
+        ("HTTP 200\n[Asserts]\nvariable \"a\" == 1", "[Asserts] variable"),
+        ("HTTP 200\n[Captures]\na: xpath \"//b\"", '[Captures] a: xpath "//b"'),
+        ("HTTP/2 200", "HTTP/2 is not asserted"),
+        ("HTTP 200\n```\nline\n```", "the body that is expected: ```"),
+        ("[Options]\ninsecure: true", "[Options] insecure: true"),
+        ("[Options]\nmax-time: 3m", "[Options] max-time: 3m"),
+        ("[New]\na: b", "[New] a: b"),
+        ("[BasicAuth]\nme: {{a}} {{b}}", "[BasicAuth] Basic needs a name and a password"),
+        ("what is this", "this is not understood: what is this"),
+        ("hex,xy;", "this is not hex"),
+    ],
+)  # fmt: skip
+def test_what_is_not_translated_is_told_with_its_line(rest: str, told: str, tmp_path: Path) -> None:
+    done = imported(tmp_path, f"GET http://h.example/\n{rest}\n", "--strict")
+    assert done.exit_code == 1, done.output
+    assert told in done.stderr
+
+
+def test_options_become_directives(tmp_path: Path) -> None:
+    text = (
+        "GET http://h.example/\n[Options]\nskip: true\nmax-time: 5s\nverbose: true\nHTTP 200\n`a`\n"
+    )
+    imported(tmp_path, text, "--strict")
+    written = (tmp_path / "out.http").read_text()
+    assert "# @disabled\n# @timeout 5000 ms\n# @no-redirect\n" in written
+    assert '?? body == "a"\n' in written
+
+
+def test_escapes_are_characters(tmp_path: Path) -> None:
+    imported(tmp_path, 'PUT http://h.example/\nX: a\\u{20}b\\#\n{"a": 1}\n')
+    (found,) = sent(tmp_path)
+    assert found.header("X") == "a b#"
+    assert json.loads(found.body or b"") == {"a": 1}
+
+
+@pytest.mark.parametrize("text", ["# GET http://x/\n", "GET http://x/\nHTTP 200\n\n### \n"])
+def test_what_is_no_file_of_hurls_is_not_taken_for_one(text: str, tmp_path: Path) -> None:
+    done = imported(tmp_path, text)
+    assert done.exit_code in (0, 2)
+    assert done.exit_code == 0 or "none of what can be imported" in done.stderr
