@@ -287,6 +287,7 @@ class Definitions:
     def __init__(self) -> None:
         self.all: list[Definition] = []
         self.scripts: list[Script] = []  # of all requests: captures are indexed by name
+        self.set_by_scripts: frozenset[str] | None = None  # what these set, once somebody asks
         self.lengths: set[int] = set()
         self._by_name: dict[str, list[Definition]] = {}
 

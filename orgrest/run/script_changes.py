@@ -17,11 +17,11 @@ from orgrest.http.syntax import Body, HeaderLine, Template, is_token
 from orgrest.model import OrgrestError, Request, to_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from orgrest.http.syntax import ParsedRequest, Script
 
-_REFERENCE = re.compile(r"\{\{.*?\}\}", re.DOTALL)
+_INNER = re.compile(r"\{\{[^{}\n]*\}\}")
 
 
 def as_written(parsed: ParsedRequest) -> Request:
@@ -45,19 +45,21 @@ def rewritten(
     OrgrestError for what cannot be sent, or for a `{{name}}` from elsewhere.
     """
     before, after = as_written(parsed), _changed(as_written(parsed), change)
-    known = {code, before.url, (before.body or b"").decode("utf-8", "replace")}
-    known.update(value for header in before.headers for value in header)
+    texts = [code, before.url, (before.body or b"").decode("utf-8", "replace")]
+    texts += (value for header in before.headers for value in header)
+    known = {found for text in texts for _, found in _references(text)}
+    known.update(found for text in texts for found in _INNER.findall(text))
 
     def template(text: str) -> Template:
         anchors = [(0, script.span.start)]
-        for match in _REFERENCE.finditer(text):
-            if not any(match[0] in one for one in known):
+        for at, found in _references(text):
+            if found not in known:
                 raise OrgrestError(
-                    f"the script puts {match[0][:60]} into the request, which stands neither in "
+                    f"the script puts {found[:60]} into the request, which stands neither in "
                     "the request nor in the script, and is not replaced"
                 )
-            if match.start():
-                anchors.append((match.start(), script.span.start))
+            if at:
+                anchors.append((at, script.span.start))
         return Template(text, tuple(anchors))
 
     body = parsed.body
@@ -102,6 +104,17 @@ def resent(request: Request, change: Mapping[str, Any], secrets: frozenset[str])
         if not is_token(name) or any(one in value for one in "\r\n\0"):
             raise OrgrestError(f"the script made a header that cannot be sent: {name[:60]!r}")
     return attrs.evolve(found, secrets=secrets)
+
+
+def _references(text: str) -> Iterator[tuple[int, str]]:
+    """Yield what stands in double braces, as it is read in requests, with its index."""
+    start = 0
+    for line in text.split("\n"):
+        at = line.find("{{")
+        while at >= 0 and (end := line.find("}}", at)) >= 0:
+            yield start + at, line[at : end + 2]
+            at = line.find("{{", end + 2)
+        start += len(line) + 1
 
 
 def _changed(request: Request, change: Mapping[str, Any]) -> Request:

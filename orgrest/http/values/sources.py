@@ -211,10 +211,14 @@ def _script(use: Use) -> Found | None:
     """A variable that a script of the document sets, which only a run knows."""
     if use.name in use.scope.globals.values:
         return None  # an earlier run set it
-    for script in (*use.parsed.shared_scripts, *use.parsed.known.scripts):
-        if script.text is not None and use.name in set_by(script.text.text):
-            return Computed(partial(use.scope.value_of_script, use.name), "a script", in_run=True)
-    return None
+    known = use.parsed.known
+    if known.set_by_scripts is None:  # once: there may be many scripts, and many names
+        scripts = (*use.parsed.shared_scripts, *known.scripts)
+        found = (set_by(script.text.text) for script in scripts if script.text is not None)
+        known.set_by_scripts = frozenset().union(*found)
+    if use.name not in known.set_by_scripts:
+        return None
+    return Computed(partial(use.scope.value_of_script, use.name), "a script", in_run=True)
 
 
 @lru_cache(256)

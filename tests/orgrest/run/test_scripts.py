@@ -233,6 +233,13 @@ def test_a_change_that_cannot_be_sent_is_told_and_nothing_is_sent(
     assert said in done.reasons[0]
 
 
+def test_a_long_text_with_many_braces_is_looked_at_once(run) -> None:
+    code = "request.body = '{{a}}\\n'.repeat(50000) + '{{'.repeat(200000);"
+    done = run(f"@a = b\n{{{{\n{code}\n}}}}\nPOST HOST/\n")
+    assert done.states == ["done"], done.reasons
+    assert len(done.raw[0]) > 500_000
+
+
 def test_no_text_of_a_server_takes_a_value_into_a_request(run, tmp_path: Path) -> None:
     (tmp_path / "http-client.private.env.json").write_text('{"dev": {"key": "hidden-key"}}')
     text = (
