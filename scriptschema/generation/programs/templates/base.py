@@ -43,15 +43,20 @@ class TypeOf:
     build: Build | None = None
 
 
-def said(types: Sequence[TypeOf | None], maker: Maker, frame: Frame) -> list[Said]:
-    """Return what annotations are told of variables with these types."""
-    found: list[Said] = []
-    for type_ in types:
-        if type_ is not None and type_.build:
-            found.append(partial(type_.build, maker, frame))
-        else:
-            found.append(type_.kind if type_ else None)
-    return found
+def said(types: Sequence[TypeOf | None]) -> Callable[[Maker, Frame], Sequence[Said]]:
+    """Return what says what annotations are told of variables with these types."""
+    kinds = [type_.kind if type_ else None for type_ in types]
+    builds = [(n, type_.build) for n, type_ in enumerate(types) if type_ and type_.build]
+    if not builds:
+        return lambda maker, frame: kinds
+
+    def say(maker: Maker, frame: Frame) -> list[Said]:
+        found: list[Said] = [*kinds]
+        for position, build in builds:
+            found[position] = partial(build, maker, frame)
+        return found
+
+    return say
 
 
 class Compiler:

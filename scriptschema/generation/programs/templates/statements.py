@@ -53,6 +53,7 @@ def function_of(compiler: Compiler, node: m.ExprFunction, level: int) -> Build:
         rest = [compiler.type_of(node.types[-1], level + 1)]
     returned = [compiler.type_of(type_, level + 1) for type_ in node.rettypes]
     results = result_kinds(compiler, node)
+    of_parameters, of_rest, of_results = said(types), said(rest), said(returned)
     outside = template.vararg, template.loop, template.returns
     loops, compiler.loops = compiler.loops, 0
     declare = compiler.declare(node.args, types)
@@ -67,9 +68,9 @@ def function_of(compiler: Compiler, node: m.ExprFunction, level: int) -> Build:
             generics, packs = declare_generics(node, maker, frame)
             more, more_packs, parameters, results = maker.annotations.function(
                 maker,
-                said(types, maker, frame),
-                said(rest, maker, frame),
-                said(returned, maker, frame),
+                of_parameters(maker, frame),
+                of_rest(maker, frame),
+                of_results(maker, frame),
                 frame.room - level - 1,
             )
             variables = declare(maker, frame)
@@ -227,13 +228,13 @@ def local_statement(compiler: Compiler, node: m.StatLocal, level: int) -> Build:
     compiler.template.fixed += 1
     values = compiler.many(node.values, level + 1)
     types = compiler.types_of(node.vars, node.types, level + 1)
-    declare = compiler.declare(node.vars, types)
+    say, declare = said(types), compiler.declare(node.vars, types)
     make = MAKE[m.StatLocal]
 
     def build(maker: Maker, frame: Frame) -> Any:
         made = values(maker, frame)
         room = frame.room - level - 1
-        annotated = maker.annotations.local(maker, said(types, maker, frame), room)
+        annotated = maker.annotations.local(maker, say(maker, frame), room)
         return make(declare(maker, frame), made, annotated)
 
     return build
