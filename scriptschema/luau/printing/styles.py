@@ -57,7 +57,15 @@ _COMMENTS: Final = (
     *("", " a comment", "-", " --", "[", "[=", "]]", " ]=] end", " \"'`{", " \\", " é\t中"),
     *(" local x = 1", "]==]--[[", "[ [x]]", " TODO: $%&"),
 )
-"""What comments say; what begins with `!` would be a directive."""
+"""What comments say; what begins with `!` is a directive."""
+_DIRECTIVES: Final = (
+    *("native", "optimize 0", "optimize 1", "optimize 2"),
+    *("strict", "nonstrict", "nocheck", "nolint", "nolint LocalUnused"),
+)
+"""What the first comments of a source ask of Luau: how to compile it, and how strictly to check.
+
+Source: https://luau.org/lint and https://luau.org/typecheck#type-inference-modes, Compiler.cpp.
+"""
 
 _CLOSING: Final = ")]}\"'`,;"
 """What ends a token, whatever follows at once."""
@@ -84,6 +92,9 @@ class StyledWriter(Writer):
         self.shorthands = _SHARES[share(4)]
         self.gaps = _SHARES_OF_GAPS[share(4)]
         self.comments = _SHARES_OF_COMMENTS[share(16)]
+        self.directives = [
+            _DIRECTIVES[share(len(_DIRECTIVES))] for _ in range(max(0, share(8) - 5))
+        ]
         self.near = Near(share(256) << 8 | share(256))
 
     def differs(self, share: Share, near: str | None = None) -> bool:
@@ -101,8 +112,11 @@ class StyledWriter(Writer):
 
     def text(self, tree: Message) -> str:
         """Return the source of a tree."""
+        directives = self.directives if isinstance(tree, m.StatBlock) else ()
         text = super().text(tree)
-        return self._respaced(text) if self.gaps or self.comments or self.semicolons else text
+        if self.gaps or self.comments or self.semicolons:
+            text = self._respaced(text)
+        return "".join(f"--!{directive}\n" for directive in directives) + text
 
     def separated(self, nodes: Sequence[Message]) -> list[Part]:
         """The items of a table, between them `,` or `;`, and perhaps one after the last."""
