@@ -1,0 +1,141 @@
+"""Sources that are not Luau, for the error handling of parsers: good ones with a few tokens changed.
+
+Tokens are left out, doubled, exchanged, replaced and put in, the source is cut off, and something
+that does not end is begun. What comes of it is refused by `luau.parse`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from scriptschema.choices import Choices, choices_of
+from scriptschema.luau.lexer import tokenize
+from scriptschema.luau.names import KEYWORDS
+from scriptschema.luau.parse import ParseError, parse
+
+_ODD: Final = (
+    *('"', "'", "`", "[[", "[==[", "]]", "--[[", "--[==[", "`{", "`a{", "}b`", "{{", '"\\', "`\\"),
+    *('"\\x1"', '"\\xZZ"', '"\\u{110000}"', '"\\u{', '"\\u{}"', '"\\999"', '"\\q"', "'\n'"),
+    *("0x", "0b", "0b2", "1e", "1e+", "0xg", "1..2", "1.2.3", "9e999", "0x1p4", "1_", "0_x1"),
+    *("$", "!", "~", "\\", "?", "@", "@native", "@[", "@x", "&&", "||", "!=", "\x01", "\x7f", "#!"),
+    *("é", "\u2018", "\u201c", "\u200b", "\ufeff", "\u037e", "\U0001f600", "\udc80", "\uff08"),
+    *("goto", "continue", "type", "export", "typeof", "const", "class", "read", "write", "async"),
+    *("+=", "..=", "//=", "->", "::", "<", "<<", ">", ">>", "|", "&", "...", "..", ". ", ":", "=>"),
+    *("local function", "function(", "function a.b:c.d()", "local x: =", "type T =", "type T<U..."),
+    *("export type", "export local", "if then", "else if", "elseif", "for in", "for i = 1 do"),
+    *("return return", "break;", "until", "repeat", "x = ", "x, y", "1 = 2", "f() = 1", "(a) = 1"),
+    *("a b", "a.1", "a:b", "a[", "{a = }", "{[1]}", "{,}", "x :: ", "x: number", "<T>()", "(: x)"),
+    *("local a: {[number]: }", "local a: (number", "local a: T<", "local a: typeof", "local a: |"),
+    *("local a: {read x", "local a: () -> ...T | U", "local a: (...number)", "local a: string?&T"),
+)
+"""What no parser expects, or where one does not expect it."""
+
+_WORDS: Final = (*sorted(KEYWORDS), *"+ - * / // % ^ # == ~= <= ( ) [ ] { } ; , . =".split(), *_ODD)
+
+_DEPTH: Final = 1_500
+_NESTED: Final = (
+    *("(", "{", "[", "not ", "- ", "#", "a(", "a[", "a.b(", "`{", "{{", "if a then ", "do "),
+    *("function() ", "while a do ", "repeat ", "local a: (", "local a: {", "a = function() "),
+    *("if a then b else ", "type T = (", "local a: () -> ", "a .. ", "2 ^ ", "f{", "a and "),
+)
+"""What opens something: begun this often, it is beyond the depth that Luau allows."""
+
+_MOST: Final = 8
+"""After this many changes the source is broken for certain."""
+
+
+def broken(source: str, choices: int | bytes | Choices) -> str:
+    """Return a source that is not Luau, made from one that is; the choices say how.
+
+    What our parser refuses, Luau refuses, unless it is of a newer version than our parser.
+    """
+    asked = choices_of(choices)
+    text = source
+    for _ in range(_MOST):
+        text = _changed(text, asked)
+        if asked.below(3) < 2 and not _is_luau(text):
+            return text
+    return text + "\n)" if _is_luau(text) else text
+
+
+def _is_luau(text: str) -> bool:
+    try:
+        parse(text)
+    except ParseError:
+        return False
+    return True
+
+
+def _changed(text: str, choices: Choices) -> str:
+    """The source with one change at some token."""
+    tokens = tokenize(text)
+    count = tokens.kinds.index("eof")
+    at = _below(choices, max(1, count))
+    start = tokens.starts[at]
+    end = start + len(tokens.texts[at])
+    before, token, after = text[:start], text[start:end], text[end:]
+    return _CHANGES[choices.below(len(_CHANGES))](choices, before, token, after)
+
+
+def _below(choices: Choices, n: int) -> int:
+    """An integer from 0 to n - 1, for any n."""
+    if n <= 256:
+        return choices.below(n)
+    return (choices.below(256) * 256 + choices.below(256)) * n // 65536
+
+
+Change = Callable[[Choices, str, str, str], str]
+"""Makes a source of another, given what stands before a token, the token, and what is after it."""
+
+
+def _without(choices: Choices, before: str, token: str, after: str) -> str:
+    return before + after
+
+
+def _doubled(choices: Choices, before: str, token: str, after: str) -> str:
+    return f"{before}{token} {token}{after}"
+
+
+def _replaced(choices: Choices, before: str, token: str, after: str) -> str:
+    return f"{before}{_word(choices)}{after}"
+
+
+def _preceded(choices: Choices, before: str, token: str, after: str) -> str:
+    return f"{before}{_word(choices)} {token}{after}"
+
+
+def _followed(choices: Choices, before: str, token: str, after: str) -> str:
+    return f"{before}{token}{_word(choices)}{after}"
+
+
+def _cut_off(choices: Choices, before: str, token: str, after: str) -> str:
+    return before + token[: _below(choices, len(token) + 1)]
+
+
+def _exchanged(choices: Choices, before: str, token: str, after: str) -> str:
+    """The rest of the line comes first."""
+    line, newline, rest = after.partition("\n")
+    return f"{before}{line} {token}{newline}{rest}"
+
+
+def _shortened(choices: Choices, before: str, token: str, after: str) -> str:
+    """A few characters are missing."""
+    return before + token[:-1] + after[choices.below(12) :]
+
+
+def _nested(choices: Choices, before: str, token: str, after: str) -> str:
+    """Something is begun more often than Luau allows, and ended or not."""
+    if choices.below(8):  # they are long
+        return _replaced(choices, before, token, after)
+    return before + _NESTED[choices.below(len(_NESTED))] * _DEPTH + after
+
+
+def _word(choices: Choices) -> str:
+    return _WORDS[_below(choices, len(_WORDS))]
+
+
+_CHANGES: Final[tuple[Change, ...]] = (
+    *(_without, _doubled, _replaced, _preceded, _followed, _cut_off, _exchanged, _shortened),
+    _nested,
+)
