@@ -150,6 +150,12 @@ def _names(
     help="Write one in four programs in a style of its own (random, the default), or none (plain).",
 )
 @click.option(
+    "--broken",
+    type=click.FloatRange(0, 1),
+    metavar="SHARE",
+    help="The share of sources that are not Luau, which targets must refuse (0).",
+)
+@click.option(
     "--without",
     callback=_names,
     metavar="NAMES",
@@ -243,6 +249,9 @@ def fuzz(
 
     --seeds FOLDER has sources or trees, for example a conformance suite: they are run first, and
     then mutated. What cannot be taken is told.
+
+    With --broken a share of the sources are no programs: tokens are missing or changed. A TARGET
+    that does not refuse one, but runs it to its end, or crashes or hangs on it, has a bug.
 
     With --only-compile a TARGET is told to compile programs and not to run them ("run": false; a
     command is one that compiles). They are stranger then: they need not end, nor get anywhere.
@@ -432,6 +441,8 @@ def _config(
                 "that is there goes on without, and with the options that it has"
             )
         return None
+    if given.get("engine") == "afl" and given.get("broken"):
+        raise click.UsageError("--broken is for --engine own: AFL++ makes such sources itself")
     if given.get("engine") == "afl" and ":" not in words[0]:
         words = (f"command:{words[0]}", *words[1:])
     try:

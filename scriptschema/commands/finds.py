@@ -41,11 +41,11 @@ def reproduce(folder: Path, original: bool, replay: bool) -> None:
     """
     from scriptschema import files
     from scriptschema.fuzzing.campaign import finds
+    from scriptschema.fuzzing.campaign.writing import written
     from scriptschema.fuzzing.oracles.judging import JudgeError
     from scriptschema.fuzzing.rewriting import REWRITINGS
     from scriptschema.fuzzing.targets import leftovers, outcome
     from scriptschema.fuzzing.targets.description import TargetError
-    from scriptschema.luau.render import render
 
     shown = None
     try:
@@ -56,7 +56,7 @@ def reproduce(folder: Path, original: bool, replay: bool) -> None:
         rewritten = rewrite(finds.tree_of(folder, stem)) if rewrite else None
         if rewritten is not None:
             style = (find.program if stem == finds.PROGRAM else find.smallest).style
-            click.echo(f"{find.signature.detail}:\n\n{render(rewritten, style=style)}")
+            click.echo(f"{find.signature.detail}:\n\n{written(rewritten, style).program}")
         for number, shown in enumerate(_runs(find, folder, stem, replay), 1):
             if replay and shown.verdict is not None:
                 click.echo(f"run {number}")

@@ -77,6 +77,9 @@ def _style(_: object, __: object, value: str | None) -> int | Literal["random"] 
     "--repaired", is_flag=True, help="Repair random trees into programs that Luau compiles."
 )
 @click.option(
+    "--broken", is_flag=True, help="Make sources that are not Luau, for a parser's errors."
+)
+@click.option(
     "--wrong",
     type=click.FloatRange(0, 1),
     metavar="SHARE",
@@ -120,6 +123,7 @@ def generate(
     weights: Path | None,
     programs: bool,
     repaired: bool,
+    broken: bool,
     wrong: float | None,
     types: Types | None,
     varying: bool,
@@ -144,6 +148,7 @@ def generate(
     python -m scriptschema generate -n 1000 --swarm | fuzz-target
     python -m scriptschema generate --programs -n 1000 --format luau -o sources/
     python -m scriptschema generate --programs --format luau --style random | luau -
+    python -m scriptschema generate --broken -n 1000 --style random -o broken/
     """
     from scriptschema import files
     from scriptschema.generation.bulk import Recipe
@@ -151,8 +156,10 @@ def generate(
     from scriptschema.generation.weights import WeightsError, read_weights
 
     cls = message_class(message_name)
-    if programs and repaired:
-        raise click.UsageError("--programs and --repaired are two kinds: give one of them")
+    kinds: dict[Kind, bool] = {"program": programs, "repaired": repaired, "broken": broken}
+    kind: Kind = next((each for each, given in kinds.items() if given), "tree")
+    if sum(kinds.values()) > 1:
+        raise click.UsageError("--programs, --repaired and --broken are kinds: give one of them")
     options: ProgramOptions = {}
     if wrong is not None:
         options["wrong"] = wrong
@@ -160,11 +167,11 @@ def generate(
         options["types"] = types
     if varying:
         options["deterministic"] = False
-    if options and not programs:
-        raise click.UsageError("--wrong, --types and --varying are for --programs")
+    if options and kind not in ("program", "broken"):
+        raise click.UsageError("--wrong, --types and --varying are for --programs and --broken")
     try:
         table = read_weights(weights) if weights else None
-        if programs:
+        if kind in ("program", "broken"):
             from scriptschema.generation import programs as program_generator
 
             program_generator.grammar_of(table)
@@ -179,17 +186,18 @@ def generate(
     path = Path(output)
     streams = path == files.STANDARD or path.suffix == files.STREAM_ENDING
     endings: dict[str, Any] = {**files.ENDINGS, ".luau": "luau"}
-    form = to_format or endings.get(path.suffix, "binary")
-    if (programs or repaired) and cls.__name__ != "ModuleSet":
-        option = "--programs" if programs else "--repaired"
+    form = to_format or endings.get(path.suffix, "luau" if broken else "binary")
+    if kind != "tree" and cls.__name__ != "ModuleSet":
+        option = "--programs" if programs else f"--{kind}"
         raise click.UsageError(f"{option} makes ModuleSets, not {message_name}")
-    if form == "luau" and not (programs or repaired):
+    if form == "luau" and kind == "tree":
         raise click.UsageError("sources are made of programs: add --programs")
+    if broken and form != "luau":
+        raise click.UsageError("what is not Luau has no tree: leave --format out, or say luau")
     if form == "luau" and streams and (path != files.STANDARD or count not in (None, 1)):
         raise click.UsageError("several sources need a folder to be put in: name one with -o")
     if style is not None and form != "luau":
         raise click.UsageError("--style is for sources: add --format luau")
-    kind: Kind = "program" if programs else "repaired" if repaired else "tree"
     recipe = Recipe(cls.__name__, size, table, swarm, form, kind, options, style)
     seeds = range(seed, seed + (1 if count is None else count))
     if path == files.STANDARD and form == "binary":
@@ -238,7 +246,7 @@ def write_one(recipe: Recipe, seed: int, path: Path) -> None:
     from scriptschema import files
     from scriptschema.luau.sources import write_sources
 
-    if recipe.form == "luau" and path != files.STANDARD:
+    if recipe.form == "luau" and recipe.kind != "broken" and path != files.STANDARD:
         write_sources(path, recipe.program(seed), style=recipe.style_of(seed))
     else:
         files.write(path, recipe.make(seed))

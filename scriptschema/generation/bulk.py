@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 MadeT = TypeVar("MadeT", covariant=True)
 
-Kind = Literal["tree", "repaired", "program"]
+Kind = Literal["tree", "repaired", "program", "broken"]
 
 
 @attrs.frozen
@@ -40,8 +40,9 @@ class Recipe:
 
     `kind`: `tree` is a random tree, `repaired` one that is made a program that Luau compiles, and
     `program` a program that runs, with the other `options` of `generation.programs.program`. Both
-    are ModuleSets, and only then may `form` be `luau`, the source. `style` is the seed of the style
-    in which sources are written, or `random`: the seed of the program.
+    are ModuleSets, and only then may `form` be `luau`, the source. It must be for `broken`, which
+    is such a program's source made one that is not Luau. `style` is the seed of the style in which
+    sources are written, or `random`: the seed of the program.
     """
 
     message: str
@@ -94,7 +95,12 @@ class Recipe:
         if self.form == "luau":
             from scriptschema.luau.sources import encode, one_source
 
-            return encode(one_source(self.program(seed), style=self.style_of(seed)))
+            source = one_source(self.program(seed), style=self.style_of(seed))
+            if self.kind == "broken":
+                from scriptschema.luau.breaking import broken
+
+                source = broken(source, seed)
+            return encode(source)
         tree = self.tree(seed) if self.kind == "tree" else self.program(seed)
         return files.serialize(tree, self.form)
 
@@ -115,6 +121,8 @@ class SourceRecipe:
         from scriptschema.luau.sources import source_files_of
 
         recipe = self.recipe
+        if recipe.kind == "broken":
+            return {f"{seed}.luau": recipe.make(seed)}
         return source_files_of(recipe.program(seed), str(seed), style=recipe.style_of(seed))
 
 

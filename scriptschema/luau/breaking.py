@@ -1,4 +1,4 @@
-"""Sources that are not Luau, for the error handling of parsers: good ones with a few tokens changed.
+"""Sources that are not Luau, for the error handling of parsers: good ones, a little changed.
 
 Tokens are left out, doubled, exchanged, replaced and put in, the source is cut off, and something
 that does not end is begun. What comes of it is refused by `luau.parse`.
@@ -6,7 +6,6 @@ that does not end is begun. What comes of it is refused by `luau.parse`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Final
 
 from scriptschema.choices import Choices, choices_of
@@ -31,7 +30,11 @@ _ODD: Final = (
 )
 """What no parser expects, or where one does not expect it."""
 
-_WORDS: Final = (*sorted(KEYWORDS), *"+ - * / // % ^ # == ~= <= ( ) [ ] { } ; , . =".split(), *_ODD)
+_SYMBOLS: Final = (
+    *("+", "-", "*", "/", "//", "%", "^", "#", "==", "~=", "<=", ";", ",", ".", "="),
+    *("(", ")", "[", "]", "{", "}"),
+)
+_WORDS: Final = (*sorted(KEYWORDS), *_SYMBOLS, *_ODD)
 
 _DEPTH: Final = 1_500
 _NESTED: Final = (
@@ -54,12 +57,13 @@ def broken(source: str, choices: int | bytes | Choices) -> str:
     text = source
     for _ in range(_MOST):
         text = _changed(text, asked)
-        if asked.below(3) < 2 and not _is_luau(text):
+        if asked.below(3) < 2 and not is_luau(text):
             return text
-    return text + "\n)" if _is_luau(text) else text
+    return text + "\n)" if is_luau(text) else text
 
 
-def _is_luau(text: str) -> bool:
+def is_luau(text: str) -> bool:
+    """Return whether our parser takes a source."""
     try:
         parse(text)
     except ParseError:
@@ -69,13 +73,35 @@ def _is_luau(text: str) -> bool:
 
 def _changed(text: str, choices: Choices) -> str:
     """The source with one change at some token."""
+    below = choices.below
     tokens = tokenize(text)
-    count = tokens.kinds.index("eof")
-    at = _below(choices, max(1, count))
+    at = _below(choices, max(1, tokens.kinds.index("eof")))
     start = tokens.starts[at]
-    end = start + len(tokens.texts[at])
-    before, token, after = text[:start], text[start:end], text[end:]
-    return _CHANGES[choices.below(len(_CHANGES))](choices, before, token, after)
+    token = tokens.texts[at]
+    before, after = text[:start], text[start + len(token) :]
+    match below(10):
+        case 0:
+            return before + after
+        case 1:
+            return f"{before}{token} {token}{after}"
+        case 2:
+            return before + token[: _below(choices, len(token) + 1)]
+        case 3:  # the rest of the line comes first
+            line, newline, rest = after.partition("\n")
+            return f"{before}{line} {token}{newline}{rest}"
+        case 4:  # a few characters are missing
+            return before + token[:-1] + after[below(12) :]
+        case 5:
+            return f"{before}{_word(choices)} {token}{after}"
+        case 6:
+            return f"{before}{token}{_word(choices)}{after}"
+        case 7 if below(8) == 7:  # seldom, since they are long
+            return before + _NESTED[below(len(_NESTED))] * _DEPTH + after
+    return f"{before}{_word(choices)}{after}"
+
+
+def _word(choices: Choices) -> str:
+    return _WORDS[_below(choices, len(_WORDS))]
 
 
 def _below(choices: Choices, n: int) -> int:
@@ -83,59 +109,3 @@ def _below(choices: Choices, n: int) -> int:
     if n <= 256:
         return choices.below(n)
     return (choices.below(256) * 256 + choices.below(256)) * n // 65536
-
-
-Change = Callable[[Choices, str, str, str], str]
-"""Makes a source of another, given what stands before a token, the token, and what is after it."""
-
-
-def _without(choices: Choices, before: str, token: str, after: str) -> str:
-    return before + after
-
-
-def _doubled(choices: Choices, before: str, token: str, after: str) -> str:
-    return f"{before}{token} {token}{after}"
-
-
-def _replaced(choices: Choices, before: str, token: str, after: str) -> str:
-    return f"{before}{_word(choices)}{after}"
-
-
-def _preceded(choices: Choices, before: str, token: str, after: str) -> str:
-    return f"{before}{_word(choices)} {token}{after}"
-
-
-def _followed(choices: Choices, before: str, token: str, after: str) -> str:
-    return f"{before}{token}{_word(choices)}{after}"
-
-
-def _cut_off(choices: Choices, before: str, token: str, after: str) -> str:
-    return before + token[: _below(choices, len(token) + 1)]
-
-
-def _exchanged(choices: Choices, before: str, token: str, after: str) -> str:
-    """The rest of the line comes first."""
-    line, newline, rest = after.partition("\n")
-    return f"{before}{line} {token}{newline}{rest}"
-
-
-def _shortened(choices: Choices, before: str, token: str, after: str) -> str:
-    """A few characters are missing."""
-    return before + token[:-1] + after[choices.below(12) :]
-
-
-def _nested(choices: Choices, before: str, token: str, after: str) -> str:
-    """Something is begun more often than Luau allows, and ended or not."""
-    if choices.below(8):  # they are long
-        return _replaced(choices, before, token, after)
-    return before + _NESTED[choices.below(len(_NESTED))] * _DEPTH + after
-
-
-def _word(choices: Choices) -> str:
-    return _WORDS[_below(choices, len(_WORDS))]
-
-
-_CHANGES: Final[tuple[Change, ...]] = (
-    *(_without, _doubled, _replaced, _preceded, _followed, _cut_off, _exchanged, _shortened),
-    _nested,
-)

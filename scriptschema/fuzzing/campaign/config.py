@@ -19,10 +19,11 @@ FILE: Final = "campaign.json"
 FORMAT: Final = 1
 
 ORACLES: Final = (
-    *("broken", "hang", "memory", "difference", "metamorphic", "round-trip", "types"),
+    *("broken", "hang", "memory", "difference", "metamorphic", "round-trip", "accepted", "types"),
 )
 """`broken` is a crash, a sanitizer's report, a failed assertion or an internal error; `metamorphic`
-is a difference between a program and a rewriting of it (`fuzzing.rewriting`)."""
+is a difference between a program and a rewriting of it (`fuzzing.rewriting`); `accepted` is a
+source that is not Luau and that a target runs."""
 
 DEFAULT_ORACLES: Final = tuple(name for name in ORACLES if name != "types")
 
@@ -33,6 +34,11 @@ STYLES: Final = ("random", "plain")
 ENGINES: Final = ("own", "afl")
 
 
+def _is_share(_: object, field: attrs.Attribute[float], value: float) -> None:
+    if not isinstance(value, int | float) or not 0 <= value <= 1:
+        raise ValueError(f"{field.name} must be a share from 0 to 1, not {value!r}")
+
+
 @attrs.frozen
 class Config:
     """A campaign's configuration; other settings may change between runs of the campaign.
@@ -40,10 +46,11 @@ class Config:
     `engine` is what makes mutants: the campaign's own workers, or AFL++ (see `afl_engine`).
     `source` says how new programs are made: `program` by the program generator, `repaired` from
     random trees. `size` is the intended number of nodes, `mutants` the share of programs that are
-    mutants of others. `checker` and `printer` are commands (see `oracles`), `judge` is a user's
-    function (`module:function`), `known` the path of a file with known bugs. `compare` and `ulps`
-    define a difference (see `oracles.differential`). Programs avoid the names in `without`
-    (libraries, members, globals) and all libraries not in `only`. `probed` has the targets'
+    mutants of others, `broken` that of sources that are not Luau (`luau.breaking`). `checker` and
+    `printer` are commands (see `oracles`), `judge` is a user's function (`module:function`),
+    `known` the path of a file with known bugs. `compare` and `ulps` define a difference (see
+    `oracles.differential`). Programs avoid the names in `without` (libraries, members, globals) and
+    all libraries not in `only`. `probed` has the targets'
     properties when the campaign was last started. `style` is `random` if programs are written in
     styles (see `luau.render.render`), else `plain`.
     """
@@ -54,6 +61,7 @@ class Config:
     source: str = "program"
     size: int = 100
     mutants: float = 0.5
+    broken: float = attrs.field(default=0.0, validator=_is_share)
     types: str = "random"
     style: str = attrs.field(default="random", validator=attrs.validators.in_(STYLES))
     oracles: tuple[str, ...] = attrs.field(default=DEFAULT_ORACLES, converter=tuple)

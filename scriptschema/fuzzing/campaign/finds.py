@@ -14,9 +14,9 @@ import attrs
 
 from scriptschema import files, wire
 from scriptschema.files import FileError
+from scriptschema.fuzzing.campaign.writing import Spelling, written
 from scriptschema.fuzzing.oracles.verdict import Signature, Verdict
 from scriptschema.fuzzing.targets.outcome import Run
-from scriptschema.luau.render import render_module_set
 from scriptschema.luau.sources import encode
 from scriptschema.messages import ModuleSet
 
@@ -32,11 +32,11 @@ REQUESTS: Final = "requests.jsonl"
 
 @attrs.define
 class Shown:
-    """A program that shows a bug: its size, its runs, and the style that it is written in."""
+    """A program that shows a bug: its size, its runs, and how it is written."""
 
     nodes: int
     runs: list[Run]
-    style: int | None = None
+    style: Spelling = None
 
     def as_json(self) -> dict[str, Any]:
         """Return all fields as JSON data."""
@@ -211,14 +211,14 @@ def remove(folder: Path | None) -> None:
         raise FileError(f"{folder}: {files.reason_of(error)}") from None
 
 
-def _program_files(stem: str, tree: ModuleSet, style: int | None) -> dict[str, bytes]:
-    sources = render_module_set(tree, style=style)
-    written = {f"{stem}.pb": wire.encode(tree), f"{stem}.luau": encode(sources.program)}
+def _program_files(stem: str, tree: ModuleSet, style: Spelling) -> dict[str, bytes]:
+    sources = written(tree, style)
+    found = {f"{stem}.pb": wire.encode(tree), f"{stem}.luau": encode(sources.program)}
     if sources.module is not None:
-        written["module0.luau"] = encode(sources.module)
-    return written
+        found["module0.luau"] = encode(sources.module)
+    return found
 
 
-def _write_program(folder: Path, stem: str, tree: ModuleSet, style: int | None) -> None:
+def _write_program(folder: Path, stem: str, tree: ModuleSet, style: Spelling) -> None:
     for name, data in _program_files(stem, tree, style).items():
         (folder / name).write_bytes(data)

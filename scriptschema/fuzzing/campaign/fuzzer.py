@@ -25,6 +25,7 @@ from scriptschema.fuzzing.campaign.novelty import Novelty, kinds_of
 from scriptschema.fuzzing.campaign.programs import Made, ProgramSource, Rewriting
 from scriptschema.fuzzing.campaign.runner import Runner
 from scriptschema.fuzzing.campaign.statistics import Interval
+from scriptschema.fuzzing.campaign.writing import Spelling
 from scriptschema.fuzzing.corpora import features
 from scriptschema.fuzzing.corpora.folder import name_of
 from scriptschema.fuzzing.oracles import normalisation
@@ -62,7 +63,7 @@ class Suspect:
     runs: list[Run]
     origin: dict[str, Any]
     requests: tuple[str, ...] = ()
-    style: int | None = None
+    style: Spelling = None
 
     def seen_once(self) -> Suspect:
         """Return the suspect marked as not reproduced."""
@@ -232,6 +233,12 @@ class Fuzzer:
             self._compare(made, made.rewriting, runs, batch, following)
             return
         data = wire.encode(made.tree)
+        if made.is_broken:
+            self._count(batch.interval, runs, [])
+            verdict = self.runner.judge.judge_refusal(made.sources.program, runs)
+            if verdict is not None:
+                self._suspect(made, data, runs, verdict, batch, following)
+            return
         scan = wire.scan(ModuleSet, data)
         numbers = features.numbers_of(scan)
         self._count(batch.interval, runs, numbers)

@@ -13,6 +13,7 @@ from scriptschema.choices import RandomChoices
 from scriptschema.fuzzing.campaign.config import Config
 from scriptschema.fuzzing.campaign.parents import Parent, Parents
 from scriptschema.fuzzing.campaign.restriction import Restriction
+from scriptschema.fuzzing.campaign.writing import Spelling, nothing, written
 from scriptschema.fuzzing.index import Index
 from scriptschema.fuzzing.mutate import Mutant, Mutator
 from scriptschema.fuzzing.oracles.verdict import Verdict
@@ -23,7 +24,8 @@ from scriptschema.generation import trees
 from scriptschema.generation.programs import grammar_of, make_program, maker_of
 from scriptschema.generation.programs.maker import Maker
 from scriptschema.generation.programs.scope import Scope
-from scriptschema.luau.render import render_module_set
+from scriptschema.luau.breaking import broken
+from scriptschema.luau.render import render, render_module_set
 from scriptschema.luau.repair import repair
 from scriptschema.messages import ModuleSet
 
@@ -54,13 +56,13 @@ no program is run."""
 class Made:
     """A program with its origin; `mutant` and `parent`, or `rewriting`, say what it comes from.
 
-    `style` is the seed of the style in which its `sources` are written; None: they are `plain`.
+    `style` says how its `sources` are written; None: they are `plain`.
     `claim` is what another engine has seen of it.
     """
 
     tree: ModuleSet
     origin: dict[str, Any]
-    style: int | None = None
+    style: Spelling = None
     mutant: Mutant[ModuleSet] | None = None
     parent: Parent | None = None
     claim: Verdict | None = None
@@ -69,12 +71,17 @@ class Made:
 
     @sources.default
     def _write(self) -> Sources:
-        return render_module_set(self.tree, style=self.style)
+        return written(self.tree, self.style)
 
     @property
     def plain(self) -> Sources:
         """The sources without a style."""
         return self.sources if self.style is None else render_module_set(self.tree)
+
+    @property
+    def is_broken(self) -> bool:
+        """Whether it is a source that is not Luau."""
+        return isinstance(self.style, str)
 
 
 @attrs.frozen
@@ -127,6 +134,9 @@ class ProgramSource:
         if self._back:
             return self._back.pop()
         made = self._attempt()
+        if self._styles.random() < self.config.broken:
+            text = broken(render(made.tree.program), RandomChoices(self._styles))
+            return Made(nothing(), made.origin, text)
         if not self._restriction:
             return made
         for _ in range(_ATTEMPTS):

@@ -19,6 +19,7 @@ from scriptschema.fuzzing.campaign import finds
 from scriptschema.fuzzing.campaign.finds import Find, Shown
 from scriptschema.fuzzing.campaign.fuzzer import Suspect
 from scriptschema.fuzzing.campaign.runner import Runner
+from scriptschema.fuzzing.campaign.writing import Spelling, shortened, size_of
 from scriptschema.fuzzing.index import Index
 from scriptschema.fuzzing.oracles.construct import construct_of, text_of
 from scriptschema.fuzzing.oracles.judging import is_clear
@@ -46,7 +47,7 @@ class Reduced:
     construct: frozenset[str]
     tests: int
     is_smallest: bool = True
-    style: int | None = None
+    style: Spelling = None
 
     def put_into(self, find: Find) -> None:
         """Store the result of the reduction in a find."""
@@ -75,7 +76,7 @@ class _Test:
         self.style: int | None = None
 
     def verdict(
-        self, tree: ModuleSet, style: int | None, *, whole: bool = False
+        self, tree: ModuleSet, style: Spelling, *, whole: bool = False
     ) -> tuple[Verdict, list[Run]] | None:
         """Return the verdict and the runs of a program that shows the bug in this style."""
         verdict, runs = self.runner.verdict(tree, style, whole=whole, wanted=self.wanted)
@@ -118,8 +119,10 @@ def reduce_suspect(
     """
     test = _Test(runner, suspect.verdict.signature, time.monotonic() + seconds)
     tree = wire.decode(ModuleSet, suspect.data)
-    plainly = [] if suspect.style is None else [None]
+    plainly = [] if suspect.style is None or isinstance(suspect.style, str) else [None]
     for style in [*plainly, *[suspect.style] * TRIES]:
+        if isinstance(style, str):
+            return _reduce_text(test, suspect, style)
         test.style = style
         shown = test.verdict(tree, style, whole=True)
         if shown is not None:
@@ -142,6 +145,33 @@ def reduce_suspect(
     data = wire.encode(best)
     nodes, construct = len(Index(best)), construct_of(best)
     return Reduced(data, nodes, verdict, runs, construct, reducer.tests, is_smallest, test.style)
+
+
+def _reduce_text(test: _Test, suspect: Suspect, text: str) -> Reduced | None:
+    """Return the shortest part of a source that is not Luau with the suspect's signature."""
+    tree = wire.decode(ModuleSet, suspect.data)
+    shown = next(filter(None, (test.verdict(tree, text, whole=True) for _ in range(TRIES))), None)
+    if shown is None:
+        return None
+    best, best_shown, tests = text, shown, 0
+
+    def shows(part: str) -> bool:
+        nonlocal best, best_shown, tests
+        if time.monotonic() > test.end:
+            raise _OutOfTimeError
+        tests += 1
+        if (found := test.verdict(tree, part, whole=True)) is None:
+            return False
+        best, best_shown = part, found
+        return True
+
+    is_smallest = False
+    with contextlib.suppress(_OutOfTimeError):
+        shortened(text, shows)
+        is_smallest = True
+    verdict, runs = best_shown
+    nodes = size_of(tree, best)
+    return Reduced(suspect.data, nodes, verdict, runs, construct_of(tree), tests, is_smallest, best)
 
 
 def reduce_find(runner: Runner, find: Find, folder: Path) -> ModuleSet | None:

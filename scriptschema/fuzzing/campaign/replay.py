@@ -12,6 +12,7 @@ from scriptschema.fuzzing.campaign import finds
 from scriptschema.fuzzing.campaign.config import Config
 from scriptschema.fuzzing.campaign.finds import Find
 from scriptschema.fuzzing.campaign.runner import Runner
+from scriptschema.fuzzing.campaign.writing import Spelling
 from scriptschema.fuzzing.oracles.verdict import Signature, Verdict
 from scriptschema.fuzzing.targets import outcome
 from scriptschema.fuzzing.targets.opening import open_target
@@ -39,7 +40,7 @@ def is_of(signature: Signature, find: Find) -> bool:
     return (signature.kind, signature.detail) == (find.signature.kind, find.signature.detail)
 
 
-def run(config: Config, find: Find, tree: ModuleSet, style: int | None) -> Shown:
+def run(config: Config, find: Find, tree: ModuleSet, style: Spelling) -> Shown:
     """Run a find's program, written in a style, on all targets of a campaign.
 
     Raises TargetError and JudgeError.
@@ -53,7 +54,7 @@ def run(config: Config, find: Find, tree: ModuleSet, style: int | None) -> Shown
 
 
 def replay(
-    config: Config, folder: Path, find: Find, tree: ModuleSet, style: int | None
+    config: Config, folder: Path, find: Find, tree: ModuleSet, style: Spelling
 ) -> Iterator[Shown]:
     """Run a find's program repeatedly until it is reproduced; yield each result.
 
@@ -75,7 +76,7 @@ def _replay(
     requests: tuple[str, ...],
     find: Find,
     tree: ModuleSet,
-    style: int | None,
+    style: Spelling,
 ) -> Shown:
     """Replay the requests on the target that broke."""
     broken = next(

@@ -7,6 +7,7 @@ from typing import Final
 
 from scriptschema import wire
 from scriptschema.fuzzing.campaign.config import Config
+from scriptschema.fuzzing.campaign.writing import Spelling, written
 from scriptschema.fuzzing.oracles.judging import Judge
 from scriptschema.fuzzing.oracles.verdict import Signature, Verdict
 from scriptschema.fuzzing.rewriting import REWRITINGS
@@ -81,7 +82,7 @@ class Runner:
     def verdict(
         self,
         tree: ModuleSet,
-        style: int | None = None,
+        style: Spelling = None,
         *,
         whole: bool = False,
         wanted: Signature | None = None,
@@ -90,12 +91,12 @@ class Runner:
 
         If the verdict `wanted` is that on a rewriting of the program, that is run as well.
         """
-        runs = self.run(render_module_set(tree, style=style), whole=whole)
+        runs = self.run(written(tree, style), whole=whole)
         found = self.judge_all(tree, style, runs)
         if found is None and wanted is not None and wanted.detail in REWRITINGS:
             rewritten = REWRITINGS[wanted.detail](tree)
             if rewritten is not None:
-                others = self.run(render_module_set(rewritten, style=style), whole=whole)
+                others = self.run(written(rewritten, style), whole=whole)
                 if self.judge_all(rewritten, style, others) is None:
                     return self.judge_rewritten(wanted.detail, tree, runs, others)
         return found, runs
@@ -111,10 +112,12 @@ class Runner:
             *named,
         ]
 
-    def judge_all(self, tree: ModuleSet, style: int | None, runs: Sequence[Run]) -> Verdict | None:
+    def judge_all(self, tree: ModuleSet, style: Spelling, runs: Sequence[Run]) -> Verdict | None:
         """Return the verdict of all oracles on a program, written in a style, and its runs."""
+        if isinstance(style, str):
+            return self.judge.judge_refusal(style, runs)
         scan = wire.scan(ModuleSet, wire.encode(tree))
-        plain, sources = render_module_set(tree), render_module_set(tree, style=style)
+        plain, sources = render_module_set(tree), written(tree, style)
         return self.judge.judge(sources, runs, scan, plain) or self.judge.judge_text(sources, plain)
 
     def close(self) -> None:

@@ -20,7 +20,7 @@ from scriptschema.fuzzing.campaign.finds import Find, Shown
 from scriptschema.fuzzing.campaign.folder import Campaign, now
 from scriptschema.fuzzing.campaign.fuzzer import Suspect
 from scriptschema.fuzzing.campaign.reduction import Reduced
-from scriptschema.fuzzing.index import Index
+from scriptschema.fuzzing.campaign.writing import size_of
 from scriptschema.fuzzing.oracles.verdict import Verdict
 from scriptschema.fuzzing.targets import outcome
 from scriptschema.messages import ModuleSet
@@ -69,7 +69,9 @@ class FindStore:
             name=name,
             verdict=verdict,
             program=Shown(
-                len(Index(wire.decode(ModuleSet, suspect.data))), suspect.runs, suspect.style
+                size_of(wire.decode(ModuleSet, suspect.data), suspect.style),
+                suspect.runs,
+                suspect.style,
             ),
             first_seen=time,
             last_seen=time,

@@ -10,6 +10,8 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any, Final
 
+import attrs
+
 from scriptschema.fuzzing.corpora import features
 from scriptschema.fuzzing.corpora.features import library_names
 from scriptschema.fuzzing.oracles import differential, normalisation, round_trip
@@ -17,9 +19,12 @@ from scriptschema.fuzzing.oracles.verdict import Signature, Verdict
 from scriptschema.fuzzing.targets import outcome
 from scriptschema.fuzzing.targets.base import Sources
 from scriptschema.fuzzing.targets.outcome import Run
+from scriptschema.luau.breaking import is_luau
 from scriptschema.wire import Scan
 
 TYPES: Final = "types"
+ACCEPTED: Final = "accepted"
+"""A source that is not Luau ran to its end."""
 OWN: Final = "own"
 UNCLEAR: Final = frozenset([differential.KIND, outcome.HANG, outcome.MEMORY, TYPES])
 """Kinds of verdicts whose signature identifies a bug only together with the reduced program."""
@@ -90,6 +95,24 @@ class Judge:
                 found = None
         if found is None and self.checker and "types" in self.oracles:
             found = self._types(sources, runs[0])
+        return found
+
+    def judge_refusal(self, text: str, runs: Sequence[Run]) -> Verdict | None:
+        """Return the worst verdict on the runs of a source that is not Luau; None if all refuse it.
+
+        What such a source shows is never the same bug as what a program shows. What is Luau after
+        all may run.
+        """
+        found = self._broken(runs) or self._exhausted(runs)
+        if found is not None and not is_clear(found.signature):
+            detail = f"{found.signature.detail}, of no program".lstrip(", ")
+            return attrs.evolve(found, signature=attrs.evolve(found.signature, detail=detail))
+        if found is None and ACCEPTED in self.oracles:
+            pairs = zip(differential.short_names(runs), runs, strict=True)
+            names = [name for name, run in pairs if run.outcome.kind in (outcome.OK, outcome.FLOOD)]
+            if names and not is_luau(text):
+                said = f"{', '.join(names)} runs what is not Luau"
+                found = Verdict(Signature(ACCEPTED, ", ".join(names)), said)
         return found
 
     def judge_rewritten(

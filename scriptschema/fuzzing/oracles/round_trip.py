@@ -24,7 +24,7 @@ def own(sources: Sources, plain: Sources | None = None) -> Verdict | None:
     `plain` are the sources without a style, if `sources` are in one: these have comments.
     """
     plain = plain or sources
-    lost = {"comment"} if sources != plain else set()
+    lost = {"comment", "directive"} if sources != plain else set()
     try:
         found = parse(sources.program, module=sources.module)
         again = render_module_set(found.tree, names=found.names)

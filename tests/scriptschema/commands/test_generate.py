@@ -21,6 +21,7 @@ from scriptschema import files, interop, wire
 from scriptschema.base import walk
 from scriptschema.generation import bulk
 from scriptschema.generation.trees import generate
+from scriptschema.luau.parse import ParseError, parse
 from scriptschema.messages import MESSAGES, Expr, ModuleSet, Stat
 
 
@@ -264,6 +265,19 @@ def test_a_full_disk_is_an_error() -> None:
     assert done.stderr == b"error: standard output: No space left on device\n"
 
 
+def test_sources_that_are_not_luau_come_in_a_folder_a_file_or_alone(tmp_path: Path) -> None:
+    folder, file = tmp_path / "folder", tmp_path / "one.luau"
+    arguments = ["generate", "--broken", "--size", "60"]
+    assert run(*arguments, "-n", "4", "--style", "random", "-o", str(folder)).returncode == 0
+    assert sorted(path.name for path in folder.iterdir()) == [f"{n}.luau" for n in range(4)]
+    assert run(*arguments, "--seed", "2", "-o", str(file)).returncode == 0
+    alone = run(*arguments, "--seed", "2")
+    assert (alone.returncode, alone.stdout) == (0, file.read_bytes())
+    for path in (*folder.iterdir(), file):
+        with pytest.raises(ParseError):
+            parse(path.read_bytes())
+
+
 # Wrong use
 
 
@@ -279,6 +293,10 @@ def test_a_full_disk_is_an_error() -> None:
         (["--weights", "nothing.toml"], "'nothing.toml' does not exist"),
         (["--weights", "WEIGHTS"], "Expr has no alternative 'nill'; it has group, nil,"),
         (["-n", "2", "-o", "WEIGHTS"], "is a file: several trees need a folder to be put in"),
+        (["--broken", "--programs"], "--programs, --repaired and --broken are kinds: give one"),
+        (["--broken", "--format", "json"], "what is not Luau has no tree: leave --format out"),
+        (["--broken", "--message", "Expr"], "--broken makes ModuleSets, not Expr"),
+        (["--repaired", "--wrong", "0"], "are for --programs and --broken"),
     ],
 )
 def test_wrong_use_is_told_with_status_2(

@@ -1,0 +1,28 @@
+"""A persistent target for tests that reads anything, with bugs by design in what is not Luau.
+
+A source with a lone `!` breaks an assertion, and one with a `$` is run. With the argument `strict`
+it refuses both. What scriptschema takes for Luau is run, all else is refused.
+"""
+
+import json
+import re
+import sys
+
+from scriptschema.luau.parse import ParseError, parse
+
+for line in sys.stdin:
+    request = json.loads(line)
+    source = request["source"]
+    found = {"id": request["id"], "kind": "ok", "output": "", "error": ""}
+    try:
+        parse(source)
+    except ParseError:
+        found |= {"kind": "rejected", "error": "source:1: no program"}
+        code = re.sub(r"(?s)--\[\[.*?\]\]|--[^\n]*|\"[^\"\n]*\"|'[^'\n]*'|`[^`\n]*`", "", source)
+        if "strict" not in sys.argv:
+            if re.search(r"!(?!=)", code):
+                found |= {"kind": "assertion", "error": "a token is expected"}
+            elif "$" in code:
+                found |= {"kind": "ok", "error": ""}
+    sys.stdout.write(json.dumps(found) + "\n")
+    sys.stdout.flush()

@@ -1,0 +1,139 @@
+"""Campaigns try sources that are not Luau: a target must refuse them, and do nothing else."""
+
+import sys
+from pathlib import Path
+
+import attrs
+import pytest
+from command import run_here
+
+from scriptschema.fuzzing.campaign import finds, statistics
+from scriptschema.fuzzing.campaign.config import Config
+from scriptschema.fuzzing.campaign.folder import Campaign
+from scriptschema.fuzzing.campaign.programs import ProgramSource
+from scriptschema.fuzzing.campaign.reduction import reduce_find
+from scriptschema.fuzzing.campaign.runner import Runner
+from scriptschema.fuzzing.campaign.session import Session
+from scriptschema.fuzzing.campaign.writing import shortened
+from scriptschema.fuzzing.oracles.judging import Judge
+from scriptschema.fuzzing.oracles.verdict import Signature
+from scriptschema.fuzzing.targets import outcome
+from scriptschema.fuzzing.targets.description import Description
+from scriptschema.fuzzing.targets.outcome import Outcome, Run
+from scriptschema.luau.parse import ParseError, parse
+
+SERVICE = f"{sys.executable} {Path(__file__).with_name('gullible.py')}"
+TARGET = Description("persistent", SERVICE, seconds=5)
+CONFIG = Config(targets=(TARGET,), size=40, seed=1, broken=0.7)
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[Path, finds.Find]]:
+    """The finds of a campaign that has ended."""
+    folder = tmp_path_factory.mktemp("campaign") / "one"
+    with Campaign(folder, CONFIG) as campaign:
+        Session(campaign, jobs=1, programs=500, finishing=600).run()
+    return [*finds.load_all(folder)]
+
+
+def of(kind: str, found: list[tuple[Path, finds.Find]]) -> tuple[Path, finds.Find]:
+    [one] = [each for each in found if each[1].signature.kind == kind]
+    return one
+
+
+def test_what_a_broken_source_shows_is_found_and_made_small(
+    finished: list[tuple[Path, finds.Find]],
+) -> None:
+    assert {find.signature.kind for _, find in finished} == {"assertion", "accepted"}
+    for kind, text in (("assertion", "!"), ("accepted", "$")):
+        folder, find = of(kind, finished)
+        assert find.reduced is not None
+        assert find.is_smallest
+        assert finds.source_of(folder, finds.REDUCED) == text
+        assert find.reduced.nodes == 1
+        with pytest.raises(ParseError):
+            parse(finds.source_of(folder, finds.PROGRAM))
+
+
+def test_such_a_find_is_reproduced_and_told_like_any_other(
+    finished: list[tuple[Path, finds.Find]],
+) -> None:
+    for folder, find in finished:
+        for options in ((), ("--original",)):
+            done = run_here("reproduce", folder, *options)
+            assert done.returncode == 0, done.stderr
+            assert f"{find.signature}: shown again" in done.stdout.decode()
+        done = run_here("export", folder, "--to", "markdown")
+        assert done.returncode == 0, done.stderr
+        assert finds.source_of(folder, finds.REDUCED) in done.stdout.decode()
+
+
+def test_it_can_be_reduced_again(finished: list[tuple[Path, finds.Find]]) -> None:
+    folder, find = of("accepted", finished)
+    runner = Runner(CONFIG)
+    again = attrs.evolve(find, reduced=None)
+    assert reduce_find(runner, again, folder) is not None
+    runner.close()
+    assert again.reduced is not None
+    assert again.reduced.style == "$"
+
+
+def test_a_target_that_refuses_what_is_not_luau_has_no_bug(tmp_path: Path) -> None:
+    strict = attrs.evolve(TARGET, command=f"{SERVICE} strict")
+    with Campaign(tmp_path / "one", attrs.evolve(CONFIG, targets=(strict,))) as campaign:
+        Session(campaign, jobs=1, programs=60, finishing=60).run()
+    refused = statistics.total(statistics.read(tmp_path / "one")).outcomes[outcome.REJECTED]
+    assert not [*finds.load_all(tmp_path / "one")]
+    assert 25 <= refused <= 58
+
+
+def test_the_share_is_kept_and_none_is_the_default() -> None:
+    for share, low, high in ((0.0, 0, 0), (0.25, 30, 70), (1.0, 200, 200)):
+        source = ProgramSource(attrs.evolve(CONFIG, broken=share), 1)
+        made = [source.next() for _ in range(200)]
+        assert low <= sum(each is not None and each.is_broken for each in made) <= high
+    assert Config(targets=(TARGET,)).broken == 0
+    with pytest.raises(ValueError, match="broken must be a share from 0 to 1, not 2"):
+        attrs.evolve(CONFIG, broken=2)
+
+
+def test_the_rest_of_the_programs_is_the_same_with_broken_sources_between() -> None:
+    plain = ProgramSource(attrs.evolve(CONFIG, broken=0.0, style="plain"), 1)
+    mixed = ProgramSource(attrs.evolve(CONFIG, style="plain"), 1)
+    for _ in range(60):
+        one, other = plain.next(), mixed.next()
+        assert one is not None
+        assert other is not None
+        assert other.is_broken or one.tree == other.tree
+
+
+def test_a_hang_of_a_broken_source_is_not_taken_for_a_program_s() -> None:
+    judge = Judge(("broken", "hang", "accepted"), (0,))
+    hang = judge.judge_refusal("!", [Run("luau", Outcome(outcome.HANG))])
+    crash = judge.judge_refusal("!", [Run("luau", Outcome(outcome.CRASH, error="SIGSEGV"))])
+    assert hang is not None
+    assert crash is not None
+    assert hang.signature == Signature(outcome.HANG, "luau, of no program")
+    assert crash.signature.detail.endswith("of no program")
+    assert judge.judge_refusal("!", [Run("luau", Outcome(outcome.ERROR, error="x"))]) is None
+    ran = [Run("luau", Outcome(outcome.OK))]
+    assert judge.judge_refusal("!", ran) is not None
+    assert judge.judge_refusal("print(1)", ran) is None
+    assert Judge((), (0,)).judge_refusal("!", [Run("luau", Outcome(outcome.OK))]) is None
+
+
+def test_a_text_is_shortened_until_nothing_can_be_left_out() -> None:
+    asked = []
+
+    def shows(text: str) -> bool:
+        asked.append(text)
+        return "b" in text and "e!" in text
+
+    assert sorted(shortened("a b c\nd e! f\n" * 50, shows)) == ["!", "b", "e"]
+    assert len(asked) < 200
+
+
+def test_afl_makes_such_sources_itself(tmp_path: Path) -> None:
+    done = run_here("fuzz", "--engine", "afl", "--broken", 0.5, "-t", "x", "-o", tmp_path / "one")
+    assert done.returncode == 2
+    assert b"--broken is for --engine own" in done.stderr
