@@ -17,7 +17,9 @@ import pytest
 from damage import copy, damage
 from real_luau import RealLuau
 
+from scriptschema.generation.programs import program
 from scriptschema.generation.trees import generate
+from scriptschema.luau.breaking import broken
 from scriptschema.luau.names import DEFAULT, Names
 from scriptschema.luau.render import render, render_module_set
 from scriptschema.luau.repair import check, repair
@@ -144,3 +146,9 @@ def test_a_module_that_nothing_stops_returns_one_value(luau: RealLuau, long_mode
         if answer.error is None:
             counts[answer.output.rpartition("\n")[2]] += 1
     assert set(counts) == {"1"}
+
+
+def test_what_is_broken_is_refused(luau: RealLuau, long_mode: bool) -> None:
+    for seed in range(2000 if long_mode else 150):
+        source = render(program(seed=seed, size=60).program, style=seed if seed % 2 else None)
+        assert luau.compile(broken(source, seed)) is not None, seed
