@@ -92,10 +92,10 @@ class StyledWriter(Writer):
         self.shorthands = _SHARES[share(4)]
         self.gaps = _SHARES_OF_GAPS[share(4)]
         self.comments = _SHARES_OF_COMMENTS[share(16)]
+        self.near = Near(share(256) << 8 | share(256))
         self.directives = [
             _DIRECTIVES[share(len(_DIRECTIVES))] for _ in range(max(0, share(8) - 5))
         ]
-        self.near = Near(share(256) << 8 | share(256))
 
     def differs(self, share: Share, near: str | None = None) -> bool:
         """Choose whether what comes next is printed in another way than the plain one.
