@@ -23,6 +23,7 @@ TOKEN = re.compile(
 BEFORE_EXPRESSION = {
     *("=", ",", "[", "{", "return", "and", "or", "not", "in", "while", "until"),
     *("+", "-", "*", "/", "//", "%", "^", "..", "#", "<", ">", "<=", ">=", "==", "~="),
+    *("+=", "-=", "*=", "/=", "//=", "%=", "^=", "..="),
 }
 # Two characters that would be read as one token, or as another one.
 TOGETHER = re.compile(r"\w\w|--|\.\.|\[\[|==|\d\.|\[=|[<>~]=")
