@@ -60,7 +60,7 @@ _TABLE: Final = {
         xpcall(callable, function(any) -> any, ...scalar) -> boolean, any ! yields untyped
         xpcall(callable, function(any) -> any) -> boolean, any ! yields
         unpack(array) -> optional
-        unpack(row, 1..3@at, 2..5@end) -> number
+        unpack(row, 1..2@at, 2..5@end) -> number
         gcinfo() -> number ! varies
         getfenv(callable) -> any
         getfenv(0..1?) -> any
@@ -159,7 +159,7 @@ _TABLE: Final = {
         sort(row)
         sort(row, function(number, number) -> order)
         unpack(array) -> optional
-        unpack(row, 1..3@at, 2..5@end) -> number
+        unpack(row, 1..2@at, 2..5@end) -> number
     """,
     "bit32": """
         arshift(integer, -3..31@shift) -> number

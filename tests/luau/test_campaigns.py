@@ -20,6 +20,7 @@ from scriptschema.fuzzing.campaign.config import Config
 from scriptschema.fuzzing.campaign.config import load as config_of
 from scriptschema.fuzzing.campaign.folder import Campaign
 from scriptschema.fuzzing.campaign.fuzzer import Fuzzer
+from scriptschema.fuzzing.campaign.restriction import Restriction
 from scriptschema.fuzzing.campaign.runner import Runner
 from scriptschema.fuzzing.campaign.session import Session
 from scriptschema.fuzzing.report.exporting import export
@@ -68,6 +69,41 @@ def test_programs_print_and_fail(target: Target) -> None:
     assert run(target, "require('./module0')").kind == "error"
     assert run(target, "print(string.rep('x', 5000000))").kind in ("flood", "error")
     assert "stack overflow" in run(target, "local function f() return 1 + f() end f()").error
+
+
+def test_programs_have_globals_of_their_own(target: Target) -> None:
+    text = "x = (x or 0) + 1 function f() return x end print(f())"
+    assert [run(target, text).output for _ in range(2)] == ["1\n"] * 2
+
+
+def test_programs_that_are_over_leave_no_memory_behind(target: Target) -> None:
+    text = "local m = require('./module0') local t = table.create(9999, m) print(#t)"
+    for _ in range(900):
+        assert run(target, text, "return {function() return f end}").output == "9999\n"
+
+
+@pytest.mark.parametrize("wrong", [0, 0.05])
+def test_programs_do_the_same_again_and_without_mistakes_all_end(
+    target: Target, wrong: float, long_mode: bool
+) -> None:
+    """They are run again in another order, so that no address is the same by chance."""
+    batches = range(0, 10_000 if long_mode else 50, 50)
+    lacking = Restriction(frozenset({"vector.lerp"}))  # by pluau
+    for start in batches:
+        trees = [program(seed=seed, wrong=wrong) for seed in range(start, start + 50)]
+        trees = [tree for tree in trees if lacking.admits(wire.encode(tree))]
+        sources = [render_module_set(tree) for tree in trees]
+        once = [run_all(target, each) for each in sources]
+        again = [run_all(target, each) for each in reversed(sources)]
+        assert once == again[::-1], start
+        if wrong == 0:
+            assert {each.kind for found in once for each in found} == {"ok"}, start
+
+
+def run_all(target: Target, sources: Sources) -> list[Outcome]:
+    """How a program ends at each level."""
+    target.submit(sources, 20)
+    return target.collect()
 
 
 def test_a_program_without_an_end_hangs_and_the_next_one_runs(target: Target) -> None:

@@ -82,28 +82,30 @@ def run(pluau: Any, request: dict[str, Any]) -> dict[str, Any]:
     lua.set_compiler(pluau.Compiler(level, 1, 0, 0))
     [own_print] = lua.load_chunk(PRELUDE, name="=prelude").call(lua.create_function(write))
     lua.globals().set("print", own_print)
+    loaded: list[Any] = []
+
+    def require(own: Any, _path: Any) -> Any:  # a reference to `lua` would keep it for ever
+        if request["module"] is None:
+            raise RuntimeError("no module")
+        if not loaded:
+            loaded.extend(own.load_chunk(request["module"], name="=module").call())
+        return loaded[0]
+
+    lua.globals().set("require", lua.create_function(require))
+    # What is loaded before this could not assign to globals.
+    lua.sandbox(enabled=True)
     try:
         program = lua.load_chunk(request["source"], name="=source")
     except Exception as error:
         return {**answer, "kind": "rejected", "error": _message_of(error)}
     if request.get("run") is False:
         return answer
-    loaded: list[Any] = []
-
-    def require(_lua: Any, _path: Any) -> Any:
-        if request["module"] is None:
-            raise RuntimeError("no module")
-        if not loaded:
-            loaded.extend(lua.load_chunk(request["module"], name="=module").call())
-        return loaded[0]
-
-    lua.globals().set("require", lua.create_function(require))
-    lua.sandbox(enabled=True)
     lua.set_interrupt(interrupt)
     try:
         program.call()
     except Exception as error:
         answer.update(kind=over or "error", error=_message_of(error))
+    loaded.clear()
     answer["output"] = "".join(line + "\n" for line in printed)
     return answer
 

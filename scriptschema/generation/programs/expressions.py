@@ -52,7 +52,7 @@ TEMPLATES: Final[Mapping[str, tuple[tuple[float, str], ...]]] = {
         (2, "some_module.update(NUMBER)"),
         (2, 'VECTOR[ONE_OF("x", "y", "z", UNTYPED("X"))]'),
         (1, "(select(RANGE(1, 2), NUMBER, NUMBER))"),
-        (1, "(function(...) return ... end)(NUMBER, STRING)"),
+        (1, "((function(...) return ... end)(NUMBER, STRING))"),
         (1, "(function(a: number): number return RESULT end)(NUMBER)"),
         (0.5, "({NUMBER, NUMBER})[RANGE(1, 2)]"),
         (0.5, "({value = NUMBER}).value"),
