@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import base64
 import json
-import time
 from collections.abc import Callable, Mapping
 from importlib.util import find_spec
 from typing import Any, Final, Self
@@ -75,15 +74,9 @@ class Result:
 class Engine:
     """Runs scripts; a context manager that ends the engine's process."""
 
-    def __init__(
-        self, timeout: float = TIMEOUT, *, wait: Callable[[float], None] = time.sleep
-    ) -> None:
-        """Prepare an engine whose scripts may compute for `timeout` seconds each.
-
-        `wait` waits, where a script sleeps.
-        """
+    def __init__(self, timeout: float = TIMEOUT) -> None:
+        """Prepare an engine whose scripts may compute for `timeout` seconds each."""
         self._timeout = timeout
-        self._wait = wait
         self._sandbox = Sandbox(ScriptError)
         self._next = 0  # the number of the next value that the engine keeps
 
@@ -104,13 +97,16 @@ class Engine:
         context: Context,
         request: Request,
         response: Response | None = None,
+        wait: Callable[[float], None] | None = None,
     ) -> Result:
         """Run a script with the API of `host`: `jetbrains` or `httpyac`.
+
+        `wait` waits where it sleeps; without it, sleeping is an error.
 
         Raises ScriptError if the engine is not installed, or the script does not compile, throws,
         takes too long or too much memory, or returns too much.
         """
-        answer = self._answer(_job(code, host, context, request, response), "script")
+        answer = self._answer(_job(code, host, context, request, response), "script", wait)
         if answer["error"] is not None:
             raise ScriptError(f"script: {answer['error']['message']}", line=answer["error"]["line"])
         try:
@@ -130,7 +126,9 @@ class Engine:
             raise ScriptError(f"{code}: {answer['error']['message']}")
         return answer["text"], answer.get("value")
 
-    def _answer(self, job: dict[str, Any], what: str) -> dict[str, Any]:
+    def _answer(
+        self, job: dict[str, Any], what: str, wait: Callable[[float], None] | None = None
+    ) -> dict[str, Any]:
         """Return the answer to a job; where the script sleeps, wait, and let it go on."""
         if find_spec("quickjs") is None:
             raise ScriptError(
@@ -144,7 +142,9 @@ class Engine:
             if left <= 0:
                 self.close()
                 raise ScriptError(f"the {what} did not come to an end within {self._timeout:g} s")
-            self._wait(answer["sleep"])
+            if wait is None:
+                raise ScriptError(f"the {what} sleeps, which scripts of requests alone do")
+            wait(answer["sleep"])
             line = b'{"resume": true}\n'
         self._next = answer.get("next", self._next)
         return answer

@@ -243,7 +243,7 @@ class Run(RunContext):
         In a dry run, its request tells why one failed.
         """
         try:
-            self._sender.scripts.prepare(parsed, scope)
+            self._sender.prepare(parsed, scope)
         except OrgrestError:
             if not self.placeholders:
                 raise

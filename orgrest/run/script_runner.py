@@ -28,8 +28,9 @@ if TYPE_CHECKING:
 
 @attrs.define
 class ScriptResults:
-    """The results of one request's scripts: lines to show, and tests."""
+    """The results of one request's scripts: lines to show, and tests. `wait` lets them sleep."""
 
+    wait: Callable[[float], None] | None = None
     notes: list[str] = attrs.field(factory=list)
     tests: list[Verdict] = attrs.field(factory=list)
     cancelled: bool = False
@@ -43,9 +44,8 @@ class ScriptResults:
 class ScriptRunner:
     """Runs the scripts of one run."""
 
-    def __init__(self, wait: Callable[[float], None]) -> None:
-        """Create a runner; the engine starts with the first script. `wait` waits for a script."""
-        self._wait = wait
+    def __init__(self) -> None:
+        """Create a runner; the engine starts with the first script."""
         self._engine: Engine | None = None
         self.defined: dict[object, str] = {}
         """The values of definitions that scripts of the present request saw."""
@@ -65,7 +65,7 @@ class ScriptRunner:
         self.defined = {}
         for script in _of(parsed, "before"):
             if script.runs == "once":
-                results.cancelled |= self._once(script, parsed, scope)
+                results.cancelled |= self._once(script, parsed, scope, results.wait)
                 results.take(self._pending)
                 self._pending = ScriptResults()
             else:
@@ -77,16 +77,22 @@ class ScriptRunner:
                 break
         return parsed
 
-    def prepare(self, parsed: ParsedRequest, scope: Scope) -> None:
+    def prepare(self, parsed: ParsedRequest, scope: Scope, wait: Callable[[float], None]) -> None:
         """Run the scripts of a request's document that run once. Raises what they fail with.
 
         What they log and test is reported with the first request.
         """
         for script in _of(parsed, "before"):
             if script.runs == "once":
-                self._once(script, parsed, scope)
+                self._once(script, parsed, scope, wait)
 
-    def _once(self, script: Script, parsed: ParsedRequest, scope: Scope) -> bool:
+    def _once(
+        self,
+        script: Script,
+        parsed: ParsedRequest,
+        scope: Scope,
+        wait: Callable[[float], None] | None,
+    ) -> bool:
         """Run a script that belongs to no request, unless it ran; its failure is everyone's.
 
         Returns whether it cancels all requests.
@@ -94,8 +100,10 @@ class ScriptRunner:
         key = (parsed.source, script.span.start)
         if key not in self._ran:
             try:
-                self._run(script, parsed, scope, Request("", ""), None, self._pending)
-                self._ran[key] = self._pending.cancelled
+                results = ScriptResults(wait)
+                self._run(script, parsed, scope, Request("", ""), None, results)
+                self._pending.take(results)
+                self._ran[key] = results.cancelled
             except OrgrestError as error:
                 self._ran[key] = error
         ran = self._ran[key]
@@ -162,7 +170,7 @@ class ScriptRunner:
             seed=scope.seed,
         )
         try:
-            result = self.started().run(code, script.host, context, request, response)
+            result = self.started().run(code, script.host, context, request, response, results.wait)
         except scripts.ScriptError as error:
             raise _at_line(error, script, parsed, offset) from None
         inputs = [text_of_value(one) for one in variables.values()]
@@ -198,7 +206,7 @@ class ScriptRunner:
         from orgrest.http.scripts import Engine
 
         if self._engine is None:
-            self._engine = Engine(wait=self._wait)
+            self._engine = Engine()
         return self._engine
 
 

@@ -67,7 +67,7 @@ class Sender:
         self._cookies = cookies
         self._settings = settings
         self.results = results
-        self.scripts = ScriptRunner(self._sleep)
+        self.scripts = ScriptRunner()
         notify = _shown(settings.notify, frozenset())
         self._tokens = TokenRequests(self._numbers, notify)
         self._slept = 0.0
@@ -90,7 +90,7 @@ class Sender:
         A request sent `early` is not sent again.
         """
         with self._tokens.of_task() as asked:
-            made = _Made(task, asked)
+            made = _Made(task, asked, self._sleep)
             try:
                 self._exchange(task, made, early)
             except FAILURES as error:
@@ -143,6 +143,10 @@ class Sender:
             rendered = _render(task, request, response, tests, self._settings.limit)
             made.notes += rendered.notes
             made.keep(rendered, tests)
+
+    def prepare(self, parsed: ParsedRequest, scope: Scope) -> None:
+        """Run the scripts of a request's file that run once. Raises OrgrestError."""
+        self.scripts.prepare(parsed, scope, self._sleep)
 
     def _before(self, parsed: ParsedRequest, scope: Scope, made: _Made) -> ParsedRequest:
         """Run the scripts above a request: in a dry run, too, as far as they need no response."""
@@ -340,14 +344,14 @@ class _Made:
     `asked` are the requests of tokens that no exchange has yet.
     """
 
-    def __init__(self, task: Task, asked: list[Exchange]) -> None:
+    def __init__(self, task: Task, asked: list[Exchange], wait: Callable[[float], None]) -> None:
         self.task = task
         self.asked = asked
         self.exchanges: list[Exchange] = []
         self.attempts: list[Exchange] = []
         self.notes = list(task.notes)
         self.files: list[tuple[Path, bytes]] = []
-        self.scripts = ScriptResults()
+        self.scripts = ScriptResults(wait)
 
     def keep(self, rendered: Rendered | None, tests: tuple[Verdict, ...]) -> None:
         """Take the last attempt for the exchange."""

@@ -399,6 +399,13 @@ def test_a_script_cannot_make_a_run_sleep_for_hours(run) -> None:
     assert "sleep() in scripts makes a run wait for 60 minutes in all at most" in done.reasons[0]
 
 
+def test_an_assertion_does_not_sleep(run) -> None:
+    done = run("GET HOST/\n\n?? js await sleep(1e9) == 1\n")
+    (verdict,) = done.outcomes[0].tests
+    assert not verdict.held
+    assert "sleeps, which scripts of requests alone do" in verdict.reason
+
+
 def test_naps_without_end_are_ended(run, monkeypatch) -> None:
     from orgrest.http import scripts
 
