@@ -221,11 +221,22 @@ SPELLINGS: dict[str, str] = {
 }
 
 
+MATERIAL = r"""
+local a: {number}, b: {x: string, y: number}, c: string? = {255, 16, 1000}, nil, "hello"
+print(a, 7 + 48879, "one\ntwo", `text\n{a}`)
+local d = {x = 1, [2] = "é", "three"}
+type(d.x)
+print("four")
+print({5, 6})
+require("five\nsix")
+print(d.x)
+"""
+
+
 @pytest.fixture(scope="module")
 def sources() -> list[str]:
-    made = [render(program(seed=seed).program, style=seed) for seed in range(400)]
-    trees = [repair(generate(ModuleSet, seed=seed, size=150)) for seed in range(400)]
-    return made + [render(tree.program, style=seed) for seed, tree in enumerate(trees)]
+    read = parse(MATERIAL)
+    return [render(read.tree.program, names=read.names, style=style) for style in range(2000)]
 
 
 @pytest.mark.parametrize("name", SPELLINGS)
