@@ -53,6 +53,9 @@ _PACKED: Final = (
 """Formats of `string.pack`, each with a limit of what it takes."""
 
 _INTEGER: Final = re.compile(r"-?\d+")
+_LONG: Final = 10
+"""Integers of fewer digits are 32-bit ones."""
+
 _BESIDE: Final = 8
 """The nodes that an argument of another kind may have."""
 
@@ -185,6 +188,9 @@ _MADE: Final = {"format": _format, "pack": _pack}
 
 
 def _expression(maker: Maker, text: str) -> m.Expr:
+    digits = text.strip('"')
+    if digits.isdecimal() and len(digits) < _LONG:  # most are: no need to parse them
+        return maker.constant(nodes.number(int(text)) if digits == text else nodes.string(digits))
     found, count = _parsed(text)
     maker.made += count
     return copy(found)
