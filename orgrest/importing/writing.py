@@ -131,6 +131,8 @@ class _Writer:
             return [*_comments("\n".join(lost), ()), *self._lines(less)]
         if not what:
             return text.split("\n")
+        if what == "body" and self._bodies is None:
+            reason += ": with -o FILE it goes into a file beside it"
         note = Note(request.place, reason)
         self.notes.append(note)
         return _comments("", (note,)) + [f"# {line}" for line in text.split("\n")]

@@ -8,9 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 from imports import imported, parts, sent
+
+from orgrest.commands.main import program
 
 FROBNICATE = "--frobnicate is not understood: leave it out, or write the request yourself"
 OUTPUTS = ["out.http", "out.org"]
@@ -386,3 +389,12 @@ class TestRaw:
         done = imported(tmp_path, message)
         assert done.exit_code == 2
         assert reason in done.stderr
+
+
+def test_a_body_that_needs_a_file_is_told_where_there_is_none() -> None:
+    command = "curl http://x/ -d '### a'"
+    done = CliRunner().invoke(program, ["import", "-"], input=command)
+    assert done.exit_code == 0
+    assert "standard input:1: not translated: the body would not" in done.stderr
+    assert "with -o FILE it goes into a file" in done.stderr
+    assert "# POST http://x/\n" in done.stdout
