@@ -36,7 +36,7 @@ def campaign(folder: Path, service: str, **options: Any) -> list[tuple[Path, fin
 
 def test_a_crash_that_needs_what_was_before_is_found_and_replayed(tmp_path: Path) -> None:
     [(folder, find)] = campaign(tmp_path, SERVICE)
-    assert str(find.signature) == "seen once: assertion: !isdead(o)"
+    assert str(find.signature) == "seen once: assertion: lgc.cpp: !isdead(o)"
     assert find.reduced is None
     assert "lgc.cpp(7)" in find.program.runs[0].outcome.report
     requests = finds.requests_of(folder)
