@@ -198,7 +198,7 @@ DIGESTS = {
     "no types": "19390210d69ee99a",
     "sound": "0818f798e1c3c5d2",
     "swarm": "67f07e98a71550c7",
-    "large": "eb3f0cb94e137b8b",
+    "large": "50043707e6785fc6",
 }
 
 
