@@ -7,6 +7,7 @@ end of a run has a line for each such reason (`conftest.py`).
 from __future__ import annotations
 
 import shutil
+from importlib.util import find_spec
 
 import pytest
 
@@ -48,3 +49,9 @@ def require(program: str) -> str:
 def needs(program: str) -> pytest.MarkDecorator:
     """Return the mark of a test that is skipped without this program."""
     return pytest.mark.skipif(shutil.which(program) is None, reason=missing(program))
+
+
+needs_engine = pytest.mark.skipif(
+    find_spec("quickjs") is None, reason="pip install quickjs: the engine for scripts is missing"
+)
+"""The mark of a test that runs scripts."""

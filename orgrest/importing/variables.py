@@ -33,12 +33,7 @@ class Names:
         """Return the name for a variable."""
         given = given.strip()
         if given not in self._names:
-            name, number = texts.name_of(given), 1
-            while name in self._taken:
-                number += 1
-                name = f"{texts.name_of(given)}_{number}"
-            self._taken.add(name)
-            self._names[given] = name
+            self._names[given] = self.free(texts.name_of(given))
         return self._names[given]
 
     def free(self, wanted: str) -> str:

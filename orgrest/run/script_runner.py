@@ -15,7 +15,6 @@ from orgrest.http.values import Values
 from orgrest.http.values.computing import for_script, text_of_value
 from orgrest.model import OrgrestError, Request
 from orgrest.run.outcomes import EvaluationError
-from orgrest.run.script_changes import as_written, resent, rewritten
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -69,6 +68,8 @@ class ScriptRunner:
                 results.take(self._pending)
                 self._pending = ScriptResults()
             else:
+                from orgrest.run.script_changes import as_written, rewritten
+
                 code, result = self._run(script, parsed, scope, as_written(parsed), None, results)
                 if result.request is not None:
                     with _located(script, parsed):
@@ -123,6 +124,8 @@ class ScriptRunner:
                 break
             _, result = self._run(script, parsed, scope, request, None, results)
             if result.request is not None:
+                from orgrest.run.script_changes import resent
+
                 with _located(script, parsed):
                     request = resent(request, result.request, scope.secrets)
         return request

@@ -101,8 +101,8 @@ class ProgramSource:
         self.seed = seed
         # Not for cryptography: the same seed must give the same programs.
         self._random = random.Random(f"{config.seed} {seed}")  # noqa: S311
-        self._choices = RandomChoices(self._random)
         self._styles = random.Random(f"{config.seed} {seed} style")  # noqa: S311
+        self._choices = RandomChoices(self._random)
         self._mutator = Mutator(size=config.size, programs=True)
         self._parents = Parents(self._random)
         self._number = self._made = 0

@@ -8,10 +8,10 @@ import re
 import signal
 import sys
 import threading
-from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 import pytest
+from components import needs_engine
 
 from orgrest.http import scripts
 from orgrest.http.sandbox import process
@@ -22,9 +22,7 @@ from orgrest.model import Request, Response, Verdict
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-pytestmark = pytest.mark.skipif(
-    find_spec("quickjs") is None, reason="pip install quickjs: the engine for scripts is missing"
-)
+pytestmark = needs_engine
 
 REQUEST = Request("POST", "http://a/login", (("Content-Type", "text/plain"),), b"sent")
 RESPONSE = Response(

@@ -209,7 +209,7 @@ def test_hostile_folders_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyP
     top = collection(tmp_path / "b", **{"a.bru": request()})
     (top / "link.bru").symlink_to("/etc/passwd")
     (top / "folder").symlink_to("/etc")
-    assert [one.name for one in bruno.read(top).folder.items] == ["One"]  # type: ignore[union-attr]
+    assert [one.name for one in bruno.read(top).folder.items] == ["One"]
     monkeypatch.setattr(bruno, "LARGEST", 30)
     with pytest.raises(ImportingError, match="larger than"):
         bruno.read(top)

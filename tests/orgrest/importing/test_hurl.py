@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from components import needs_engine
 from imports import imported, sent
 from servers import RawServer, response
 
@@ -51,9 +51,8 @@ HTTP 200
 """
 
 
+@needs_engine
 def test_a_file_becomes_requests_that_are_answered_alike(tmp_path: Path) -> None:
-    if find_spec("quickjs") is None:
-        pytest.skip("pip install quickjs: the engine for scripts is missing")
     done = imported(tmp_path, FILE, "--strict")
     assert done.exit_code == 0, done.output
     text = (tmp_path / "out.http").read_text().replace("# @sleep 2000\n", "")
@@ -61,7 +60,7 @@ def test_a_file_becomes_requests_that_are_answered_alike(tmp_path: Path) -> None
     (tmp_path / "out.http").write_text(text)
     body = b'{"list": [{"id": 7}], "a b": 1}'
 
-    def answer(connection, request: bytes) -> None:  # type: ignore[no-untyped-def]
+    def answer(connection, request: bytes) -> None:
         reply = response(body, "Content-Type: application/json")
         made = request.startswith(b"POST")
         connection.sendall(reply.replace(b"200 OK", b"201 Created") if made else reply)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
 from click.testing import CliRunner
+from components import needs_engine
 from hypothesis import given
 from hypothesis import strategies as st
 from imports import imported, parts, sent
@@ -500,9 +500,8 @@ class TestTests:
         assert as_pm(given) == made
         assert not is_foreign(made)
 
+    @needs_engine
     def test_a_kept_script_runs(self, tmp_path: Path) -> None:
-        if find_spec("quickjs") is None:
-            pytest.skip("pip install quickjs: the engine for scripts is missing")
         script = [
             "const list = pm.response.json();",
             "pm.environment.set('id', list[0].id);",

@@ -7,11 +7,11 @@ import hashlib
 import json
 import ssl
 import sys
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 import pytest
 import trustme
+from components import needs_engine
 from servers import RawServer, by_path, response
 
 from orgrest.http import scripts
@@ -27,9 +27,6 @@ if TYPE_CHECKING:
 
     from orgrest.model import Verdict
 
-needs_engine = pytest.mark.skipif(
-    find_spec("quickjs") is None, reason="pip install quickjs: the engine for scripts is missing"
-)
 USER = {
     "id": "7f3b2a80-4c1e-4a5b-9d2c-1f2e3d4c5b6a",
     "at": "2026-01-31T12:00:00.123456789Z",

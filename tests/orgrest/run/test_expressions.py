@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import json
 from functools import partial
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 import attrs
 import pytest
+from components import needs_engine
 from servers import RawServer, response
 
 from orgrest.editor.analysis import Analysis
@@ -32,9 +32,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-needs_engine = pytest.mark.skipif(
-    find_spec("quickjs") is None, reason="pip install quickjs: the engine for scripts is missing"
-)
 BODY = {"id": 41, "sid": "41", "token": "tok", "items": [{"id": 1}, {"id": 2}], "nothing": None}
 
 

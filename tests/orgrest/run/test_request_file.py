@@ -5,11 +5,11 @@ from __future__ import annotations
 import contextlib
 import json
 import time
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 import attrs
 import pytest
+from components import needs_engine
 from servers import RawServer, response
 
 from orgrest.http.transport import Client
@@ -23,10 +23,6 @@ if TYPE_CHECKING:
     import socket
     from collections.abc import Iterator
     from pathlib import Path
-
-needs_engine = pytest.mark.skipif(
-    find_spec("quickjs") is None, reason="pip install quickjs: the engine for scripts is missing"
-)
 
 
 @pytest.fixture

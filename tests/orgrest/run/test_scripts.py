@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import json
 import stat
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 import attrs
 import pytest
+from components import needs_engine
 from servers import RawServer, response
 
 from orgrest.commands.main import main
@@ -27,9 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-pytestmark = pytest.mark.skipif(
-    find_spec("quickjs") is None, reason="pip install quickjs: the engine for scripts is missing"
-)
+pytestmark = needs_engine
 
 
 @pytest.fixture(scope="module")

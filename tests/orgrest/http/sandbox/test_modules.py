@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import json
 import subprocess
-from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 import pytest
-from components import needs
+from components import needs, needs_engine
 
 from orgrest.http.scripts import Context, Engine, ScriptError
 from orgrest.model import Request
@@ -19,9 +18,7 @@ from orgrest.model import Request
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-pytestmark = pytest.mark.skipif(
-    find_spec("quickjs") is None, reason="pip install quickjs: the engine for scripts is missing"
-)
+pytestmark = needs_engine
 
 SAME_AS_NODE = """
 require("crypto").createHash("sha256").update("abc").digest("hex")
