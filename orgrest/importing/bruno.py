@@ -337,10 +337,7 @@ class _Reader:
             url, headers = authorization.applied(url, headers)
         assertions, after = self._after(given, around)
         before, _ = self._scripts(given)
-        scripts = (*around.before, *before, *after)
-        notes = []
-        if any(expectations.is_foreign(one) for one in scripts):
-            notes.append(Note(given.place, expectations.FOREIGN))
+        first = (*around.before, *before)
         definitions = [
             (self._names.name(one.key), self._text(one.value))
             for one in given.any("vars:pre-request") or ()
@@ -356,11 +353,11 @@ class _Reader:
             body=body,
             directives=tuple(self._directives(given)),
             assertions=assertions,
-            before=(*around.before, *before),
+            before=first,
             after=tuple(after),
             definitions=tuple(definitions),
             description="\n".join(filter(None, described)),
-            notes=tuple(notes),
+            notes=tuple(expectations.notes_on((*first, *after), given.place)),
             place=given.place,
             shorthand=authorization is not None,
         )
@@ -439,9 +436,7 @@ class _Reader:
     def _after(self, given: Fields, around: _Around) -> tuple[tuple[str, ...], list[str]]:
         """Return the assertions, and the scripts for the response."""
         _, own = self._scripts(given)
-        checked = [expectations.translated(one) for one in (*around.after, *own)]
-        assertions = [one for test in checked for one in test.assertions]
-        scripts = [expectations.as_pm(one.script) for one in checked if one.script]
+        assertions, scripts = expectations.all_translated((*around.after, *own))
         for one in given.any("assert") or ():
             if not one.enabled:
                 continue

@@ -9,13 +9,17 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import attrs
 
 from orgrest.http.assertions.language import Found, find
 from orgrest.importing import texts
 from orgrest.importing.errors import ImportingError
+from orgrest.importing.model import Note
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 _LONGEST: Final = 50_000  # characters of a script that is looked into
 _TOKEN: Final = re.compile(
@@ -134,6 +138,18 @@ def translated(script: str) -> Translated:
     if not found:
         return Translated((), script.strip("\n"))
     return Translated(tuple(found), ";\n".join(left) + ";")
+
+
+def all_translated(scripts: Iterable[str]) -> tuple[list[str], list[str]]:
+    """Return the assertions of scripts of tests, each once, and the scripts that are left."""
+    every = [translated(one) for one in scripts]
+    assertions = dict.fromkeys(one for each in every for one in each.assertions)
+    return [*assertions], [as_pm(each.script) for each in every if each.script]
+
+
+def notes_on(scripts: Iterable[str], place: str) -> list[Note]:
+    """Return what is to be said of the scripts of the request at a place."""
+    return [Note(place, FOREIGN)] if any(map(is_foreign, scripts)) else []
 
 
 def as_pm(script: str) -> str:

@@ -165,12 +165,8 @@ class _Reader:
         if authorization is not None:
             url, headers = authorization.applied(url, headers)
         before, after = self._scripts(given)
-        checked = [expectations.translated(one) for one in (*around.after, *after)]
-        scripts = [expectations.as_pm(one.script) for one in checked if one.script]
+        assertions, scripts = expectations.all_translated((*around.after, *after))
         every = (*around.before, *before)
-        notes = []
-        if any(expectations.is_foreign(one) for one in (*scripts, *every)):
-            notes.append(Note(given.place, expectations.FOREIGN))
         described += [f"(disabled: {one})" for one in disabled]
         return Request(
             method,
@@ -179,12 +175,12 @@ class _Reader:
             headers=tuple(headers),
             body=body,
             directives=tuple(self._directives(given)),
-            assertions=tuple(dict.fromkeys(one for test in checked for one in test.assertions)),
+            assertions=tuple(assertions),
             before=every,
             after=tuple(scripts),
             definitions=variables,
             description="\n".join(filter(None, described)),
-            notes=tuple(notes),
+            notes=tuple(expectations.notes_on((*scripts, *every), given.place)),
             place=given.place,
             shorthand=authorization is not None,
         )

@@ -18,7 +18,6 @@ from orgrest.http.values.environments import SHARED
 from orgrest.importing import expectations, texts
 from orgrest.importing.authorization import Authorization, header_of
 from orgrest.importing.errors import ImportingError
-from orgrest.importing.expectations import FOREIGN, as_pm, is_foreign
 from orgrest.importing.fields import Fields
 from orgrest.importing.forms import encoded_form, multipart
 from orgrest.importing.model import Collection, Environment, Folder, Note, Piece, Request
@@ -204,11 +203,10 @@ class _Reader:
         if authorization is not None:
             target, headers = authorization.applied(target, headers)
         before, after = self._scripts(item)
-        checked = [expectations.translated(one) for one in (*around.after, *after)]
+        assertions, scripts = expectations.all_translated((*around.after, *after))
+        every = (*around.before, *before)
         notes = [Note(item.place, one) for one in _notes_of(behavior)]
-        scripts = [as_pm(test.script) for test in checked if test.script]
-        if any(is_foreign(one) for one in (*scripts, *around.before, *before)):
-            notes.append(Note(item.place, FOREIGN))
+        notes += expectations.notes_on((*scripts, *every), item.place)
         described += [f"(disabled: {one})" for one in disabled]
         return Request(
             method,
@@ -217,8 +215,8 @@ class _Reader:
             headers=tuple(headers),
             body=body,
             directives=tuple(_directives(behavior)),
-            assertions=tuple(dict.fromkeys(one for test in checked for one in test.assertions)),
-            before=(*around.before, *before),
+            assertions=tuple(assertions),
+            before=every,
             after=tuple(scripts),
             definitions=variables,
             description="\n".join(filter(None, described)),
@@ -397,7 +395,7 @@ class _Reader:
             if listen not in ("prerequest", "test"):
                 event.note(f"a script for {listen} is left out")
             (after if listen == "test" else before).append(text)
-        return [as_pm(one) for one in before], after
+        return [expectations.as_pm(one) for one in before], after
 
 
 def _parameters(auth: Fields, kind: str) -> dict[str, str]:
