@@ -70,7 +70,7 @@ def main(smoke: bool) -> None:
         print(f"left out: the planted bugs ({missing})\n")
     else:
         find_planted(5.0 if smoke else 600.0)
-    efficiency(3.0 if smoke else 30.0)
+    efficiency(8.0 if smoke else 30.0)
 
 
 def find_planted(seconds: float) -> None:
@@ -133,7 +133,7 @@ def efficiency(seconds: float) -> None:
             Campaign(Path(name) / "campaign", Config(targets=(target,))) as campaign,
         ):
             Session(campaign, jobs=2, seconds=seconds, on_event=on_event, finishing=0).run()
-        lasted = marks[-1][0] - marks[0][0]
+        lasted = marks[-1][0] - marks[0][0] if marks else 0.0
         rate = (marks[-1][1] - marks[0][1]) / lasted if lasted else 0.0
         share = rate * milliseconds / 1000 / 2
         rows.append((f"{milliseconds} ms", f"{rate:,.0f}", f"{share:.0%}"))

@@ -16,9 +16,9 @@ from scriptschema import strategies
 from scriptschema.base import Message, walk
 from scriptschema.choices import BytesChoices
 from scriptschema.commands.corpus_report import plot, print_report
+from scriptschema.extras import MissingExtra
 from scriptschema.fuzzing.corpora.statistics import CorpusStats, percentile
 from scriptschema.generation.trees import generate
-from scriptschema.interop import MissingExtra
 from scriptschema.messages import Expr, ModuleSet, StatBlock, Type
 
 DRAWING = Path("build") / "distribution.svg"

@@ -7,14 +7,17 @@ editor does, or (busy) when the server has begun to look for problems; the diagn
 themselves, and the pause before they start is left out.
 
 In a document of 2,000 blocks, hover, rename and symbols are each asked right after a keystroke.
+And after each pause in typing, what VS Code asks is asked in a row: the processor time of the
+server and the bytes of its answers are those of one such pause, diagnostics included.
 
 The reach, for 20,000 lines: completion within 20 ms, diagnostics within 200 ms; for 2,000 blocks:
-hover, rename and symbols within 50 ms.
+hover, rename and symbols within 50 ms, and 200 ms of processor time for a pause.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -33,6 +36,27 @@ REQUESTS: dict[str, dict[str, Any]] = {
     "textDocument/rename": {"newName": "number"},
     "textDocument/documentSymbol": {},
 }
+PAUSE = (
+    "textDocument/completion",
+    "textDocument/documentSymbol",
+    "textDocument/semanticTokens/full/delta",
+    "textDocument/codeLens",
+    "textDocument/foldingRange",
+)
+VSCODE: dict[str, Any] = {
+    "textDocument": {
+        "completion": {"completionList": {"itemDefaults": ["editRange"]}},
+        "documentSymbol": {"hierarchicalDocumentSymbolSupport": True},
+        "semanticTokens": {
+            "requests": {"full": {"delta": True}},
+            "tokenTypes": [],
+            "tokenModifiers": [],
+            "formats": ["relative"],
+        },
+        "publishDiagnostics": {"versionSupport": True},
+    }
+}
+"""What the measured part of the server asks of a client's capabilities, as VS Code has them."""
 ORG = """* Request {0}
 Some text about it.
 
@@ -68,14 +92,18 @@ Accept: application/json
 class Client:
     """A client that says what it must and reads what comes."""
 
-    def __init__(self) -> None:
+    def __init__(self, capabilities: Any = None) -> None:
         self.started = time.perf_counter()
+        self.size = 0
+        """How many bytes the last message had."""
         self._process = subprocess.Popen(
             [sys.executable, "-m", "orgrest", "lsp"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
         )
         self._number = 0
         self._seen = 0
-        self.ask("initialize", {"processId": None, "rootUri": None, "capabilities": {}})
+        self.ask(
+            "initialize", {"processId": None, "rootUri": None, "capabilities": capabilities or {}}
+        )
         self.tell("initialized", {})
 
     def tell(self, method: str, params: Any) -> None:
@@ -106,6 +134,7 @@ class Client:
             length = int(value) if name == b"Content-Length" else length
         if not length:
             raise SystemExit("the server has ended")
+        self.size = length
         message: dict[str, Any] = json.loads(stream.read(length))
         if message.get("method") == "textDocument/publishDiagnostics":
             self._seen = message["params"].get("version")
@@ -116,6 +145,11 @@ class Client:
         while self._seen != version:
             self.read()
 
+    def cpu(self) -> float:
+        """Return the seconds of processor time that the server has used (on Linux)."""
+        fields = Path(f"/proc/{self._process.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
     def close(self) -> None:
         """Take leave."""
         self.ask("shutdown", None)
@@ -124,9 +158,9 @@ class Client:
 
 
 @contextmanager
-def client() -> Iterator[Client]:
+def client(capabilities: Any = None) -> Iterator[Client]:
     """Give a client for a while."""
-    made = Client()
+    made = Client(capabilities)
     try:
         yield made
     finally:
@@ -224,6 +258,54 @@ def requests(folder: Path, blocks: int, rounds: int) -> dict[str, float]:
     return {method: sorted(found)[len(found) // 2] for method, found in times.items()}
 
 
+def pauses(folder: Path, kind: str, blocks: int, rounds: int) -> list[tuple[str, float, float]]:
+    """Ask what VS Code asks after each edit.
+
+    Gives the processor time in seconds and the kilobytes of each request of `PAUSE`, then those of
+    diagnostics and of all of a pause: the means of all rounds.
+    """
+    text = document(kind, blocks * (ORG if kind == "org" else HTTP).count("\n"))
+    rows = text.split("\n")
+    line = next(i for i in range(len(rows) // 2, len(rows)) if rows[i].startswith("Accept"))
+    place = {"line": line, "character": 3}
+    found = {method: [0.0, 0.0] for method in (*PAUSE, "diagnostics", "in all")}
+    with client(VSCODE) as server:
+        uri = open_document(server, folder, kind, text)
+        server.diagnostics(1)
+        where: dict[str, Any] = {"textDocument": {"uri": uri}}
+        known = server.ask("textDocument/semanticTokens/full", where).get("resultId")
+        for version in range(2, rounds + 2):
+            change = {"range": {"start": place, "end": place}, "text": "xy"[version % 2]}
+            changed = {"textDocument": {"uri": uri, "version": version}, "contentChanges": [change]}
+            first = before = server.cpu()
+            server.tell("textDocument/didChange", changed)
+            total = 0
+            for method in PAUSE:
+                more = {"position": place} if method.endswith("completion") else {}
+                asked = method
+                if method.endswith("delta"):
+                    more, asked = (
+                        ({"previousResultId": known}, method) if known else ({}, method[:-6])
+                    )
+                answer = server.ask(asked, where | more)
+                if method.endswith("delta"):
+                    known = answer.get("resultId")
+                now = server.cpu()
+                found[method][0] += now - before
+                found[method][1] += server.size
+                total += server.size
+                before = now
+            server.diagnostics(version)
+            now = server.cpu()
+            found["diagnostics"][0] += now - before
+            found["diagnostics"][1] += server.size
+            found["in all"][0] += now - first
+            found["in all"][1] += total + server.size
+    return [
+        (name, seconds / rounds, size / rounds / 1024) for name, (seconds, size) in found.items()
+    ]
+
+
 def main(smoke: bool) -> None:
     """Measure and print it; with `smoke`, only see that it works."""
     sizes, rounds = (SIZES[:1], 3) if smoke else (SIZES, 50)
@@ -250,6 +332,15 @@ def main(smoke: bool) -> None:
             [[method, f"{seconds * 1000:.1f}"] for method, seconds in asked.items()],
             f"After a keystroke in a document of {20 if smoke else BLOCKS:,} blocks",
         )
+        for kind in ("org", "http"):
+            means = pauses(folder, kind, 20 if smoke else BLOCKS, 1 if smoke else 10)
+            table(
+                ["", "CPU in ms", "KiB"],
+                [[name, f"{cpu * 1000:.0f}", f"{size:.1f}"] for name, cpu, size in means],
+                f"What VS Code asks after a pause: {kind}, {20 if smoke else BLOCKS:,} blocks",
+            )
+            if not smoke:
+                verdict(f"{kind}: CPU of a pause in ms", means[-1][1] * 1e3, 200, least=False)
         for method, seconds in () if smoke else asked.items():
             verdict(f"{method} in ms", seconds * 1e3, 50, least=False)
         for kind, (completions, _, diagnostics) in () if smoke else last.items():

@@ -35,12 +35,32 @@ import attrs
 from pure_protobuf.message import BaseMessage
 
 from scriptschema import copying, printing
+from scriptschema.versions import Version
 
 INT32_MIN: Final = -(2**31)
 INT32_MAX: Final = 2**31 - 1
+INT64_MIN: Final = -(2**63)
+INT64_MAX: Final = 2**63 - 1
 
 Int32 = NewType("Int32", int)
 """What the signatures of messages call an int32, so that tools can tell it from any `int`."""
+
+
+class Int64(int):
+    """Beside a field of integers: an int64, where others are int32. The values are any `int`."""
+
+
+@attrs.frozen
+class Since:
+    """Beside a field: it is an extension, for what Luau takes since this version."""
+
+    text: str
+
+    @property
+    def version(self) -> Version:
+        """The version."""
+        return Version.parse(self.text)
+
 
 Rule = Literal["required", "optional", "repeated"]
 
@@ -80,8 +100,9 @@ class FieldInfo:
 
     `name` is the attribute's name; `schema_name` the schema's spelling, which differs where that is
     a Python keyword or `self` (`else_`, `self_`). `type` is a message class (`is_message`), an
-    IntEnum, `int` (for int32), `bool` or `str`. `oneof` names the oneof that the field is an
-    alternative of, if any.
+    IntEnum, `int` (for int32), `Int64`, `bool`, `float` (for double) or `str`. `oneof` names the
+    oneof that the field is an alternative of, if any. `since` is None for the seed's fields, and in
+    an extension message for those as old as the field that leads there.
     """
 
     message: str
@@ -90,6 +111,7 @@ class FieldInfo:
     rule: Rule
     type: type
     oneof: str | None
+    since: Version | None = None
     is_message: bool = attrs.field(
         init=False, default=attrs.Factory(lambda self: issubclass(self.type, Message), True)
     )
@@ -103,7 +125,7 @@ class FieldInfo:
     @property
     def type_name(self) -> str:
         """The type in the schema's spelling: `int32`, `bool`, `string`, `Expr`, `ExprUnary.Op`."""
-        return {int: "int32", str: "string"}.get(self.type, self.type.__qualname__)
+        return _TYPE_NAMES.get(self.type, self.type.__qualname__)
 
     @property
     def missing(self) -> str:
@@ -124,10 +146,11 @@ class FieldInfo:
 
     def check_item(self, value: object, where: str = "") -> None:
         """Raise ValidationError unless `value` may be the field's value, or one of its list's."""
-        if self.type is int:
+        if self.type in INTEGERS:
             if isinstance(value, int) and not isinstance(value, bool):
-                if not INT32_MIN <= value <= INT32_MAX:
-                    raise self._wrong(where, f"in int32's range {INT32_MIN}..{INT32_MAX}", value)
+                least, most = INTEGERS[self.type]
+                if not least <= value <= most:
+                    raise self._wrong(where, f"in {self.type_name}'s range {least}..{most}", value)
                 return
         elif self.is_message:
             if value.__class__ is self.type:
@@ -142,6 +165,19 @@ class FieldInfo:
             f"{self.message}.{self.name}{where} must be {wanted} "
             f"({self.rule}, tag {self.tag}), not {got}"
         )
+
+
+_TYPE_NAMES: Final[dict[type, str]] = {
+    int: "int32",
+    Int64: "int64",
+    float: "double",
+    str: "string",
+}
+INTEGERS: Final[dict[type, tuple[int, int]]] = {
+    int: (INT32_MIN, INT32_MAX),
+    Int64: (INT64_MIN, INT64_MAX),
+}
+"""The least and the greatest value of each type of integers."""
 
 
 class Path:
@@ -226,13 +262,16 @@ class Message(BaseMessage, metaclass=_MessageType):
     __hash__ = None  # type: ignore[assignment]  # mutable, and equal by value
 
     FIELDS: ClassVar[Mapping[str, FieldInfo]]
-    """The fields by attribute name, in tag order."""
+    """The seed's fields by attribute name, in tag order; all of them, if the message is newer."""
+    ALL_FIELDS: ClassVar[Mapping[str, FieldInfo]]
+    """The fields by attribute name, in tag order, with those of Luau's newer versions."""
     ONEOF: ClassVar[str | None]
     """The name of the message's oneof, or None."""
 
     # For the compiled functions of this class and of `wire` only.
     _slots: ClassVar[tuple[str, ...]]
     _child_slots: ClassVar[tuple[tuple[str, bool], ...]]
+    _newer_slots: ClassVar[tuple[tuple[str, bool], ...]]
     _unchecked: ClassVar[type[Any]]
 
     if TYPE_CHECKING:
@@ -247,7 +286,7 @@ class Message(BaseMessage, metaclass=_MessageType):
         """Postpone what pure-protobuf does here, which needs all messages: see `complete`."""
 
     def __setattr__(self, name: str, value: object) -> None:
-        field = self.FIELDS.get(name)
+        field = self.ALL_FIELDS.get(name)
         if field is None:
             raise AttributeError(self._no_such_field(name))
         field.check(value)
@@ -269,7 +308,7 @@ class Message(BaseMessage, metaclass=_MessageType):
     def _no_such_field(cls, name: str) -> str:
         if name in ("which", "alternative") and cls.ONEOF:
             return f"{cls.__name__}.{name} follows from the fields: assign one of {cls.ONEOF}'s"
-        return f"{cls.__name__} has no field {name!r}; it has {', '.join(cls.FIELDS) or 'none'}"
+        return f"{cls.__name__} has no field {name!r}; it has {', '.join(cls.ALL_FIELDS) or 'none'}"
 
     def __eq__(self, other: object) -> bool:
         if self.__class__ is not other.__class__:

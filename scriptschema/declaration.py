@@ -1,4 +1,4 @@
-"""Turns each declaration in `messages.py` into a class.
+"""Turns each declaration in `messages.py` and `extensions.py` into a class.
 
 `@message` makes an attrs class with slots, and `complete` (called once, when all messages exist and
 can refer to each other) reads the annotations, lets pure-protobuf read them too, and compiles each
@@ -13,13 +13,23 @@ import types
 import typing
 from collections.abc import Callable, Sequence
 from operator import attrgetter
-from typing import Any, Final, NoReturn, TypeVar
+from typing import Annotated, Any, Final, NoReturn, TypeVar
 
 import attrs
-from pure_protobuf.annotations import Field
+from pure_protobuf.annotations import Field, double
 from pure_protobuf.one_of import OneOf
 
-from scriptschema.base import MISSING, FieldInfo, Int32, Message, Rule, ValidationError
+from scriptschema.base import (
+    INTEGERS,
+    MISSING,
+    FieldInfo,
+    Int32,
+    Int64,
+    Message,
+    Rule,
+    Since,
+    ValidationError,
+)
 
 MessageT = TypeVar("MessageT", bound=Message)
 
@@ -68,25 +78,44 @@ def message(cls: type[MessageT]) -> type[MessageT]:
 _AttrsField: Final = type(attrs.field())
 
 
-def complete(module: types.ModuleType) -> dict[str, type[Message]]:
-    """Finish the messages declared in `module`; return them by name, in the order of declaration.
+def complete(*modules: types.ModuleType) -> dict[str, type[Message]]:
+    """Finish the messages declared in `modules`; return them by name, in the order of declaration.
 
     This waits until all of them exist because they refer to each other.
     """
     found: dict[str, type[Message]] = {
         name: value
+        for module in modules
         for name, value in vars(module).items()
-        if isinstance(value, type) and issubclass(value, Message) and value is not Message
+        if isinstance(value, type)
+        and issubclass(value, Message)
+        and value.__module__ == module.__name__
     }
+    names = {name: value for module in modules for name, value in vars(module).items()}
     for cls in found.values():
-        # pure-protobuf's own reading of the annotations, which our __init_subclass__ postponed.
-        super(Message, cls).__init_subclass__()
-        hints = inspect.get_annotations(cls, eval_str=True)
+        hints = inspect.get_annotations(cls, globals=names, eval_str=True)
         fields = [_field_info(cls, name, hint) for name, hint in hints.items()]
+        # pure-protobuf's own reading of the annotations, which our __init_subclass__ postponed.
+        # What it calls a float has 32 bits.
+        cls.__annotations__ = {
+            field.name: Annotated[double, *hints[field.name].__metadata__]
+            if field.type is float
+            else hints[field.name]
+            for field in fields
+        }
+        super(Message, cls).__init_subclass__()
         fields.sort(key=attrgetter("tag"))
-        cls.FIELDS = types.MappingProxyType({field.name: field for field in fields})
+        is_seeds = cls.__module__ == modules[0].__name__
+        seeds = [field for field in fields if not (is_seeds and field.since)]
+        cls.FIELDS = types.MappingProxyType({field.name: field for field in seeds})
+        cls.ALL_FIELDS = types.MappingProxyType({field.name: field for field in fields})
         cls.__doc__ = inspect.cleandoc(cls.__doc__ or "") + _describe(fields)
         cls._child_slots = _child_slots(fields)
+        cls._newer_slots = tuple(
+            (field.name, field.rule == "repeated")
+            for field in fields
+            if field.since and not field.oneof
+        )
         # mypy knows none of the three names that a class is given or read here.
         cls.__init__ = _compile_init(cls)  # type: ignore[method-assign]
         signature = cls.__signature__ = _signature(cls, hints)  # type: ignore[attr-defined]
@@ -120,8 +149,11 @@ def _field_info(cls: type[Message], name: str, hint: Any) -> FieldInfo:
     elif typing.get_origin(inner) is types.UnionType:
         rule = "optional"
         [inner] = (part for part in typing.get_args(inner) if part is not types.NoneType)
+    if Int64 in metadata:
+        inner = Int64
     oneof = cls.ONEOF if field.one_of is not None else None
-    return FieldInfo(cls.__name__, name, field.number, rule, inner, oneof)
+    since = next((entry.version for entry in metadata if isinstance(entry, Since)), None)
+    return FieldInfo(cls.__name__, name, field.number, rule, inner, oneof, since)
 
 
 def _describe(fields: Sequence[FieldInfo]) -> str:
@@ -130,6 +162,7 @@ def _describe(fields: Sequence[FieldInfo]) -> str:
         f"    {field.name}: {field.type_name}, "
         + (f"one of {field.oneof}" if field.oneof else field.rule)
         + f", tag {field.tag}"
+        + (f", since Luau {field.since}" if field.since else "")
         for field in fields
     ]
     return "\n\nFields:\n" + "\n".join(lines or ["    none"]) + "\n"
@@ -152,7 +185,7 @@ def _compile_init(cls: type[Message]) -> Callable[..., None]:
     body = []
     if cls.ONEOF:
         body.append("which = alternative = None")
-    for field in cls.FIELDS.values():
+    for field in cls.ALL_FIELDS.values():
         name = field.name
         scope[f"set_{name}"] = getattr(cls, name).__set__ if not field.oneof else None
         scope[f"check_{name}"] = field.check
@@ -172,7 +205,9 @@ def _compile_init(cls: type[Message]) -> Callable[..., None]:
         if field.rule == "repeated":
             body += [f"if {name} is MISSING:", f"    {name} = []", "else:"]
             body += [f"    check_{name}({name})"]
-        elif field.type in (int, bool):
+        elif field.rule == "optional" and field.since:
+            body += [f"if {name} is not None:", f"    check_{name}({name})"]
+        elif field.type in (*INTEGERS, bool):
             body += [f"check_{name}({name})"]
         else:
             body += [f"if {name}.__class__ is not {name}_type:", f"    check_{name}({name})"]
@@ -205,7 +240,7 @@ def _signature(cls: type[Message], hints: dict[str, Any]) -> inspect.Signature:
                 default=defaults[field.rule],
                 annotation=Int32 if field.type is int else typing.get_args(hints[name])[0],
             )
-            for name, field in cls.FIELDS.items()
+            for name, field in cls.ALL_FIELDS.items()
         ]
     )
 

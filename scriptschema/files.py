@@ -17,13 +17,17 @@ import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import IO, Final, Literal, TypeVar
+from typing import IO, TYPE_CHECKING, Final, Literal, TypeVar
 
 import attrs
 
 from scriptschema import interop, wire
 from scriptschema.base import Message
 from scriptschema.codec import varints
+from scriptschema.versions import Version
+
+if TYPE_CHECKING:
+    from scriptschema.interop.upstream import Told
 
 Format = Literal["binary", "text", "json"]
 FORMATS: Final[tuple[Format, ...]] = ("binary", "text", "json")
@@ -57,18 +61,25 @@ def format_of(path: Path) -> Format:
         ) from None
 
 
-def parse(cls: type[MessageT], data: bytes, form: Format, unknown: interop.Unknown) -> MessageT:
+def parse(
+    cls: type[MessageT],
+    data: bytes,
+    form: Format,
+    unknown: interop.Unknown,
+    luau: str | Version | None = None,
+) -> MessageT:
     """Return the message that `data` holds in the format `form`; raises what that format raises."""
     if form == "binary":
-        return wire.decode(cls, data, unknown=unknown)
-    return (interop.from_text if form == "text" else interop.from_json)(cls, data, unknown=unknown)
+        return wire.decode(cls, data, unknown=unknown, luau=luau)
+    read = interop.from_text if form == "text" else interop.from_json
+    return read(cls, data, unknown=unknown, luau=luau)
 
 
-def serialize(message: Message, form: Format) -> bytes:
+def serialize(message: Message, form: Format, luau: str | Version | None = None) -> bytes:
     """Return `message` in the format `form`; raises what that format raises."""
     if form == "binary":
-        return wire.encode(message)
-    return (interop.to_text if form == "text" else interop.to_json)(message).encode()
+        return wire.encode(message, luau=luau)
+    return (interop.to_text if form == "text" else interop.to_json)(message, luau=luau).encode()
 
 
 def read(
@@ -76,17 +87,48 @@ def read(
     path: Path,
     form: Format | None = None,
     unknown: interop.Unknown = "error",
+    luau: str | Version | None = None,
 ) -> MessageT:
     """Read a message from a file, in the format `form` or the one that the file's ending tells.
 
-    Raises FileError for a file that cannot be read or does not hold a message of class `cls`.
+    `luau` is as in `wire.decode`. Raises FileError for a file that cannot be read or does not hold
+    a message of class `cls`.
     """
     form = form or format_of(path)
     try:
         data = sys.stdin.buffer.read() if path == STANDARD else path.read_bytes()
-        return parse(cls, data, form, unknown)
+        return parse(cls, data, form, unknown, luau)
     except (OSError, wire.WireError, interop.FormatError) as error:
         raise FileError(f"{name_of(path)}: {reason_of(error)}") from None
+
+
+def read_upstream(
+    cls: type[MessageT], path: Path, form: Format | None = None
+) -> tuple[MessageT, list[Told]]:
+    """Read a message from a file in upstream's schema, as `read`, and what was left out of it."""
+    from scriptschema.interop import upstream
+
+    form = form or format_of(path)
+    try:
+        data = sys.stdin.buffer.read() if path == STANDARD else path.read_bytes()
+        return upstream.from_upstream(cls, data, form)
+    except (OSError, interop.FormatError) as error:
+        raise FileError(f"{name_of(path)}: {reason_of(error)}") from None
+
+
+def write_upstream(source: Path, target: Path, tree: Message, form: Format) -> list[Told]:
+    """Write the tree that `source` holds in upstream's schema; return what was left out of it.
+
+    Raises FileError.
+    """
+    from scriptschema.interop import upstream
+
+    try:
+        data, told = upstream.to_upstream(tree, form)
+    except (wire.WireError, interop.FormatError) as error:
+        raise FileError(f"{name_of(source)}: {error}") from None
+    write(target, data)
+    return told
 
 
 def delimited(data: bytes) -> bytes:

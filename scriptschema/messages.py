@@ -3,6 +3,11 @@
 This is the one place where tags, field names, rules and types stand. The codec, the `.proto` file,
 the generator and the paths in errors are all derived from it, so a change here changes the format.
 
+These 57 are the seed's, and so is each field without a `Since`: they are what is read and written
+unless a version of Luau is asked for. A field with a `Since` is an extension. It says since which
+version Luau takes what it says, and stands behind the seed's fields; the messages that only such
+fields lead to are declared in `extensions.py`, which tells about the tags.
+
 One class a message, in the specification's order and with its names; a field whose name is a Python
 keyword or `self` takes a trailing underscore (`else_`, `self_`). A field is
 
@@ -10,6 +15,8 @@ keyword or `self` takes a trailing underscore (`else_`, `self_`). A field is
 - optional:  `step: Annotated[Expr | None, Field(4)] = None`
 - repeated:  `args: Annotated[list[Expr], Field(3)] = attrs.field(factory=list)`
 - one of several: `nil: Annotated[ExprConstantNil | None, Field(2, one_of=expr_oneof)] = None`
+
+An int is an int32 unless Int64 stands beside it, a float a double.
 
 Names of variables, types and globals are int32 indexes, which the consumer maps to real names.
 What the classes can do is in `base.py`. The names that `which` may have stand in `Which` once more,
@@ -22,6 +29,7 @@ import builtins
 import sys
 from collections.abc import Mapping
 from enum import IntEnum
+from functools import cache
 from types import MappingProxyType
 from typing import Annotated, Final, Literal
 
@@ -30,8 +38,64 @@ from pure_protobuf.annotations import Field
 from pure_protobuf.one_of import OneOf
 
 import scriptschema
-from scriptschema.base import Message, Which
+from scriptschema import extensions
+from scriptschema.base import FieldInfo, Message, Since, Which
 from scriptschema.declaration import complete, message
+from scriptschema.extensions import (
+    ClassMember as ClassMember,
+)
+from scriptschema.extensions import (
+    ClassMethod as ClassMethod,
+)
+from scriptschema.extensions import (
+    ClassProp as ClassProp,
+)
+from scriptschema.extensions import (
+    ExprAttr as ExprAttr,
+)
+from scriptschema.extensions import (
+    ExprCast as ExprCast,
+)
+from scriptschema.extensions import (
+    ExprConstantInteger as ExprConstantInteger,
+)
+from scriptschema.extensions import (
+    ExprInstantiate as ExprInstantiate,
+)
+from scriptschema.extensions import (
+    ExprLiteral as ExprLiteral,
+)
+from scriptschema.extensions import (
+    ExprLiteralTable as ExprLiteralTable,
+)
+from scriptschema.extensions import (
+    GenericDefaults as GenericDefaults,
+)
+from scriptschema.extensions import (
+    LiteralTableItem as LiteralTableItem,
+)
+from scriptschema.extensions import (
+    StatClass as StatClass,
+)
+from scriptschema.extensions import (
+    StatTypeFunction as StatTypeFunction,
+)
+from scriptschema.extensions import (
+    TypeArgument as TypeArgument,
+)
+from scriptschema.extensions import (
+    TypeArguments as TypeArguments,
+)
+from scriptschema.extensions import (
+    TypeList as TypeList,
+)
+from scriptschema.extensions import (
+    TypeOmitted as TypeOmitted,
+)
+from scriptschema.extensions import (
+    TypePack as TypePack,
+)
+from scriptschema.versions import Version
 
 # Expressions (specification 2.1)
 
@@ -63,6 +127,9 @@ class Expr(Message):
             "binary",
             "ifelse",
             "interpstring",
+            "integer",
+            "cast",
+            "instantiate",
         ]
     ]()
     group: Annotated[ExprGroup | None, Field(1, one_of=expr_oneof)] = None
@@ -82,6 +149,13 @@ class Expr(Message):
     binary: Annotated[ExprBinary | None, Field(15, one_of=expr_oneof)] = None
     ifelse: Annotated[ExprIfElse | None, Field(16, one_of=expr_oneof)] = None
     interpstring: Annotated[ExprInterpString | None, Field(17, one_of=expr_oneof)] = None
+    integer: Annotated[ExprConstantInteger | None, Field(18, one_of=expr_oneof), Since("0.715")] = (
+        None
+    )
+    cast: Annotated[ExprCast | None, Field(1000, one_of=expr_oneof), Since("0.677")] = None
+    instantiate: Annotated[
+        ExprInstantiate | None, Field(1001, one_of=expr_oneof), Since("0.701")
+    ] = None
 
 
 @message
@@ -92,13 +166,18 @@ class ExprPrefix(Message):
     """
 
     expr_oneof = OneOf[Message]()
-    which = Which[Literal["group", "local", "global_", "call", "index_name", "index_expr"]]()
+    which = Which[
+        Literal["group", "local", "global_", "call", "index_name", "index_expr", "instantiate"]
+    ]()
     group: Annotated[ExprGroup | None, Field(1, one_of=expr_oneof)] = None
     local: Annotated[ExprLocal | None, Field(2, one_of=expr_oneof)] = None
     global_: Annotated[ExprGlobal | None, Field(3, one_of=expr_oneof)] = None
     call: Annotated[ExprCall | None, Field(4, one_of=expr_oneof)] = None
     index_name: Annotated[ExprIndexName | None, Field(5, one_of=expr_oneof)] = None
     index_expr: Annotated[ExprIndexExpr | None, Field(6, one_of=expr_oneof)] = None
+    instantiate: Annotated[
+        ExprInstantiate | None, Field(1001, one_of=expr_oneof), Since("0.701")
+    ] = None
 
 
 @message
@@ -113,12 +192,20 @@ class Local(Message):
 
 @message
 class Typename(Message):
-    """The name of a type, a generic or a generic pack, by index.
+    """The name of a type, a generic or a generic pack, by index; `kind` says which of them.
 
     Source: specification 2.1.
     """
 
+    class Kind(IntEnum):
+        """Whose name it is: a type's, a generic's, or that of a type function that Luau defines."""
+
+        Regular = 0
+        Generic = 1
+        Builtin = 2
+
     index: Annotated[int, Field(1)]
+    kind: Annotated[Kind | None, Field(1000), Since("0.677")] = None
 
 
 @message
@@ -167,12 +254,15 @@ class ExprConstantBool(Message):
 
 @message
 class ExprConstantNumber(Message):
-    """A number constant; the schema has whole numbers of 32 bits only.
+    """A number constant; the seed's schema has whole numbers of 32 bits only.
+
+    `double`, if set, is the number; `val` is then what is nearest to it of what old readers know.
 
     Source: specification 2.1.
     """
 
     val: Annotated[int, Field(1)]
+    double: Annotated[float | None, Field(1000), Since("0.677")] = None
 
 
 @message
@@ -220,7 +310,9 @@ class ExprVarargs(Message):
 class ExprCall(Message):
     """A call: `func(args)`.
 
-    With `self` true and `func` a name index, a method call: `expr:index(args)`.
+    With `self` true and `func` a name index (which may be instantiated), a method call:
+    `expr:index(args)`. `parenless` says that the only argument, a string or a table, stands without
+    parentheses: `func "x"`.
 
     Source: specification 2.1.
     """
@@ -228,6 +320,7 @@ class ExprCall(Message):
     func: Annotated[ExprPrefix, Field(1)]
     self_: Annotated[bool, Field(2)]
     args: Annotated[list[Expr], Field(3)] = attrs.field(factory=list)
+    parenless: Annotated[bool | None, Field(1000), Since("0.677")] = None
 
 
 @message
@@ -257,7 +350,8 @@ class ExprFunction(Message):
     """A function: `function<generics, genericpacks...>(args, ...) body end`.
 
     `types` are the types of the parameters and `rettypes` those of the results, both by position;
-    `vararg` says whether `...` ends the parameters.
+    `vararg` says whether `...` ends the parameters. Its type is the next of `types` or, written
+    `...: T...`, the generic pack `vararg_pack`. `rettail` is the pack that ends the results.
 
     Source: specification 2.1.
     """
@@ -269,6 +363,9 @@ class ExprFunction(Message):
     body: Annotated[StatBlock, Field(5)]
     types: Annotated[list[Type], Field(6)] = attrs.field(factory=list)
     rettypes: Annotated[list[Type], Field(7)] = attrs.field(factory=list)
+    attributes: Annotated[list[ExprAttr], Field(8), Since("0.677")] = attrs.field(factory=list)
+    vararg_pack: Annotated[Typename | None, Field(1000), Since("0.677")] = None
+    rettail: Annotated[TypePack | None, Field(1001), Since("0.677")] = None
 
 
 @message
@@ -417,6 +514,8 @@ class Stat(Message):
             "local_function",
             "type_alias",
             "require_into_local",
+            "type_function",
+            "class_",
         ]
     ]()
     block: Annotated[StatBlock | None, Field(1, one_of=stat_oneof)] = None
@@ -438,6 +537,10 @@ class Stat(Message):
     require_into_local: Annotated[
         StatRequireIntoLocalHelper | None, Field(17, one_of=stat_oneof)
     ] = None
+    type_function: Annotated[
+        StatTypeFunction | None, Field(18, one_of=stat_oneof), Since("0.677")
+    ] = None
+    class_: Annotated[StatClass | None, Field(19, one_of=stat_oneof), Since("0.721")] = None
 
 
 @message
@@ -529,17 +632,21 @@ class StatCall(Message):
 class StatLocal(Message):
     """`local vars: types = values`; `types` go with `vars` by position.
 
+    `const vars = values` if `is_const`; `export` stands before it if `is_exported`.
+
     Source: specification 2.2.
     """
 
     vars: Annotated[list[Local], Field(1)] = attrs.field(factory=list)
     values: Annotated[list[Expr], Field(2)] = attrs.field(factory=list)
     types: Annotated[list[Type], Field(3)] = attrs.field(factory=list)
+    is_const: Annotated[bool | None, Field(4), Since("0.711")] = None
+    is_exported: Annotated[bool | None, Field(5), Since("0.723")] = None
 
 
 @message
 class StatFor(Message):
-    """`for var = from, to, step do body end`.
+    """`for var: type = from, to, step do body end`.
 
     Source: specification 2.2.
     """
@@ -549,11 +656,12 @@ class StatFor(Message):
     to: Annotated[Expr, Field(3)]
     step: Annotated[Expr | None, Field(4)] = None
     body: Annotated[StatBlock, Field(5)]
+    type: Annotated[Type | None, Field(1000), Since("0.677")] = None
 
 
 @message
 class StatForIn(Message):
-    """`for vars in values do body end`.
+    """`for vars: types in values do body end`; `types` go with `vars` by position.
 
     Source: specification 2.2.
     """
@@ -561,6 +669,7 @@ class StatForIn(Message):
     vars: Annotated[list[Local], Field(1)] = attrs.field(factory=list)
     values: Annotated[list[Expr], Field(2)] = attrs.field(factory=list)
     body: Annotated[StatBlock, Field(5)]
+    types: Annotated[list[Type], Field(1000), Since("0.677")] = attrs.field(factory=list)
 
 
 @message
@@ -576,7 +685,7 @@ class StatAssign(Message):
 
 @message
 class StatCompoundAssign(Message):
-    """`var op= value`.
+    """`var op= value`; with the operator Div and `floor`, `var //= value`.
 
     Source: specification 2.2.
     """
@@ -595,6 +704,7 @@ class StatCompoundAssign(Message):
     op: Annotated[Op, Field(1)]
     var: Annotated[LValue, Field(2)]
     value: Annotated[Expr, Field(3)]
+    floor: Annotated[bool | None, Field(1000), Since("0.677")] = None
 
 
 @message
@@ -615,16 +725,20 @@ class StatFunction(Message):
 class StatLocalFunction(Message):
     """`local function var(args) body end`; `body` sees `var`.
 
+    `const function` if `is_const`, and `export function`, which is constant, if `is_exported`.
+
     Source: specification 2.2.
     """
 
     var: Annotated[Local, Field(1)]
     func: Annotated[ExprFunction, Field(2)]
+    is_const: Annotated[bool | None, Field(3), Since("0.711")] = None
+    is_exported: Annotated[bool | None, Field(4), Since("0.723")] = None
 
 
 @message
 class StatTypeAlias(Message):
-    """`export type name<generics, genericpacks...> = type`.
+    """`export type name<generics, genericpacks...> = type`; the last generics may have `defaults`.
 
     Source: specification 2.2.
     """
@@ -634,6 +748,7 @@ class StatTypeAlias(Message):
     type: Annotated[Type, Field(3)]
     generics: Annotated[list[Typename], Field(4)] = attrs.field(factory=list)
     genericpacks: Annotated[list[Typename], Field(5)] = attrs.field(factory=list)
+    defaults: Annotated[GenericDefaults | None, Field(1000), Since("0.677")] = None
 
 
 @message
@@ -673,6 +788,7 @@ class Type(Message):
             "ref",
             "boolean",
             "string",
+            "omitted",
         ]
     ]()
     primitive: Annotated[TypePrimitive | None, Field(1, one_of=type_oneof)] = None
@@ -686,6 +802,7 @@ class Type(Message):
     ref: Annotated[TypeRef | None, Field(9, one_of=type_oneof)] = None
     boolean: Annotated[TypeBoolean | None, Field(10, one_of=type_oneof)] = None
     string: Annotated[TypeString | None, Field(11, one_of=type_oneof)] = None
+    omitted: Annotated[TypeOmitted | None, Field(1000, one_of=type_oneof), Since("0.677")] = None
 
 
 @message
@@ -700,7 +817,7 @@ class TypePrimitive(Message):
 
 @message
 class TypeLiteral(Message):
-    """A type by name: `name<generics, genericpacks...>`.
+    """A type by name: `name<generics, genericpacks..., arguments>`.
 
     Source: specification 2.3.
     """
@@ -708,17 +825,28 @@ class TypeLiteral(Message):
     name: Annotated[Typename, Field(1)]
     generics: Annotated[list[Type], Field(2)] = attrs.field(factory=list)
     genericpacks: Annotated[list[Typename], Field(3)] = attrs.field(factory=list)
+    arguments: Annotated[TypeArguments | None, Field(1000), Since("0.677")] = None
 
 
 @message
 class TypeTableItem(Message):
     """A property of a table type: `key: type`.
 
+    `key_string` stands for `key` where that is no name: `["key_string"]: type`.
+
     Source: specification 2.3.
     """
 
+    class Access(IntEnum):
+        """What can be done with a property or an indexer, if not both."""
+
+        Read = 1
+        Write = 2
+
     key: Annotated[Name, Field(1)]
     type: Annotated[Type, Field(2)]
+    access: Annotated[Access | None, Field(1000), Since("0.677")] = None
+    key_string: Annotated[str | None, Field(1001), Since("0.677")] = None
 
 
 @message
@@ -730,24 +858,28 @@ class TypeTableIndexer(Message):
 
     key: Annotated[Type, Field(1)]
     value: Annotated[Type, Field(2)]
+    access: Annotated[TypeTableItem.Access | None, Field(1000), Since("0.677")] = None
 
 
 @message
 class TypeTable(Message):
-    """A table type: `{items, indexer}`.
+    """A table type: `{items, indexer}`; `indexer_position` items stand before the indexer.
 
     Source: specification 2.3.
     """
 
     items: Annotated[list[TypeTableItem], Field(1)] = attrs.field(factory=list)
     indexer: Annotated[TypeTableIndexer | None, Field(2)] = None
+    indexer_position: Annotated[int | None, Field(1000), Since("0.677")] = None
 
 
 @message
 class TypeFunction(Message):
     """A function type: `<generics, genericpacks...>(args) -> rets`.
 
-    The schema has no field for a variadic marker: an open item of the specification.
+    The seed's schema has no field for a variadic marker: an open item of the specification.
+    `argtail` and `rettail` are the packs that end the parameters and the results; `argnames` go
+    with `args` by position, and a Name that is not set is none.
 
     Source: specification 2.3.
     """
@@ -756,6 +888,9 @@ class TypeFunction(Message):
     genericpacks: Annotated[list[Typename], Field(2)] = attrs.field(factory=list)
     args: Annotated[list[Type], Field(3)] = attrs.field(factory=list)
     rets: Annotated[list[Type], Field(4)] = attrs.field(factory=list)
+    argtail: Annotated[TypePack | None, Field(1000), Since("0.677")] = None
+    rettail: Annotated[TypePack | None, Field(1001), Since("0.677")] = None
+    argnames: Annotated[list[Name], Field(1002), Since("0.677")] = attrs.field(factory=list)
 
 
 @message
@@ -802,13 +937,17 @@ class TypeClass(Message):
 
 @message
 class TypeRef(Message):
-    """A type exported by a module that a local holds: `prefix.index`.
+    """A type exported by a module that a local holds: `prefix.index<arguments>`.
+
+    `prefix_global` stands for `prefix` where there is no such local.
 
     Source: specification 2.3.
     """
 
     prefix: Annotated[Local, Field(1)]
     index: Annotated[Typename, Field(2)]
+    arguments: Annotated[TypeArguments | None, Field(1000), Since("0.677")] = None
+    prefix_global: Annotated[Name | None, Field(1001), Since("0.677")] = None
 
 
 @message
@@ -845,17 +984,81 @@ class ModuleSet(Message):
     program: Annotated[StatBlock, Field(2)]
 
 
-MESSAGES: Final[Mapping[str, type[Message]]] = MappingProxyType(complete(sys.modules[__name__]))
-"""Every message by name, in schema order."""
+_EVERY: Final = complete(sys.modules[__name__], extensions)
+_VERSIONS: Final = sorted(
+    {field.since for cls in _EVERY.values() for field in cls.ALL_FIELDS.values() if field.since}
+)
+"""The versions in which something came to the schema."""
 
-ENUMS: Final[Mapping[str, type[IntEnum]]] = MappingProxyType(
-    {
+
+@attrs.frozen(eq=False)
+class Schema:
+    """What trees may hold: the seed's schema, or that with what Luau has in a version.
+
+    `messages` are by name: the seed's 57, then those that extension fields lead to. `fields` are
+    each message's, by attribute name and in tag order; `enums` by their schema names.
+    """
+
+    since: Version | None
+    messages: Mapping[str, type[Message]]
+    fields: Mapping[type[Message], Mapping[str, FieldInfo]]
+    enums: Mapping[str, type[IntEnum]]
+
+    def __contains__(self, field: FieldInfo) -> builtins.bool:
+        """Whether the field is in the schema, if its message is."""
+        return field.since is None or (self.since is not None and field.since <= self.since)
+
+    def lacks(self, cls: type) -> str:
+        """What an error says about a message class that is not in the schema."""
+        what = "the seed's schema" if self.since is None else f"the schema of Luau {self.since}"
+        return f"{cls.__qualname__} is no message of {what}"
+
+
+@cache
+def schema(luau: str | Version | None = None) -> Schema:
+    """Return the schema of a version of Luau; the seed's, whatever the version, for None.
+
+    Raises ValueError for a text that is no version: see `Version.parse`.
+    """
+    if luau is None:
+        return _schema(None)
+    asked = Version.parse(luau)
+    return _schema(max(version for version in _VERSIONS if version <= asked))
+
+
+@cache
+def _schema(since: Version | None) -> Schema:
+    fields: dict[type[Message], Mapping[str, FieldInfo]] = {}
+    waiting = [cls for cls in _EVERY.values() if cls.__module__ == __name__]
+    for cls in waiting:
+        if cls in fields:
+            continue
+        known = {
+            name: field
+            for name, field in cls.ALL_FIELDS.items()
+            if field.since is None or (since is not None and field.since <= since)
+        }
+        fields[cls] = MappingProxyType(known)
+        waiting += [field.type for field in known.values() if field.is_message]
+    messages = {name: cls for name, cls in _EVERY.items() if cls in fields}
+    enums = {
         field.type_name: field.type
-        for cls in MESSAGES.values()
-        for field in cls.FIELDS.values()
+        for cls in messages.values()
+        for field in fields[cls].values()
         if issubclass(field.type, IntEnum)
     }
-)
-"""Every enum by its schema name, `ExprUnary.Op` for example, in schema order."""
+    return Schema(
+        since, MappingProxyType(messages), MappingProxyType(fields), MappingProxyType(enums)
+    )
+
+
+SEED: Final = schema()
+"""The seed's schema."""
+
+MESSAGES: Final[Mapping[str, type[Message]]] = SEED.messages
+"""The seed's messages by name, in schema order."""
+
+ENUMS: Final[Mapping[str, type[IntEnum]]] = SEED.enums
+"""The seed's enums by their schema names, `ExprUnary.Op` for example, in schema order."""
 
 scriptschema.announce(MESSAGES)

@@ -61,7 +61,7 @@ class _Writer:
                 return
             self.printer.begin_group(4, f"{name}(")
             position = 0
-            fields = value.FIELDS  # type: ignore[attr-defined]  # it is a `base.Message`
+            fields = value.ALL_FIELDS  # type: ignore[attr-defined]  # it is a `base.Message`
             for name, field in fields.items():
                 part = getattr(value, name, None)
                 if field.rule != "required" and (part is None or part == []):

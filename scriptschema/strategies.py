@@ -51,6 +51,7 @@ from scriptschema.messages import MESSAGES, Expr, ModuleSet, Stat, StatBlock, Ty
 if TYPE_CHECKING:
     from scriptschema.luau.names import Names
     from scriptschema.luau.render import Style
+    from scriptschema.versions import Version
 
 DEFAULT_SIZE: Final = 200
 """The most nodes of a tree; see `messages`."""
@@ -227,6 +228,7 @@ class TreeOptions(TypedDict, total=False):
     max_depth: int
     weights: Weights | str | PathLike[str] | None
     swarm: bool
+    luau: str | Version | None
 
 
 def messages(
@@ -236,14 +238,15 @@ def messages(
     max_depth: int = MAX_DEPTH,
     weights: Weights | str | PathLike[str] | None = None,
     swarm: bool = False,
+    luau: str | Version | None = None,
 ) -> SearchStrategy[MessageT]:
     """Trees of class `cls` with at most about `size` nodes, up to `MAX_SIZE`.
 
-    `max_depth`, `weights` and `swarm` are those of `generation.trees.generate`. Trees shrink to the
+    The other options are those of `generation.trees.generate`. Trees shrink to the
     smallest one. Raises ValueError for options that leave no tree.
     """
     _check_size(size)
-    grammar = grammar_of(weights)
+    grammar = grammar_of(weights, luau)
     if max_depth < grammar.heights[cls]:
         raise ValueError(f"a {cls.__name__} is at least {grammar.heights[cls]} deep")
     return _trees(cls, grammar, size, max_depth, swarm)
@@ -319,6 +322,7 @@ def programs(
     weights: Weights | str | PathLike[str] | None = None,
     swarm: bool = False,
     with_module: bool = True,
+    luau: str | Version | None = None,
 ) -> SearchStrategy[ModuleSet]:
     """Programs that run, with at most about `size` nodes, up to `MAX_SIZE`.
 
@@ -328,7 +332,7 @@ def programs(
     """
     _check_size(size)
     check_options(size, max_depth, types)
-    grammar = program_grammar_of(weights, wrong, deterministic, types)
+    grammar = program_grammar_of(weights, wrong, deterministic, types, luau)
     return _programs(grammar, types, swarm, size, max_depth, with_module)
 
 
@@ -377,6 +381,7 @@ def mutated(
     size: int | None = None,
     max_depth: int = MAX_DEPTH,
     programs: bool | None = None,
+    luau: str | Version | None = None,
 ) -> SearchStrategy[MessageT]:
     """Mutants of `tree`, which stays as it is; the options are those of `fuzzing.mutate.mutate`."""
     from scriptschema.fuzzing.mutate import mutate
@@ -390,6 +395,7 @@ def mutated(
             size=size,
             max_depth=max_depth,
             programs=programs,
+            luau=luau,
         )
 
     return mutants()
@@ -397,7 +403,8 @@ def mutated(
 
 def encoded(cls: type[Message], **options: Unpack[TreeOptions]) -> SearchStrategy[bytes]:
     """The encodings of trees of class `cls`; options as for `messages`."""
-    return messages(cls, **options).map(wire.encode)
+    luau = options.get("luau")
+    return messages(cls, **options).map(lambda tree: wire.encode(tree, luau=luau))
 
 
 @attrs.frozen

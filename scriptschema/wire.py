@@ -19,6 +19,7 @@ Source: the Protocol Buffers manual, "Encoding"; specification 2, 8 and 9.
 
 from __future__ import annotations
 
+import struct
 from typing import Final, Literal, TypeVar
 
 from scriptschema.base import Message
@@ -27,6 +28,8 @@ from scriptschema.codec.compiled import decoders, encoders
 from scriptschema.codec.compiling import Unusual
 from scriptschema.codec.errors import DecodeError, EncodeError, WireError
 from scriptschema.codec.scanning import Scan, scan_canonical
+from scriptschema.messages import SEED, schema
+from scriptschema.versions import TODAY, Version
 
 __all__ = [
     "MAX_DEPTH",
@@ -46,24 +49,31 @@ MAX_DEPTH: Final = 100
 MessageT = TypeVar("MessageT", bound=Message)
 
 
-def encode(message: Message, *, max_depth: int = MAX_DEPTH) -> bytes:
+def encode(
+    message: Message, *, max_depth: int = MAX_DEPTH, luau: str | Version | None = None
+) -> bytes:
     """Return the canonical encoding: what protobuf's runtimes write with deterministic output.
 
     Fields come in tag order, varints are minimal, a negative int32 takes ten bytes, and a string's
     lone surrogates (from bytes that were not UTF-8) become those bytes again.
 
-    Raises EncodeError if messages nest more than `max_depth` deep below `message`, a list holds
-    something that does not belong there, or a string holds a surrogate that stands for no byte.
+    With `luau`, a version such as `0.711` or `today`, extension fields for what Luau takes in that
+    version are written too; without, only the seed's fields.
+
+    Raises EncodeError if messages nest more than `max_depth` deep below `message`, a field is set
+    that is not among those, a list holds something that does not belong there, or a string holds a
+    surrogate that stands for no byte. Raises ValueError for a version that is not known.
 
     >>> from scriptschema import messages, wire
     >>> wire.encode(messages.Local(name=300)).hex()
     '08ac02'
     """
     parts: list[bytes] = []
+    known = schema(luau) if luau else SEED
     try:
-        encoders()[message.__class__](message, parts.append, max_depth)
+        encoders(known)[message.__class__](message, parts.append, max_depth)
     except (Unusual, RecursionError, UnicodeEncodeError, AttributeError, KeyError):
-        parts = encode_carefully(message, max_depth)
+        parts = encode_carefully(message, max_depth, known)
     parts.reverse()
     return b"".join(parts)
 
@@ -74,11 +84,13 @@ def decode(
     *,
     max_depth: int = MAX_DEPTH,
     unknown: Literal["drop", "error"] = "drop",
+    luau: str | Version | None = None,
 ) -> MessageT:
     """Return the message of class `cls` that `data` encodes.
 
     Fields that the schema does not know, and unknown values of enums, are dropped, or refused with
-    `unknown="error"`. Strings that are not UTF-8 keep their bytes as lone surrogates.
+    `unknown="error"`. Strings that are not UTF-8 keep their bytes as lone surrogates. With `luau`,
+    as in `encode`, the schema has the extension fields of that version.
 
     Raises DecodeError, and nothing else, for bytes that protobuf's upb runtime refuses: damage of
     any kind, a required field that is missing anywhere, messages that nest more than `max_depth`
@@ -93,16 +105,19 @@ def decode(
     """
     if unknown not in ("drop", "error"):
         raise ValueError(f"unknown must be 'drop' or 'error', not {unknown!r}")
-    read = decoders().get(cls)
+    known = schema(luau) if luau else SEED
+    read = decoders(known).get(cls)
     if read is None:
+        if cls in schema(TODAY).fields:
+            raise TypeError(known.lacks(cls))
         raise TypeError(f"not a message class: {getattr(cls, '__qualname__', cls)}")
     if data.__class__ is not bytes:
         data = bytes(memoryview(data))  # not what `bytes` takes besides: a number, a list
     try:
         message: MessageT = read(data, 0, len(data), max_depth)
-    except (Unusual, RecursionError, IndexError, KeyError, TypeError):
+    except (Unusual, RecursionError, IndexError, KeyError, TypeError, struct.error):
         # TypeError: near the recursion limit, Python cannot compare classes when one is assigned.
-        return decode_carefully(cls, data, max_depth, refuse_unknown=unknown == "error")
+        return decode_carefully(cls, data, max_depth, known, refuse_unknown=unknown == "error")
     return message
 
 
@@ -112,13 +127,14 @@ def scan(
     *,
     max_depth: int = MAX_DEPTH,
     unknown: Literal["drop", "error"] = "drop",
+    luau: str | Version | None = None,
 ) -> Scan:
     """Return what the message of class `cls` holds that `data` encodes, without making it.
 
     Takes and refuses what `decode` does, and raises the same. A quarter of the time of decoding and
     walking over what was decoded.
     """
-    return canonical(cls, data, max_depth=max_depth, unknown=unknown)[1]
+    return canonical(cls, data, max_depth=max_depth, unknown=unknown, luau=luau)[1]
 
 
 def canonical(
@@ -127,17 +143,19 @@ def canonical(
     *,
     max_depth: int = MAX_DEPTH,
     unknown: Literal["drop", "error"] = "drop",
+    luau: str | Version | None = None,
 ) -> tuple[bytes, Scan]:
     """Return what `encode` would make of the message that `data` encodes, and what it holds.
 
     As `scan`, which it costs no more than where `data` is canonical.
     """
+    known = schema(luau) if luau else SEED
     try:
-        return data, scan_canonical(cls, data, max_depth)
-    except (Unusual, RecursionError, IndexError, KeyError):
-        message = decode(cls, data, max_depth=max_depth, unknown=unknown)
-        data = encode(message, max_depth=max_depth)
-        return data, scan_canonical(cls, data, max_depth + 2)  # it gives up a little early
+        return data, scan_canonical(cls, data, max_depth, known)
+    except (Unusual, RecursionError, IndexError, KeyError, struct.error):
+        message = decode(cls, data, max_depth=max_depth, unknown=unknown, luau=luau)
+        data = encode(message, max_depth=max_depth, luau=luau)
+        return data, scan_canonical(cls, data, max_depth + 2, known)  # it gives up a little early
 
 
 for _error in (WireError, EncodeError, DecodeError):

@@ -9,14 +9,20 @@ Source: the Protocol Buffers manual, "Encoding"; specification 2, 8 and 9.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from enum import IntEnum
+from functools import cache
 from typing import Any, Final, TypeVar
 
-from scriptschema.base import FieldInfo, Message, Path, ValidationError, walk
+from scriptschema.base import FieldInfo, Int64, Message, Path, ValidationError, walk
 from scriptschema.codec.errors import DecodeError, EncodeError
 from scriptschema.codec.varints import (
     END_GROUP,
     GROUP,
+    after_fixed,
+    double,
+    double_bytes,
     int32,
+    int64,
     read_length,
     read_tag,
     read_varint,
@@ -25,21 +31,27 @@ from scriptschema.codec.varints import (
     tag_bytes,
     varint_bytes,
 )
-from scriptschema.messages import ENUMS, MESSAGES
+from scriptschema.messages import Schema
 
 MessageT = TypeVar("MessageT", bound=Message)
 
 
+@cache
 def _names(cls: type[Message], rule: str) -> tuple[str, ...]:
-    return tuple(field.name for field in cls.FIELDS.values() if field.rule == rule)
+    return tuple(field.name for field in cls.ALL_FIELDS.values() if field.rule == rule)
 
 
-_REQUIRED: Final = {cls: _names(cls, "required") for cls in MESSAGES.values()}
-_REPEATED: Final = {cls: _names(cls, "repeated") for cls in MESSAGES.values()}
-_ENUM_VALUES: Final = {enum: {member.value for member in enum} for enum in ENUMS.values()}
-_FIELDS_BY_TAG: Final = {
-    cls: {tag(field): field for field in cls.FIELDS.values()} for cls in MESSAGES.values()
-}
+@cache
+def _numbers(enum: type[IntEnum]) -> frozenset[int]:
+    return frozenset(member.value for member in enum)
+
+
+@cache
+def _fields_by_tag(schema: Schema) -> dict[type[Message], dict[int, FieldInfo]]:
+    return {
+        cls: {tag(field): field for field in fields.values()}
+        for cls, fields in schema.fields.items()
+    }
 
 
 # Reading
@@ -52,16 +64,16 @@ _Frame = tuple[Message, Path, int, int]
 
 
 def decode_carefully(
-    cls: type[MessageT], data: bytes, max_depth: int, *, refuse_unknown: bool
+    cls: type[MessageT], data: bytes, max_depth: int, schema: Schema, *, refuse_unknown: bool
 ) -> MessageT:
     """Return what `wire.decode` returns; raises DecodeError."""
     root: MessageT = _empty(cls)
-    reader = _Reader(root, data, max_depth, refuse_unknown)
+    reader = _Reader(root, data, max_depth, schema, refuse_unknown)
     reader.read()
     for message, path in walk(root):
-        for name in _REQUIRED[message.__class__]:
+        for name in _names(message.__class__, "required"):
             if getattr(message, name) is None:
-                reason = message.FIELDS[name].missing
+                reason = message.ALL_FIELDS[name].missing
                 raise DecodeError(reader.starts[id(message)], str(path), reason)
     return root
 
@@ -69,7 +81,11 @@ def decode_carefully(
 class _Reader:
     """Fills a message, field by field; required ones may be missing at the end."""
 
-    def __init__(self, root: Message, data: bytes, max_depth: int, refuse_unknown: bool) -> None:
+    def __init__(
+        self, root: Message, data: bytes, max_depth: int, schema: Schema, refuse_unknown: bool
+    ) -> None:
+        self.fields = schema.fields
+        self.fields_by_tag = _fields_by_tag(schema)
         self.data = data
         self.max_depth = max_depth
         self.refuse_unknown = refuse_unknown
@@ -92,10 +108,10 @@ class _Reader:
             tag, self.position = read_tag(data, start, end, path)
             field = None
             if group == _NO_GROUP:
-                if tag < 8 and message.FIELDS:
+                if tag < 8 and self.fields[message.__class__]:
                     # upb checks the number only where it looks fields up.
                     raise DecodeError(start, str(path), "there is no field 0")
-                field = _FIELDS_BY_TAG[message.__class__].get(tag)
+                field = self.fields_by_tag[message.__class__].get(tag)
             if field is None:
                 self.skip_unknown(frame, tag, start)
             elif field.is_message:
@@ -107,8 +123,12 @@ class _Reader:
         message, path, end, group = frame
         number, wire_type = tag >> 3, tag & 7
         if self.refuse_unknown and group == _NO_GROUP and wire_type != END_GROUP:
-            known = next((f for f in message.FIELDS.values() if f.tag == number), None)
+            fields = self.fields[message.__class__].values()
+            known = next((f for f in fields if f.tag == number), None)
             what = f"field {number} is unknown"
+            newer = next((f for f in message.ALL_FIELDS.values() if f.tag == number), None)
+            if known is None and newer is not None:
+                what += f": luau='{newer.since}' or newer knows it, as {newer.schema_name}"
             if known:
                 what = f"field {number} ({known.name}) has the wrong wire type {wire_type}"
             raise DecodeError(start, str(path), f"{type(message).__name__}: {what}")
@@ -154,10 +174,16 @@ class _Reader:
             text = self.data[at : self.position].decode("utf-8", "surrogateescape")
             _fill(message, field, text)
             return
+        if field.type is float:
+            start, self.position = self.position, after_fixed(self.position, end, 8, here)
+            _fill(message, field, double(self.data, start))
+            return
         number, self.position = read_varint(self.data, self.position, end, here)
         value: Any = bool(number) if field.type is bool else int32(number)
-        if field.type not in (bool, int):
-            if value not in _ENUM_VALUES[field.type]:
+        if field.type is Int64:
+            value = int64(number)
+        elif issubclass(field.type, IntEnum):
+            if value not in _numbers(field.type):
                 if self.refuse_unknown:
                     raise DecodeError(
                         start, str(here), f"{value} is not a value of {field.type_name}"
@@ -172,9 +198,9 @@ def _empty(cls: type[Any]) -> Any:
     message = cls._unchecked()
     for slot in cls._slots:
         setattr(message, slot, None)
-    for name in _REPEATED[cls]:
-        setattr(message, name, [])
     message.__class__ = cls
+    for name in _names(message.__class__, "repeated"):
+        object.__setattr__(message, name, [])
     return message
 
 
@@ -190,10 +216,12 @@ def _fill(message: Message, field: FieldInfo, value: Any) -> None:
 # Writing
 
 
-def encode_carefully(root: Message, max_depth: int) -> list[bytes]:
-    """The parts of the encoding, last part first."""
+def encode_carefully(root: Message, max_depth: int, schema: Schema) -> list[bytes]:
+    """The parts of the encoding, last part first; raises EncodeError."""
     if not isinstance(root, Message):
         raise EncodeError("", f"not a message: {root.__class__.__qualname__}")
+    if root.__class__ not in schema.fields:
+        raise EncodeError("", schema.lacks(root.__class__))
     parts: list[bytes] = []
     # A frame: the message's path, the fields that are still to be written (the last tag first), the
     # tag and length to write before it (made when its size is known), and its size so far.
@@ -202,6 +230,8 @@ def encode_carefully(root: Message, max_depth: int) -> list[bytes]:
     while frames:
         path, fields, owner, size = frames[-1]
         for field, value, here in fields:
+            if field not in schema:
+                raise EncodeError(str(path), _newer(field, schema))
             try:
                 if here.index is None:
                     field.check(value)
@@ -226,9 +256,16 @@ def encode_carefully(root: Message, max_depth: int) -> list[bytes]:
     return parts
 
 
+def _newer(field: FieldInfo, schema: Schema) -> str:
+    wanted = f"{field.message}.{field.schema_name} is an extension for Luau {field.since}"
+    if schema.since is None:
+        return f"{wanted}, and not in the seed's schema: encode with luau='{field.since}' or newer"
+    return f"{wanted}, which is newer than what is asked for"
+
+
 def _set_fields(message: Message, path: Path) -> Iterator[tuple[FieldInfo, Any, Path]]:
     """The values that are set, last tag first, items of lists singly, with their paths."""
-    for field in reversed(list(message.FIELDS.values())):
+    for field in reversed(list(message.ALL_FIELDS.values())):
         value = getattr(message, field.name, None)
         if field.rule == "repeated":
             if not isinstance(value, list):
@@ -241,6 +278,8 @@ def _set_fields(message: Message, path: Path) -> Iterator[tuple[FieldInfo, Any, 
 
 def _scalar_bytes(field: FieldInfo, value: Any) -> bytes:
     """The field's tag and value."""
+    if field.type is float:
+        return tag_bytes(field) + double_bytes(value)
     if field.type is not str:
         return tag_bytes(field) + varint_bytes(value)
     try:

@@ -10,10 +10,10 @@ Source: the Protocol Buffers manual, "Encoding".
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
-from typing import Any
+from functools import cache, partial
+from typing import Any, Final
 
-from scriptschema.base import FieldInfo, Message
+from scriptschema.base import INTEGERS, FieldInfo, Int64, Message
 from scriptschema.codec.compiling import (
     HELPERS,
     READ_CHOICE,
@@ -25,8 +25,8 @@ from scriptschema.codec.compiling import (
     is_choice,
     read_number,
 )
-from scriptschema.codec.varints import tag_bytes, varint_bytes
-from scriptschema.messages import ENUMS, MESSAGES
+from scriptschema.codec.varints import double_bytes, tag_bytes, varint_bytes
+from scriptschema.messages import Schema
 
 
 class _Decoder(Reader):
@@ -34,8 +34,14 @@ class _Decoder(Reader):
 
     def body(self, cls: type[Message]) -> list[str]:
         name = cls.__name__
+        fields = self.fields[cls]
         body = [f"m = make_{name}()"]
-        if any(field.is_message for field in cls.FIELDS.values()):
+        body += [
+            f"m.{slot} = {[] if repeated else None}"
+            for slot, repeated in cls._newer_slots
+            if slot not in fields
+        ]
+        if any(field.is_message for field in fields.values()):
             body += ["if depth <= 0:", "    raise Unusual"]
         if is_choice(cls):
             body += [
@@ -65,7 +71,7 @@ class _Decoder(Reader):
             read = f"{target} = b[p : p + n].decode('utf-8', 'surrogateescape')"
             lines = [*READ_SIZE, read, "p += n"]
         else:
-            value = {int: "n", bool: "n == 1"}.get(field.type, f"{_variable(field.type)}[n]")
+            value = _VALUES.get(field.type, f"{_variable(field.type)}[n]")
             lines = [*read_number(field), f"{target} = {value}"]
         if field.rule == "repeated":
             lines.append("items.append(item)")
@@ -80,19 +86,27 @@ class _Decoder(Reader):
         return ["m.which = m.alternative = None" if field.oneof else f"m.{field.name} = None"]
 
 
+_VALUES: Final[dict[type, str]] = {int: "n", Int64: "n", float: "n", bool: "n == 1"}
+
+
 def _variable(enum: type) -> str:
     return enum.__qualname__.replace(".", "_")
 
 
-def _encoder_lines(cls: type[Message]) -> list[str]:
+def _encoder_lines(cls: type[Message], schema: Schema) -> list[str]:
     """The body of `encode_X(m, put, depth)`, which puts the parts of X, last one first.
 
     It returns their size, so that the caller, which puts the tag and the length before them, knows
     it, and no part is copied until all are joined.
     """
     name = cls.__name__
+    fields = schema.fields[cls]
     body = []
-    if any(field.is_message for field in cls.FIELDS.values()):
+    for slot, repeated in cls._newer_slots:
+        if slot not in fields:
+            is_set = "" if repeated else " is not None"
+            body += [f"if m.{slot}{is_set}:", "    raise Unusual"]
+    if any(field.is_message for field in fields.values()):
         body += ["if depth <= 0:", "    raise Unusual"]
     if is_choice(cls):
         body += [
@@ -110,7 +124,7 @@ def _encoder_lines(cls: type[Message]) -> list[str]:
     else:
         body.append("size = 0")
         word = "if"
-        for field in reversed([*cls.FIELDS.values()]):
+        for field in reversed([*fields.values()]):
             if field.rule == "repeated":
                 body.append(f"for v in reversed(m.{field.name}):")
                 body += [
@@ -147,7 +161,9 @@ def _write_value_lines(field: FieldInfo) -> list[str]:
             "else:",
             f"    size += n + put_prefix({variable}, n, put)",
         ]
-    if field.type is int:
+    if field.type is float:
+        return ["put(double_bytes(v))", f"put({tag_bytes(field)!r})", f"size += {length + 7}"]
+    if field.type in INTEGERS:
         return [
             "if 0 <= v < 128:",
             f"    put({variable}[v])",
@@ -172,42 +188,49 @@ def _put_prefix(prefixes: tuple[bytes, ...], n: int, put: Callable[[bytes], None
 
 
 @cache
-def decoders() -> dict[type[Message], Callable[[bytes, int, int, int], Any]]:
+def decoders(schema: Schema) -> dict[type[Message], Callable[[bytes, int, int, int], Any]]:
     """Compile the decoders of all messages; at their first use, since it takes a while."""
     scope: dict[str, Any] = {
         **HELPERS,
-        **{_variable(enum): dict(enumerate(enum)) for enum in ENUMS.values()},
+        **{
+            _variable(enum): {member.value: member for member in enum}
+            for enum in schema.enums.values()
+        },
     }
-    functions = compile_each("decode", "b, p, e, depth", _Decoder().body, scope)
-    for name, cls in MESSAGES.items():
-        scope[f"choices_{name}"] = is_choice(cls) and {
-            choice_tag(field): (field.name, functions[field.type]) for field in cls.FIELDS.values()
+    functions = compile_each("decode", "b, p, e, depth", _Decoder(schema).body, scope, schema)
+    for cls, fields in schema.fields.items():
+        scope[f"choices_{cls.__name__}"] = is_choice(cls) and {
+            choice_tag(field): (field.name, functions[field.type]) for field in fields.values()
         }
     return functions
 
 
 @cache
-def encoders() -> dict[type[Message], Callable[[Message, Callable[[bytes], None], int], int]]:
+def encoders(
+    schema: Schema,
+) -> dict[type[Message], Callable[[Message, Callable[[bytes], None], int], int]]:
     """Compile the encoders of all messages; at their first use, since it takes a while."""
     scope: dict[str, Any] = {
         **HELPERS,
+        "double_bytes": double_bytes,
         "put_prefix": _put_prefix,
         "varint_bytes": varint_bytes,
     }
-    for name, cls in MESSAGES.items():
-        for field in cls.FIELDS.values():
+    for cls, fields in schema.fields.items():
+        for field in fields.values():
             # What stands before a value below 128: the tag, and the length or the value itself.
-            scope[f"{name}_{field.name}"] = tuple(
+            scope[f"{cls.__name__}_{field.name}"] = tuple(
                 tag_bytes(field) + bytes([value]) for value in range(128)
             )
-    functions = compile_each("encode", "m, put, depth", _encoder_lines, scope)
-    for name, cls in MESSAGES.items():
-        scope[f"choices_{name}"] = is_choice(cls) and {
+    lines = partial(_encoder_lines, schema=schema)
+    functions = compile_each("encode", "m, put, depth", lines, scope, schema)
+    for cls, fields in schema.fields.items():
+        scope[f"choices_{cls.__name__}"] = is_choice(cls) and {
             field.name: (
                 functions[field.type],
-                scope[f"{name}_{field.name}"],
+                scope[f"{cls.__name__}_{field.name}"],
                 len(tag_bytes(field)) + 1,
             )
-            for field in cls.FIELDS.values()
+            for field in fields.values()
         }
     return functions

@@ -12,10 +12,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, Final
 
-from scriptschema.base import INT32_MAX, FieldInfo, Message
-from scriptschema.codec.varints import int32, tag_bytes
+from scriptschema.base import INT32_MAX, FieldInfo, Int64, Message
+from scriptschema.codec.varints import double, int32, int64, tag_bytes
 from scriptschema.declaration import compile_source
-from scriptschema.messages import MESSAGES
+from scriptschema.messages import Schema
 
 
 class Unusual(Exception):  # noqa: N818  # not an error: it never leaves `codec` and `wire`
@@ -27,24 +27,26 @@ def compile_each(
     parameters: str,
     body: Callable[[type[Message]], Iterable[str]],
     scope: dict[str, Any],
+    schema: Schema,
 ) -> dict[type[Message], Any]:
-    """Compile a function for each message, such as `copy_Expr`; return them by class.
+    """Compile a function for each message of `schema`, such as `copy_Expr`; return them by class.
 
     `body` gives the lines of one. They can use what is in `scope`, into which the functions go,
     the messages by name, and `make_Expr` and the like, which make an empty one.
     """
-    scope |= MESSAGES
-    scope |= {f"make_{name}": cls._unchecked for name, cls in MESSAGES.items()}
+    messages = schema.messages
+    scope |= messages
+    scope |= {f"make_{name}": cls._unchecked for name, cls in messages.items()}
     lines = []
-    for name, cls in MESSAGES.items():
+    for name, cls in messages.items():
         lines += [f"def {prefix}_{name}({parameters}):", *indented(body(cls))]
     compile_source("\n".join(lines), scope, prefix)
-    return {cls: scope[f"{prefix}_{name}"] for name, cls in MESSAGES.items()}
+    return {cls: scope[f"{prefix}_{name}"] for name, cls in messages.items()}
 
 
 def is_choice(cls: type[Message]) -> bool:
     """Whether the message is nothing but one of several messages."""
-    fields = cls.FIELDS.values()
+    fields = cls.ALL_FIELDS.values()
     return bool(fields) and all(field.oneof and field.is_message for field in fields)
 
 
@@ -72,21 +74,26 @@ class Reader:
     ends up beyond `e` as well, never at it, and so the input is unusual.
     """
 
+    def __init__(self, schema: Schema) -> None:
+        self.fields = schema.fields
+
     def lines(self, cls: type[Message]) -> list[str]:
         """Read the fields of a message to its end."""
         lines: list[str] = []
-        alternatives = [field for field in cls.FIELDS.values() if field.oneof]
-        for field in cls.FIELDS.values():
-            [tag] = tag_bytes(field)
-            value = ["p += 1", *self.value(field)]
+        fields = self.fields[cls].values()
+        alternatives = [field for field in fields if field.oneof]
+        for field in fields:
+            tag = tag_bytes(field)
+            here = f"b[p] == {tag[0]}" if len(tag) == 1 else f"b[p : p + {len(tag)}] == {tag!r}"
+            value = [f"p += {len(tag)}", *self.value(field)]
             if field.rule == "required":
-                lines += [f"if b[p] != {tag}:", "    raise Unusual", *value]
+                lines += [f"if not {here}:", "    raise Unusual", *value]
             elif field.rule == "repeated":
-                loop = [f"while p < e and b[p] == {tag}:", *indented(value)]
+                loop = [f"while p < e and {here}:", *indented(value)]
                 lines += self.around_items(field, loop)
             else:
                 word = "elif" if field in alternatives[1:] else "if"
-                lines += [f"{word} p < e and b[p] == {tag}:", *indented(value)]
+                lines += [f"{word} p < e and {here}:", *indented(value)]
                 if not field.oneof or field is alternatives[-1]:
                     lines += ["else:", *indented(self.absent(field))]
         return [*lines, "if p != e:", "    raise Unusual"]
@@ -105,10 +112,14 @@ class Reader:
 
 
 def read_number(field: FieldInfo) -> list[str]:
-    """Read the value of an int32, a bool or an enum into `n`."""
+    """Read the value of a number, a bool or an enum into `n`."""
+    if field.type is float:
+        return ["n = double(b, p)", "p += 8"]
     lines = ["n = b[p]", "p += 1"]
     if field.type is int:
         lines += ["if n > 127:", "    n, p = read_int32(b, p)"]
+    elif field.type is Int64:
+        lines += ["if n > 127:", "    n, p = read_int64(b, p)"]
     elif field.type is bool:
         lines += ["if n > 1:", "    raise Unusual"]
     return lines
@@ -141,8 +152,27 @@ def _read_int32(b: bytes, p: int) -> tuple[int, int]:
     return _read_size(b, p)
 
 
+def _read_int64(b: bytes, p: int) -> tuple[int, int]:
+    """Continue an int64 whose first byte, at `p - 1`, announces more."""
+    n = b[p - 1] & 127
+    shift = 7
+    while b[p] > 127:
+        n |= (b[p] & 127) << shift
+        p += 1
+        shift += 7
+    if b[p] == 0 or shift > 63 or (shift == 63 and b[p] > 1):
+        raise Unusual
+    return int64(n | b[p] << shift), p + 1
+
+
 _SIGN: Final = b"\xff\xff\xff\xff\x01"
 """How the ten bytes of a negative int32 end."""
 
-HELPERS: Final = {"Unusual": Unusual, "read_size": _read_size, "read_int32": _read_int32}
+HELPERS: Final = {
+    "Unusual": Unusual,
+    "double": double,
+    "read_size": _read_size,
+    "read_int32": _read_int32,
+    "read_int64": _read_int64,
+}
 """What the lines above call."""

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any, Final, TypeVar
 
 from scriptschema import copying
 from scriptschema.base import Message
 from scriptschema.codec.compiling import compile_each
-from scriptschema.messages import MESSAGES
+from scriptschema.messages import schema
+from scriptschema.versions import TODAY
 
 MessageT = TypeVar("MessageT", bound=Message)
 
@@ -25,12 +27,32 @@ def copy(tree: MessageT) -> MessageT:
     return copied
 
 
+def twin(message: MessageT) -> MessageT:
+    """Return a message that holds the same messages, in lists of its own."""
+    made: MessageT = _twins()[message.__class__](message)
+    return made
+
+
+@cache
+def _twins() -> dict[type[Message], Callable[[Any], Any]]:
+    """Compile a function for each message that makes a twin."""
+    return compile_each("twin", "old", _lines_of_twin, {}, schema(TODAY))
+
+
+def _lines_of_twin(cls: type[Message]) -> list[str]:
+    lists = {slot for slot, repeated in cls._child_slots if repeated}
+    slots = [f"new.{slot} = old.{slot}{'.copy()' * (slot in lists)}" for slot in cls._slots]
+    return [f"new = make_{cls.__name__}()", *slots, f"new.__class__ = {cls.__name__}", "return new"]
+
+
 def _copiers() -> dict[type[Message], Callable[[Any], Any]]:
     """Compile a function for each message that copies one, and calls those of what it holds."""
     scope: dict[str, Any] = {}
-    functions = compile_each("copy", "old", _lines, scope)
-    for name, cls in MESSAGES.items():
-        alternatives = (field for field in cls.FIELDS.values() if field.oneof and field.is_message)
+    every = schema(TODAY)
+    functions = compile_each("copy", "old", _lines, scope, every)
+    for name, cls in every.messages.items():
+        fields = cls.ALL_FIELDS.values()
+        alternatives = (field for field in fields if field.oneof and field.is_message)
         scope[f"choices_{name}"] = {field.name: functions[field.type] for field in alternatives}
     return functions
 
@@ -45,7 +67,7 @@ def _lines(cls: type[Message]) -> list[str]:
             lines.append("value = old.alternative")
             value = f"None if value is None else choices_{name}[old.which](value)"
         elif slot in children:
-            copy = f"copy_{cls.FIELDS[slot].type.__name__}"
+            copy = f"copy_{cls.ALL_FIELDS[slot].type.__name__}"
             if children[slot]:
                 value = f"[{copy}(item) for item in old.{slot}]"
             else:

@@ -13,12 +13,13 @@ Source: the Protocol Buffers manual, "Encoding".
 from __future__ import annotations
 
 from collections.abc import Callable
+from enum import IntEnum
 from functools import cache
 from typing import Any, Final
 
 import attrs
 
-from scriptschema.base import UNSET, FieldInfo, Message
+from scriptschema.base import INTEGERS, UNSET, FieldInfo, Message
 from scriptschema.codec.compiling import (
     HELPERS,
     READ_CHOICE,
@@ -30,7 +31,8 @@ from scriptschema.codec.compiling import (
     is_choice,
     read_number,
 )
-from scriptschema.messages import ENUMS
+from scriptschema.messages import SEED, Schema
+from scriptschema.versions import Version
 
 _CONSTANT: Final = "val"
 """The name of a constant's field, whose value is not part of the shape."""
@@ -56,27 +58,28 @@ class Scan:
 
     `parts` are numbers of `parts()`, in the order of the bytes; `builtins` the values of
     `Name.builtin`, one for each of the parts that is one; `depth` the levels below the outermost
-    message; `size` the bytes of the canonical encoding.
+    message; `size` the bytes of the canonical encoding. `luau` is the version whose schema it is.
     """
 
     parts: list[int]
     builtins: list[int]
     depth: int
     size: int
+    luau: Version | None = None
 
 
-def scan_canonical(cls: type[Message], data: bytes, max_depth: int) -> Scan:
+def scan_canonical(cls: type[Message], data: bytes, max_depth: int, schema: Schema = SEED) -> Scan:
     """Scan a canonical encoding, as `wire.encode` writes it.
 
     Raises Unusual, IndexError or KeyError for anything else, and where messages nest about
     `max_depth` deep.
     """
-    scan, root = _compiled()[0][cls]
+    scan, root = _compiled(schema)[0][cls]
     found = [] if root is None else [root]
     builtins: list[int] = []
     depths = {max_depth}
     scan(data, 0, len(data), max_depth, found.append, builtins.append, depths.add)
-    return Scan(found, builtins, max_depth - min(depths), len(data))
+    return Scan(found, builtins, max_depth - min(depths), len(data), schema.since)
 
 
 class _Parts:
@@ -100,7 +103,8 @@ class _Parts:
         alternatives = []
         held = cls.__name__
         if choice is not None:
-            messages.append(choice.type.__name__)
+            if not is_choice(choice.type):  # which is recorded where it is scanned
+                messages.append(choice.type.__name__)
             alternatives.append(_label(choice))
             held = choice.type.__name__
         elif is_choice(cls):
@@ -131,7 +135,8 @@ class _Scanner(Reader):
     `values` are the tables that alternatives and values of enums are looked up in.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, schema: Schema) -> None:
+        super().__init__(schema)
         self.parts = _Parts()
         self.choices: dict[str, dict[int, tuple[int, type[Message]]]] = {}
         self.values: dict[str, dict[int, int]] = {}
@@ -141,7 +146,7 @@ class _Scanner(Reader):
             body = ["deep(d)", "q = e", *self.choice_lines(None, cls, levels=1)]
             return [*body, "if p != e:", "    raise Unusual"]
         body = []
-        fields = cls.FIELDS.values()
+        fields = self.fields[cls].values()
         if not any(field.is_message and field.rule == "required" for field in fields):
             body.append("deep(d)")
         levels = max((1 + is_choice(f.type) for f in fields if f.is_message), default=0)
@@ -166,7 +171,7 @@ class _Scanner(Reader):
         table = f"choices_{_variable(owner, cls)}"
         self.choices[table] = {
             choice_tag(field): (self.parts.message(owner, cls, field), field.type)
-            for field in cls.FIELDS.values()
+            for field in self.fields[cls].values()
         }
         return [
             "if p == q:",
@@ -197,7 +202,9 @@ class _Scanner(Reader):
         if field.type is str:
             return [*READ_SIZE, "p += n"]
         lines = read_number(field)
-        if field.type is int:
+        if field.type is float:
+            return lines
+        if field.type in INTEGERS:
             if field.oneof:
                 part = Part(_label(field), alternatives=(_label(field),))
                 lines.append(f"put({self.parts.other(field, 'set', part)})")
@@ -209,7 +216,8 @@ class _Scanner(Reader):
             return lines
         table = f"values_{_variable(field, field.type)}"
         self.values[table] = {}
-        for member in ENUMS[field.type_name]:
+        enum: type[IntEnum] = field.type
+        for member in enum:
             label = f"{field.type_name}.{member.name}"
             number = self.parts.other(field, member, Part(label, values=(label,)))
             self.values[table][member.value] = number
@@ -221,16 +229,17 @@ def _variable(owner: FieldInfo | None, cls: type) -> str:
 
 
 @cache
-def _compiled() -> tuple[
-    dict[type[Message], tuple[Callable[..., None], int | None]], tuple[Part, ...]
-]:
+def _compiled(
+    schema: Schema,
+) -> tuple[dict[type[Message], tuple[Callable[..., None], int | None]], tuple[Part, ...]]:
     """Compile the scanners of all messages; at their first use, since it takes a while.
 
     Beside each is the part to record first, where the scanner does not do so itself.
     """
-    scanner = _Scanner()
+    scanner = _Scanner(schema)
     scope: dict[str, Any] = {**HELPERS}
-    functions = compile_each("scan", "b, p, e, d, put, builtin, deep", scanner.body, scope)
+    parameters = "b, p, e, d, put, builtin, deep"
+    functions = compile_each("scan", parameters, scanner.body, scope, schema)
     scope.update(scanner.values)
     for name, table in scanner.choices.items():
         scope[name] = {tag: (part, functions[held]) for tag, (part, held) in table.items()}
@@ -241,6 +250,6 @@ def _compiled() -> tuple[
     return scanners, tuple(scanner.parts.parts)
 
 
-def parts() -> tuple[Part, ...]:
-    """What the numbers of `Scan.parts` stand for."""
-    return _compiled()[1]
+def parts(schema: Schema = SEED) -> tuple[Part, ...]:
+    """What the numbers of `Scan.parts` of a scan by this schema stand for."""
+    return _compiled(schema)[1]

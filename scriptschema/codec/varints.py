@@ -7,6 +7,7 @@ Source: the Protocol Buffers manual, "Encoding".
 
 from __future__ import annotations
 
+import struct
 from typing import Final
 
 from scriptschema.base import INT32_MAX, FieldInfo, Path
@@ -22,6 +23,8 @@ FIXED32: Final = 5
 
 def tag(field: FieldInfo) -> int:
     """The field's number and wire type."""
+    if field.type is float:
+        return field.tag << 3 | FIXED64
     return field.tag << 3 | (LENGTH if field.is_message or field.type is str else VARINT)
 
 
@@ -91,7 +94,11 @@ def skip(data: bytes, position: int, end: int, wire_type: int, path: Path) -> in
         return position + size
     if wire_type not in (FIXED32, FIXED64):
         raise DecodeError(position - 1, str(path), f"there is no wire type {wire_type}")
-    size = 4 if wire_type == FIXED32 else 8
+    return after_fixed(position, end, 4 if wire_type == FIXED32 else 8, path)
+
+
+def after_fixed(position: int, end: int, size: int, path: Path) -> int:
+    """The position after a value of a fixed size, which must not pass the end."""
     if size > end - position:
         reason = f"a value of {size} bytes runs past the end ({end - position} bytes left)"
         raise DecodeError(position, str(path), reason)
@@ -101,3 +108,19 @@ def skip(data: bytes, position: int, end: int, wire_type: int, path: Path) -> in
 def int32(value: int) -> int:
     """The low 32 bits as a signed number."""
     return ((value & 0xFFFFFFFF) ^ 0x80000000) - 0x80000000
+
+
+def int64(value: int) -> int:
+    """A varint's value, which has 64 bits, as a signed number."""
+    return (value ^ 1 << 63) - (1 << 63)
+
+
+def double_bytes(value: float) -> bytes:
+    """The number as the eight bytes of a double."""
+    return struct.pack("<d", value)
+
+
+def double(data: bytes, position: int) -> float:
+    """The number that eight bytes are."""
+    number: float = struct.unpack_from("<d", data, position)[0]
+    return number

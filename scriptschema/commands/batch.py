@@ -13,6 +13,7 @@ from scriptschema.commands.console import counted, progress, refuse_terminal, re
 if TYPE_CHECKING:
     from scriptschema.base import Message
     from scriptschema.files import Format, Input
+    from scriptschema.versions import Version
 
 
 def tree_files(inputs: Sequence[Path], form: str | None) -> list[Input]:
@@ -89,18 +90,20 @@ def run_each(
     for item, target in progress(pairs, what):
         try:
             run(item, target)
-        except (files.FileError, ImportError) as error:
+        except files.FileError as error:
             report(error)
             status = 1
     return status
 
 
-def write_tree(item: Input, target: Path, tree: Message, form: Format) -> None:
+def write_tree(
+    item: Input, target: Path, tree: Message, form: Format, luau: Version | None = None
+) -> None:
     """Write the tree that was made of `item`. Raises FileError."""
     from scriptschema import files
 
     try:
-        data = files.serialize(tree, form)
+        data = files.serialize(tree, form, luau)
     except ValueError as error:
         raise files.FileError(f"{files.name_of(item.path)}: {error}") from None
     files.write(target, data)

@@ -12,6 +12,7 @@ import click
 
 from scriptschema.commands.campaign_display import Display, Lines, as_json
 from scriptschema.commands.console import LARGEST, NonEmptyPath, counted, report, stoppable
+from scriptschema.commands.sections import Sectioned, section
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -56,8 +57,15 @@ def _names(
     return found
 
 
-@click.command("fuzz")
-@click.option(
+_targets = section("Targets")
+_work = section("The campaign")
+_programs = section("Programs")
+_judges = section("What counts as a bug")
+_told = section("What is told")
+
+
+@click.command("fuzz", cls=Sectioned)
+@_targets(
     "-t",
     "--target",
     "words",
@@ -65,37 +73,37 @@ def _names(
     metavar="TARGET",
     help="What runs the programs; see below.",
 )
-@click.option(
+@_targets(
     "--variant",
     "variants",
     multiple=True,
     metavar="WORDS",
     help="Also run each program with these arguments; repeatable.",
 )
-@click.option(
+@_targets(
     "--timeout",
     type=click.FloatRange(0, min_open=True),
     metavar="S",
     help="The time limit of a run in seconds.",
 )
-@click.option(
+@_targets(
     "--memory", type=click.IntRange(1), metavar="MB", help="The memory limit of a run in megabytes."
 )
-@click.option(
+@_targets(
     "--config",
     "config_path",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
     help="A TOML file with targets and options.",
 )
-@click.option(
+@_work(
     "-o",
     "--output",
     type=NonEmptyPath(path_type=Path),
     metavar="FOLDER",
     help="The folder of the campaign.",
 )
-@click.option(
+@_work(
     "-j",
     "--jobs",
     default=1,
@@ -104,95 +112,98 @@ def _names(
     metavar="N",
     help="The number of processes that fuzz.",
 )
-@click.option(
+@_work(
     "--cluster",
     "address",
     metavar="ADDRESS",
     help="Fuzz on a Dask cluster: tcp://HOST:PORT of its scheduler, or local:N.",
 )
-@click.option(
+@_work(
     "--engine",
     type=click.Choice(["own", "afl"]),
     help="What makes mutants: own (the default), or AFL++ on a build with its compiler.",
 )
-@click.option(
-    "--for", "seconds", callback=_duration, metavar="TIME", help="The time limit: 30s, 10m, 8h."
-)
-@click.option(
+@_work("--for", "seconds", callback=_duration, metavar="TIME", help="The time limit: 30s, 10m, 8h.")
+@_work(
     "-n",
     "--count",
     type=click.IntRange(1),
     metavar="N",
     help="The maximum number of programs.",
 )
-@click.option("--seed", type=int, metavar="N", help="The seed of all random choices.")
-@click.option(
+@_programs("--seed", type=int, metavar="N", help="The seed of all random choices.")
+@_programs(
     "--size",
     type=click.IntRange(1, LARGEST),
     metavar="N",
     help="The approximate number of nodes of a program.",
 )
-@click.option(
+@_programs(
     "--seeds",
     "seeds_folder",
     type=NonEmptyPath(path_type=Path, exists=True),
     metavar="FOLDER",
     help="A folder of sources or trees to start from.",
 )
-@click.option(
+@_programs(
     "--types",
     type=click.Choice(["none", "random", "sound"]),
     help="The programs' type annotations.",
 )
-@click.option(
+@_programs(
     "--style",
     type=click.Choice(["random", "plain"]),
     help="Write one in four programs in a style of its own (random, the default), or none (plain).",
 )
-@click.option(
+@_programs(
     "--broken",
     type=click.FloatRange(0, 1),
     metavar="SHARE",
     help="The share of sources that are not Luau, which targets must refuse (0).",
 )
-@click.option(
+@_programs(
+    "--luau",
+    metavar="VERSION",
+    help="The version of Luau that programs are for: the newest of which all targets have all.",
+)
+@_programs(
     "--without",
     callback=_names,
     metavar="NAMES",
     help="Libraries and members not to use: buffer,math.tan",
 )
-@click.option(
+@_programs(
     "--only",
     callback=_names,
     metavar="NAMES",
     help="Use no other libraries: string,table",
 )
-@click.option(
+@_programs(
     "--only-compile",
     is_flag=True,
     help="Compile the programs, which then need not end, without running them.",
 )
-@click.option("--checker", metavar="COMMAND", help="A type checker; see below.")
-@click.option("--printer", metavar="COMMAND", help="A command that reads a program and prints it.")
-@click.option("--judge", metavar="MODULE:FUNCTION", help="A function that judges programs.")
-@click.option(
+@_judges("--checker", metavar="COMMAND", help="A type checker; see below.")
+@_judges("--printer", metavar="COMMAND", help="A command that reads a program and prints it.")
+@_judges("--judge", metavar="MODULE:FUNCTION", help="A function that judges programs.")
+@_judges(
     "--known",
     type=click.Path(path_type=Path),
     metavar="FILE",
     help="A file with signatures of known bugs, which are only counted.",
 )
-@click.option(
+@_judges(
     "--compare",
     type=click.Choice(["output", "errors", "positions"]),
     help="What to compare: output, also error messages, or also the positions in these.",
 )
-@click.option(
+@_judges(
     "--ulps",
     type=click.IntRange(0),
     metavar="N",
     help="Treat numbers at most N doubles apart as equal.",
 )
-@click.option(
+@_told(
     "--fail-on-find",
     is_flag=False,
     flag_value="undefined",
@@ -202,8 +213,8 @@ def _names(
     metavar="[SEVERITY]",
     help=f"Status {FOUND} if there is a new find of this severity, or a worse one.",
 )
-@click.option("--json", "as_events", is_flag=True, help="Print each event as a line of JSON.")
-@click.option(
+@_told("--json", "as_events", is_flag=True, help="Print each event as a line of JSON.")
+@_told(
     "--demo",
     is_flag=True,
     help="Fuzz luau-web for half a minute, in a temporary folder.",
@@ -256,6 +267,7 @@ def fuzz(
     With --only-compile a TARGET is told to compile programs and not to run them ("run": false; a
     command is one that compiles). They are stranger then: they need not end, nor get anywhere.
     """
+    from scriptschema.extras import MissingExtra
     from scriptschema.files import FileError
     from scriptschema.fuzzing.campaign.afl_engine import AflEngine, EngineError
     from scriptschema.fuzzing.campaign.cluster import Cluster, ClusterError
@@ -264,7 +276,6 @@ def fuzz(
     from scriptschema.fuzzing.oracles.judging import JudgeError
     from scriptschema.fuzzing.oracles.severity import is_at_least
     from scriptschema.fuzzing.targets.description import TargetError
-    from scriptschema.interop import MissingExtra
 
     if demo:
         output = output or Path(tempfile.mkdtemp(prefix="scriptschema-demo-")) / "campaign"
@@ -291,7 +302,7 @@ def fuzz(
                 seconds=seconds,
                 programs=count,
                 workers=workers,
-                seeds=() if seeds_folder is None else _seeds(seeds_folder),
+                seeds=() if seeds_folder is None else _seeds(seeds_folder, campaign.config),
                 on_event=display,
             )
             session.run()
@@ -311,7 +322,7 @@ def fuzz(
         sys.exit(FOUND)
 
 
-def _seeds(folder: Path) -> list[bytes]:
+def _seeds(folder: Path, config: Config) -> list[bytes]:
     """Return the programs in a folder, and report how many, and what is lost."""
     from scriptschema.files import FileError
     from scriptschema.fuzzing.campaign import seeds
@@ -323,13 +334,14 @@ def _seeds(folder: Path) -> list[bytes]:
         problems += 1
         report(error)
 
-    found = seeds.read(folder, on_problem)
+    found = seeds.read(folder, on_problem, config.version)
     left = f", {counted(problems, 'file')} not" if problems else ""
     click.echo(f"seeds: {counted(len(found.programs), 'program')} taken{left}", err=True)
     if found.incomplete:
+        version = f" --luau {config.version}" if config.version else ""
         click.echo(
             f"seeds: {found.incomplete} of them without what the schema lacks: `scriptschema parse "
-            f"{folder} --losses` lists that",
+            f"{folder} --losses{version}` lists that",
             err=True,
         )
     return found.programs

@@ -14,6 +14,7 @@ import click
 
 if TYPE_CHECKING:
     from scriptschema.base import Message
+    from scriptschema.versions import Version
 
 T = TypeVar("T")
 
@@ -64,17 +65,35 @@ drop_unknown_option = click.option(
 )
 
 
-def message_class(name: str) -> type[Message]:
-    """The message with that name; a usage error that names near ones if there is none."""
-    from scriptschema.messages import MESSAGES
+def _version(_: object, __: object, text: str | None) -> Version | None:
+    from scriptschema.versions import Version
 
-    if name not in MESSAGES:
+    try:
+        return None if text is None else Version.parse(text)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from None
+
+
+luau_option = click.option(
+    "--luau",
+    metavar="VERSION",
+    callback=_version,
+    help="With what this version of Luau has beyond the schema's 57 messages: 0.711, or today.",
+)
+
+
+def message_class(name: str, luau: Version | None = None) -> type[Message]:
+    """The message with that name; a usage error that names near ones if there is none."""
+    from scriptschema.messages import schema
+
+    messages = schema(luau).messages
+    if name not in messages:
         import difflib
 
-        near = difflib.get_close_matches(name, MESSAGES, n=3)
+        near = difflib.get_close_matches(name, messages, n=3)
         hint = f"did you mean {' or '.join(near)}?" if near else "see the schema command"
         raise click.BadParameter(f"there is no message {name!r}; {hint}", param_hint="--message")
-    return MESSAGES[name]
+    return messages[name]
 
 
 def counted(number: int, name: str) -> str:

@@ -88,11 +88,12 @@ class Failures:
     @contextlib.contextmanager
     def caught(self) -> Iterator[None]:
         """Report an error that ends the block."""
+        from scriptschema.extras import MissingExtra
         from scriptschema.files import FileError
 
         try:
             yield
-        except (FileError, ImportError) as error:
+        except (FileError, MissingExtra) as error:
             self.report(error)
 
 

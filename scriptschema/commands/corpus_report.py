@@ -12,10 +12,10 @@ from io import BytesIO
 from math import ceil
 from typing import Any, Final
 
+from scriptschema import extras
 from scriptschema.base import UNSET
 from scriptschema.commands.console import counted
 from scriptschema.fuzzing.corpora.statistics import PERCENTILES, CorpusStats, percentile, total
-from scriptschema.interop import MissingExtra
 from scriptschema.messages import MESSAGES
 
 BAR: Final = 30
@@ -109,13 +109,9 @@ def drawing(form: str, size: tuple[float, float]) -> Iterator[tuple[Any, BytesIO
 
     `form` is svg or png. Raises MissingExtra.
     """
-    try:
-        import matplotlib as mpl
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise MissingExtra(
-            "drawings need matplotlib: install it with pip install 'scriptschema[plot]'"
-        ) from error
+    mpl = extras.imported("matplotlib", "plot", "drawings need matplotlib")
+    from matplotlib.figure import Figure
+
     figure = Figure(figsize=size, layout="constrained")
     out = BytesIO()
     yield figure, out

@@ -53,13 +53,12 @@ def report_command(folders: tuple[Path, ...], output: str) -> None:
     from scriptschema import files
     from scriptschema.fuzzing.campaign.folder import now
     from scriptschema.fuzzing.report import content, page
-    from scriptschema.interop import MissingExtra
 
     try:
         shown = content.gather_all(folders)
         made = b"".join(page.pieces(shown, version("scriptschema"), now()))
         files.write(Path(output), made)
-    except (files.FileError, MissingExtra) as error:
+    except files.FileError as error:
         report(error)
         sys.exit(1)
     for problem in shown.problems:

@@ -17,6 +17,7 @@ from scriptschema.commands.console import (
     counted,
     drop_unknown_option,
     from_option,
+    luau_option,
     message_class,
     message_option,
     refuse_terminal,
@@ -26,11 +27,13 @@ from scriptschema.commands.console import (
 if TYPE_CHECKING:
     from scriptschema.commands.outline import Line
     from scriptschema.files import Input
+    from scriptschema.versions import Version
 
 
 @click.command()
 @click.option("--descriptor-set", is_flag=True, help="Print an encoded FileDescriptorSet instead.")
-def schema(descriptor_set: bool) -> None:
+@luau_option
+def schema(descriptor_set: bool, luau: Version | None) -> None:
     """Print the schema as a .proto file.
 
     \b
@@ -40,9 +43,9 @@ def schema(descriptor_set: bool) -> None:
 
     if descriptor_set:
         refuse_terminal()
-        files.write(files.STANDARD, interop.file_descriptor_set())
+        files.write(files.STANDARD, interop.file_descriptor_set(luau))
     else:
-        files.write(files.STANDARD, interop.proto_source().encode())
+        files.write(files.STANDARD, interop.proto_source(luau).encode())
 
 
 @click.command()
@@ -52,6 +55,12 @@ def schema(descriptor_set: bool) -> None:
 @click.option("-o", "--output", metavar="FILE|DIR", help="Where to write (standard output).")
 @message_option
 @drop_unknown_option
+@luau_option
+@click.option(
+    "--upstream",
+    type=click.Choice(["to", "from"]),
+    help="Write, or read, the trees in the schema of Luau's own today (0.735).",
+)
 def convert(
     inputs: tuple[Path, ...],
     to_format: str,
@@ -59,13 +68,16 @@ def convert(
     output: str | None,
     message_name: str,
     drop_unknown: bool,
+    luau: Version | None,
+    upstream: str | None,
 ) -> None:
     """Convert trees between binary (.pb), text format (.textproto) and JSON (.json).
 
     An INPUT is a file, a folder (the files below it with these endings; with --from, all) or - for
     standard input. The format is told from a file's ending or with --from. Unknown fields are an
     error. A file that cannot be converted is reported, the others are done, and the exit status is
-    1, as it is where there is nothing to convert.
+    1, as it is where there is nothing to convert. With --upstream, what the other schema cannot say
+    is left out and told.
 
     \b
     python -m scriptschema convert program.pb --to text
@@ -73,13 +85,24 @@ def convert(
     """
     from scriptschema import files
 
-    cls = message_class(message_name)
+    cls = message_class(message_name, luau)
     unknown = files.DROP if drop_unknown else files.ERROR
     to: Any = to_format
 
     def run(item: Input, target: Path) -> None:
-        tree = files.read(cls, item.path, form_of(from_format), unknown)
-        write_tree(item, target, tree, to)
+        form = form_of(from_format)
+        if upstream == "from":
+            tree, told = files.read_upstream(cls, item.path, form)
+            write_tree(item, target, tree, to, luau)
+        elif upstream == "to":
+            tree = files.read(cls, item.path, form, unknown, luau)
+            told = files.write_upstream(item.path, target, tree, to)
+        else:
+            tree = files.read(cls, item.path, form, unknown, luau)
+            write_tree(item, target, tree, to, luau)
+            told = []
+        for one in told:
+            click.echo(f"{files.name_of(item.path)}: {one}", err=True)
 
     items = tree_files(inputs, from_format)
     sys.exit(run_all(items, output, to_format, "converting", run))
@@ -89,7 +112,8 @@ def convert(
 @click.argument("path", type=INPUT, metavar="INPUT")
 @from_option
 @message_option
-def show(path: Path, from_format: Any, message_name: str) -> None:
+@luau_option
+def show(path: Path, from_format: Any, message_name: str, luau: Version | None) -> None:
     """Print a tree as a person reads it, and its totals: nodes, depth and bytes.
 
     \b
@@ -97,11 +121,11 @@ def show(path: Path, from_format: Any, message_name: str) -> None:
     """
     from scriptschema import files, wire
 
-    cls = message_class(message_name)
+    cls = message_class(message_name, luau)
     try:
-        message = files.read(cls, path, from_format)
-        size = len(wire.encode(message))
-    except (files.FileError, ImportError, ValueError) as error:
+        message = files.read(cls, path, from_format, luau=luau)
+        size = len(wire.encode(message, luau=luau))
+    except (files.FileError, ValueError) as error:
         report(error)
         sys.exit(1)
     from scriptschema.commands.outline import outline

@@ -9,7 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from scriptschema.commands.console import INPUT, report, terminated_as_interrupted
+from scriptschema.commands.console import (
+    INPUT,
+    luau_option,
+    report,
+    terminated_as_interrupted,
+)
 from scriptschema.commands.finds import reduce_find
 from scriptschema.commands.luau import load_names, names_option
 
@@ -18,6 +23,7 @@ if TYPE_CHECKING:
     from scriptschema.fuzzing.reduce import Reducer
     from scriptschema.luau.names import Names
     from scriptschema.messages import ModuleSet
+    from scriptschema.versions import Version
 
 
 @click.command("reduce")
@@ -45,6 +51,7 @@ if TYPE_CHECKING:
     help="The time limit of a test in seconds; at most ten times that of an interesting one.",
 )
 @names_option
+@luau_option
 def reduce_command(
     path: Path,
     command: str | None,
@@ -53,6 +60,7 @@ def reduce_command(
     jobs: int,
     timeout: float,
     names_path: Path | None,
+    luau: Version | None,
 ) -> None:
     """Make a program as small as it can be while COMMAND ends with status 0.
 
@@ -82,7 +90,7 @@ def reduce_command(
     target = files.STANDARD if output is None else Path(output)
     _check_target(target)
     try:
-        tree, names = _read(path, from_format, load_names(names_path))
+        tree, names = _read(path, from_format, load_names(names_path), luau)
         test = CommandTest(command, names=names, max_time=timeout)
     except CommandError as error:
         raise click.BadParameter(str(error), param_hint="--test") from None
@@ -146,7 +154,7 @@ def _check_target(path: Path) -> None:
         )
 
 
-def _read(path: Path, form: Any, names: Names) -> tuple[ModuleSet, Names]:
+def _read(path: Path, form: Any, names: Names, luau: Version | None) -> tuple[ModuleSet, Names]:
     """Return the tree in a file, and its names. Raises FileError."""
     from scriptschema import files
     from scriptschema.luau import sources
@@ -155,11 +163,11 @@ def _read(path: Path, form: Any, names: Names) -> tuple[ModuleSet, Names]:
     from scriptschema.messages import ModuleSet
 
     if form != "luau" and (form or path.suffix not in sources.ENDINGS):
-        return files.read(ModuleSet, path, form), names
-    reader = NameReader(names)
+        return files.read(ModuleSet, path, form, luau=luau), names
+    reader = NameReader(names, luau)
     source, module = sources.read_sources(path)
     try:
-        result = parse(source, module=module, names=reader)
+        result = parse(source, module=module, names=reader, luau=luau)
     except ParseError as error:
         raise files.FileError(f"{files.name_of(path)}:{error}") from None
     if result.losses:
@@ -176,9 +184,10 @@ def _write(target: Path, tree: ModuleSet, names: Names, text: str | None = None)
     from scriptschema import files
     from scriptschema.luau import sources
     from scriptschema.luau.render import render
+    from scriptschema.versions import TODAY
 
     if not _is_source(target):
-        files.write(target, files.serialize(tree, files.format_of(target)))
+        files.write(target, files.serialize(tree, files.format_of(target), TODAY))
     elif text is not None:
         files.write(target, sources.encode(text))
     elif target == files.STANDARD:

@@ -16,6 +16,7 @@ from scriptschema.commands.console import (
     FORMATS,
     LARGEST,
     counted,
+    luau_option,
     message_class,
     message_option,
     progress,
@@ -23,11 +24,13 @@ from scriptschema.commands.console import (
     report,
     stoppable,
 )
+from scriptschema.commands.sections import Sectioned, section
 
 if TYPE_CHECKING:
     from scriptschema.generation.bulk import Kind, Maker, Recipe
     from scriptschema.generation.programs import ProgramOptions
     from scriptschema.generation.programs.annotations import Types
+    from scriptschema.versions import Version
 
 T = TypeVar("T")
 
@@ -45,18 +48,21 @@ def _style(_: object, __: object, value: str | None) -> int | Literal["random"] 
     return int(value)
 
 
-@click.command()
-@click.option(
-    "-n", "count", type=click.IntRange(0), metavar="N", help="How many trees to make (1)."
-)
-@click.option(
+_trees = section("Trees")
+_programs = section("Programs")
+_written = section("What is written")
+
+
+@click.command(cls=Sectioned)
+@_trees("-n", "count", type=click.IntRange(0), metavar="N", help="How many trees to make (1).")
+@_trees(
     "--seed",
     type=click.IntRange(0),
     default=0,
     show_default=True,
     help="The seed of the first tree.",
 )
-@click.option(
+@_trees(
     "--size",
     type=click.IntRange(1, LARGEST),
     default=200,
@@ -65,49 +71,46 @@ def _style(_: object, __: object, value: str | None) -> int | Literal["random"] 
     help=f"The approximate number of nodes of each tree, {LARGEST:,} at most.",
 )
 @message_option
-@click.option("--swarm", is_flag=True, help="Use a random half of the alternatives in each tree.")
-@click.option(
+@_trees("--swarm", is_flag=True, help="Use a random half of the alternatives in each tree.")
+@_trees(
     "--weights",
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
     metavar="FILE",
     help="A TOML file with the frequencies of alternatives, idioms and libraries.",
 )
-@click.option("--programs", is_flag=True, help="Make programs that run, nearly all to their end.")
-@click.option(
-    "--repaired", is_flag=True, help="Repair random trees into programs that Luau compiles."
-)
-@click.option(
-    "--broken", is_flag=True, help="Make sources that are not Luau, for a parser's errors."
-)
-@click.option(
+@_programs("--programs", is_flag=True, help="Make programs that run, nearly all to their end.")
+@_programs("--repaired", is_flag=True, help="Repair random trees into programs that Luau compiles.")
+@_programs("--broken", is_flag=True, help="Make sources that are not Luau, for a parser's errors.")
+@_programs(
     "--wrong",
     type=click.FloatRange(0, 1),
     metavar="SHARE",
     help="The share of operands and arguments that are deliberately wrong (0.05; sound types: 0).",
 )
-@click.option(
+@_programs(
     "--types",
     type=click.Choice(["none", "random", "sound"]),
     help="The type annotations of --programs: none, random or correct ones.  [default: random]",
 )
-@click.option(
+@_programs(
     "--varying", is_flag=True, help="Allow --programs to print values that change from run to run."
 )
-@click.option(
+@luau_option
+@_written(
     "--format",
     "to_format",
     type=click.Choice([*FORMATS.choices, "luau"]),
     help="The output's format; by default that of FILE's ending, or binary.",
 )
-@click.option(
+@_written(
     "--style",
     callback=_style,
     shell_complete=lambda *_: ["random", "plain"],
     metavar="random|plain|SEED",
     help="How sources are written: each in its own way, plainly (the default), or all in one way.",
 )
-@click.option("--jobs", type=click.IntRange(1), default=1, show_default=True, help="Processes.")
-@click.option(
+@_written("--jobs", type=click.IntRange(1), default=1, show_default=True, help="Processes.")
+@_written(
     "-o",
     "--output",
     default="-",
@@ -127,6 +130,7 @@ def generate(
     wrong: float | None,
     types: Types | None,
     varying: bool,
+    luau: Version | None,
     to_format: Any,
     style: int | Literal["random"] | None,
     jobs: int,
@@ -155,7 +159,7 @@ def generate(
     from scriptschema.generation.grammar import grammar_of
     from scriptschema.generation.weights import WeightsError, read_weights
 
-    cls = message_class(message_name)
+    cls = message_class(message_name, luau)
     kinds: dict[Kind, bool] = {"program": programs, "repaired": repaired, "broken": broken}
     kind: Kind = next((each for each, given in kinds.items() if given), "tree")
     if sum(kinds.values()) > 1:
@@ -174,9 +178,9 @@ def generate(
         if kind in ("program", "broken"):
             from scriptschema.generation import programs as program_generator
 
-            program_generator.grammar_of(table)
+            program_generator.grammar_of(table, luau=luau)
         else:
-            grammar_of(table)
+            grammar_of(table, luau)
     except WeightsError as error:
         text = str(error).removeprefix(f"{weights}: ")
         raise click.BadParameter(f"{weights}: {text}", param_hint="--weights") from None
@@ -198,7 +202,7 @@ def generate(
         raise click.UsageError("several sources need a folder to be put in: name one with -o")
     if style is not None and form != "luau":
         raise click.UsageError("--style is for sources: add --format luau")
-    recipe = Recipe(cls.__name__, size, table, swarm, form, kind, options, style)
+    recipe = Recipe(cls.__name__, size, table, swarm, form, kind, options, style, luau)
     seeds = range(seed, seed + (1 if count is None else count))
     if path == files.STANDARD and form == "binary":
         refuse_terminal()
@@ -213,7 +217,7 @@ def generate(
             raise click.UsageError(f"{output} is a file: several trees need a folder to be put in")
         else:
             write_folder(recipe, seeds, jobs, path)
-    except (files.FileError, ImportError, ValueError, BrokenExecutor) as error:
+    except (files.FileError, ValueError, BrokenExecutor) as error:
         report(error)
         sys.exit(1)
 

@@ -21,11 +21,12 @@ from scriptschema.commands.batch import (
     tree_files,
     write_tree,
 )
-from scriptschema.commands.console import FORMATS, INPUT, counted, from_option, report
+from scriptschema.commands.console import FORMATS, INPUT, counted, from_option, luau_option, report
 
 if TYPE_CHECKING:
     from scriptschema.files import Format, Input
     from scriptschema.luau.names import Names
+    from scriptschema.versions import Version
 
 inputs_argument = click.argument("inputs", nargs=-1, required=True, type=INPUT, metavar="INPUT...")
 names_option = click.option(
@@ -53,6 +54,7 @@ output_option = click.option(
     metavar="SEED",
     help="Write the same in another way: quotes, numbers, separators, comments, white space.",
 )
+@luau_option
 def render_command(
     inputs: tuple[Path, ...],
     from_format: str | None,
@@ -61,6 +63,7 @@ def render_command(
     types: bool,
     indent: int,
     style: int | None,
+    luau: Version | None,
 ) -> None:
     """Write trees as Luau sources (.luau).
 
@@ -87,7 +90,7 @@ def render_command(
     }
 
     def run(item: Input, target: Path) -> None:
-        tree = files.read(ModuleSet, item.path, form_of(from_format))
+        tree = files.read(ModuleSet, item.path, form_of(from_format), luau=luau)
         if target == files.STANDARD:
             files.write(target, encode(render(tree, **options)))
         else:
@@ -100,25 +103,29 @@ def render_command(
 @click.command("check")
 @inputs_argument
 @from_option
-def check_command(inputs: tuple[Path, ...], from_format: str | None) -> None:
+@luau_option
+def check_command(inputs: tuple[Path, ...], from_format: str | None, luau: Version | None) -> None:
     """Report why trees are not programs that Luau compiles.
 
     Prints a line for each problem: the file, the path in the tree, the rule and what is wrong. The
     exit status is 1 if there is a problem, or nothing to check. Sources are not trees: parse them.
+    With --luau, what is newer than that version is a problem, too.
 
     \b
     python -m scriptschema check corpus/
+    python -m scriptschema check --luau 0.711 corpus/
     """
     from scriptschema import files
     from scriptschema.luau.repair import check
     from scriptschema.messages import ModuleSet
+    from scriptschema.versions import TODAY
 
     found = 0
 
     def run(item: Input, _: Path) -> None:
         nonlocal found
-        tree = files.read(ModuleSet, item.path, form_of(from_format))
-        for problem in check(tree):
+        tree = files.read(ModuleSet, item.path, form_of(from_format), luau=luau and TODAY)
+        for problem in check(tree, luau=luau):
             found += 1
             click.echo(f"{files.name_of(item.path)}: {problem}")
 
@@ -133,10 +140,17 @@ def check_command(inputs: tuple[Path, ...], from_format: str | None) -> None:
 @from_option
 @click.option("--to", "to_format", type=FORMATS, help="The format to write; else the inputs'.")
 @output_option
+@luau_option
 def repair_command(
-    inputs: tuple[Path, ...], from_format: str | None, to_format: str | None, output: str | None
+    inputs: tuple[Path, ...],
+    from_format: str | None,
+    to_format: str | None,
+    output: str | None,
+    luau: Version | None,
 ) -> None:
     """Turn any trees into programs that Luau compiles, changing as little as possible.
+
+    With --luau, what is newer than that version is left out.
 
     \b
     python -m scriptschema repair program.pb -o repaired.pb
@@ -145,13 +159,14 @@ def repair_command(
     from scriptschema import files
     from scriptschema.luau.repair import repair
     from scriptschema.messages import ModuleSet
+    from scriptschema.versions import TODAY
 
     items = tree_files(inputs, from_format)
     form = form_of(to_format) or form_of(from_format) or common_form(items)
 
     def run(item: Input, target: Path) -> None:
-        tree = files.read(ModuleSet, item.path, form_of(from_format))
-        write_tree(item, target, repair(tree), form)
+        tree = files.read(ModuleSet, item.path, form_of(from_format), luau=luau and TODAY)
+        write_tree(item, target, repair(tree, luau=luau), form, luau)
 
     sys.exit(run_all(items, output, form, "repairing", run))
 
@@ -172,6 +187,7 @@ def repair_command(
 @click.option(
     "--losses", is_flag=True, help="List all that the trees say otherwise, or not at all."
 )
+@luau_option
 def parse_command(
     inputs: tuple[Path, ...],
     to_format: str,
@@ -179,12 +195,14 @@ def parse_command(
     names_path: Path | None,
     save_names: Path | None,
     losses: bool,
+    luau: Version | None,
 ) -> None:
     """Read Luau sources into trees.
 
     An INPUT is a source, a folder (all .luau and .lua files below it) or - for standard input. A
     program that requires "./module0" takes the module0.luau beside it along. Trees have indexes for
-    names: all sources share the tables that --save-names writes.
+    names: all sources share the tables that --save-names writes. With --luau, what the schema's 57
+    messages cannot say is in the trees too, and what is newer than that version is refused.
 
     \b
     python -m scriptschema parse program.luau --to text
@@ -198,7 +216,7 @@ def parse_command(
     if save_names is not None and save_names.suffix != ".json":
         raise click.UsageError(f"--save-names writes JSON: call it {save_names.stem}.json")
     start = load_names(names_path)
-    reader = NameReader(start)
+    reader = NameReader(start, luau)
     form: Format = form_of(to_format) or "binary"
     lost = 0
 
@@ -207,10 +225,10 @@ def parse_command(
         source, module = read_sources(item.path)
         paths = {"program": files.name_of(item.path), "module": str(item.path.with_name(MODULE))}
         try:
-            result = parse(source, module=module, names=reader)
+            result = parse(source, module=module, names=reader, luau=luau)
         except ParseError as error:
             raise files.FileError(f"{paths[error.source]}:{error}") from None
-        write_tree(item, target, result.tree, form)
+        write_tree(item, target, result.tree, form, luau)
         lost += len(result.losses)
         for loss in result.losses if losses else ():
             click.echo(f"{paths[loss.source]}:{loss}", err=True)

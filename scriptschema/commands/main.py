@@ -5,6 +5,7 @@ What a command needs is imported when it runs: `--help` should come at once.
 
 from __future__ import annotations
 
+import shutil
 import sys
 from typing import Any
 
@@ -20,6 +21,7 @@ from scriptschema.commands import (
     fuzzing,
     generation,
     luau,
+    tutorial,
 )
 from scriptschema.commands.console import hold_standard_streams, report
 
@@ -44,7 +46,11 @@ class _Commands(click.Group):
 
 @click.group(
     cls=_Commands,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    context_settings={
+        "help_option_names": ["-h", "--help"],
+        # Click itself takes no less than 50 columns, which a narrow terminal breaks once more.
+        "terminal_width": max(20, min(100, shutil.get_terminal_size().columns) - 2),
+    },
 )
 @click.version_option(package_name="scriptschema")
 def main() -> None:
@@ -52,6 +58,7 @@ def main() -> None:
 
 
 for _command in (
+    tutorial.tutorial,
     exchange.schema,
     exchange.convert,
     exchange.show,

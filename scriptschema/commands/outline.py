@@ -39,7 +39,7 @@ def outline(tree: Message) -> Iterator[Line]:
             nodes += 1
         values = []
         children = []
-        for name, field in message.FIELDS.items():
+        for name, field in message.ALL_FIELDS.items():
             value = getattr(message, name)
             if field.rule == "repeated":
                 children += [(item, f"{name}[{index}]") for index, item in enumerate(value)]
@@ -65,4 +65,4 @@ def outline(tree: Message) -> Iterator[Line]:
 
 def _others(message: Message) -> bool:
     """Whether the message has fields beside its oneof."""
-    return any(field.oneof is None for field in message.FIELDS.values())
+    return any(field.oneof is None for field in message.ALL_FIELDS.values())

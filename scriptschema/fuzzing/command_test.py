@@ -23,6 +23,7 @@ from scriptschema import files
 from scriptschema.luau import sources
 from scriptschema.luau.names import DEFAULT, Names
 from scriptschema.messages import ModuleSet
+from scriptschema.versions import TODAY
 
 MAX_TIME: Final = 60.0
 """How many seconds the command may take on the tree as it is given."""
@@ -105,7 +106,7 @@ class CommandTest:
         written = sources.source_files_of(tree, "program", names=self.names)
         for ending in self.endings & {*files.ENDINGS}:
             form = files.ENDINGS[ending or ""]
-            written[f"tree{ending}"] = files.serialize(tree, form)
+            written[f"tree{ending}"] = files.serialize(tree, form, TODAY)
         return written
 
     def _prepare(self, folder: Path, written: dict[str, bytes]) -> tuple[list[str], str]:

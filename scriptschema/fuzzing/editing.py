@@ -74,10 +74,10 @@ def insert(tree: MessageT, path: Path | str, node: Message) -> MessageT:
     if index is not None:
         items = getattr(parent, name)
         if index > len(items):
-            raise _no_item(parent.FIELDS[name], len(items), path)
+            raise _no_item(parent.ALL_FIELDS[name], len(items), path)
         items.insert(index, None)
     elif getattr(parent, name) is not None:
-        raise EditError(f"{path}: {parent.FIELDS[name].message}.{name} is set: replace it")
+        raise EditError(f"{path}: {parent.ALL_FIELDS[name].message}.{name} is set: replace it")
     _put(parent, name, index, copy(node), path)
     return edited
 
@@ -114,7 +114,7 @@ def _steps(path: Path | str) -> list[tuple[str, int | None]]:
 
 def _field(node: Message, name: str, index: int | None, path: Path | str) -> FieldInfo:
     """The field that a step names, which must hold messages, or a list of them for an index."""
-    field = node.FIELDS.get(name)
+    field = node.ALL_FIELDS.get(name)
     if field is None:
         raise EditError(f"{path}: {node._no_such_field(name)}")
     if not field.is_message:
@@ -140,7 +140,7 @@ def _parent(tree: Message, path: Path | str) -> tuple[Any, str, int | None]:
 
 
 def _put(parent: Any, name: str, index: int | None, node: Message, path: Path | str) -> None:
-    field = parent.FIELDS[name]
+    field = parent.ALL_FIELDS[name]
     try:
         field.check_item(node)
     except ValidationError as error:

@@ -83,7 +83,7 @@ def change_name(mut: Mutation, number: int) -> bool:
         if not names or (mut.programs and (kind is None or context.condition or context.repeats)):
             return False
         new = names[mut.below(len(names))]
-        return mut.change(number, lambda found: setattr(found.var, "name", new), safe=True)
+        return mut.change(number + 1, _setting("name", new), safe=True)  # its Local
     if mut.programs and not mut.blind():
         return False
     field = node.which if isinstance(node, m.Name) else next(iter(node.FIELDS))

@@ -105,7 +105,7 @@ class _Called:
     arguments: Sequence[int]
 
 
-_CATCHING: Final = {DEFAULT.globals.index("pcall"): 1, DEFAULT.globals.index("xpcall"): 2}
+_CATCHING: Final = {"pcall": 1, "xpcall": 2}
 """The globals that call their first argument, and how many arguments are not passed on."""
 
 
@@ -127,7 +127,7 @@ def _called(index: AnyIndex, number: int) -> _Called | None:
     if prefix.which == "group":
         function = prefix.alternative.expr
     elif prefix.which == "global_" and prefix.alternative.name.which == "builtin":
-        taken = _CATCHING.get(prefix.alternative.name.alternative % len(DEFAULT.globals), 0)
+        taken = _CATCHING.get(DEFAULT.global_(prefix.alternative.name), 0)
         if not taken or len(arguments) < taken:
             return None
         function, arguments = arguments[0], arguments[taken:]

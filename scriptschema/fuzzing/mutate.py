@@ -3,6 +3,7 @@
     mutate(tree, RandomChoices(1))                       a new tree
     mutator = Mutator(donors=corpus)                     for many: statistics, weights
     mutant = mutator.mutate(tree, choices)
+    mutant = mutator.mutate(mutant.index(), choices)     and another one of it
     mutator.useful(mutant)                               it found something
     print(mutator.table())
 
@@ -30,6 +31,7 @@ from scriptschema.fuzzing.operators import OPERATORS, Operator
 from scriptschema.luau.names import DEFAULT
 from scriptschema.luau.repair import check, repair_in_place
 from scriptschema.messages import Expr, ExprPrefix, Local, StatFor, StatForIn
+from scriptschema.versions import Version
 
 MAX_DEPTH: Final = 100
 """As deep as protobuf's C++ and upb runtimes read."""
@@ -58,6 +60,14 @@ class Mutant(Generic[MessageT]):
 
     tree: MessageT
     operator: str
+    _changed: tuple[Index[MessageT], int] | None = attrs.field(default=None, repr=False, eq=False)
+
+    def index(self) -> Index[MessageT]:
+        """Return the index of the tree, for the next mutation; faster than a new one."""
+        if self._changed is None:
+            return Index(self.tree)
+        before, number = self._changed
+        return before.changed(self.tree, number)
 
 
 def mutate(
@@ -68,6 +78,7 @@ def mutate(
     size: int | None = None,
     max_depth: int = MAX_DEPTH,
     programs: bool | None = None,
+    luau: str | Version | None = None,
 ) -> MessageT:
     """Return a tree that differs from `tree` in one place; `tree` stays as it is.
 
@@ -76,10 +87,11 @@ def mutate(
 
     With `programs`, the default for a tree in which `check` finds nothing, it finds nothing in the
     mutant either, and what is put in is made for the kinds and the scope at its place: a program
-    that ran to its end mostly still does. Without, the mutant is valid by the schema.
+    that ran to its end mostly still does. Without, the mutant is valid by the schema. What is
+    generated for it is for the version `luau`, as in `program`.
     """
-    mutator = Mutator(donors=donors, size=size, max_depth=max_depth, programs=programs)
-    return mutator.mutate(tree, choices).tree
+    mutator = Mutator(donors=donors, size=size, max_depth=max_depth, programs=programs, luau=luau)
+    return copy(mutator.mutate(tree, choices).tree)
 
 
 class Mutator:
@@ -97,7 +109,9 @@ class Mutator:
         size: int | None = None,
         max_depth: int = MAX_DEPTH,
         programs: bool | None = None,
+        luau: str | Version | None = None,
     ) -> None:
+        self.luau = luau
         self.donors = [d if isinstance(d, Index) else Index(d) for d in donors]
         self.size = size
         self.max_depth = max_depth
@@ -110,6 +124,8 @@ class Mutator:
 
     def mutate(self, tree: MessageT | Index[MessageT], choices: Choices) -> Mutant[MessageT]:
         """Return a mutant of `tree`, or of the tree of an index, which saves making one.
+
+        The mutant's tree shares with `tree` what is the same in both: change neither in place.
 
         Raises ValueError for weights that are not numbers from 0 on, or all 0.
         """
@@ -125,6 +141,7 @@ class Mutator:
             programs=programs,
             room=self.size + self.size // 4 - len(index),
             max_depth=self.max_depth,
+            luau=self.luau,
         )
         for _ in range(_ATTEMPTS):
             operator = OPERATORS[choices.pick(cumulative)]
@@ -133,12 +150,15 @@ class Mutator:
             if not self._apply(operator, mutation):
                 continue
             mutant = mutation.result
+            changed: tuple[Index[MessageT], int] | None = (index, mutation.number)
             if programs and not (mutation.safe and _is_far_from_limits(index)):
+                changed = None
+                mutant = copy(mutant)
                 problems = repair_in_place(mutant)
                 if problems and mutant == index.tree:
                     continue
             statistics.changed += 1
-            return Mutant(mutant, operator.name)
+            return Mutant(mutant, operator.name, changed)
         return Mutant(copy(index.tree), "")
 
     def useful(self, mutant: Mutant[Any]) -> None:

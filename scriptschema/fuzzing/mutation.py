@@ -1,8 +1,8 @@
 """One mutation while it is made: what an operator asks for, and how it says what to change.
 
 An operator (`operators.py`) is called with the Mutation and the number of a message of the tree. It
-reads the index, and calls one of `put`, `change_body` and `change` once; these make the copy that
-is changed, so that the tree itself stays as it is.
+reads the index, and calls one of `put`, `change_body` and `change` once; these make the new tree,
+so that the one that was given stays as it is.
 """
 
 from __future__ import annotations
@@ -13,11 +13,12 @@ from typing import Any
 from scriptschema import messages as m
 from scriptschema.base import Message
 from scriptschema.choices import Choices
+from scriptschema.codec.copying import twin
 from scriptschema.fuzzing.context import Context, Kinds, context_of, kind_of
-from scriptschema.fuzzing.editing import copy
 from scriptschema.fuzzing.index import Index
 from scriptschema.generation import programs, trees
 from scriptschema.luau.repair import repair_in_place
+from scriptschema.versions import Version
 
 EXPRESSION_LEVELS = 10
 STATEMENT_LEVELS = 16
@@ -35,7 +36,7 @@ class Mutation:
 
     `donors` are indexes of other trees, `room` the messages that may be added, `max_depth` the
     levels that the mutant may have. `result` is the mutant, None as long as nothing was changed;
-    it is to be repaired, unless `safe`.
+    it is to be repaired, unless `safe`. `number` is that of the message that is another one.
     """
 
     def __init__(
@@ -47,7 +48,9 @@ class Mutation:
         programs: bool,
         room: int,
         max_depth: int,
+        luau: str | Version | None = None,
     ) -> None:
+        self.luau = luau
         self.index = index
         self.choices = choices
         self.donors = donors
@@ -56,6 +59,7 @@ class Mutation:
         self.max_depth = max_depth
         self.result: Any = None
         self.safe = False
+        self.number = 0
 
     # Choices
 
@@ -95,6 +99,7 @@ class Mutation:
                 choices=self.choices,
                 size=self.aim(self.index.size(number)),
                 max_depth=self.levels(number),
+                luau=self.luau,
             )
         except ValueError:  # no such message is that flat
             return None
@@ -102,6 +107,8 @@ class Mutation:
     def type(self, number: int) -> m.Type | None:
         """A type that is valid wherever it stands."""
         made: m.Type | None = self.generated(m.Type, number)
+        if made is not None and made.which == "omitted":  # which only stands for a variable's
+            return None
         if self.programs and made is not None:
             # As if nothing that it may use were in scope: no `...`, no variable, no module.
             annotated = m.Stat(local=m.StatLocal(vars=[m.Local(name=0)], types=[made]))
@@ -122,7 +129,12 @@ class Mutation:
             return None
         size = self.aim(self.index.size(number))
         return programs.expression(
-            kind, self.scope(context), self.choices, size=size, max_depth=min(levels, 20)
+            kind,
+            self.scope(context),
+            self.choices,
+            size=size,
+            max_depth=min(levels, 20),
+            luau=self.luau,
         )
 
     def statement(self, context: Context, size: int, levels: int) -> m.Stat | None:
@@ -130,7 +142,11 @@ class Mutation:
         if levels < STATEMENT_LEVELS + 2:
             return None
         made = programs.statements(
-            self.scope(context), self.choices, size=self.aim(size), max_depth=min(levels - 2, 40)
+            self.scope(context),
+            self.choices,
+            size=self.aim(size),
+            max_depth=min(levels - 2, 40),
+            luau=self.luau,
         )
         return closed(made)
 
@@ -192,21 +208,25 @@ class Mutation:
     def change_body(
         self, number: int, edit: Callable[[list[m.Stat]], None], *, safe: bool = False
     ) -> bool:
-        """Let `edit` change the statements of the block of that number in a copy of the tree."""
+        """Let `edit` change the statements of the block of that number, see `change`."""
         return self.change(number, lambda block: edit(block.body), safe=safe)
 
     def change(self, number: int, edit: Callable[[Any], None], *, safe: bool = False) -> bool:
-        """Let `edit` change the message of that number in a copy of the tree."""
+        """Let `edit` change the message of that number, but not those in it, in a new tree.
+
+        What is not on the way to the message is shared with the tree that was given.
+        """
         index = self.index
-        self.result = node = copy(index.tree)
-        way = []
-        while number > 0:
-            way.append(index.step(number))
-            number = index.parents[number]
-        for name, position in reversed(way):
-            node = getattr(node, name)
-            if position is not None:
-                node = node[position]
+        self.result = node = twin(index.tree)
+        self.number = number
+        for inner in index.way(number):
+            made = twin(index.nodes[inner])
+            slot, position = index.slot(inner)
+            if position is None:
+                object.__setattr__(node, slot, made)
+            else:
+                getattr(node, slot)[position] = made
+            node = made
         edit(node)
         self.safe = safe
         return True

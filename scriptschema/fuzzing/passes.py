@@ -78,7 +78,7 @@ def drop_optionals(index: AnyIndex) -> Iterator[Edit]:
         parent = index.parents[number]
         node = index.nodes[parent]
         name, position = index.step(number)
-        field = node.FIELDS[name]
+        field = node.ALL_FIELDS[name]
         if position is None and (field.rule == "optional") and name in _DROPPED:
             yield -index.sizes[number], changing(index, parent, _unsetting(name))
 
@@ -93,6 +93,20 @@ _DROPPED: Final = frozenset(
 
 def _unsetting(name: str) -> Callable[[Any], None]:
     return lambda node: setattr(node, name, None)
+
+
+def drop_extensions(index: AnyIndex) -> Iterator[Edit]:
+    """What the seed's schema lacks: each field that says it, and both of a cast and the like."""
+    for number, node in enumerate(index.nodes):
+        for name, _ in node._newer_slots:
+            if getattr(node, name) not in (None, []):
+                yield -1, changing(index, number, _clearing(name))
+
+
+def _clearing(name: str) -> Callable[[Any], None]:
+    return lambda node: setattr(
+        node, name, [] if node.ALL_FIELDS[name].rule == "repeated" else None
+    )
 
 
 def drop_types(index: AnyIndex) -> Iterator[Edit]:
@@ -122,7 +136,10 @@ def drop_types(index: AnyIndex) -> Iterator[Edit]:
 
 
 def _is_type(cls: type[Message], name: str) -> bool:
-    return cls in (m.ExprFunction, m.StatLocal) and cls.FIELDS[name].type in (m.Type, m.Typename)
+    return cls in (m.ExprFunction, m.StatLocal) and cls.ALL_FIELDS[name].type in (
+        m.Type,
+        m.Typename,
+    )
 
 
 def keep_module(index: AnyIndex) -> Iterator[Edit]:
@@ -463,6 +480,7 @@ PHASES: Final[Sequence[Sequence[Pass]]] = (
         Pass("types", "drop all type annotations", drop_types),
         Pass("lists", "shorten lists, from coarse to fine", shorten_lists),
         Pass("optionals", "drop what is optional", drop_optionals),
+        Pass("extensions", "drop what the seed's schema lacks", drop_extensions),
         Pass("module", "put the module in place of the program", keep_module),
         Pass("splice", "put a body in place of its statement", splice_bodies),
         Pass("hoist", "put an operand in place of its expression", hoist),

@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from scriptschema import messages as m
-from scriptschema import wire
+from scriptschema.fuzzing import encoding
 from scriptschema.fuzzing.corpora.features import library_names
 from scriptschema.fuzzing.editing import copy
 from scriptschema.fuzzing.index import Index
@@ -177,7 +177,7 @@ def _changes_globals(index: Index[Any]) -> bool:
 
 
 def _used(tree: m.ModuleSet) -> set[str]:
-    return {*library_names(wire.scan(m.ModuleSet, wire.encode(tree)))}
+    return {*library_names(encoding.scan(m.ModuleSet, encoding.encode(tree)))}
 
 
 REWRITINGS: Final[Mapping[str, Callable[[m.ModuleSet], m.ModuleSet | None]]] = MappingProxyType(

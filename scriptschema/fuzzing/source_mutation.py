@@ -132,7 +132,7 @@ class SourceMutator:
             self._mutants.append(mutant)
             if len(self._mutants) == _MOST or choices.below(_MORE):
                 return mutant.tree
-            index = Index(mutant.tree)
+            index = mutant.index()
 
     def _program(self, choices: Choices) -> ModuleSet:
         self.generated += 1

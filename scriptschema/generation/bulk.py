@@ -24,7 +24,8 @@ from scriptschema import files
 from scriptschema.base import Message, walk
 from scriptschema.generation.trees import generate
 from scriptschema.generation.weights import Weights
-from scriptschema.messages import MESSAGES, ModuleSet
+from scriptschema.messages import ModuleSet, schema
+from scriptschema.versions import Version
 
 if TYPE_CHECKING:
     from scriptschema.generation.programs import ProgramOptions
@@ -42,7 +43,8 @@ class Recipe:
     `program` a program that runs, with the other `options` of `generation.programs.program`. Both
     are ModuleSets, and only then may `form` be `luau`, the source. It must be for `broken`, which
     is such a program's source made one that is not Luau. `style` is the seed of the style in which
-    sources are written, or `random`: the seed of the program.
+    sources are written, or `random`: the seed of the program. `luau` is the version that trees and
+    programs are for, None for the seed's schema.
     """
 
     message: str
@@ -53,15 +55,17 @@ class Recipe:
     kind: Kind = "tree"
     options: ProgramOptions | None = None
     style: int | Literal["random"] | None = None
+    luau: Version | None = None
 
     def tree(self, seed: int) -> Message:
         """Return the random tree for `seed` as it was generated."""
         tree = generate(
-            MESSAGES[self.message],
+            schema(self.luau).messages[self.message],
             seed=seed,
             size=self.size,
             weights=self.weights,
             swarm=self.swarm,
+            luau=self.luau,
         )
         if self.form == "json":
             _make_unicode(tree)
@@ -72,7 +76,7 @@ class Recipe:
         if self.kind == "repaired":
             from scriptschema.luau.repair import repair
 
-            return repair(cast(ModuleSet, self.tree(seed)))
+            return repair(cast(ModuleSet, self.tree(seed)), luau=self.luau)
         from scriptschema.generation.programs import program
 
         tree = program(
@@ -80,6 +84,7 @@ class Recipe:
             size=self.size,
             weights=self.weights,
             swarm=self.swarm,
+            luau=self.luau,
             **(self.options or {}),
         )
         if self.form == "json":
@@ -102,7 +107,7 @@ class Recipe:
                 source = broken(source, seed)
             return encode(source)
         tree = self.tree(seed) if self.kind == "tree" else self.program(seed)
-        return files.serialize(tree, self.form)
+        return files.serialize(tree, self.form, self.luau)
 
 
 @attrs.frozen
@@ -129,8 +134,8 @@ class SourceRecipe:
 def _make_unicode(tree: Message) -> None:
     """Put U+FFFD in place of what is not UTF-8 in strings, since JSON cannot hold that."""
     for message, _ in walk(tree):
-        for name, field in message.FIELDS.items():
-            if field.type is str:
+        for name, field in message.ALL_FIELDS.items():
+            if field.type is str and getattr(message, name) is not None:
                 data = getattr(message, name).encode("utf-8", "surrogateescape")
                 setattr(message, name, data.decode("utf-8", "replace"))
 

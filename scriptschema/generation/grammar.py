@@ -5,7 +5,7 @@ It is derived from the messages and `weights.py`; `trees.py` and `sampling.py` b
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from enum import IntEnum
 from functools import cache, lru_cache
 from itertools import accumulate
@@ -22,6 +22,7 @@ from scriptschema.generation.weights import (
     ITEMS,
     LENGTHS,
     NAMES,
+    NEWER_WEIGHTS,
     SHARES,
     SIMPLEST,
     WANTED,
@@ -30,13 +31,17 @@ from scriptschema.generation.weights import (
     WeightsError,
     read_weights,
 )
-from scriptschema.messages import MESSAGES
+from scriptschema.messages import Schema, schema
+from scriptschema.versions import TODAY, Version
 
 
-def grammar_of(weights: Weights | str | PathLike[str] | None) -> Grammar:
-    """Return the grammar with the given weights: see `generate`. Raises WeightsError."""
+def grammar_of(
+    weights: Weights | str | PathLike[str] | None, luau: str | Version | None = None
+) -> Grammar:
+    """Return the grammar with the given weights: see `generate`, which raises the same."""
+    known = schema(luau)
     if weights is None:
-        return _grammar(())
+        return _grammar((), known)
     if not isinstance(weights, Mapping):
         weights = read_weights(Path(weights))
     for message, inner in weights.items():
@@ -47,24 +52,32 @@ def grammar_of(weights: Weights | str | PathLike[str] | None) -> Grammar:
             if not isinstance(weight, (int, float)) or not (weight == 0 or 1e-9 <= weight <= 1e9):
                 rule = "a weight is 0 or a number from 1e-9 to 1e9"
                 raise WeightsError(f"{message}.{name}: {rule}: {short.repr(weight)}")
-    return _grammar(tuple((m, tuple(inner.items())) for m, inner in weights.items()))
+    return _grammar(tuple((m, tuple(inner.items())) for m, inner in weights.items()), known)
 
 
 @lru_cache(maxsize=64)
-def _grammar(changes: tuple[tuple[str, tuple[tuple[str, float], ...]], ...]) -> Grammar:
+def _grammar(
+    changes: tuple[tuple[str, tuple[tuple[str, float], ...]], ...], known: Schema
+) -> Grammar:
     weights: dict[str, dict[str, float]] = {m: {**inner} for m, inner in WEIGHTS.items()}
+    for message, newer in NEWER_WEIGHTS.items():
+        if message in known.messages:
+            names = {field.schema_name for field in known.fields[known.messages[message]].values()}
+            found = {name: weight for name, weight in newer.items() if name in names}
+            weights[message] = weights.get(message, {}) | found
     for message, inner in changes:
         if message not in weights:
-            known = ", ".join(weights)
-            raise WeightsError(f"{message} has no alternatives to weigh; these have: {known}")
-        names = [field.schema_name for field in MESSAGES[message].FIELDS.values() if field.oneof]
+            there = ", ".join(weights)
+            raise WeightsError(f"{message} has no alternatives to weigh; these have: {there}")
+        fields = known.fields[known.messages[message]].values()
+        listed = [*(field.schema_name for field in fields if field.oneof), UNSET]
         for name, weight in inner:
-            if name not in (*names, UNSET):
+            if name not in listed:
                 raise WeightsError(
-                    f"{message} has no alternative {name!r}; it has {', '.join([*names, UNSET])}"
+                    f"{message} has no alternative {name!r}; it has {', '.join(listed)}"
                 )
             weights[message][name] = weight
-    return Grammar(weights)
+    return Grammar(weights, known)
 
 
 @attrs.frozen
@@ -92,8 +105,8 @@ class Step:
 
     Of the alternatives, those that can hold a tree of any size are `growing`, the others `ends`;
     one of the two may be empty. Lengths of lists are running sums of their weights; `longer` goes
-    on with twice the odds after each item. `tables` is what builders keep here: with `swarm` each
-    tree has a grammar of its own, and needs few of them.
+    on with twice the odds after each item. A value of kind `maybe` is mostly left out. `tables` is
+    what builders keep here: with `swarm` each tree has a grammar of its own, and needs few of them.
     """
 
     slot: str
@@ -112,6 +125,22 @@ class Step:
     tables: dict[Any, Any] = attrs.field(factory=dict)
 
 
+def maybe(step: Step, choices: Choices) -> Any:
+    """Return a value for an optional field that holds no message, or None."""
+    if choices.below(4) < 3:
+        return None
+    kind = step.type
+    if kind is bool:
+        return True
+    if kind is str:
+        return choices.string()
+    if kind is float:
+        return choices.int32() / (1, 2, 10, 3)[choices.below(4)]
+    if step.members:
+        return step.members[choices.below(len(step.members))]
+    return choices.int32()
+
+
 class Grammar:
     """The messages with weights: what each costs at least, and how it is built.
 
@@ -119,9 +148,10 @@ class Grammar:
     the flattest one has. Raises WeightsError if a class has no finite tree.
     """
 
-    def __init__(self, weights: Mapping[str, Mapping[str, float]]) -> None:
+    def __init__(self, weights: Mapping[str, Mapping[str, float]], known: Schema) -> None:
         self.weights = weights
-        ways = {cls: self._ways(cls) for cls in MESSAGES.values()}
+        self.schema = known
+        ways = {cls: self._ways(cls) for cls in known.fields}
         self.costs = _least(ways, lambda values: 1 + sum(values))
         self.heights = _least(ways, lambda values: max(values, default=-1) + 1)
         for cls, cost in self.costs.items():
@@ -130,7 +160,7 @@ class Grammar:
                     f"the weights leave no finite {cls.__name__}: give an alternative of "
                     f"{cls.__name__} that needs no other a weight above 0"
                 )
-        self.plans = {cls: self._plan(cls) for cls in MESSAGES.values()}
+        self.plans = {cls: self._plan(cls) for cls in known.fields}
         self.shares = {cls: sum(step.share for step in plan) for cls, plan in self.plans.items()}
 
     def swarm(self, choices: Choices) -> Grammar:
@@ -140,19 +170,20 @@ class Grammar:
         """
         weights = {}
         for message, inner in self.weights.items():
-            cls = MESSAGES[message]
+            cls = self.schema.messages[message]
             kept = {name: weight for name, weight in inner.items() if not choices.below(2)}
-            ends = [
+            able = [
                 alternative
                 for step in self.plans[cls]
                 for alternative in step.alternatives
-                if not alternative.grows and alternative.weight
+                if alternative.weight
             ]
+            ends = [alternative for alternative in able if not alternative.grows] or able
             if not any(_schema_name(end.field) in kept for end in ends):
                 end = _schema_name(ends[choices.below(len(ends))].field)
                 kept[end] = inner[end]
             weights[message] = kept
-        return Grammar(weights)
+        return Grammar(weights, self.schema)
 
     def weight(self, field: FieldInfo) -> float:
         """The weight of an alternative."""
@@ -160,7 +191,7 @@ class Grammar:
 
     def _ways(self, cls: type[Message]) -> list[list[type[Message]]]:
         """The messages that every `cls` holds, once for each alternative of its oneof."""
-        required, alternatives = PARTS[cls]
+        required, alternatives = _parts(self.schema)[cls]
         weights = self.weights.get(cls.__name__, {})
         if not cls.ONEOF or weights.get(UNSET):
             return [required]
@@ -168,7 +199,7 @@ class Grammar:
 
     def _plan(self, cls: type[Message]) -> list[Step]:
         steps: list[Step] = []
-        for name, field in cls.FIELDS.items():
+        for name, field in self.schema.fields[cls].items():
             if not field.oneof:
                 cost, height = self.costs.get(field.type, 0), self.heights.get(field.type, 0)
                 steps.append(_step(cls, name, cost, height))
@@ -192,7 +223,7 @@ class Grammar:
                 self.heights.get(field.type, -1),
                 _grows(field),
             )
-            for field in cls.FIELDS.values()
+            for field in self.schema.fields[cls].values()
             if field.oneof and self.weight(field)
         ]
         unset = self.weights[cls.__name__].get(UNSET)
@@ -235,11 +266,14 @@ def _step(cls: type[Message], name: str, cost: int, height: int) -> Step:
 
     Grammars share these: with `swarm`, each tree has a grammar of its own.
     """
-    field = cls.FIELDS[name]
+    field = cls.ALL_FIELDS[name]
     members = tuple(field.type) if issubclass(field.type, IntEnum) else ()
+    kind = "enum" if members else field.rule if field.is_message else field.type_name
+    if field.since and not field.is_message:
+        kind = "maybe"
     return Step(
         name,
-        "enum" if members else field.rule if field.is_message else field.type_name,
+        kind,
         field.type,
         cost,
         height,
@@ -294,7 +328,7 @@ def _bounded() -> set[type]:
     while True:
         more = {
             cls
-            for cls in MESSAGES.values()
+            for cls in schema(TODAY).messages.values()
             if all(
                 not field.is_message or (field.type in bounded and field.rule != "repeated")
                 for field in cls.FIELDS.values()
@@ -308,8 +342,16 @@ def _bounded() -> set[type]:
 _BOUNDED: Final = _bounded()
 
 
-def _parts(cls: type[Message]) -> tuple[list[type[Message]], list[tuple[str, list[type[Any]]]]]:
-    fields = cls.FIELDS.values()
+_Parts: TypeAlias = tuple[list[type[Message]], list[tuple[str, list[type[Any]]]]]
+
+
+@cache
+def _parts(known: Schema) -> Mapping[type[Message], _Parts]:
+    """The messages that each message always holds, and those of its oneof's alternatives."""
+    return {cls: _parts_of(fields.values()) for cls, fields in known.fields.items()}
+
+
+def _parts_of(fields: Collection[FieldInfo]) -> _Parts:
     required = [field.type for field in fields if field.is_message and field.rule == "required"]
     alternatives = [
         (field.schema_name, [field.type] if field.is_message else [])
@@ -317,7 +359,3 @@ def _parts(cls: type[Message]) -> tuple[list[type[Message]], list[tuple[str, lis
         if field.oneof
     ]
     return required, alternatives
-
-
-PARTS: Final = {cls: _parts(cls) for cls in MESSAGES.values()}
-"""The messages that each message always holds, and those of its oneof's alternatives."""

@@ -20,7 +20,7 @@ from typing import Any, Final, TypeVar
 
 from scriptschema.base import Message
 from scriptschema.choices import Choices
-from scriptschema.generation.grammar import Alternative, Grammar, Step
+from scriptschema.generation.grammar import Alternative, Grammar, Step, maybe
 from scriptschema.messages import Expr, Stat, Type
 
 MessageT = TypeVar("MessageT", bound=Message)
@@ -73,6 +73,8 @@ class Sampler:
         """Build a message where `hint` nodes are welcome, at most `depth` levels below it."""
         choices = self.choices
         message = cls._unchecked()
+        for slot, repeated in cls._newer_slots:
+            setattr(message, slot, [] if repeated else None)
         shares = self.shares[cls]
         for step in self.plans[cls]:
             kind = step.kind
@@ -85,6 +87,10 @@ class Sampler:
                 value = choices.string()
             elif kind == "enum":
                 value = step.members[choices.below(len(step.members))]
+            elif kind == "maybe":
+                value = maybe(step, choices)
+            elif kind == "int64":
+                value = choices.int32() << (0, 0, 1, 31)[choices.below(4)]
             else:
                 part = hint - 1
                 if step.share and not self.narrow:

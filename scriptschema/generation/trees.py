@@ -21,10 +21,11 @@ from typing import Any, Final, TypeVar, overload
 
 from scriptschema.base import Message
 from scriptschema.choices import Choices, RandomChoices
-from scriptschema.generation.grammar import Alternative, Grammar, Step, grammar_of
+from scriptschema.generation.grammar import Alternative, Grammar, Step, grammar_of, maybe
 from scriptschema.generation.sampling import Sampler
 from scriptschema.generation.weights import Weights
 from scriptschema.messages import ModuleSet
+from scriptschema.versions import Version
 
 DEFAULT_SIZE: Final = 200
 MAX_DEPTH: Final = 100
@@ -45,6 +46,7 @@ def generate(
     max_depth: int = MAX_DEPTH,
     weights: Weights | str | PathLike[str] | None = None,
     swarm: bool = False,
+    luau: str | Version | None = None,
 ) -> ModuleSet: ...
 
 
@@ -58,6 +60,7 @@ def generate(
     max_depth: int = MAX_DEPTH,
     weights: Weights | str | PathLike[str] | None = None,
     swarm: bool = False,
+    luau: str | Version | None = None,
 ) -> MessageT: ...
 
 
@@ -70,6 +73,7 @@ def generate(
     max_depth: int = MAX_DEPTH,
     weights: Weights | str | PathLike[str] | None = None,
     swarm: bool = False,
+    luau: str | Version | None = None,
 ) -> Message:
     """Return a random tree of class `cls`, valid by the schema.
 
@@ -84,15 +88,18 @@ def generate(
     path of a TOML file with a table for each message. `swarm` turns a random subset of the
     alternatives off for this tree (Groce et al., "Swarm Testing", ISSTA 2012).
 
-    Raises WeightsError, ValueError for a size or a depth in which there is no tree, and TypeError
-    for a class that is not a message.
+    With `luau`, a version such as `0.711` or `today`, trees hold what that version has beyond the
+    seed's schema.
+
+    Raises WeightsError, ValueError for a version that is not known and for a size or a depth in
+    which there is no tree, and TypeError for a class that is not a message.
     """
     if seed is not None and choices is not None:
         raise ValueError("give a seed or choices, not both")
     if size < 1:
         raise ValueError(f"size must be at least 1, not {size}")
     max_depth = min(max_depth, DEEPEST)
-    grammar = grammar_of(weights)
+    grammar = grammar_of(weights, luau)
     if cls not in grammar.costs:
         raise TypeError(f"not a message class: {getattr(cls, '__qualname__', cls)}")
     # Nothing here is secret, so predictable random numbers do no harm.
@@ -123,6 +130,8 @@ class Builder:
         self.made += 1
         choices = self.choices
         message = cls._unchecked()
+        for slot, repeated in cls._newer_slots:
+            setattr(message, slot, [] if repeated else None)
         plan = self.plans[cls]
         spare = budget - 1
         shares = wanted = 0
@@ -144,6 +153,10 @@ class Builder:
                 value = choices.string()
             elif kind == "enum":
                 value = step.members[choices.below(len(step.members))]
+            elif kind == "maybe":
+                value = maybe(step, choices)
+            elif kind == "int64":
+                value = choices.int32() << (0, 0, 1, 31)[choices.below(4)]
             else:
                 part = 0
                 if step.share and spare > 0:

@@ -95,6 +95,20 @@ WEIGHTS: Final[Mapping[str, Mapping[str, int]]] = MappingProxyType(
 The names are the schema's; `unset` stands for no alternative. What is not named here has weight 0.
 """
 
+NEWER_WEIGHTS: Final[Mapping[str, Mapping[str, int]]] = MappingProxyType(
+    {
+        "Expr": {"integer": 5, "cast": 4, "instantiate": 2},
+        "ExprPrefix": {"instantiate": 1},
+        "Stat": {"type_function": 2, "class": 1},
+        "Type": {"omitted": 2},
+        "TypePack": {"variadic": 3, "generic": 3, "list": 2},
+        "TypeArgument": {"type": 3, "pack": 1},
+        "ExprLiteral": {"nil": 1, "bool": 2, "number": 3, "string": 4, "table": 3},
+        "ClassMember": {"prop": 1, "method": 1},
+    }
+)
+"""The weights of what only versions of Luau have that are asked for."""
+
 # How much of a message's spare budget each field gets, where it is not 1.
 SHARES: Final = {
     "ModuleSet.program": 3,

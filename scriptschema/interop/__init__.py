@@ -1,17 +1,16 @@
 """Exchange with protobuf's own world: the `.proto` file, descriptors, text format and JSON.
 
-Everything is derived from `messages.py`. Text format goes through protobuf's Python runtime (the
-extra `protobuf`); the others need nothing but this package.
+Everything is derived from `messages.py`. Text format goes through protobuf's Python runtime; the
+others need nothing but this package.
 """
 
 from scriptschema.codec.errors import FormatError
 from scriptschema.interop.descriptors import file_descriptor_set, proto_source
 from scriptschema.interop.protojson import Unknown, from_json, to_json
-from scriptschema.interop.text import MissingExtra, from_text, to_text
+from scriptschema.interop.text import from_text, to_text
 
 __all__ = [
     "FormatError",
-    "MissingExtra",
     "Unknown",
     "file_descriptor_set",
     "from_json",

@@ -12,27 +12,31 @@ from typing import Annotated, Final
 from pure_protobuf.annotations import Field
 from pure_protobuf.message import BaseMessage
 
-from scriptschema.base import FieldInfo
-from scriptschema.messages import MESSAGES
+from scriptschema.base import FieldInfo, Int64, Message
+from scriptschema.messages import Schema, schema
+from scriptschema.versions import Version
 
 PACKAGE: Final = "script"
 """The schema's package name (specification 2)."""
 
 
-def proto_source() -> str:
-    """Return the schema as a `.proto` file that protoc compiles."""
+def proto_source(luau: str | Version | None = None) -> str:
+    """Return the schema as a `.proto` file that protoc compiles.
+
+    With `luau`, a version such as `0.711` or `today`, with its extension fields. Raises ValueError
+    for a version that is not known.
+    """
+    known = schema(luau)
     lines = ['syntax = "proto2";', "", f"package {PACKAGE};"]
-    for name, cls in MESSAGES.items():
+    for name, cls in known.messages.items():
         summary = (cls.__doc__ or "").partition("\n")[0]
         lines += ["", f"// {summary}", f"message {name} {{"]
-        for enum in dict.fromkeys(
-            f.type for f in cls.FIELDS.values() if issubclass(f.type, IntEnum)
-        ):
+        for enum in _enums(known, cls):
             lines.append(f"  enum {enum.__name__} {{")
             lines += [f"    {member.name} = {member.value};" for member in enum]
             lines.append("  }")
         in_oneof = False
-        for info in cls.FIELDS.values():
+        for info in known.fields[cls].values():
             if info.oneof and not in_oneof:
                 lines.append(f"  oneof {info.oneof} {{")
             elif in_oneof and not info.oneof:
@@ -40,9 +44,15 @@ def proto_source() -> str:
             in_oneof = info.oneof is not None
             start = "    " if in_oneof else f"  {info.rule} "
             type_name = info.type_name.removeprefix(f"{name}.")
-            lines.append(f"{start}{type_name} {info.schema_name} = {info.tag};")
+            since = f"  // since Luau {info.since}" if info.since else ""
+            lines.append(f"{start}{type_name} {info.schema_name} = {info.tag};{since}")
         lines += ["  }", "}"] if in_oneof else ["}"]
     return "\n".join([*lines, ""])
+
+
+def _enums(known: Schema, cls: type[Message]) -> list[type[IntEnum]]:
+    """The enums that are declared in a message."""
+    return [enum for name, enum in known.enums.items() if name == f"{cls.__name__}.{enum.__name__}"]
 
 
 # Descriptors: the part of descriptor.proto that the schema needs, written by pure-protobuf
@@ -96,23 +106,26 @@ class _FileSet(BaseMessage):
 
 
 _LABELS: Final = {"optional": 1, "required": 2, "repeated": 3}
-TYPE_NUMBERS: Final = {int: 5, bool: 8, str: 9}
+TYPE_NUMBERS: Final[dict[type, int]] = {float: 1, Int64: 3, int: 5, bool: 8, str: 9}
 _TYPE_MESSAGE: Final = 11
 TYPE_BYTES: Final = 12
 _TYPE_ENUM: Final = 14
 
 
-def file_descriptor_set() -> bytes:
-    """Return the schema as an encoded `google.protobuf.FileDescriptorSet` of one file."""
-    return bytes(_FileSet([file_descriptor(TYPE_NUMBERS)]))
+def file_descriptor_set(luau: str | Version | None = None) -> bytes:
+    """Return the schema as an encoded `google.protobuf.FileDescriptorSet` of one file.
+
+    `luau` is as in `proto_source`.
+    """
+    return bytes(_FileSet([file_descriptor(schema(luau), TYPE_NUMBERS)]))
 
 
-def file_descriptor(type_numbers: dict[type, int]) -> _File:
-    """Return the descriptor of the `.proto` file, with these types for int32, bool and string."""
+def file_descriptor(known: Schema, type_numbers: dict[type, int]) -> _File:
+    """Return the descriptor of the `.proto` file, with these types for scalars."""
     descriptor = _File(f"{PACKAGE}.proto", PACKAGE, [])
-    for name, cls in MESSAGES.items():
-        fields = cls.FIELDS.values()
-        enums = dict.fromkeys(info.type for info in fields if issubclass(info.type, IntEnum))
+    for name, cls in known.messages.items():
+        fields = known.fields[cls].values()
+        enums = _enums(known, cls)
         descriptor.message_type.append(
             _Message(
                 name,

@@ -1,9 +1,10 @@
 """JSON in protobuf's mapping: read and written over the messages' fields, strictly.
 
-A message is an object, a repeated field an array, an enum its value's name, and what is not set is
-left out. Read is what the mapping lets a writer choose: names in lowerCamelCase, `null` for what is
-not set, an int32 as `1.0` or `"1"`, an enum as a number. All else is an error with the path of
-fields: protobuf's Python library takes `[]` for an empty message and cuts 1.5 to an enum's value.
+A message is an object, a repeated field an array, an enum its value's name, an int64 a string, and
+what is not set is left out. Read is what the mapping lets a writer choose: names in lowerCamelCase,
+`null` for what is not set, an int32 as `1.0` or `"1"`, an enum as a number. All else is an error
+with the path of fields: protobuf's Python library takes `[]` for an empty message, `true` for a
+double, and cuts 1.5 to an enum's value.
 
 Source: the Protocol Buffers manual, "ProtoJSON Format"; RFC 8259.
 """
@@ -11,6 +12,7 @@ Source: the Protocol Buffers manual, "ProtoJSON Format"; RFC 8259.
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Callable
 from enum import IntEnum
@@ -18,8 +20,10 @@ from functools import cache
 from typing import Any, Final, Literal, NoReturn, TypeVar
 
 from scriptschema import wire
-from scriptschema.base import INT32_MAX, INT32_MIN, FieldInfo, Message, Path, short, walk
+from scriptschema.base import INTEGERS, FieldInfo, Int64, Message, Path, short, walk
 from scriptschema.codec.errors import FormatError, clipped
+from scriptschema.messages import Schema, schema
+from scriptschema.versions import Version
 
 Unknown = Literal["drop", "error"]
 MessageT = TypeVar("MessageT", bound=Message)
@@ -27,16 +31,17 @@ MessageT = TypeVar("MessageT", bound=Message)
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 
-def to_json(message: Message) -> str:
+def to_json(message: Message, *, luau: str | Version | None = None) -> str:
     """Return the message as JSON in protobuf's mapping, with the schema's field names.
 
-    Raises FormatError for a string that is not UTF-8, which JSON cannot hold; wire.EncodeError for
-    a tree that cannot be encoded.
+    `luau` is as in `wire.encode`. Raises FormatError for a string that is not UTF-8, which JSON
+    cannot hold; wire.EncodeError for a tree that cannot be encoded.
     """
-    wire.encode(message)  # says what is wrong with the tree, and that it is not too deep for this
+    # This says what is wrong with the tree, and that it is not too deep for what follows.
+    wire.encode(message, luau=luau)
     for node, path in walk(message):
-        for name, field in node.FIELDS.items():
-            if field.type is str and _SURROGATE.search(getattr(node, name)):
+        for name, field in node.ALL_FIELDS.items():
+            if field.type is str and _SURROGATE.search(getattr(node, name) or ""):
                 raise FormatError(
                     f"{Path(path, name)}: the string is not UTF-8, which JSON cannot hold: "
                     "use text or binary"
@@ -48,21 +53,33 @@ def _plain(value: Any) -> Any:
     """The value as `json` takes it."""
     if isinstance(value, Message):
         found = {}
-        for name, field in value.FIELDS.items():
+        for name, field in value.ALL_FIELDS.items():
             part = getattr(value, name)
             if part is not None and part != []:
-                found[field.schema_name] = _plain(part)
+                found[field.schema_name] = str(part) if field.type is Int64 else _plain(part)
         return found
+    if isinstance(value, float) and not math.isfinite(value):
+        return next(name for name, number in _NO_DIGITS.items() if repr(number) == repr(value))
     if isinstance(value, list):
         return [_plain(item) for item in value]
     return value.name if isinstance(value, IntEnum) else value
 
 
-def from_json(cls: type[MessageT], text: str | bytes, *, unknown: Unknown = "error") -> MessageT:
+_NO_DIGITS: Final = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
+"""How the doubles that JSON has no number for are written."""
+
+
+def from_json(
+    cls: type[MessageT],
+    text: str | bytes,
+    *,
+    unknown: Unknown = "error",
+    luau: str | Version | None = None,
+) -> MessageT:
     """Return the message of class `cls` that `text` describes in protobuf's JSON mapping.
 
     Fields and enum values that the schema does not know are an error, or dropped with
-    `unknown="drop"`.
+    `unknown="drop"`; `luau` is as in `wire.decode`.
 
     Raises FormatError for anything else than a complete message that nests at most 100 deep: with
     the line for what is not JSON, with the path of fields for what is not such a message.
@@ -75,7 +92,8 @@ def from_json(cls: type[MessageT], text: str | bytes, *, unknown: Unknown = "err
             parse_constant=_no_number,
             parse_int=_integer,
         )
-        message = _Reader(drop=unknown == "drop").message(cls, data, Path(), 0)
+        reader = _Reader(schema(luau), drop=unknown == "drop")
+        message = reader.message(cls, data, Path(), 0)
     except _Refused as error:
         raise FormatError(clipped(str(error))) from None
     except json.JSONDecodeError as error:
@@ -100,15 +118,15 @@ def _no_number(text: str) -> NoReturn:
 
 
 def _integer(text: str) -> int | float:
-    # Python refuses to read very long ones; no int32 is longer than this.
+    # Python refuses to read very long ones; no integer of a field is longer than this.
     return int(text) if len(text) < 100 else float(text)
 
 
 @cache
-def _names(cls: type[Message]) -> dict[str, FieldInfo]:
+def _names(known: Schema, cls: type[Message]) -> dict[str, FieldInfo]:
     """The fields by the names that JSON may have for them."""
     names = {}
-    for field in cls.FIELDS.values():
+    for field in known.fields[cls].values():
         name = field.schema_name
         camel = re.sub("_(.)", lambda match: match[1].upper(), name)
         names[camel] = names[name] = field
@@ -118,7 +136,8 @@ def _names(cls: type[Message]) -> dict[str, FieldInfo]:
 class _Reader:
     """Makes messages of what `json` has read; `drop` says what is done with unknown fields."""
 
-    def __init__(self, *, drop: bool) -> None:
+    def __init__(self, known: Schema, *, drop: bool) -> None:
+        self.known = known
         self.drop = drop
 
     def message(self, cls: type[MessageT], data: Any, path: Path, depth: int) -> MessageT:
@@ -127,14 +146,15 @@ class _Reader:
             _refuse(path, f"messages nest more than {wire.MAX_DEPTH} deep")
         if not isinstance(data, _Object):
             _refuse(path, f"{cls.__name__} must be an object, not {_shown(data)}")
-        names = _names(cls)
+        names = _names(self.known, cls)
         arguments: dict[str, Any] = {}
         seen = set()
         for key, value in data:
             field = names.get(key)
             if field is None:
                 if not self.drop:
-                    known = ", ".join(field.schema_name for field in cls.FIELDS.values())
+                    fields = self.known.fields[cls].values()
+                    known = ", ".join(field.schema_name for field in fields)
                     _refuse(path, f"{cls.__name__} has no field {short.repr(key)}; it has {known}")
                 continue
             if field.name in seen:
@@ -179,25 +199,41 @@ class _Reader:
         if isinstance(data, str):
             found = enum.__members__.get(data)
         else:
-            number = _int32(field, data, path)
+            number = _whole(field, data, path)
             found = next((member for member in enum if member == number), None)
         if found is None and not self.drop:
             _refuse(path, f"{field.type_name} has no value {_shown(data)}")
         return found
 
 
-def _int32(field: FieldInfo, data: Any, path: Path) -> int:
+_NUMBER: Final = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
+
+
+def _whole(field: FieldInfo, data: Any, path: Path) -> int:
     value = data
-    if isinstance(data, str) and re.fullmatch(
-        r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?", data
-    ):
-        value = float(data) if len(data) > 15 or not data.lstrip("-").isdigit() else int(data)
+    if isinstance(data, str) and _NUMBER.fullmatch(data):
+        value = float(data) if len(data) > 20 or not data.lstrip("-").isdigit() else int(data)
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     if not isinstance(value, int) or isinstance(value, bool):
         _refuse(path, f"must be {field.type_name}, not {_shown(data)}")
-    if not INT32_MIN <= value <= INT32_MAX:
-        _refuse(path, f"must be in int32's range {INT32_MIN}..{INT32_MAX}, not {_shown(data)}")
+    least, most = INTEGERS.get(field.type, INTEGERS[int])  # an enum's value is an int32
+    if not least <= value <= most:
+        name = field.type_name if field.type in INTEGERS else "int32"
+        _refuse(path, f"must be in {name}'s range {least}..{most}, not {_shown(data)}")
+    return value
+
+
+def _double(_field: FieldInfo, data: Any, path: Path) -> float:
+    if isinstance(data, str) and data in _NO_DIGITS:
+        return _NO_DIGITS[data]
+    if isinstance(data, str) and not _NUMBER.fullmatch(data):
+        _refuse(path, f"must be double, not {_shown(data)}")
+    if isinstance(data, bool) or not isinstance(data, int | float | str):
+        _refuse(path, f"must be double, not {_shown(data)}")
+    value = float(data)
+    if math.isinf(value):
+        _refuse(path, f"must be in double's range, not {_shown(data)}")
     return value
 
 
@@ -216,7 +252,9 @@ def _string(_field: FieldInfo, data: Any, path: Path) -> str:
 
 
 _SCALARS: Final[dict[type, Callable[[FieldInfo, Any, Path], Any]]] = {
-    int: _int32,
+    int: _whole,
+    Int64: _whole,
+    float: _double,
     bool: _bool,
     str: _string,
 }

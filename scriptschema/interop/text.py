@@ -11,87 +11,90 @@ Source: the Protocol Buffers manual, "Text Format Language Specification".
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from enum import IntEnum
 from functools import cache
 from typing import Any, Final, TypeVar
 
 from scriptschema import wire
-from scriptschema.base import FieldInfo, Message
+from scriptschema.base import INTEGERS, FieldInfo, Message
 from scriptschema.codec.errors import FormatError, clipped
 from scriptschema.interop.descriptors import PACKAGE, TYPE_BYTES, TYPE_NUMBERS, file_descriptor
 from scriptschema.interop.protojson import Unknown
-from scriptschema.messages import MESSAGES
+from scriptschema.messages import Schema, schema
+from scriptschema.versions import Version
 
 MessageT = TypeVar("MessageT", bound=Message)
 
 
-class MissingExtra(ImportError):  # noqa: N818  # says what is missing, as ImportError's heirs do
-    """A library that an extra of this distribution brings is not installed."""
-
-
 @cache
-def _runtime_classes() -> dict[str, Any]:
+def _runtime_classes(known: Schema) -> dict[type[Message], Any]:
     """The messages as classes of protobuf's runtime, with strings as bytes."""
-    try:
-        from google.protobuf import descriptor_pool, message_factory
-    except ImportError as error:
-        raise MissingExtra(
-            "text format needs protobuf's Python runtime: "
-            "install it with pip install 'scriptschema[protobuf]'"
-        ) from error
+    from google.protobuf import descriptor_pool, message_factory
+
     pool = descriptor_pool.DescriptorPool()
-    pool.AddSerializedFile(bytes(file_descriptor({**TYPE_NUMBERS, str: TYPE_BYTES})))
+    pool.AddSerializedFile(bytes(file_descriptor(known, {**TYPE_NUMBERS, str: TYPE_BYTES})))
     return {
-        name: message_factory.GetMessageClass(pool.FindMessageTypeByName(f"{PACKAGE}.{name}"))
-        for name in MESSAGES
+        cls: message_factory.GetMessageClass(pool.FindMessageTypeByName(f"{PACKAGE}.{name}"))
+        for name, cls in known.messages.items()
     }
 
 
-def to_text(message: Message) -> str:
+def to_text(message: Message, *, luau: str | Version | None = None) -> str:
     """Return the message in protobuf's text format, as ASCII: other bytes are octal escapes.
 
-    Raises wire.EncodeError for a tree that cannot be encoded, and MissingExtra.
+    `luau` is as in `wire.encode`. Raises wire.EncodeError for a tree that cannot be encoded.
     """
-    runtime = _runtime_classes()[type(message).__name__]
+    encoded = wire.encode(message, luau=luau)
+    runtime = _runtime_classes(schema(luau))[type(message)]
     from google.protobuf import text_format
 
-    text: str = text_format.MessageToString(runtime.FromString(wire.encode(message)))
+    text: str = text_format.MessageToString(runtime.FromString(encoded))
     return text
 
 
-def from_text(cls: type[MessageT], text: str | bytes, *, unknown: Unknown = "error") -> MessageT:
+def from_text(
+    cls: type[MessageT],
+    text: str | bytes,
+    *,
+    unknown: Unknown = "error",
+    luau: str | Version | None = None,
+) -> MessageT:
     """Return the message of class `cls` that `text` describes in protobuf's text format.
 
     Bytes that are not UTF-8 are taken in string literals. Fields that the schema does not know are
-    an error, or dropped with `unknown="drop"`.
+    an error, or dropped with `unknown="drop"`; `luau` is as in `wire.decode`.
 
     Raises FormatError with the line for what the C++ parser refuses, or with the path of fields for
-    a message that is not complete or nests more than 100 deep; and MissingExtra.
+    a message that is not complete or nests more than 100 deep.
     """
-    runtime = _runtime_classes()[cls.__name__]
+    known = schema(luau)
+    runtime = _runtime_classes(known)[cls]
     if isinstance(text, str):
         text = text.encode("utf-8", "surrogateescape")
     try:
-        printed: MessageT = _as_printed(cls, text)
+        printed: MessageT = _as_printed(cls, text, _fields_by_name(known))
     except ValueError:  # it is spelled otherwise, or wrong, which the parser tells
-        return _parsed(cls, runtime, text, unknown)
+        return _complete(cls, parse_text(runtime, text, unknown), known)
     return printed
 
 
-def _parsed(cls: type[MessageT], runtime: type[Any], text: bytes, unknown: Unknown) -> MessageT:
-    """Read text format by protobuf's parser."""
+def parse_text(runtime: type[Any], text: bytes, unknown: Unknown) -> Any:
+    """Read text format by protobuf's parser, as a message of its runtime with strings as bytes.
+
+    Raises FormatError.
+    """
     from google.protobuf import text_format
 
     plain = _LITERAL.sub(_plain_literal, text).decode("ascii", "backslashreplace")
     try:
-        message = text_format.Parse(plain, runtime(), allow_unknown_field=unknown == "drop")
+        return text_format.Parse(plain, runtime(), allow_unknown_field=unknown == "drop")
     except text_format.ParseError as error:
         reason = re.sub(r"^\d+:\d+ : ", "", str(error))
         where = f"line {error.GetLine()}: " if error.GetLine() else ""
         raise FormatError(f"{where}{clipped(reason)}") from None
     except RecursionError:
         raise FormatError(f"messages nest more than {wire.MAX_DEPTH} deep") from None
-    return _complete(cls, message)
 
 
 _TOKEN: Final = re.compile(
@@ -103,12 +106,13 @@ _MANY: Final = wire.MAX_DEPTH - 5
 """Inside at most this many messages, one is surely not too deep."""
 
 
-def _as_printed(cls: type[Any], text: bytes) -> Any:
+def _as_printed(
+    cls: type[Any], text: bytes, tables: Mapping[type[Message], Mapping[bytes, FieldInfo]]
+) -> Any:
     """Read what is written as protobuf's runtimes print messages, many times as fast as its parser.
 
     Raises ValueError for another spelling of what may be right, and for what is wrong.
     """
-    tables = _fields_by_name()
     values: dict[str, Any] = {}
     around: list[tuple[type[Any], dict[str, Any], FieldInfo]] = []
     for match in _TOKEN.finditer(text):
@@ -141,16 +145,16 @@ def _as_printed(cls: type[Any], text: bytes) -> Any:
 
 
 @cache
-def _fields_by_name() -> dict[type[Message], dict[bytes, FieldInfo]]:
+def _fields_by_name(known: Schema) -> dict[type[Message], dict[bytes, FieldInfo]]:
     return {
-        cls: {info.schema_name.encode(): info for info in cls.FIELDS.values()}
-        for cls in MESSAGES.values()
+        cls: {info.schema_name.encode(): info for info in fields.values()}
+        for cls, fields in known.fields.items()
     }
 
 
 def _scalar(wanted: type, kind: int, text: bytes) -> int | str:
     """The value of a field of type `wanted` that is printed as `text`. Raises ValueError."""
-    if kind == _NUMBER and wanted is int:
+    if kind == _NUMBER and wanted in INTEGERS:
         return int(text)
     if kind == _STRING and wanted is str:
         return (_unescaped(text) if b"\\" in text else text).decode("utf-8", "surrogateescape")
@@ -218,9 +222,9 @@ def _line(match: re.Match[bytes]) -> int:
     return match.string.count(b"\n", 0, match.start()) + 1
 
 
-def _complete(cls: type[MessageT], message: Any) -> MessageT:
+def _complete(cls: type[MessageT], message: Any, known: Schema) -> MessageT:
     """Return our message for one of protobuf's runtime, which may lack required fields."""
     try:
-        return wire.decode(cls, message.SerializePartialToString())
+        return wire.decode(cls, message.SerializePartialToString(), luau=known.since)
     except wire.DecodeError as error:
         raise FormatError(str(wire.EncodeError(error.path, error.reason))) from None

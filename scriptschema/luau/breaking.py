@@ -12,6 +12,7 @@ from scriptschema.choices import Choices, choices_of
 from scriptschema.luau.lexer import tokenize
 from scriptschema.luau.names import KEYWORDS
 from scriptschema.luau.parse import ParseError, parse
+from scriptschema.versions import TODAY
 
 _ODD: Final = (
     *('"', "'", "`", "[[", "[==[", "]]", "--[[", "--[==[", "`{", "`a{", "}b`", "{{", '"\\', "`\\"),
@@ -63,9 +64,9 @@ def broken(source: str, choices: int | bytes | Choices) -> str:
 
 
 def is_luau(text: str) -> bool:
-    """Return whether our parser takes a source."""
+    """Return whether our parser takes a source, as today's Luau."""
     try:
-        parse(text)
+        parse(text, luau=TODAY)
     except ParseError:
         return False
     return True

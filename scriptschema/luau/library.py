@@ -12,7 +12,8 @@ from typing import Final
 
 import attrs
 
-from scriptschema.luau.members import LINES
+from scriptschema.luau.members import LINES, span_of
+from scriptschema.versions import Span
 
 KINDS: Final[Mapping[str, str]] = MappingProxyType(
     {
@@ -20,6 +21,7 @@ KINDS: Final[Mapping[str, str]] = MappingProxyType(
         "value": "any value but nil",
         "number": "a number of any size, infinite and not-a-number included",
         "integer": "a whole number of few digits",
+        "int64": "an integer of 64 bits, Luau's type `integer`: no number, no operator takes it",
         "string": "a string",
         "boolean": "true or false",
         "array": "a table of numbers, without holes",
@@ -125,8 +127,9 @@ _NO_NUMBERS: Final = frozenset(['"3"', "nil"])
 class Parameter:
     """A parameter: its kind, whether it may be left out, or given any number of times.
 
-    `bounds` are the least and the greatest value of a range, `role` is a key of `ROLES`, or empty;
-    `function` says how a function is called.
+    `bounds` are the least and the greatest value of a range, of numbers if the kind is `range` and
+    of integers if it is `range64`. `role` is a key of `ROLES`, or empty; `function` says how a
+    function is called.
     """
 
     kind: str
@@ -139,7 +142,7 @@ class Parameter:
     @property
     def is_number(self) -> bool:
         """Whether it is a number."""
-        return self.bounds is not None or self.kind in ("number", "integer")
+        return self.kind in ("range", "number", "integer")
 
     def limits(self, length: int, before: int) -> tuple[int, ...]:
         """Return the values at which something changes: see `Limits`."""
@@ -173,7 +176,8 @@ class Parameter:
 class Signature:
     """A way to call `library.name`, which is a global if `library` is empty.
 
-    `parameters` is None for a field. `marks` are those of `members.py`.
+    `parameters` is None for a field. `marks` are those of `members.py` but for versions, which
+    `span` has; None: every version has it.
     """
 
     library: str
@@ -181,16 +185,17 @@ class Signature:
     parameters: tuple[Parameter, ...] | None
     results: tuple[str, ...]
     marks: frozenset[str] = frozenset()
+    span: Span | None = None
 
     def __str__(self) -> str:
         return f"{self.library}.{self.name}" if self.library else self.name
 
 
-_LINE: Final = re.compile(r"(\w+)(?:\((.*)\))?(?: -> ([\w, ]+))?(?: ! ([\w ]+))?")
+_LINE: Final = re.compile(r"(\w+)(?:\((.*)\))?(?: -> ([\w, ]+))?(?: ! ([\w. ]+))?")
 _PARAMETER: Final = re.compile(
     r"(?P<rest>\.\.\.)?"
     r"(?:function\((?P<taken>[\w, ]*)\) -> (?P<given>\w+)"
-    r"|(?P<low>-?\d+)\.\.(?P<high>-?\d+)"
+    r"|(?P<low>-?\d+)\.\.(?P<high>-?\d+)(?P<long>i)?"
     r'|(?P<kind>[\w.]+|"[^"]*"))(?:@(?P<role>\w+))?(?P<optional>\?)?'
 )
 
@@ -204,7 +209,8 @@ def _parameters(text: str) -> Iterator[Parameter]:
         bounds = function = None
         kind = found["kind"]
         if found["low"]:
-            kind, bounds = "range", (int(found["low"]), int(found["high"]))
+            kind = "range64" if found["long"] else "range"
+            bounds = int(found["low"]), int(found["high"])
         elif found["given"]:
             taken = tuple(Parameter(part) for part in found["taken"].split(", "))
             kind, function = "function", Signature("", "", taken, (found["given"],))
@@ -225,7 +231,8 @@ def _signatures() -> Iterator[Signature]:
                 name,
                 None if found[2] is None else tuple(_parameters(parameters)),
                 tuple(results.split(", ")) if results else (),
-                frozenset(marks.split()),
+                frozenset(mark for mark in marks.split() if mark.isalpha()),
+                span_of(line),
             )
 
 

@@ -9,7 +9,7 @@ import math
 import re
 from typing import Final
 
-from scriptschema.base import INT32_MAX
+from scriptschema.base import INT32_MAX, INT32_MIN, INT64_MAX
 from scriptschema.messages import Expr, ExprBinary, ExprConstantNumber
 
 _DECIMAL: Final = re.compile(r"(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?")
@@ -80,6 +80,43 @@ def number_value(text: str) -> float:
     if _PREFIXED.fullmatch(digits):
         return float(min(int(digits, 0), 2**64 - 1))
     raise ValueError(f"`{text}` is not a number")
+
+
+def integer_value(text: str) -> int:
+    """Return what the token of an integer stands for, `0xFFi`, as a signed number of 64 bits.
+
+    Raises ValueError for what only looks like an integer, or has more than 64 bits.
+    """
+    digits = text.replace("_", "").lower().removesuffix("i")
+    if digits.isdigit() and len(digits) < 100 and int(digits) <= INT64_MAX:
+        return int(digits)
+    if _PREFIXED.fullmatch(digits) and len(digits) < 100 and int(digits, 0) < 2**64:
+        return (int(digits, 0) ^ 1 << 63) - (1 << 63)
+    raise ValueError(f"`{text}` is not an integer of 64 bits")
+
+
+def nearest_int32(value: float) -> int:
+    """Return the int32 that is nearest to a number, towards 0."""
+    return int(max(INT32_MIN, min(value, INT32_MAX)))
+
+
+def number_text(value: float) -> str:
+    """Return the shortest text that Luau reads as this number: a constant, with a minus before it.
+
+    There is none for what is no number; that is a quotient.
+    """
+    if math.isnan(value):
+        return "(0 / 0)"
+    if math.isinf(value):
+        return "1e999" if value > 0 else "-1e999"
+    digits, _, exponent = repr(value).partition("e")
+    digits = digits.removesuffix(".0")
+    return f"{digits}e{int(exponent)}" if exponent else digits
+
+
+def integer_text(value: int) -> str:
+    """Return what Luau reads as this integer of 64 bits: one constant, which has no minus."""
+    return f"{value}i" if value >= 0 else f"{value & 2**64 - 1:#x}i"
 
 
 def number_expression(value: float) -> Expr:

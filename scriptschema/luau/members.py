@@ -6,19 +6,22 @@ A line is a signature, with a line more where a member can be called in another 
 
 `kind?` may be left out, `...kind` may be given any number of times, and marks follow `!`: `varies`
 (the result is not the same in every run, or not to its last digit in every engine), `fails` (it may
-not return), `yields` (it may yield), `untyped` (it runs, and Luau's type checker refuses it). Marks
-are also the place for the release that a member came with, once there is more than one. A line
-without parentheses is a field. `library.KINDS` says what each kind is; a range `0..8` is an integer
-in it, `"!*t"` that very string, `vector.zero` that very field, and `function(number) -> boolean` a
-function that can be called like that.
+not return), `yields` (it may yield), `untyped` (it runs, and Luau's type checker refuses it), and
+the version that a member came with, `0.701`, if that is newer than the schema; one that went again
+has both, `0.701..0.720`. A line without parentheses is a field. `library.KINDS` says what each kind
+is; a range `0..8` is a whole number in it, `0..8i` an integer of 64 bits, `"!*t"` that very string,
+`vector.zero` that very field, and `function(number) -> boolean` a function that can be called like
+that.
 
 What a number is, from which it follows where something may change, stands behind it after `@`: an
 index `at` which something is, the `end` of a range that begins there. `library.ROLES` has these.
 
 The kinds are as narrow as they must be for a call with right arguments to return. The order of
-globals and members is that of their indexes in trees: what is new goes to the end of its library.
+globals and members in `_TABLE` is that of their indexes in trees, and stays; what is new goes to
+the end of `_NEWER`, whose names have indexes of their own (`names.NEWER`).
 
-Source: https://luau.org/library, and the real Luau, which the tests ask.
+Source: https://luau.org/library, https://github.com/luau-lang/luau/releases, and the real Luau,
+which the tests ask.
 """
 
 from __future__ import annotations
@@ -26,6 +29,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from typing import Final
+
+from scriptschema.versions import Span, Version
 
 _TABLE: Final = {
     "": """
@@ -253,7 +258,7 @@ _TABLE: Final = {
         cross(vector, vector) -> vector
         dot(vector, vector) -> number
         floor(vector) -> vector
-        lerp(vector, vector, number) -> vector
+        lerp(vector, vector, number) -> vector ! 0.688
         magnitude(vector) -> number ! varies
         max(vector, ...vector) -> vector
         min(vector, ...vector) -> vector
@@ -264,14 +269,98 @@ _TABLE: Final = {
     """,
 }
 
-LINES: Final[Mapping[str, list[str]]] = {
+_NEWER: Final = """
+    math.isnan(number) -> boolean ! 0.701
+    math.isinf(number) -> boolean ! 0.701
+    math.isfinite(number) -> boolean ! 0.701
+    math.nan -> number ! 0.711
+    math.e -> number ! 0.711
+    math.phi -> number ! 0.711
+    math.sqrt2 -> number ! 0.711
+    math.tau -> number ! 0.711
+    buffer.readinteger(buffer, 0..8@offset8) -> int64 ! 0.715
+    buffer.writeinteger(buffer, 0..8@offset8, int64) ! 0.715
+    integer.create(integer) -> int64 ! 0.715 untyped
+    integer.create(number) -> any ! 0.715
+    integer.fromstring(digits, 2..36@base?) -> int64 ! 0.715 untyped
+    integer.fromstring(string, 2..36@base?) -> any ! 0.715
+    integer.tonumber(int64) -> number ! 0.715
+    integer.neg(int64) -> int64 ! 0.715
+    integer.bnot(int64) -> int64 ! 0.715
+    integer.bswap(int64) -> int64 ! 0.715
+    integer.countlz(int64) -> int64 ! 0.715
+    integer.countrz(int64) -> int64 ! 0.715
+    integer.add(int64, int64) -> int64 ! 0.715
+    integer.sub(int64, int64) -> int64 ! 0.715
+    integer.mul(int64, int64) -> int64 ! 0.715
+    integer.div(int64, 1..9i) -> int64 ! 0.715
+    integer.idiv(int64, 1..9i) -> int64 ! 0.715
+    integer.mod(int64, 1..9i) -> int64 ! 0.715
+    integer.rem(int64, 1..9i) -> int64 ! 0.715
+    integer.udiv(int64, 1..9i) -> int64 ! 0.715
+    integer.urem(int64, 1..9i) -> int64 ! 0.715
+    integer.lt(int64, int64) -> boolean ! 0.715
+    integer.le(int64, int64) -> boolean ! 0.715
+    integer.gt(int64, int64) -> boolean ! 0.715
+    integer.ge(int64, int64) -> boolean ! 0.715
+    integer.ult(int64, int64) -> boolean ! 0.715
+    integer.ule(int64, int64) -> boolean ! 0.715
+    integer.ugt(int64, int64) -> boolean ! 0.715
+    integer.uge(int64, int64) -> boolean ! 0.715
+    integer.min(int64, ...int64) -> int64 ! 0.715
+    integer.max(int64, ...int64) -> int64 ! 0.715
+    integer.band(...int64) -> int64 ! 0.715
+    integer.bor(...int64) -> int64 ! 0.715
+    integer.bxor(...int64) -> int64 ! 0.715
+    integer.btest(...int64) -> boolean ! 0.715
+    integer.lshift(int64, int64) -> int64 ! 0.715
+    integer.rshift(int64, int64) -> int64 ! 0.715
+    integer.arshift(int64, int64) -> int64 ! 0.715
+    integer.lrotate(int64, int64) -> int64 ! 0.715
+    integer.rrotate(int64, int64) -> int64 ! 0.715
+    integer.extract(int64, 0..40i, 1..20i?) -> int64 ! 0.715
+    integer.replace(int64, int64, 0..40i, 1..20i?) -> int64 ! 0.715
+    integer.clamp(int64, -8..0i, 1..20i) -> int64 ! 0.715
+    integer.maxsigned -> int64 ! 0.715
+    integer.minsigned -> int64 ! 0.715
+"""
+"""What came after the schema, in the order in which it came."""
+
+
+LINES: Final[dict[str, list[str]]] = {
     library: [line.strip() for line in text.strip().splitlines()]
     for library, text in _TABLE.items()
 }
 """The signatures, by library; those of globals by ""."""
 
+_SPAN: Final = re.compile(r"! .*?\b(0\.\d+)(?:\.\.(0\.\d+))?")
+_NAME: Final = re.compile(r"\w+")
+
 MEMBERS: Final[Mapping[str, tuple[str, ...]]] = {
-    library: tuple(dict.fromkeys(re.findall(r"^\w+", "\n".join(lines), re.MULTILINE)))
+    library: tuple(dict.fromkeys(_NAME.findall(line)[0] for line in lines))
     for library, lines in LINES.items()
 }
-"""The names, each once, by library; those of globals by ""."""
+"""The names that the schema's indexes stand for, each once, by library; those of globals by ""."""
+
+
+def span_of(line: str) -> Span | None:
+    """Return the versions that have what a line says, None if all have it."""
+    found = _SPAN.search(line)
+    return Span(*map(Version.parse, filter(None, found.groups()))) if found else None
+
+
+def _read_newer() -> dict[tuple[str, str], Span]:
+    """Add the lines of `_NEWER` to `LINES`; return what they name."""
+    found: dict[tuple[str, str], Span] = {}
+    for text in _NEWER.strip().splitlines():
+        library, line = text.strip().split(".", 1)
+        span = span_of(line) or Span()
+        if library not in MEMBERS:
+            found.setdefault(("", library), span)
+        found.setdefault((library, _NAME.findall(line)[0]), span)
+        LINES.setdefault(library, []).append(line)
+    return found
+
+
+NEWER_MEMBERS: Final[Mapping[tuple[str, str], Span]] = _read_newer()
+"""What `_NEWER` has, by library and name, with its versions; libraries that are new among them."""

@@ -5,6 +5,9 @@ index; an index is taken modulo the table's length, so that every int32, negativ
 name, and random indexes spread over the whole table. `DEFAULT` is made for Luau. Its local names
 differ from its globals, so that no local hides one by accident.
 
+What Luau has learnt since has indexes of its own, from `NEWER` on, which are the same for globals,
+fields and primitive types: so all other indexes of all trees keep their names.
+
 `Name.builtin` is looked up where it stands: as a global among the language's globals, as a field of
 a library among that library's members (`math.floor`, never `math.upper`), and as any other field or
 method among the members of all libraries and the metamethods. So a random index calls what exists.
@@ -17,15 +20,16 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
 
 import attrs
 
-from scriptschema.luau.members import MEMBERS
+from scriptschema.luau.members import MEMBERS, NEWER_MEMBERS
 from scriptschema.messages import ExprPrefix, Name
+from scriptschema.versions import Span, Version, has
 
 _KEYWORDS: Final = (
     "and break do else elseif end false for function if in local nil not or repeat return then "
@@ -37,11 +41,33 @@ KEYWORDS: Final = frozenset(_KEYWORDS.split())
 _IDENTIFIER: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _NOT_AS_TYPE: Final = KEYWORDS | {"typeof"}
 
+_TYPE_FUNCTIONS: Final = (
+    "len unm add sub mul div idiv pow mod concat lt le eq keyof rawkeyof index rawget "
+    "setmetatable getmetatable"
+)
+TYPE_FUNCTIONS: Final = tuple(_TYPE_FUNCTIONS.split())
+"""The type functions that Luau defines: the names of a Typename whose kind is Builtin."""
+
 _LIBRARIES: Final = {library: names for library, names in MEMBERS.items() if library}
 _METAMETHODS: Final = (
     "__add __call __concat __div __eq __idiv __index __iter __le __len __lt __metatable __mod "
     "__mode __mul __newindex __pow __sub __tostring __type __unm"
 )
+
+NEWER: Final = 0x4C756175
+"""The first index of what Luau has learnt since; no index that trees have had so far."""
+
+_DEPRECATED: Final = {"use": Span(Version(687)), "reason": Span(Version(687))}
+"""What `@deprecated` is told."""
+
+_NEWER: Final = tuple(dict.fromkeys((*_DEPRECATED, *(name for _, name in NEWER_MEMBERS))))
+_NEWER_INDEX: Final = {name: NEWER + index for index, name in enumerate(_NEWER)}
+
+
+def look_up(table: Sequence[str], index: int) -> str:
+    """Return the name that an index stands for in a table of names."""
+    newer = index - NEWER
+    return _NEWER[newer] if 0 <= newer < len(_NEWER) else table[index % len(table)]
 
 
 def _identifier_problem(text: object, keywords: frozenset[str]) -> str | None:
@@ -176,7 +202,7 @@ class Names:
 
     def primitive(self, kind: int) -> str:
         """Return the name of a TypePrimitive."""
-        return self.primitives[kind % len(self.primitives)]
+        return look_up(self.primitives, kind)
 
     def class_(self, kind: int) -> str:
         """Return the name of a TypeClass."""
@@ -198,8 +224,9 @@ class Names:
         return self._name(name, self.libraries.get(owner or "", self.members))
 
     def _name(self, name: Name, builtins: tuple[str, ...]) -> str:
-        table = builtins if name.which == "builtin" else self.customs
-        return table[(name.alternative or 0) % len(table)]
+        if name.which == "builtin":
+            return look_up(builtins, name.alternative)
+        return self.customs[(name.alternative or 0) % len(self.customs)]
 
 
 DEFAULT: Final = Names()
@@ -207,32 +234,48 @@ DEFAULT: Final = Names()
 
 
 class _Reader:
-    """One table read backwards; what is not in it is added at its end."""
+    """One table read backwards; what is neither in it nor `newer` is added at its end."""
 
-    def __init__(self, table: Iterable[str]) -> None:
+    def __init__(
+        self, table: Iterable[str], newer: Mapping[str, int] = MappingProxyType({})
+    ) -> None:
         self.index = {text: index for index, text in enumerate(table)}
+        self.newer = newer
 
     def __call__(self, text: str) -> int:
-        return self.index.setdefault(text, len(self.index))
+        newer = self.newer.get(text)
+        return self.index.setdefault(text, len(self.index)) if newer is None else newer
 
 
 class NameReader:
     """Identifiers to indexes, for one source or for many that shall share their tables.
 
     `local`, `type`, `primitive` and `class_` take an identifier and return its index. `names` has
-    the tables with all that was added.
+    the tables with all that was added. What the version `luau` does not have, or None, the seed, is
+    one of the program's own names.
     """
 
-    def __init__(self, names: Names = DEFAULT) -> None:
+    def __init__(self, names: Names = DEFAULT, luau: Version | None = None) -> None:
         self._base = names
         self.local = _Reader(names.locals)
         self.type = _Reader(names.types)
-        self.primitive = _Reader(names.primitives)
+        newer = {
+            name: _NEWER_INDEX[name] for name in ("integer",) if has(luau, NEWER_MEMBERS["", name])
+        }
+        self.primitive = _Reader(names.primitives, newer)
         self.class_ = _Reader(names.classes)
         self._custom = _Reader(names.customs)
         self._globals = _Reader(names.globals).index
         self._members = _Reader(names.members).index
         self._libraries = {owner: _Reader(table).index for owner, table in names.libraries.items()}
+        for (owner, name), span in NEWER_MEMBERS.items():
+            if has(luau, span):
+                table = self._libraries.setdefault(owner, {}) if owner else self._globals
+                table.setdefault(name, _NEWER_INDEX[name])
+                self._members.setdefault(name, _NEWER_INDEX[name])
+        for name, span in _DEPRECATED.items():
+            if has(luau, span):
+                self._members.setdefault(name, _NEWER_INDEX[name])
 
     def global_(self, text: str) -> Name:
         """Return the Name that is called `text` as a global."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Final
+import math
+from typing import Any, Final
 
 from scriptschema import messages as m
 from scriptschema.base import Message
@@ -47,6 +48,18 @@ COMPOUND: Final = {
 }
 """The texts of the compound assignments."""
 
+CAST_PRIORITY: Final = 11
+"""A cast takes nothing but the operand before it."""
+
+
+def is_negative(expression: Message | None) -> bool:
+    """Whether an expression is a constant with a minus before it."""
+    if type(expression) is m.ExprConstantNumber:
+        if expression.double is not None:
+            return math.copysign(1, expression.double) < 0 and not math.isnan(expression.double)
+        return expression.val < 0
+    return False
+
 
 def needs_parentheses(expression: Message, limit: int, after: int) -> bool:
     """Whether an expression needs parentheses in its place.
@@ -61,6 +74,38 @@ def needs_parentheses(expression: Message, limit: int, after: int) -> bool:
         return left <= limit or after > right
     if type(expression) is m.ExprUnary:
         return after > UNARY_PRIORITY
-    if type(expression) is m.ExprConstantNumber:
-        return after > UNARY_PRIORITY and expression.val < 0
-    return type(expression) is m.ExprIfElse and after > 0
+    if type(expression) is m.ExprCast:
+        return after >= CAST_PRIORITY
+    if type(expression) is m.ExprIfElse:
+        return after > 0
+    return after > UNARY_PRIORITY and is_negative(expression)
+
+
+def takes_less(expression: m.Expr) -> bool:
+    """Whether a `<` behind an operand would begin the arguments of a type that it ends with."""
+    node: Any = expression.alternative
+    limit = 0
+    while not needs_parentheses(node, limit, _LESS):
+        if type(node) is m.ExprBinary:
+            limit = BINARY[node.op][2]
+            node = node.right.alternative
+        elif type(node) is m.ExprUnary:
+            limit = UNARY_PRIORITY
+            node = node.expr.alternative
+        else:
+            return type(node) is m.ExprCast and _ends_in_name(node.type)
+    return False
+
+
+def _ends_in_name(node: m.Type) -> bool:
+    """Whether a type ends in a name behind which `<` goes on."""
+    while True:
+        if node.which in ("union", "intersection"):
+            node = node.alternative.right
+        elif node.which == "function" and len(node.alternative.rets) == 1:
+            node = node.alternative.rets[0]
+        else:
+            return node.which in ("primitive", "literal", "class_", "ref")
+
+
+_LESS: Final = BINARY[m.ExprBinary.Op.CompareLt][1]

@@ -11,8 +11,12 @@ reads types, functions, expressions and statements.
 
 What the schema cannot say is rewritten if something else means the same when it runs (`x //= y`,
 fractional numbers), and otherwise left out (comments, attributes, what only the type checker sees);
-both are listed in `ParseResult.losses`. Not listed is mere spelling: white space, `;`, the way a
-string or a number is written, `f"x"` for `f("x")`, `T?` for `T | nil`, `{T}` for `{[number]: T}`.
+both are listed in `ParseResult.losses`. Asked for a version of Luau, `parse` makes a tree with the
+extension fields of that version instead, and refuses what is newer.
+
+Not listed is mere spelling: white space, `;`, the way a string or a number is written, `f"x"` for
+`f("x")`, `T?` for `T | nil`, `{T}` for `{[number]: T}`, `["x"]: T` for `x: T`, parentheses that a
+type does not need. A tree of a version tells `f"x"` and `["x"]: T` from the others.
 
 The parser reads the grammar. Whether `break` stands in a loop and the like, `repair.check` says.
 
@@ -30,6 +34,7 @@ from scriptschema.luau.parsing.expressions import read_expression
 from scriptschema.luau.parsing.reader import Loss, ParseError, Reader
 from scriptschema.luau.parsing.statements import read_block
 from scriptschema.messages import ModuleSet, StatBlock
+from scriptschema.versions import Version
 
 __all__ = ["Loss", "ParseError", "ParseResult", "parse"]
 
@@ -56,6 +61,7 @@ def parse(
     *,
     module: str | bytes | None = None,
     names: Names | NameReader = DEFAULT,
+    luau: str | Version | None = None,
 ) -> ParseResult:
     """Read a Luau program, and the module that it requires if there is one.
 
@@ -63,22 +69,33 @@ def parse(
     indexes that they have in `names`, and new ones after those; `ParseResult.names` has them all.
     A NameReader lets several sources share the new ones.
 
-    Raises ParseError for a source that is not Luau.
+    With `luau`, a version such as `0.711` or `today`, the tree has extension fields for what the
+    schema's 57 messages cannot say; lost are only comments and a few names then.
+
+    Raises ParseError for a source that is not Luau, or is newer than `luau`; ValueError for a
+    version that is not known.
     """
-    reader = NameReader(names) if isinstance(names, Names) else names
+    version = None if luau is None else Version.parse(luau)
+    reader = NameReader(names, version) if isinstance(names, Names) else names
     losses: list[Loss] = []
     module_block = None
     if module is not None:
-        module_block = _chunk("module", module, reader, losses)
-    program = _chunk("program", source, reader, losses)
+        module_block = _chunk("module", module, reader, losses, version)
+    program = _chunk("program", source, reader, losses, version)
     tree = ModuleSet(module=module_block, program=program)
     losses.sort(key=attrgetter("source", "line", "column"))
     return ParseResult(tree, tuple(losses), reader)
 
 
-def _chunk(label: str, text: str | bytes, names: NameReader, losses: list[Loss]) -> StatBlock:
+def _chunk(
+    label: str,
+    text: str | bytes,
+    names: NameReader,
+    losses: list[Loss],
+    luau: Version | None,
+) -> StatBlock:
     """Read a whole source."""
-    reader = Reader(label, text, names, losses, expression=read_expression, block=read_block)
+    reader = Reader(label, text, names, losses, luau, expression=read_expression, block=read_block)
     reader.open()
     block: StatBlock = reader.run(read_block(reader))
     if reader.kind != "eof":

@@ -26,6 +26,8 @@ from scriptschema.base import Message
 from scriptschema.codec.copying import copy
 from scriptschema.luau.names import DEFAULT, Names
 from scriptschema.luau.validation import (
+    attributes,
+    constants,
     expressions,
     functions,
     limits,
@@ -35,8 +37,10 @@ from scriptschema.luau.validation import (
     text,
     traversal,
     type_annotations,
+    versions,
 )
 from scriptschema.luau.validation.traversal import DEEPEST, MAX_DEPTH, Problem, Traversal
+from scriptschema.versions import Version
 
 __all__ = ["DEEPEST", "MAX_DEPTH", "RULES", "Problem", "check", "repair", "repair_in_place"]
 
@@ -50,33 +54,46 @@ RULES: Final[Mapping[str, str]] = MappingProxyType(
     | type_annotations.RULES
     | modules.RULES
     | limits.RULES
+    | attributes.RULES
+    | constants.RULES
+    | versions.RULES
 )
 """The rules by name, and what each demands; the rule of each problem is one of these."""
 
 MessageT = TypeVar("MessageT", bound=Message)
 
 
-def check(tree: Message, *, names: Names = DEFAULT) -> list[Problem]:
+def check(
+    tree: Message, *, names: Names = DEFAULT, luau: str | Version | None = None
+) -> list[Problem]:
     """Return what keeps a tree from being a valid program, in the order of the program.
 
     `tree` may be a message of any kind: a ModuleSet is a program with its module, and anything else
     is judged as it would stand at the top of a program. `names` tells which indexes are one name.
+    `luau` is the version of Luau that is to take it, as in `Version.parse`; by default the newest.
+    Raises ValueError for a version that is not known.
     """
-    return repair_in_place(copy(tree), names=names)
+    return repair_in_place(copy(tree), names=names, luau=luau)
 
 
-def repair(tree: MessageT, *, names: Names = DEFAULT) -> MessageT:
+def repair(
+    tree: MessageT, *, names: Names = DEFAULT, luau: str | Version | None = None
+) -> MessageT:
     """Return a new tree that is `tree` without what `check` finds; `tree` stays as it is.
 
     The arguments are as in `check`. A ModuleSet, or a StatBlock, that comes back compiles.
     """
     repaired = copy(tree)
-    repair_in_place(repaired, names=names)
+    repair_in_place(repaired, names=names, luau=luau)
     return repaired
 
 
-def repair_in_place(tree: Message, *, names: Names = DEFAULT) -> list[Problem]:
+def repair_in_place(
+    tree: Message, *, names: Names = DEFAULT, luau: str | Version | None = None
+) -> list[Problem]:
     """Repair a tree that no one else holds; return what `check` would have found in it."""
     run = Traversal(tree, names)
+    if luau is not None:
+        versions.leave_out_newer(run, Version.parse(luau))
     run.run()
     return run.problems

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from scriptschema import messages as m
+from scriptschema.base import Message
 from scriptschema.luau.names import DEFAULT, Names
 from scriptschema.luau.registers import MAX_UPVALUES, Usage
 
@@ -27,16 +28,17 @@ class Function(Usage):
     """The function whose body is being read: the enclosing one, its innermost loop, its limits.
 
     `module` says whether it is the module's main function; a program's main function has no
-    `outer` either.
+    `outer` either. `depth` counts the functions around it.
     """
 
-    __slots__ = ("loop", "module", "outer", "vararg")
+    __slots__ = ("depth", "loop", "module", "outer", "vararg")
 
     def __init__(self, outer: Function | None, vararg: bool, module: bool = False) -> None:
         super().__init__()
         self.outer: Any = outer
         self.vararg = vararg
         self.module = module
+        self.depth: int = outer.depth + 1 if outer is not None else 0
         self.loop: Any = None
 
 
@@ -44,15 +46,17 @@ class Binding:
     """A local variable: its name, the index it was declared with, and its function.
 
     `jumped_over`: a continue jumps over its declaration, so that the `until` around cannot use it.
+    `constant` is its declaration if that makes it a constant.
     """
 
-    __slots__ = ("function", "index", "jumped_over", "name")
+    __slots__ = ("constant", "function", "index", "jumped_over", "name")
 
     def __init__(self, name: str, index: int, function: Function) -> None:
         self.name = name
         self.index = index
         self.function = function
         self.jumped_over = False
+        self.constant: Message | None = None
 
 
 class NameTable:
@@ -122,6 +126,8 @@ class Scope:
         self.types = NameTable()
         self.packs = NameTable()
         self.function = Function(None, vararg=True)
+        self.type_function = 0
+        """How many functions are around the innermost type function and itself, 0 for none."""
         self._frames: list[_Frame] = []
         self._self = names.locals.index("self") if "self" in names.locals else None
         self.open()
@@ -145,6 +151,11 @@ class Scope:
         """Take registers of the function to the end of the innermost scope."""
         self.function.registers += count
         self._frames[-1].registers += count
+
+    @property
+    def in_chunk(self) -> bool:
+        """Whether this is a source's own block: in no other, and in no function."""
+        return len(self._frames) <= 2 and self.function.outer is None
 
     # Declarations
 
@@ -176,7 +187,7 @@ class Scope:
     def declare_aliases(self, block: m.StatBlock) -> None:
         """Bring the type aliases of a block into scope: all of them, at its beginning."""
         for statement in block.body:
-            if statement.which == "type_alias":
+            if statement.which in ("type_alias", "type_function"):
                 self.declare_type(statement.alternative.name.index)
 
     def _declare(self, table: NameTable, index: int) -> None:
@@ -221,7 +232,7 @@ class Scope:
 
     def usable(self, binding: Binding | None) -> bool:
         """Whether a local can be used here; if so, every function between here and it holds it."""
-        if binding is None or binding.jumped_over:
+        if binding is None or binding.jumped_over or binding.function.depth < self.type_function:
             return False
         function: Any = self.function
         while function is not binding.function and binding not in function.upvalues:

@@ -17,13 +17,13 @@ import pytest
 from command import run_here
 
 from scriptschema import wire
+from scriptschema.extras import MissingExtra
 from scriptschema.fuzzing.campaign import finds, statistics
 from scriptschema.fuzzing.campaign.config import Config
 from scriptschema.fuzzing.campaign.folder import Campaign
 from scriptschema.fuzzing.campaign.session import Session
 from scriptschema.fuzzing.campaign.workers import Failure, Order
 from scriptschema.fuzzing.targets.description import from_word
-from scriptschema.interop import MissingExtra
 from scriptschema.luau.parse import parse
 
 pytest.importorskip("distributed")

@@ -18,6 +18,16 @@ PROMISES: dict[str, list[str]] = {
         "test_netrc_gives_passwords_and_logins_as_secrets",
         "test_a_secret_never_stands_in_a_result",
     ],
+    "Secrets that the user": [
+        "test_a_list_that_is_wrong_says_where_and_how",
+        "test_a_password_manager_is_asked_as_its_manual_says",
+    ],
+    "Which program is asked": [
+        "test_a_document_cannot_take_a_secret_elsewhere",
+        "test_a_script_cannot_take_a_secret_elsewhere",
+        "test_a_redirect_elsewhere_takes_nothing_along",
+        "test_a_host_means_that_host_and_no_other",
+    ],
     "Files below the document's folder": [
         "test_nothing_outside_the_documents_folder_is_read",
         "test_a_file_of_the_repository_around_the_document_is_read",
@@ -55,6 +65,11 @@ PROMISES: dict[str, list[str]] = {
         "test_configuration_is_not_overwritten_because_a_strangers_document_links_to_it",
     ],
     "`--allow-write DIR` lets": ["test_allow_write_lets_a_document_write_any_file_below_a_folder"],
+    "Requests and responses go into the": [
+        "test_only_the_user_can_read_the_history",
+        "test_no_secret_gets_into_the_history",
+        "test_the_oldest_runs_make_room_for_new_ones",
+    ],
     "A document is saved whole": [
         "test_a_kill_between_writing_and_renaming_leaves_the_old_file",
         "test_an_edit_meanwhile_wins_and_the_results_are_beside_it",

@@ -9,11 +9,15 @@ import json
 import shutil
 import subprocess
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 import attrs
+
+from scriptschema.fuzzing.targets import probing
+from scriptschema.versions import Version
 
 FOLDER = Path(__file__).parent
 
@@ -74,6 +78,19 @@ class RealLuau:
         """Run a program, with the module that it requires, for so long at most."""
         request = {"source": source, "module": module, "milliseconds": milliseconds}
         return Answer(**self._ask(request))
+
+    @cached_property
+    def version(self) -> Version:
+        """The newest version of Luau of which this one has all members."""
+        answer = self.run(probing.program(), milliseconds=10_000)
+        assert answer.error is None, answer.error
+        names = enumerate(probing.names())
+        lines = answer.output.splitlines()
+        missing = {name for number, name in names if f"has {number}" not in lines}
+        refused = (since for since, source in probing.NEWER if self.compile(source) is not None)
+        version = probing.version_of(missing, refused)
+        assert version is not None, missing
+        return version
 
     def _ask(self, request: Mapping[str, Any]) -> Any:
         self._send(request)

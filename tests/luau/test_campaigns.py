@@ -33,6 +33,7 @@ from scriptschema.generation.programs import program
 from scriptschema.luau.parse import parse
 from scriptschema.luau.render import render_module_set
 from scriptschema.messages import ModuleSet
+from scriptschema.versions import Version
 
 WEB = Description("luau-web", folder=str(FOLDER))
 PLUAU = Description("pluau")
@@ -222,6 +223,34 @@ def stop_at(session: Session, event: dict[str, object], wanted: int) -> None:
     small = sum(is_small(find) for find in session.state.finds.by_name.values())
     if event["event"] != "end" and small >= wanted:
         raise _Enough
+
+
+@pytest.mark.parametrize("described", [WEB, PLUAU], ids=["luau-web", "pluau"])
+def test_programs_for_the_version_of_a_target_end_there(
+    described: Description, long_mode: bool
+) -> None:
+    try:
+        version = probe(described).luau
+    except TargetError as error:
+        pytest.skip(what_is_missing() or str(error))
+    assert version is not None
+    if described is PLUAU:
+        assert version == Version(686)
+    else:
+        assert version >= Version(711)
+    opened = open_target(described)
+    made = [program(seed=seed, wrong=0, luau=version) for seed in range(2000 if long_mode else 60)]
+    kinds = Counter(run(opened, *written(tree)).kind for tree in made)
+    opened.close()
+    assert set(kinds) == {"ok"}, kinds
+    text = "".join(written(tree)[0] for tree in made)
+    assert "@native" in text
+    assert ("const v" in text) == (version >= Version(711))
+
+
+def written(tree: ModuleSet) -> tuple[str, str | None]:
+    found = render_module_set(tree)
+    return found.program, found.module
 
 
 @pytest.mark.parametrize("described", [WEB, PLUAU], ids=["luau-web", "pluau"])

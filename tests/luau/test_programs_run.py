@@ -20,6 +20,7 @@ from scriptschema.generation.programs.scope import Scope
 from scriptschema.luau.library import SIGNATURES
 from scriptschema.luau.render import render, render_module_set
 from scriptschema.messages import ModuleSet, StatBlock
+from scriptschema.versions import Version, has
 
 
 def run(luau: RealLuau, tree: ModuleSet) -> Any:
@@ -36,12 +37,15 @@ def run(luau: RealLuau, tree: ModuleSet) -> Any:
         ({"wrong": 0}, 0.97),
         ({"types": "none", "swarm": True}, 0.9),
         ({"types": "sound"}, 0.97),
+        ({"luau": "its own"}, 0.97),
     ],
-    ids=["defaults", "nothing wrong", "swarm", "sound types"],
+    ids=["defaults", "nothing wrong", "swarm", "sound types", "what this version has"],
 )
 def test_programs_compile_and_run_to_their_end(
     luau: RealLuau, long_mode: bool, options: dict[str, Any], share: float
 ) -> None:
+    if "luau" in options:
+        options = {"luau": luau.version}
     count = 2000 if long_mode else 100
     answers = [run(luau, program(seed=seed, **options)) for seed in range(count)]
     errors = Counter(answer.error for answer in answers if answer.error)
@@ -50,6 +54,17 @@ def test_programs_compile_and_run_to_their_end(
     outputs = Counter(answer.output for answer in answers)
     assert len(outputs) > 0.9 * count
     assert max(len(output) for output in outputs) < 200_000
+
+
+def test_the_real_luau_is_as_new_as_its_members_and_syntax_say(luau: RealLuau) -> None:
+    assert luau.version >= Version(711)
+    members = {str(one): one.span for one in SIGNATURES}
+    answer = luau.run(
+        "".join(
+            f"print({name} ~= nil)\n" for name, span in members.items() if has(luau.version, span)
+        )
+    )
+    assert {*answer.output.split()} == {"true"}
 
 
 def test_programs_of_any_bytes_compile(luau: RealLuau) -> None:
@@ -73,10 +88,10 @@ def test_large_programs_end_in_time_and_print_little(luau: RealLuau) -> None:
 
 
 def test_calls_at_limits_end_and_no_error_of_theirs_ends_the_program(luau: RealLuau) -> None:
-    grammar = grammar_of(None)
+    grammar = grammar_of(None, luau=luau.version)
     outputs = Counter[str]()
     for signature in SIGNATURES:
-        if not boundaries.takes_limits(signature):
+        if not boundaries.takes_limits(signature) or not has(luau.version, signature.span):
             continue
         body = []
         for seed in range(6):
@@ -94,10 +109,12 @@ FAIL = {"error", "coroutine.yield"}
 
 def test_right_arguments_make_every_library_member_return(luau: RealLuau) -> None:
     rounds = 8
-    grammar = grammar_of(None, wrong=0)
+    grammar = grammar_of(None, wrong=0, luau=luau.version)
     failed = Counter[str]()
     for signature in SIGNATURES:
         if signature.parameters is None or str(signature) in FAIL:
+            continue
+        if not has(luau.version, signature.span):
             continue
         lines = []
         for seed in range(rounds):

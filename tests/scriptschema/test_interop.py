@@ -342,7 +342,7 @@ def test_json_that_is_read_is_what_protobuf_reads(tree: Message, data: st.DataOb
     assert wire.encode(ours) == bytes_of_json(type(tree), text)
 
 
-def test_json_needs_no_extra() -> None:
+def test_json_needs_no_runtime_of_protobuf() -> None:
     script = (
         "import sys; sys.modules['google.protobuf'] = None\n"
         "from scriptschema import interop, messages\n"
@@ -385,22 +385,3 @@ def test_any_bytes_end_in_a_message_or_a_format_error(data: bytes, cls: type[Mes
         except interop.FormatError:
             continue
         assert wire.decode(cls, wire.encode(message)) == message
-
-
-def test_without_the_extra_the_error_says_what_to_install() -> None:
-    script = (
-        "import sys; sys.modules['google.protobuf'] = None\n"
-        "from scriptschema import interop, messages\n"
-        "assert interop.file_descriptor_set() and interop.proto_source()\n"
-        "try:\n"
-        "    interop.to_text(messages.Local(name=1))\n"
-        "except interop.MissingExtra as error:\n"
-        "    print(error)\n"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=True
-    )
-    assert done.stdout == (
-        "text format needs protobuf's Python runtime: "
-        "install it with pip install 'scriptschema[protobuf]'\n"
-    )

@@ -78,7 +78,7 @@ def test_enums_have_the_specifications_values() -> None:
 @pytest.mark.parametrize("cls", MESSAGES.values(), ids=lambda cls: cls.__name__)
 def test_every_message_is_an_attrs_class_and_a_pure_protobuf_message(cls: type[Message]) -> None:
     assert issubclass(cls, BaseMessage)
-    assert {attribute.name for attribute in attrs.fields(cls)} == set(cls.FIELDS)
+    assert {attribute.name for attribute in attrs.fields(cls)} == set(cls.ALL_FIELDS)
     assert all(attribute.kw_only for attribute in attrs.fields(cls))
     assert not hasattr(cls.__new__(cls), "__dict__")
 
@@ -295,7 +295,7 @@ def test_type_checkers_know_the_alternatives_that_which_may_name() -> None:
         if isinstance(node, ast.ClassDef) and node.name in MESSAGES
     }
     assert declared == {
-        name: [field.name for field in cls.FIELDS.values() if field.oneof]
+        name: [field.name for field in cls.ALL_FIELDS.values() if field.oneof]
         for name, cls in MESSAGES.items()
     }
 

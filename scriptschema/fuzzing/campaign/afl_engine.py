@@ -26,8 +26,9 @@ from pathlib import Path
 from types import MappingProxyType, TracebackType
 from typing import Any, Final, Self
 
-from scriptschema import files, wire
+from scriptschema import files
 from scriptschema.files import FileError
+from scriptschema.fuzzing import encoding
 from scriptschema.fuzzing.afl import STYLE
 from scriptschema.fuzzing.campaign.config import Config
 from scriptschema.fuzzing.campaign.folder import AFL, CORPUS, Campaign
@@ -265,7 +266,7 @@ def _command_of(config: Config) -> list[str]:
 def _seeds(campaign: Campaign) -> Iterator[tuple[str, bytes]]:
     """Yield names and sources of the corpus trees, and of generated programs."""
     for path in (campaign.path / CORPUS).glob("*.pb"):
-        tree = wire.decode(ModuleSet, path.read_bytes())
+        tree = encoding.decode(ModuleSet, path.read_bytes())
         yield f"{path.stem}.luau", sources.encode(render(tree.program))
     for number in range(SEEDS):
         tree = program(seed=campaign.config.seed + number, size=_SEED_SIZE)

@@ -9,7 +9,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
-from scriptschema import wire
+from scriptschema.fuzzing import encoding
 from scriptschema.fuzzing.campaign.config import Config
 from scriptschema.fuzzing.campaign.folder import AFL, JUDGED
 from scriptschema.fuzzing.campaign.programs import Made, ProgramSource
@@ -60,7 +60,7 @@ class Inputs(ProgramSource):
                 claim = Verdict(Signature(kind), text)
             origin = {"engine": "afl", "input": name}
             made = Made(index.tree, origin, _style_of(name, source, index.tree), claim=claim)
-            return made if claim or self.admits(wire.encode(made.tree)) else self.stripped(made)
+            return made if claim or self.admits(encoding.encode(made.tree)) else self.stripped(made)
         return None
 
     def put_back(self, made: Made) -> None:

@@ -14,7 +14,6 @@ repeats tasks whose process has died.
 from __future__ import annotations
 
 import contextlib
-import importlib
 import logging
 import multiprocessing
 import pickle
@@ -29,6 +28,7 @@ from typing import Any, Final, Self
 
 import attrs
 
+from scriptschema import extras
 from scriptschema.fuzzing.campaign import parents
 from scriptschema.fuzzing.campaign.config import Config
 from scriptschema.fuzzing.campaign.folder import CORPUS, Campaign
@@ -39,7 +39,6 @@ from scriptschema.fuzzing.corpora.folder import name_of
 from scriptschema.fuzzing.oracles.judging import JudgeError
 from scriptschema.fuzzing.targets.description import TargetError
 from scriptschema.fuzzing.targets.opening import try_target
-from scriptschema.interop import MissingExtra
 
 SLICE: Final = 10.0
 """Seconds of fuzzing in a task."""
@@ -75,12 +74,7 @@ class Cluster:
         self._workers: dict[int, RemoteWorker] = {}
 
     def __enter__(self) -> Self:
-        try:
-            distributed: Any = importlib.import_module("distributed")
-        except ImportError as error:
-            raise MissingExtra(
-                "--cluster needs Dask: install it with pip install 'scriptschema[cluster]'"
-            ) from error
+        distributed = extras.imported("distributed", "cluster", "--cluster needs Dask")
         for logger in ("distributed", "distributed.client"):  # problems are reported here
             logging.getLogger(logger).setLevel(logging.CRITICAL)
         try:

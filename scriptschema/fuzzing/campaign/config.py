@@ -14,6 +14,7 @@ from scriptschema.fuzzing.campaign.restriction import missing_of
 from scriptschema.fuzzing.oracles.differential import COMPARED, OUTPUT
 from scriptschema.fuzzing.targets.description import Description, TargetError, from_table
 from scriptschema.fuzzing.targets.probing import SPELLINGS, Probed
+from scriptschema.versions import Version
 
 FILE: Final = "campaign.json"
 FORMAT: Final = 1
@@ -50,9 +51,10 @@ class Config:
     `printer` are commands (see `oracles`), `judge` is a user's function (`module:function`),
     `known` the path of a file with known bugs. `compare` and `ulps` define a difference (see
     `oracles.differential`). Programs avoid the names in `without` (libraries, members, globals) and
-    all libraries not in `only`. `probed` has the targets'
-    properties when the campaign was last started. `style` is `random` if programs are written in
-    styles (see `luau.render.render`), else `plain`.
+    all libraries not in `only`. `probed` has the targets' properties when the campaign was last
+    started. `luau` is the version that programs are for, empty for the newest of which all targets
+    have all. `style` is `random` if programs are written in styles (see `luau.render.render`), else
+    `plain`.
     """
 
     targets: tuple[Description, ...]
@@ -71,13 +73,27 @@ class Config:
     known: str = ""
     compare: str = attrs.field(default=OUTPUT, validator=attrs.validators.in_(COMPARED))
     ulps: int = 0
+    luau: str = ""
     without: tuple[str, ...] = attrs.field(default=(), converter=tuple)
     only: tuple[str, ...] = attrs.field(default=(), converter=tuple)
     probed: tuple[Probed, ...] = attrs.field(default=(), eq=False)
 
     def __attrs_post_init__(self) -> None:
-        """Raise ValueError for unknown libraries."""
+        """Raise ValueError for unknown libraries, and a version of Luau that is not known."""
         missing_of(self.without, self.only)
+        if self.luau:
+            Version.parse(self.luau)
+
+    @property
+    def version(self) -> Version | None:
+        """The version of Luau that programs are for: as told, or what all targets have all of.
+
+        None: what the seed's schema says.
+        """
+        if self.luau:
+            return Version.parse(self.luau)
+        known = [target.luau for target in self.probed]
+        return min((one for one in known if one is not None), default=None) if all(known) else None
 
     @property
     def only_compile(self) -> bool:

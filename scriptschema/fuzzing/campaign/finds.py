@@ -12,13 +12,15 @@ from typing import Any, Final
 
 import attrs
 
-from scriptschema import files, wire
+from scriptschema import files
 from scriptschema.files import FileError
+from scriptschema.fuzzing import encoding
 from scriptschema.fuzzing.campaign.writing import Spelling, written
 from scriptschema.fuzzing.oracles.verdict import Signature, Verdict
 from scriptschema.fuzzing.targets.outcome import Run
 from scriptschema.luau.sources import encode
 from scriptschema.messages import ModuleSet
+from scriptschema.versions import TODAY
 
 FOLDER: Final = "finds"
 SUSPECTS: Final = "suspects"
@@ -134,7 +136,7 @@ def load_all(campaign: Path, among: str = FOLDER) -> Iterator[tuple[Path, Find]]
 
 def tree_of(folder: Path, stem: str = PROGRAM) -> ModuleSet:
     """Return the tree of the original program, or of the `REDUCED` one. Raises FileError."""
-    return files.read(ModuleSet, folder / f"{stem}.pb")
+    return files.read(ModuleSet, folder / f"{stem}.pb", luau=TODAY)
 
 
 def source_of(folder: Path, stem: str = PROGRAM) -> str:
@@ -213,7 +215,7 @@ def remove(folder: Path | None) -> None:
 
 def _program_files(stem: str, tree: ModuleSet, style: Spelling) -> dict[str, bytes]:
     sources = written(tree, style)
-    found = {f"{stem}.pb": wire.encode(tree), f"{stem}.luau": encode(sources.program)}
+    found = {f"{stem}.pb": encoding.encode(tree), f"{stem}.luau": encode(sources.program)}
     if sources.module is not None:
         found["module0.luau"] = encode(sources.module)
     return found

@@ -19,7 +19,7 @@ from typing import Any, Final
 
 import attrs
 
-from scriptschema import wire
+from scriptschema.fuzzing import encoding
 from scriptschema.fuzzing.campaign.config import Config
 from scriptschema.fuzzing.campaign.novelty import Novelty, kinds_of
 from scriptschema.fuzzing.campaign.programs import Made, ProgramSource, Rewriting
@@ -34,6 +34,7 @@ from scriptschema.fuzzing.oracles.verdict import Signature, Verdict
 from scriptschema.fuzzing.targets import outcome
 from scriptschema.fuzzing.targets.outcome import Run
 from scriptschema.messages import ModuleSet
+from scriptschema.versions import TODAY
 
 _PER_BATCH: Final = 1
 """The maximum number of suspects per signature in a batch; further ones are only counted."""
@@ -134,8 +135,8 @@ class Fuzzer:
 
     def add(self, data: bytes) -> None:
         """Add a tree to the corpus: its features are no longer new, and it may be mutated."""
-        tree = wire.decode(ModuleSet, data)
-        self._novelty.is_new(features.numbers_of(wire.scan(ModuleSet, data)), set())
+        tree = encoding.decode(ModuleSet, data)
+        self._novelty.is_new(features.numbers_of(encoding.scan(ModuleSet, data)), set())
         name = name_of(data)
         if self._novelty.counts is not False and self._programs.admits(data):
             self._not_run.append((name, tree))
@@ -189,7 +190,7 @@ class Fuzzer:
                 break
         if waiting:
             self._look(waiting, self.runner.collect(), batch, None)
-        names = features.names()
+        names = features.names(TODAY)
         batch.interval.features.update({names[n]: count for n, count in self._counted.items()})
         self._counted.clear()
         batch.interval.operators = self._programs.operators()
@@ -207,7 +208,7 @@ class Fuzzer:
             return self._plain.pop()
         if self._first:
             data = self._first.pop()
-            tree = wire.decode(ModuleSet, data)
+            tree = encoding.decode(ModuleSet, data)
             return Made(tree, {"corpus": name_of(data)})
         if self._not_run and self._novelty.counts is not False:
             name, tree = self._not_run.pop()
@@ -219,7 +220,7 @@ class Fuzzer:
         if made.rewriting is not None:
             self._rewritten = made
         elif "corpus" in made.origin:
-            self._first.append(wire.encode(made.tree))
+            self._first.append(encoding.encode(made.tree))
         else:
             self._programs.put_back(made)
 
@@ -232,14 +233,14 @@ class Fuzzer:
             self._count(batch.interval, runs, [])
             self._compare(made, made.rewriting, runs, batch, following)
             return
-        data = wire.encode(made.tree)
+        data = encoding.encode(made.tree)
         if made.is_broken:
             self._count(batch.interval, runs, [])
             verdict = self.runner.judge.judge_refusal(made.sources.program, runs)
             if verdict is not None:
                 self._suspect(made, data, runs, verdict, batch, following)
             return
-        scan = wire.scan(ModuleSet, data)
+        scan = encoding.scan(ModuleSet, data)
         numbers = features.numbers_of(scan)
         self._count(batch.interval, runs, numbers)
         ended = runs[0].outcome.kind == outcome.OK
@@ -276,13 +277,13 @@ class Fuzzer:
         following: Made | None,
     ) -> None:
         """Judge a rewritten program, and compare its runs with those of the original."""
-        data = wire.encode(made.tree)
-        scan = wire.scan(ModuleSet, data)
+        data = encoding.encode(made.tree)
+        scan = encoding.scan(ModuleSet, data)
         verdict = self.runner.judge.judge(made.sources, runs, scan, made.plain)
         if verdict is None:
             name, made = rewriting.name, rewriting.original
             verdict, runs = self.runner.judge_rewritten(name, made.tree, rewriting.runs, runs)
-            data = wire.encode(made.tree)
+            data = encoding.encode(made.tree)
         if verdict is not None:
             self._suspect(made, data, runs, verdict, batch, following)
 

@@ -8,8 +8,8 @@ from typing import Any, Final
 
 import attrs
 
-from scriptschema import wire
 from scriptschema.choices import RandomChoices
+from scriptschema.fuzzing import encoding
 from scriptschema.fuzzing.campaign.config import Config
 from scriptschema.fuzzing.campaign.parents import Parent, Parents
 from scriptschema.fuzzing.campaign.restriction import Restriction
@@ -103,12 +103,13 @@ class ProgramSource:
         self._random = random.Random(f"{config.seed} {seed}")  # noqa: S311
         self._styles = random.Random(f"{config.seed} {seed} style")  # noqa: S311
         self._choices = RandomChoices(self._random)
-        self._mutator = Mutator(size=config.size, programs=True)
+        self._luau = config.version
+        self._mutator = Mutator(size=config.size, programs=True, luau=self._luau)
         self._parents = Parents(self._random)
         self._number = self._made = 0
         self._restriction = Restriction(config.missing())
         self._weights: Mapping[str, Mapping[str, float]] = self._restriction.weights()
-        self._grammar = grammar_of(self._weights)
+        self._grammar = grammar_of(self._weights, luau=self._luau)
         self._rows: dict[str, list[int]] = {}
         self._back: list[Made] = []
 
@@ -140,7 +141,7 @@ class ProgramSource:
         if not self._restriction:
             return made
         for _ in range(_ATTEMPTS):
-            if self.admits(wire.encode(made.tree)):
+            if self.admits(encoding.encode(made.tree)):
                 return made
             made = self._attempt()
         return self.stripped(made)
@@ -163,7 +164,7 @@ class ProgramSource:
         names = [*REWRITINGS]
         name = names[self._random.randrange(len(names))]
         tree = REWRITINGS[name](made.tree)
-        if tree is None or not self.admits(wire.encode(tree)):
+        if tree is None or not self.admits(encoding.encode(tree)):
             return None
         rewriting = Rewriting(name, made, runs)
         return Made(tree, made.origin, made.style, rewriting=rewriting)
@@ -190,11 +191,15 @@ class ProgramSource:
             parent = self._parents.draw()
             mutant = self._mutator.mutate(parent.index, self._choices)
             origin.update(operator=mutant.operator, parent=parent.name)
-            tree = mutant.tree
+            last = mutant
             while self._random.randrange(_AGAIN) == 0:
-                tree = self._mutator.mutate(tree, self._choices).tree
+                last = self._mutator.mutate(last.index(), self._choices)
+            tree = last.tree
             if self.config.only_compile and self._random.randrange(_RANDOM_IF_COMPILED) == 0:
-                blind = Mutator(size=self.config.size, programs=False, donors=self._mutator.donors)
+                donors = self._mutator.donors
+                blind = Mutator(
+                    size=self.config.size, programs=False, donors=donors, luau=self._luau
+                )
                 tree = repair(blind.mutate(tree, self._choices).tree)
         else:
             tree = self._new()
@@ -217,12 +222,14 @@ class ProgramSource:
         if config.only_compile:
             random_tree |= self._random.randrange(_RANDOM_IF_COMPILED) == 0
         if random_tree:
-            made = trees.generate(ModuleSet, choices=self._choices, size=size, swarm=not uniform)
+            made = trees.generate(
+                ModuleSet, choices=self._choices, size=size, swarm=not uniform, luau=self._luau
+            )
             made.module = None
             return repair(made)
         is_strange = config.only_compile and config.types != "sound"
         wrong = _WRONG_IF_COMPILED if is_strange else None
-        grammar = grammar_of(self._weights, wrong, types=config.types)
+        grammar = grammar_of(self._weights, wrong, types=config.types, luau=self._luau)
         if not uniform:
             if self._made % _SWARM == 0:
                 self._grammar = grammar.swarm(self._choices)

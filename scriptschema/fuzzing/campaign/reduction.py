@@ -14,7 +14,7 @@ from typing import Final
 
 import attrs
 
-from scriptschema import wire
+from scriptschema.fuzzing import encoding
 from scriptschema.fuzzing.campaign import finds
 from scriptschema.fuzzing.campaign.finds import Find, Shown
 from scriptschema.fuzzing.campaign.fuzzer import Suspect
@@ -118,7 +118,7 @@ def reduce_suspect(
     Raises TargetError and JudgeError.
     """
     test = _Test(runner, suspect.verdict.signature, time.monotonic() + seconds)
-    tree = wire.decode(ModuleSet, suspect.data)
+    tree = encoding.decode(ModuleSet, suspect.data)
     plainly = [] if suspect.style is None or isinstance(suspect.style, str) else [None]
     for style in [*plainly, *[suspect.style] * TRIES]:
         if isinstance(style, str):
@@ -142,14 +142,14 @@ def reduce_suspect(
     else:
         shown = again
     verdict, runs = shown
-    data = wire.encode(best)
+    data = encoding.encode(best)
     nodes, construct = len(Index(best)), construct_of(best)
     return Reduced(data, nodes, verdict, runs, construct, reducer.tests, is_smallest, test.style)
 
 
 def _reduce_text(test: _Test, suspect: Suspect, text: str) -> Reduced | None:
     """Return the shortest part of a source that is not Luau with the suspect's signature."""
-    tree = wire.decode(ModuleSet, suspect.data)
+    tree = encoding.decode(ModuleSet, suspect.data)
     shown = next(filter(None, (test.verdict(tree, text, whole=True) for _ in range(TRIES))), None)
     if shown is None:
         return None
@@ -181,7 +181,7 @@ def reduce_find(runner: Runner, find: Find, folder: Path) -> ModuleSet | None:
     """
     stem = finds.PROGRAM if find.reduced is None else finds.REDUCED
     bare = attrs.evolve(find.signature, construct="")
-    data = wire.encode(finds.tree_of(folder, stem))
+    data = encoding.encode(finds.tree_of(folder, stem))
     verdict = attrs.evolve(find.verdict, signature=bare)
     suspect = Suspect(data, verdict, [], find.origin, style=find.smallest.style)
     reduced = reduce_suspect(runner, suspect, math.inf)
@@ -190,4 +190,4 @@ def reduce_find(runner: Runner, find: Find, folder: Path) -> ModuleSet | None:
     reduced.put_into(find)
     construct = "" if is_clear(bare) else text_of(reduced.construct)
     find.verdict = attrs.evolve(reduced.verdict, signature=attrs.evolve(bare, construct=construct))
-    return wire.decode(ModuleSet, reduced.data)
+    return encoding.decode(ModuleSet, reduced.data)

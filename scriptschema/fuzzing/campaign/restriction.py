@@ -8,15 +8,16 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import Final
 
-from scriptschema import wire
 from scriptschema.codec.scanning import parts
+from scriptschema.fuzzing import encoding
 from scriptschema.fuzzing.corpora.features import library_names
 from scriptschema.fuzzing.targets.probing import SYNTAX, names
 from scriptschema.generation.programs.grammar import LIBRARIES
 from scriptschema.generation.programs.idioms import IDIOMS
 from scriptschema.luau.names import DEFAULT
 from scriptschema.luau.repair import repair
-from scriptschema.messages import ModuleSet, StatBlock
+from scriptschema.messages import ModuleSet, StatBlock, schema
+from scriptschema.versions import Version
 
 _WORD: Final = re.compile(r"[A-Za-z_]\w*(?:\.\w+)?")
 
@@ -62,11 +63,11 @@ class Restriction:
 
     def admits(self, data: bytes, cls: type[ModuleSet | StatBlock] = ModuleSet) -> bool:
         """Return whether an encoded tree uses no missing feature."""
-        scan = wire.scan(cls, data)
+        scan = encoding.scan(cls, data)
         if not self.missing.isdisjoint(library_names(scan)):
             return False
         return self.missing.isdisjoint(SYNTAX) or self.missing.isdisjoint(
-            word for number in {*scan.parts} for word in _syntax()[number]
+            word for number in {*scan.parts} for word in _syntax(scan.luau)[number]
         )
 
     def strip(self, tree: ModuleSet) -> ModuleSet:
@@ -74,7 +75,7 @@ class Restriction:
         body = [
             stat
             for stat in tree.program.body
-            if self.admits(wire.encode(StatBlock(body=[stat])), StatBlock)
+            if self.admits(encoding.encode(StatBlock(body=[stat])), StatBlock)
         ]
         return repair(ModuleSet(program=StatBlock(body=body)))
 
@@ -94,10 +95,10 @@ _SIGNS: Final = {  # the text by which an idiom with this feature is recognised
 
 
 @cache
-def _syntax() -> list[frozenset[str]]:
+def _syntax(luau: Version | None) -> list[frozenset[str]]:
     """Return, for each optional part of the syntax by number, the names that stand for it."""
     found = []
-    for part in parts():
+    for part in parts(schema(luau)):
         words = {*part.messages, *part.values}
         words |= {word.rpartition(".Op.")[0] for word in words}
         words |= {f"ExprBinary.Op.{word.rpartition('.Op.')[2]}" for word in words if ".Op." in word}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from scriptschema import wire
+from scriptschema.fuzzing import encoding
 from scriptschema.fuzzing.campaign.config import Config
 from scriptschema.fuzzing.campaign.writing import Spelling, written
 from scriptschema.fuzzing.oracles.judging import Judge
@@ -106,7 +106,7 @@ class Runner:
     ) -> tuple[Verdict | None, list[Run]]:
         """Return the verdict on a program and its rewriting `name`, and the runs of both."""
         named = [Run(f"{run.target}, {name}", run.outcome) for run in others]
-        scan = wire.scan(ModuleSet, wire.encode(tree))
+        scan = encoding.scan(ModuleSet, encoding.encode(tree))
         return self.judge.judge_rewritten(name, render_module_set(tree), scan, runs, named), [
             *runs,
             *named,
@@ -116,7 +116,7 @@ class Runner:
         """Return the verdict of all oracles on a program, written in a style, and its runs."""
         if isinstance(style, str):
             return self.judge.judge_refusal(style, runs)
-        scan = wire.scan(ModuleSet, wire.encode(tree))
+        scan = encoding.scan(ModuleSet, encoding.encode(tree))
         plain, sources = render_module_set(tree), written(tree, style)
         return self.judge.judge(sources, runs, scan, plain) or self.judge.judge_text(sources, plain)
 

@@ -12,9 +12,11 @@ import attrs
 
 from scriptschema import wire
 from scriptschema.files import FileError, name_of
+from scriptschema.fuzzing import encoding
 from scriptschema.fuzzing.corpora.reading import Reader, corpus_files
 from scriptschema.luau.repair import repair
 from scriptschema.messages import ModuleSet
+from scriptschema.versions import Version
 
 
 @attrs.frozen
@@ -25,22 +27,24 @@ class Seeds:
     incomplete: int
 
 
-def read(folder: Path, on_problem: Callable[[FileError], None]) -> Seeds:
-    """Return the programs in `folder`, repaired and without their modules.
+def read(
+    folder: Path, on_problem: Callable[[FileError], None], luau: Version | None = None
+) -> Seeds:
+    """Return the programs in `folder`, repaired for `luau` and without their modules.
 
     `on_problem` is called for each file that cannot be taken. Raises FileError if none can be.
     """
     found: dict[bytes, bool] = {}
-    reader = Reader()
+    reader = Reader(luau=luau)
     for item in corpus_files([folder]):
         for tree in [item] if isinstance(item, FileError) else reader.read(item):
             if isinstance(tree, FileError):
                 on_problem(tree)
                 continue
             try:
-                program = wire.decode(ModuleSet, tree.data).program
-                data = wire.encode(repair(ModuleSet(program=program)))
-                wire.decode(ModuleSet, data)  # it may have become deeper
+                program = encoding.decode(ModuleSet, tree.data).program
+                data = encoding.encode(repair(ModuleSet(program=program), luau=luau))
+                encoding.decode(ModuleSet, data)  # it may have become deeper
             except wire.WireError as error:
                 on_problem(FileError(f"{tree.name}: {error}"))
                 continue

@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable
 from typing import Any, Final
 
-from scriptschema import wire
+from scriptschema.fuzzing import encoding
 from scriptschema.fuzzing.campaign import statistics
 from scriptschema.fuzzing.campaign.finds import Find
 from scriptschema.fuzzing.campaign.folder import AFL, CORPUS, Campaign, now
@@ -107,7 +107,7 @@ class State:
 
     def _is_new(self, data: bytes, batch: Batch) -> bool:
         """Return whether a tree has a feature that no other has, or its batch a new message."""
-        mask = features.features_of(wire.scan(ModuleSet, data))
+        mask = features.features_of(encoding.scan(ModuleSet, data))
         new = bool(mask & ~self._mask) or not batch.messages <= self._messages
         self._mask |= mask
         self._messages |= batch.messages

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from scriptschema import wire
+from scriptschema.fuzzing import encoding
 from scriptschema.fuzzing.campaign import finds
 from scriptschema.fuzzing.campaign.finds import Find, Shown
 from scriptschema.fuzzing.campaign.folder import Campaign, now
@@ -69,7 +69,7 @@ class FindStore:
             name=name,
             verdict=verdict,
             program=Shown(
-                size_of(wire.decode(ModuleSet, suspect.data), suspect.style),
+                size_of(encoding.decode(ModuleSet, suspect.data), suspect.style),
                 suspect.runs,
                 suspect.style,
             ),
@@ -84,11 +84,11 @@ class FindStore:
 
     def add(self, suspect: Suspect, verdict: Verdict, reduced: Reduced | None = None) -> Find:
         """Add a find of a suspect, with its reduction if there is one; return it."""
-        tree = wire.decode(ModuleSet, suspect.data)
+        tree = encoding.decode(ModuleSet, suspect.data)
         find = self.find_of(suspect, verdict)
         smaller = None
         if reduced is not None:
-            smaller = wire.decode(ModuleSet, reduced.data)
+            smaller = encoding.decode(ModuleSet, reduced.data)
             reduced.put_into(find)
         elif find.signature.kind == outcome.ONCE:
             find.command += " --replay"
@@ -103,7 +103,7 @@ class FindStore:
         """Keep a smaller program, and its verdict, as those of a find."""
         reduced.put_into(find)
         find.verdict = reduced.verdict
-        finds.add_reduced(self.folder(find), find, wire.decode(ModuleSet, reduced.data))
+        finds.add_reduced(self.folder(find), find, encoding.decode(ModuleSet, reduced.data))
         self._on_find("reduced", find)
 
     def count(self, find: Find, count: int = 1) -> None:

@@ -21,7 +21,7 @@ from typing import Final
 
 import attrs
 
-from scriptschema import wire
+from scriptschema.fuzzing import encoding
 from scriptschema.fuzzing.campaign import finds
 from scriptschema.fuzzing.campaign.finds import Find
 from scriptschema.fuzzing.campaign.fuzzer import Enough, Suspect
@@ -230,7 +230,7 @@ class Triage:
             folder = self.store.path / finds.SUSPECTS / find.name
             if folder.exists():  # the identical program
                 return
-            tree, requests = wire.decode(ModuleSet, suspect.data), suspect.requests
+            tree, requests = encoding.decode(ModuleSet, suspect.data), suspect.requests
             finds.add(self.store.path, find, tree, requests=requests, among=finds.SUSPECTS)
         group.waiting.append(_Job(suspect, explained=explained, folder=folder))
 
@@ -240,7 +240,7 @@ class Triage:
         if is_clear(find.signature):
             group.finds[frozenset()] = find
         else:
-            group.first = find, construct_of(wire.decode(ModuleSet, suspect.data))
+            group.first = find, construct_of(encoding.decode(ModuleSet, suspect.data))
             group.is_pending = True
         if find.signature.kind != outcome.ONCE:
             self._unreduced.append(_Job(suspect, find))
@@ -298,7 +298,7 @@ class Triage:
 
     def _explanation(self, group: _Group, suspect: Suspect) -> Find | None:
         """Return a find whose construct the suspect contains, so that the bug may be the same."""
-        construct = construct_of(wire.decode(ModuleSet, suspect.data))
+        construct = construct_of(encoding.decode(ModuleSet, suspect.data))
         return next((find for known, find in group.known() if known <= construct), None)
 
     def _add_reduced(self, group: _Group, find: Find, reduced: Reduced) -> None:
@@ -334,7 +334,7 @@ class Triage:
         stem = finds.PROGRAM if find.reduced is None else finds.REDUCED
         shown = find.smallest
         verdict = attrs.evolve(find.verdict, signature=attrs.evolve(find.signature, construct=""))
-        data = wire.encode(finds.tree_of(folder, stem))
+        data = encoding.encode(finds.tree_of(folder, stem))
         requests = finds.requests_of(folder)
         return Suspect(data, verdict, shown.runs, find.origin, requests, shown.style)
 

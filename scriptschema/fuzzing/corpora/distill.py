@@ -114,8 +114,7 @@ def distill(
     of the trees in `folder` are not collected again; without, these trees are ignored. None is
     deleted.
 
-    Raises FileError where the corpus cannot be read or written, MissingExtra, and what `judge`
-    raises.
+    Raises FileError where the corpus cannot be read or written, and what `judge` raises.
     """
     covered = 0
     corpus = CorpusFolder(folder)

@@ -17,15 +17,18 @@ from collections.abc import Iterator
 from functools import cache
 
 from scriptschema.codec.scanning import parts
-from scriptschema.luau.names import DEFAULT
+from scriptschema.luau.members import NEWER_MEMBERS
+from scriptschema.luau.names import DEFAULT, look_up
+from scriptschema.messages import schema
+from scriptschema.versions import Version
 from scriptschema.wire import Scan
 
 
 class _Table:
     """All features: first the scanner's parts, then globals and libraries' members."""
 
-    def __init__(self) -> None:
-        self.names = [part.feature or "" for part in parts()]
+    def __init__(self, luau: Version | None) -> None:
+        self.names = [part.feature or "" for part in parts(schema(luau))]
         self.none = {number for number, name in enumerate(self.names) if not name}
         """The numbers of parts that are not features."""
         number = {name: number for number, name in enumerate(self.names)}
@@ -35,10 +38,10 @@ class _Table:
         self.owner_is_global = number["ExprIndexName.expr: ExprGlobal"]
         self.library: dict[tuple[str, str], int] = {}
         """The features of globals, under the owner "", and of members."""
-        for owner, table in [("", DEFAULT.globals), *DEFAULT.libraries.items()]:
-            for name in table:
-                self.library[owner, name] = len(self.names)
-                self.names.append(f"{owner}.{name}" if owner else name)
+        tables = [("", DEFAULT.globals), *DEFAULT.libraries.items()]
+        for owner, name in [*((o, n) for o, table in tables for n in table), *NEWER_MEMBERS]:
+            self.library[owner, name] = len(self.names)
+            self.names.append(f"{owner}.{name}" if owner else name)
 
     def library_uses(self, scan: Scan) -> Iterator[int]:
         """The features of the globals and members that a tree names, in their order."""
@@ -49,38 +52,44 @@ class _Table:
             at = numbers.index(builtin, at)
             held = numbers[at - 1] if at else None
             if held == self.name_of_global:
-                owner, owner_at = DEFAULT.globals[value % len(DEFAULT.globals)], at
-                yield self.library["", owner]
+                owner, owner_at = look_up(DEFAULT.globals, value), at
+                found = self.library.get(("", owner))
             elif (
                 held == self.name_of_member
-                and owner in DEFAULT.libraries
                 and owner_at == at - 2
                 and numbers[at - 4] == self.owner_is_global
             ):
-                members = DEFAULT.libraries[owner]
-                yield self.library[owner, members[value % len(members)]]
+                member = look_up(DEFAULT.libraries.get(owner, DEFAULT.members), value)
+                found = self.library.get((owner, member))
+            else:
+                found = None
+            if found is not None:
+                yield found
             at += 1
 
 
 @cache
-def _table() -> _Table:
-    return _Table()
+def _table(luau: Version | None) -> _Table:
+    return _Table(luau)
 
 
-def names() -> list[str]:
-    """The name of each feature, by its number; empty for numbers that are not features."""
-    return _table().names
+def names(luau: Version | None = None) -> list[str]:
+    """The name of each feature, by its number; empty for numbers that are not features.
+
+    `luau` is that of the scans that the numbers are from.
+    """
+    return _table(schema(luau).since).names
 
 
 def numbers_of(scan: Scan) -> list[int]:
     """The features of a tree, each once, by their numbers: the indexes of `names`."""
-    table = _table()
+    table = _table(scan.luau)
     return [*({*scan.parts, *table.library_uses(scan)} - table.none)]
 
 
 def library_names(scan: Scan) -> list[str]:
     """The globals and libraries' members that a tree names, by their names: `math.floor`."""
-    table = _table()
+    table = _table(scan.luau)
     return [table.names[number] for number in table.library_uses(scan)]
 
 
@@ -95,6 +104,6 @@ def features_of(scan: Scan) -> int:
 def shape_of(scan: Scan) -> bytes:
     """A hash of the shape: the same for trees that are equal up to names and constants."""
     shape = array("H", scan.parts)
-    shape.append(len(names()))  # no part has this number: it ends the parts
-    shape.extend(_table().library_uses(scan))
+    shape.append(len(names(scan.luau)))  # no part has this number: it ends the parts
+    shape.extend(_table(scan.luau).library_uses(scan))
     return hashlib.blake2b(shape.tobytes(), digest_size=16).digest()

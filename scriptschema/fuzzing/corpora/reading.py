@@ -24,6 +24,7 @@ from scriptschema.files import FileError, Input
 from scriptschema.luau import sources
 from scriptschema.luau.parse import ParseError, parse
 from scriptschema.messages import ModuleSet
+from scriptschema.versions import Version
 
 Form = Literal["binary", "text", "json", "luau"]
 FORMS: Final[tuple[Form, ...]] = (*files.FORMATS, "luau")
@@ -56,23 +57,21 @@ class Reader:
 
     Without one, a file's ending says it, and where it does not, the content: binary, text format
     and Luau source are tried in this order. `streams`: every file holds many trees, each after its
-    length, and not only those whose ending says so.
+    length, and not only those whose ending says so. `luau`: what exists besides the seed's schema.
     """
 
     cls: type[Message] = ModuleSet
     form: Form | None = None
     unknown: interop.Unknown = files.ERROR
     streams: bool = False
+    luau: Version | None = None
 
     def scan(self, data: bytes) -> wire.Scan:
         """What a tree holds that was read, by its bytes."""
-        return wire.scan(self.cls, data)
+        return wire.scan(self.cls, data, luau=self.luau)
 
     def read(self, item: Input) -> Iterator[Found | FileError]:
-        """Yield the trees of a file, each only when it is asked for, and what is wrong with others.
-
-        Raises MissingExtra where a format needs a library that is not installed.
-        """
+        """Yield the trees of a file, each when it is asked for, and what is wrong with others."""
         name = files.name_of(item.path)
         try:
             with _opened(item) as file:
@@ -99,29 +98,30 @@ class Reader:
     def _canonical(self, name: str, data: bytes, form: Form, item: Input) -> Found:
         """The tree's bytes as `wire.encode` writes them, and what they hold."""
         if form == "binary":
-            return Found(name, *wire.canonical(self.cls, data, unknown=self.unknown))
+            return Found(
+                name, *wire.canonical(self.cls, data, unknown=self.unknown, luau=self.luau)
+            )
         losses = 0
         if form != "luau":
-            tree = files.parse(self.cls, data, form, self.unknown)
+            tree = files.parse(self.cls, data, form, self.unknown, self.luau)
         elif self.cls is not ModuleSet:
             raise FileError(f"a source is a ModuleSet, not {self.cls.__name__}")
         else:
             # Each source has names of its own, so that they stay apart in the built-in tables.
-            result = parse(data, module=_module(item, data))
+            result = parse(data, module=_module(item, data), luau=self.luau)
             tree, losses = result.tree, len(result.losses)
-        data = wire.encode(tree)
-        return Found(name, data, wire.scan(self.cls, data), losses)
+        data = wire.encode(tree, luau=self.luau)
+        return Found(name, data, self.scan(data), losses)
 
     def _guess(self, name: str, data: bytes, item: Input) -> Found:
         try:
-            return Found(name, *wire.canonical(self.cls, data, unknown=files.ERROR))
+            return Found(name, *wire.canonical(self.cls, data, unknown=files.ERROR, luau=self.luau))
         except wire.WireError as error:
             reasons = [f"no binary tree ({error})"]
-        with contextlib.suppress(interop.MissingExtra):
-            try:
-                return self._canonical(name, data, "text", item)
-            except (interop.FormatError, wire.WireError) as error:
-                reasons.append(f"no text format ({error})")
+        try:
+            return self._canonical(name, data, "text", item)
+        except (interop.FormatError, wire.WireError) as error:
+            reasons.append(f"no text format ({error})")
         try:
             return self._canonical(name, data, "luau", item)
         except (ParseError, FileError, wire.WireError) as error:

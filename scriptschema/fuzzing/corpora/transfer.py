@@ -46,7 +46,7 @@ def import_trees(
     size nor in time since, is not read again: neither after an interruption, nor when a fuzzer has
     put more files beside it.
 
-    Raises FileError where the corpus cannot be written, and MissingExtra.
+    Raises FileError where the corpus cannot be written.
     """
     counts = Counts()
     corpus = CorpusFolder(folder)
@@ -100,7 +100,7 @@ def export_trees(
     A program with a module is a folder of two sources.
 
     Goes on after what cannot be read, or has no such form. Raises FileError where the folder cannot
-    be written, and MissingExtra.
+    be written.
     """
     counts = Counts()
     ending = next((e for e, name in files.ENDINGS.items() if name == form), ".luau")
@@ -167,7 +167,7 @@ def export_stream(
 ) -> Counts:
     """Write the trees of the files to one stream, a file that is made whole or not at all.
 
-    Raises FileError where that cannot be written, and MissingExtra.
+    Raises FileError where that cannot be written.
     """
     counts = Counts()
     try:

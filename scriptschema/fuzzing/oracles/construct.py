@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from typing import Final
 
-from scriptschema import wire
 from scriptschema.codec.scanning import parts
+from scriptschema.fuzzing import encoding
 from scriptschema.fuzzing.corpora.features import library_names
 from scriptschema.luau.names import DEFAULT
-from scriptschema.messages import ModuleSet
+from scriptschema.messages import ModuleSet, schema
 
 _PLAIN: Final = frozenset(
     [
@@ -27,9 +27,9 @@ _PLAIN: Final = frozenset(
 
 def construct_of(tree: ModuleSet) -> frozenset[str]:
     """Return the library members, statements, expressions and operators that a program uses."""
-    scan = wire.scan(ModuleSet, wire.encode(tree))
+    scan = encoding.scan(ModuleSet, encoding.encode(tree))
     found = set(library_names(scan)) - {"print", *DEFAULT.libraries}
-    known = parts()
+    known = parts(schema(scan.luau))
     for number in set(scan.parts):
         found.update(name for name in known[number].messages if name not in _PLAIN)
         found.update(known[number].values)

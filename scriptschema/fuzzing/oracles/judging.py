@@ -20,6 +20,7 @@ from scriptschema.fuzzing.targets import outcome
 from scriptschema.fuzzing.targets.base import Sources
 from scriptschema.fuzzing.targets.outcome import Run
 from scriptschema.luau.breaking import is_luau
+from scriptschema.versions import Version
 from scriptschema.wire import Scan
 
 TYPES: Final = "types"
@@ -204,7 +205,7 @@ def _is_determined(sources: Sources, scan: Scan) -> bool:
     named = {*library_names(scan)}
     if not named.isdisjoint(differential.VARYING) or "__mode" in sources.program:
         return False
-    nil, length = _holes()
+    nil, length = _holes(scan.luau)
     if nil not in scan.parts:
         return True
     return length not in scan.parts and not any(
@@ -213,9 +214,9 @@ def _is_determined(sources: Sources, scan: Scan) -> bool:
 
 
 @cache
-def _holes() -> tuple[int, int]:
+def _holes(luau: Version | None) -> tuple[int, int]:
     """Return the numbers of a nil in a table constructor and of the operator `#`."""
-    names = features.names()
+    names = features.names(luau)
     return names.index("TableItem.value: ExprConstantNil"), names.index("ExprUnary.Op.Len")
 
 

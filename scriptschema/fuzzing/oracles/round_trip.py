@@ -6,13 +6,16 @@ import subprocess
 import time
 from typing import Final
 
+from scriptschema.base import walk
 from scriptschema.fuzzing.oracles import normalisation
 from scriptschema.fuzzing.oracles.verdict import Signature, Verdict
 from scriptschema.fuzzing.targets.base import Sources
 from scriptschema.fuzzing.targets.leftovers import Folder
 from scriptschema.fuzzing.targets.processes import split, start, text_of, watch
-from scriptschema.luau.parse import ParseError, parse
-from scriptschema.luau.render import render, render_module_set
+from scriptschema.luau.parse import ParseError, ParseResult, parse
+from scriptschema.luau.render import render_module_set
+from scriptschema.messages import ExprCall, TypeTableItem
+from scriptschema.versions import TODAY
 
 KIND: Final = "round-trip"
 _FILE: Final = "{file}"
@@ -24,10 +27,13 @@ def own(sources: Sources, plain: Sources | None = None) -> Verdict | None:
     `plain` are the sources without a style, if `sources` are in one: these have comments.
     """
     plain = plain or sources
-    lost = {"comment", "directive"} if sources != plain else set()
     try:
-        found = parse(sources.program, module=sources.module)
-        again = render_module_set(found.tree, names=found.names)
+        found = parse(plain.program, module=plain.module, luau=TODAY)
+        same = not found.losses and render_module_set(found.tree, names=found.names) == plain
+        if sources != plain:
+            styled = parse(sources.program, module=sources.module, luau=TODAY)
+            same &= _as_any_printer(styled) == _as_any_printer(found)
+            same &= {loss.what for loss in styled.losses} <= {"comment", "directive"}
     except ParseError as error:
         said = normalisation.message(str(error))
         return Verdict(
@@ -36,9 +42,22 @@ def own(sources: Sources, plain: Sources | None = None) -> Verdict | None:
     except Exception as error:  # any exception is a bug in scriptschema
         name = type(error).__name__
         return Verdict(Signature(KIND, f"parse: {name}"), f"parse ends with {name}: {error}")
-    if again != plain or not lost.issuperset(loss.what for loss in found.losses):
+    if not same:
         return Verdict(Signature(KIND, "parse: another tree"), "parse reads another tree")
     return None
+
+
+def _as_any_printer(result: ParseResult) -> Sources:
+    """The sources of a tree, without what a printer may choose and the tree tells apart.
+
+    Calls have parentheses, and properties of table types brackets: `f("x")`, `["x"]: T`.
+    """
+    for node, _ in walk(result.tree):
+        if isinstance(node, ExprCall):
+            node.parenless = None
+        elif isinstance(node, TypeTableItem) and node.key_string is None:
+            node.key_string = result.names.field(node.key)
+    return render_module_set(result.tree, names=result.names)
 
 
 def by_command(command: str, sources: Sources, seconds: float, megabytes: int) -> Verdict | None:
@@ -47,12 +66,12 @@ def by_command(command: str, sources: Sources, seconds: float, megabytes: int) -
     if said is None:
         return None
     try:
-        one, two = parse(sources.program), parse(said)
+        one, two = parse(sources.program, luau=TODAY), parse(said, luau=TODAY)
     except ParseError as error:
         what = normalisation.message(str(error))
         text = f"what {command} prints is no Luau: {error}"
         return Verdict(Signature(KIND, f"printer: {what}"), text)
-    if render(one.tree.program, names=one.names) != render(two.tree.program, names=two.names):
+    if _as_any_printer(one) != _as_any_printer(two):
         text = f"what {command} prints is another program"
         return Verdict(Signature(KIND, "printer: another tree"), text)
     return None

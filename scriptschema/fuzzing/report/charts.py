@@ -12,9 +12,9 @@ from io import StringIO
 from itertools import pairwise
 from typing import Any, Final
 
+from scriptschema import extras
 from scriptschema.fuzzing.campaign.statistics import Interval
 from scriptschema.fuzzing.targets.outcome import OK
-from scriptschema.interop import MissingExtra
 
 _COLOURS: Final = {
     "#010101": "var(--text)",
@@ -45,13 +45,9 @@ def over_time(intervals: Sequence[Interval]) -> str:
     """
     if len(intervals) < 2:
         return ""
-    try:
-        import matplotlib as mpl
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise MissingExtra(
-            "the report's charts need matplotlib: install it with pip install 'scriptschema[plot]'"
-        ) from error
+    mpl = extras.imported("matplotlib", "plot", "the charts over time need matplotlib")
+    from matplotlib.figure import Figure
+
     points = _thinned(intervals)
     divisor, unit = next((by, name) for over, by, name in _UNITS if points[-1].seconds > over)
     times = [each.seconds / divisor for each in points]

@@ -19,6 +19,7 @@ from scriptschema.fuzzing.corpora import features
 from scriptschema.fuzzing.oracles.severity import rank_of, severity_of
 from scriptschema.fuzzing.oracles.verdict import Signature
 from scriptschema.fuzzing.targets import outcome
+from scriptschema.luau.members import NEWER_MEMBERS
 from scriptschema.luau.names import DEFAULT
 
 
@@ -103,7 +104,9 @@ class Content:
         """The use of the grammar's parts: nestings, alternatives, operators."""
         counts = self.total.features
         members = {f"{owner}.{n}" for owner, table in DEFAULT.libraries.items() for n in table}
-        parts = [n for n in features.names() if n and n not in members and n not in DEFAULT.globals]
+        members |= {f"{owner}.{n}" if owner else n for owner, n in NEWER_MEMBERS}
+        known = features.names(self.config.version)
+        parts = [n for n in known if n and n not in members and n not in DEFAULT.globals]
         used = rows({name: counts[name] for name in parts if counts[name]})
         return Members("grammar", used, sorted(name for name in parts if not counts[name]))
 

@@ -12,9 +12,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from scriptschema.extras import MissingExtra
 from scriptschema.fuzzing.report import charts, content, text, titles
 from scriptschema.fuzzing.report.content import Content
-from scriptschema.interop import MissingExtra
 
 if TYPE_CHECKING:
     import jinja2
@@ -23,14 +23,15 @@ _FOLDER = Path(__file__).parent
 
 
 def pieces(shown: Content, version: str, at: str) -> Iterator[bytes]:
-    """Yield the page in pieces; `version` is the package's version, `at` the current time.
-
-    Raises MissingExtra before the first piece.
-    """
+    """Yield the page in pieces; `version` is the package's version, `at` the current time."""
     environment = _environment()
     from markupsafe import Markup
 
-    drawing = Markup(charts.over_time(shown.intervals))  # noqa: S704  # numbers, drawn here
+    drawing, undrawn = "", ""
+    try:
+        drawing = Markup(charts.over_time(shown.intervals))  # noqa: S704  # numbers, drawn here
+    except MissingExtra as error:
+        undrawn = str(error)
     style, script = (_read(name) for name in ("page.css", "page.js"))
     digest = b64encode(hashlib.sha256(script.encode()).digest()).decode()
     style = style.replace("/* light */", text.styles(".code", dark=False))
@@ -40,6 +41,7 @@ def pieces(shown: Content, version: str, at: str) -> Iterator[bytes]:
         "shown": shown,
         "kinds": content.kinds(shown),
         "drawing": drawing,
+        "undrawn": undrawn,
         "style": Markup(style),  # noqa: S704  # from the package
         "script": Markup(script),  # noqa: S704  # from the package
         "policy": f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'",
@@ -50,12 +52,8 @@ def pieces(shown: Content, version: str, at: str) -> Iterator[bytes]:
 
 
 def _environment() -> jinja2.Environment:
-    try:
-        import jinja2
-    except ImportError as error:
-        raise MissingExtra(
-            "the report needs Jinja2: install it with pip install 'scriptschema[report,plot]'"
-        ) from error
+    import jinja2
+
     environment = jinja2.Environment(
         autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )

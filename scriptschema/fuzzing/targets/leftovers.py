@@ -134,10 +134,14 @@ def remove_folders() -> None:
 
 
 def _started(number: int) -> str:
-    """Return the start time of a process in the system's ticks; empty if it does not exist."""
+    """Return the start time of a process in the system's ticks; empty if it has ended.
+
+    One whose parent has not asked for its status yet, as in a container without an init, has ended.
+    """
     try:
-        return (_PROC / str(number) / "stat").read_text().rpartition(")")[2].split()[19]
-    except (OSError, IndexError):
+        state, *fields = (_PROC / str(number) / "stat").read_text().rpartition(")")[2].split()
+        return "" if state == "Z" else fields[18]
+    except (OSError, IndexError, ValueError):
         return ""
 
 

@@ -5,7 +5,7 @@ It is probed by running programs, because version numbers do not cover flags and
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -15,7 +15,10 @@ from scriptschema.fuzzing.targets import outcome
 from scriptschema.fuzzing.targets.base import Sources, Target
 from scriptschema.fuzzing.targets.description import Description
 from scriptschema.fuzzing.targets.opening import open_target, version_of_target
+from scriptschema.luau.library import SIGNATURES
+from scriptschema.luau.members import NEWER_MEMBERS
 from scriptschema.luau.names import DEFAULT
+from scriptschema.versions import SEED, TODAY, Version
 
 SYNTAX: Final[Mapping[str, str]] = MappingProxyType(
     {
@@ -28,6 +31,18 @@ SYNTAX: Final[Mapping[str, str]] = MappingProxyType(
     }
 )
 """Syntax that not every version supports: its name in a tree, and a program that uses it."""
+
+NEWER: Final = (
+    (Version(677), "type function f(t) return t end"),
+    (Version(677), "@native local function f() end"),
+    (Version(677), "type T = {read a: number} local a = 1.5 a //= 2"),
+    (Version(687), "@[native] local function f() end"),
+    (Version(701), "local function f() end f<<number>>()"),
+    (Version(711), "const a = 1"),
+    (Version(715), "local a = 5i"),
+    (Version(723), "export local a = 1"),
+)
+"""Syntax that only newer versions of Luau have, or that the seed's schema lacks: programs."""
 
 SPELLINGS: Final = "spellings"
 """The name of what programs in a style need."""
@@ -48,26 +63,38 @@ _END: Final = "probe 3"
 class Probed:
     """A target's properties; `missing` has globals, `library.member`s and syntax it lacks.
 
-    `runs` says that it runs programs, and does not only read them.
+    `runs` says that it runs programs, and does not only read them. `luau` is the newest version of
+    Luau of which it has all (see `versions.Version`), None for one without what the seed's schema
+    lacks. What is newer than that is not among what is missing.
     """
 
     target: str
     version: str = ""
     missing: tuple[str, ...] = ()
     runs: bool = False
+    luau: Version | None = None
 
     def as_json(self) -> dict[str, Any]:
         """Return all fields as JSON data."""
-        return {**attrs.asdict(self), "missing": [*self.missing]}
+        luau = None if self.luau is None else str(self.luau)
+        return {**attrs.asdict(self), "missing": [*self.missing], "luau": luau}
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> Probed:
         """Invert `as_json`. Raises KeyError or TypeError for other data."""
-        runs = bool(value.get("runs", False))
-        return cls(value["target"], value["version"], tuple(value["missing"]), runs)
+        luau = value.get("luau")
+        return cls(
+            value["target"],
+            value["version"],
+            tuple(value["missing"]),
+            bool(value.get("runs", False)),
+            None if luau is None else Version(int(luau.partition(".")[2])),
+        )
 
     def __str__(self) -> str:
         known = f"{self.target} ({self.version})" if self.version else self.target
+        if self.luau is not None:
+            known += f", Luau {self.luau}"
         whole = [name for name in self.missing if name in DEFAULT.libraries]
         rest = [name for name in self.missing if name.partition(".")[0] not in whole]
         lacks = ", ".join([*whole, *rest])
@@ -82,11 +109,40 @@ def probe(description: Description) -> Probed:
     target = open_target(description)
     try:
         printed = _printed(target, description)
-        missing = [*_missing_names(printed), *_missing_syntax(target, description)]
+        lacked = _missing_names(printed)
+        lacks = _missing_syntax(target, description)
+        missing = dict.fromkeys([*lacked, *lacks])
+        # What only reads programs may take anything, and then proves nothing of a version.
+        runs, luau = None not in printed, None
+        if runs and not lacks:
+            luau = version_of(missing, _newer_syntax(target, description))
     finally:
         target.close()
-    version, runs = version_of_target(description), None not in printed
-    return Probed(description.name, version, tuple(dict.fromkeys(missing)), runs)
+    version = version_of_target(description)
+    older = tuple(name for name in missing if name not in _SPANS)
+    return Probed(description.name, version, older, runs, luau)
+
+
+def version_of(missing: Collection[str], syntax: Iterable[Version] = ()) -> Version | None:
+    """Return the newest version that has all that came until then; None: it is older than that.
+
+    `missing` are names that are not there, `syntax` versions that came with syntax that is not.
+    """
+    left_out = {name for name in DEFAULT.libraries if name in missing}  # with all their members
+    lacks = [
+        span.since
+        for name, span in _SPANS.items()
+        if name in missing and name.partition(".")[0] not in left_out
+    ]
+    first = min([*lacks, *syntax], default=Version(TODAY.number + 1))
+    return Version(first.number - 1) if first > SEED else None
+
+
+_SPANS: Final = {
+    **{str(one): one.span for one in SIGNATURES if one.span},
+    **{name: span for (owner, name), span in NEWER_MEMBERS.items() if not owner},
+}
+"""The versions of the members and libraries that came later."""
 
 
 def names() -> Iterator[str]:
@@ -94,6 +150,7 @@ def names() -> Iterator[str]:
     for name in DEFAULT.globals:
         yield name
         yield from (f"{name}.{member}" for member in DEFAULT.libraries.get(name, ()))
+    yield from (f"{owner}.{name}" if owner else name for owner, name in NEWER_MEMBERS)
 
 
 def program() -> str:
@@ -120,12 +177,22 @@ def _missing_names(printed: list[set[str] | None]) -> Iterator[str]:
                 yield name
 
 
-def _missing_syntax(target: Target, description: Description) -> Iterator[str]:
-    def reads(source: str) -> bool:
-        target.submit(Sources(None, source), max(description.seconds, 10))
-        # A crash does not prove that the syntax is unsupported: it is a bug for programs to find.
-        refused = {outcome.ERROR, outcome.REJECTED}
-        return all(found.kind not in refused for found in target.collect())
+def _reads(target: Target, description: Description, source: str) -> bool:
+    target.submit(Sources(None, source), max(description.seconds, 10))
+    # A crash does not prove that the syntax is unsupported: it is a bug for programs to find.
+    refused = {outcome.ERROR, outcome.REJECTED}
+    return all(found.kind not in refused for found in target.collect())
 
-    if not reads("\n".join(f"do {source} end" for source in _PROBES.values())):
-        yield from (name for name, source in _PROBES.items() if not reads(source))
+
+def _missing_syntax(target: Target, description: Description) -> list[str]:
+    if _reads(target, description, "\n".join(f"do {source} end" for source in _PROBES.values())):
+        return []
+    return [name for name, source in _PROBES.items() if not _reads(target, description, source)]
+
+
+def _newer_syntax(target: Target, description: Description) -> Iterator[Version]:
+    """Yield the first version that came with syntax that a target lacks, if there is one."""
+    for version, source in NEWER:
+        if not _reads(target, description, source):
+            yield version
+            return

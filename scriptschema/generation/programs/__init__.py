@@ -25,8 +25,8 @@ from scriptschema import messages as m
 from scriptschema.choices import Choices, RandomChoices
 from scriptschema.generation.programs import nodes
 from scriptschema.generation.programs.annotations import ANNOTATIONS, Types
-from scriptschema.generation.programs.grammar import LIBRARIES, Grammar, module
-from scriptschema.generation.programs.idioms import IDIOMS
+from scriptschema.generation.programs.grammar import LIBRARIES, Grammar, exports, module
+from scriptschema.generation.programs.idioms import IDIOMS, SPANS
 from scriptschema.generation.programs.maker import LEAF, Maker
 from scriptschema.generation.programs.scope import Scope, Variable
 from scriptschema.generation.trees import (
@@ -35,6 +35,9 @@ from scriptschema.generation.trees import (
     MAX_DEPTH,
 )
 from scriptschema.generation.weights import Weights, WeightsError, read_weights
+from scriptschema.luau.members import NEWER_MEMBERS
+from scriptschema.luau.validation.constants import returns
+from scriptschema.versions import Version, has
 
 __all__ = ["IDIOMS", "LIBRARIES", "Scope", "expression", "program", "statements"]
 
@@ -51,6 +54,9 @@ _MODULE_SIZE: Final = 60
 
 _LARGE_SIZE: Final = 100
 """Programs of this size or more may begin with a piece of hundreds of nodes more."""
+
+_EXPORTING: Final = 80
+"""How many of 256 programs export something, where a version of Luau has that."""
 
 _MODULE_COST: Final = 50
 """How many statements a call of the module's function is charged as."""
@@ -75,6 +81,7 @@ def program(
     types: Types = "random",
     weights: Weights | str | PathLike[str] | None = None,
     swarm: bool = False,
+    luau: str | Version | None = None,
 ) -> m.ModuleSet:
     """Return a random program, which compiles and in most cases runs to its end.
 
@@ -91,6 +98,9 @@ def program(
     `idioms` and `libraries`, by name, or the path of a TOML file with these. `swarm` leaves about
     half of them out of this program.
 
+    `luau` is the version of Luau that is to run it, as in `versions.Version.parse`: the program
+    uses what that version has. By default it uses what the seed's schema says, which all have.
+
     Raises WeightsError, and ValueError for other options, saying what they take.
     """
     if seed is not None and choices is not None:
@@ -98,7 +108,7 @@ def program(
     check_options(size, max_depth, types)
     # Nothing here is secret, so predictable random numbers do no harm.
     source = choices or RandomChoices(random.Random() if seed is None else seed)  # noqa: S311
-    grammar = grammar_of(weights, wrong, deterministic, types)
+    grammar = grammar_of(weights, wrong, deterministic, types, luau)
     if swarm:
         grammar = grammar.swarm(source)
     return make_program(maker_of(source, grammar, types, Scope(), size, Maker), size, max_depth)
@@ -139,11 +149,21 @@ def make_program(
         maker.made = before
     if room > LEAF + 4:
         body += maker.statements(size - for_module - maker.made, room)
+    if _exporting(maker, body, room):
+        body += exports(maker.grammar.typed).make(maker, size // 8, room) or []
     made_module = None
     if has_module:  # last, so that it is left out first where less is made
         maker.scope = Scope()
         made_module = nodes.block(of_modules.make(maker, for_module, room))
     return cast(m.ModuleSet, nodes.MAKE[m.ModuleSet](made_module, nodes.block(body)))
+
+
+def _exporting(maker: Maker, body: list[m.Stat], room: int) -> bool:
+    """Choose whether a program ends with what it exports; one with a return cannot."""
+    if not maker.grammar.exports or not maker.chance(_EXPORTING):
+        return False
+    fits = room > exports(maker.grammar.typed).levels + LEAF
+    return fits and not returns(nodes.block(body))
 
 
 def expression(
@@ -155,6 +175,7 @@ def expression(
     max_depth: int = 20,
     wrong: float = 0.0,
     deterministic: bool = True,
+    luau: str | Version | None = None,
 ) -> m.Expr:
     """Return an expression for a place in some program.
 
@@ -162,7 +183,7 @@ def expression(
     (`Scope.of`), `size` the aimed number of nodes. No message in it is more than `max_depth` levels
     below the Expr; at least 10 are needed. Raises ValueError for an unknown kind.
     """
-    grammar = grammar_of(None, wrong, deterministic)
+    grammar = grammar_of(None, wrong, deterministic, luau=luau)
     if kind not in grammar.expressions:
         raise ValueError(f"no kind {kind!r}{_nearest(kind, grammar.expressions)}")
     _check_depth(max_depth, 10)
@@ -178,13 +199,14 @@ def statements(
     wrong: float = 0.0,
     deterministic: bool = True,
     types: Types = "none",
+    luau: str | Version | None = None,
 ) -> list[m.Stat]:
     """Return one idiom's statements, one or a few, for a place in some program.
 
     They declare variables in `scope`, see `expression`. No message is more than `max_depth` levels
     below the Stat; at least 16 are needed.
     """
-    grammar = grammar_of(None, wrong, deterministic, types)
+    grammar = grammar_of(None, wrong, deterministic, types, luau)
     check_options(size, max_depth, types)
     _check_depth(max_depth, 16)
     return maker_of(choices, grammar, types, scope, size, Maker).statement(size, max_depth + 1)
@@ -195,15 +217,16 @@ def grammar_of(
     wrong: float | None = None,
     deterministic: bool = True,
     types: str = "random",
+    luau: str | Version | None = None,
 ) -> Grammar:
     """Return the grammar for these options: see `program`. Raises WeightsError, ValueError."""
-    typed = types == "sound"
+    typed, luau = types == "sound", luau and Version.parse(luau)
     if wrong is None:
         wrong = 0.0 if typed else WRONG
     if not isinstance(wrong, (int, float)) or not 0 <= wrong <= 1:
         raise ValueError(f"wrong must be a share from 0 to 1, not {wrong!r}")
     if weights is None:
-        return _grammar((), wrong, deterministic, typed)
+        return _grammar((), wrong, deterministic, typed, luau)
     if not isinstance(weights, Mapping):
         weights = read_weights(Path(weights))
     for table, inner in weights.items():
@@ -218,7 +241,7 @@ def grammar_of(
                 rule = "a weight is 0 or a number from 1e-9 to 1e9"
                 raise WeightsError(f"{table}.{name}: {rule}: {weight!r}")
     changes = tuple((table, tuple(inner.items())) for table, inner in weights.items())
-    return _grammar(changes, wrong, deterministic, typed)
+    return _grammar(changes, wrong, deterministic, typed, luau)
 
 
 _WEIGHTS: Final[Mapping[str, Mapping[str, float]]] = {
@@ -235,11 +258,20 @@ def _grammar(
     wrong: float,
     deterministic: bool,
     typed: bool,
+    luau: Version | None,
 ) -> Grammar:
     weights = {table: dict(inner) for table, inner in _WEIGHTS.items()}
     for table, inner in changes:
         weights[table].update(inner)
-    return Grammar(weights["idioms"], weights["libraries"], wrong, deterministic, typed)
+    idioms = {
+        name: weight for name, weight in weights["idioms"].items() if has(luau, SPANS.get(name))
+    }
+    libraries = {
+        name: weight
+        for name, weight in weights["libraries"].items()
+        if has(luau, NEWER_MEMBERS.get(("", name)))
+    }
+    return Grammar(idioms, libraries, wrong, deterministic, typed, luau)
 
 
 def maker_of(

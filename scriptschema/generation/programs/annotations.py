@@ -123,6 +123,7 @@ def _indexed(key: str, value: m.Type) -> m.Type:
 _SOUND: Final[Mapping[str, Callable[[], m.Type]]] = {
     "number": lambda: primitive("number"),
     "integer": lambda: primitive("number"),
+    "int64": lambda: primitive("integer"),
     "string": lambda: primitive("string"),
     "boolean": lambda: primitive("boolean"),
     "array": lambda: _indexed("number", primitive("number")),
@@ -139,10 +140,10 @@ _SOUND: Final[Mapping[str, Callable[[], m.Type]]] = {
 }
 
 
-_KINDS: Final = tuple(_SOUND)
+_KINDS: Final = tuple(kind for kind in _SOUND if kind != "int64")
 
 _INFERRED: Final = frozenset(
-    ["number", "integer", "string", "boolean", "buffer", "vector", "thread", "object"]
+    ["number", "integer", "int64", "string", "boolean", "buffer", "vector", "thread", "object"]
 )
 """The kinds that a type checker sees in a value; it would see what keys a table has now."""
 

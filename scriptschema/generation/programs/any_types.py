@@ -12,7 +12,8 @@ from scriptschema.generation.programs import nodes
 from scriptschema.generation.programs.maker import Maker
 from scriptschema.generation.programs.nodes import MAKE
 from scriptschema.generation.programs.scope import Alias
-from scriptschema.luau.names import DEFAULT
+from scriptschema.luau.names import DEFAULT, NameReader
+from scriptschema.versions import TODAY
 
 DEEPEST: Final = 12
 """How many levels a type has at most."""
@@ -20,7 +21,7 @@ DEEPEST: Final = 12
 LEAF: Final = 6
 """With less room than this, a type has no parts."""
 
-_PRIMITIVES: Final = {name: index for index, name in enumerate(DEFAULT.primitives)}
+_READER: Final = NameReader(luau=TODAY)
 
 
 def type_of(which: str, node: Any) -> m.Type:
@@ -30,7 +31,7 @@ def type_of(which: str, node: Any) -> m.Type:
 
 def primitive(name: str) -> m.Type:
     """Return a primitive type of Luau."""
-    return type_of("primitive", MAKE[m.TypePrimitive](_PRIMITIVES[name]))
+    return type_of("primitive", MAKE[m.TypePrimitive](_READER.primitive(name)))
 
 
 def named(alias: Alias, generics: list[m.Type], packs: list[m.Typename]) -> m.Type:
@@ -68,7 +69,7 @@ def random_type(maker: Maker, size: int, room: int) -> m.Type:
 
 
 def _any_primitive(maker: Maker, size: int, room: int) -> m.Type:
-    return type_of("primitive", MAKE[m.TypePrimitive](maker.below(len(_PRIMITIVES))))
+    return type_of("primitive", MAKE[m.TypePrimitive](maker.below(len(DEFAULT.primitives))))
 
 
 def _boolean(maker: Maker, size: int, room: int) -> m.Type:

@@ -81,7 +81,7 @@ _PACKS: Final[Sequence[tuple[str, Parameter | None]]] = tuple(
         ("<", None, None),
         (">", None, None),
         ("=", None, None),
-        ("!4", None, None),
+        ("!2", None, None),  # with `!4`, no i3 could follow
         ("Xi4", None, None),
         (" ", None, None),
         ("s1", "short", None),
@@ -188,7 +188,10 @@ def right(maker: Maker, parameter: Parameter, size: int, room: int, *, risky: bo
     kind = parameter.kind
     if parameter.bounds:
         if risky and maker.wrong():
-            return [maker.expression("number", size, room, risky=True)]
+            other = "int64" if kind == "range64" else "number"
+            return [maker.expression(other, size, room, risky=True)]
+        if kind == "range64":
+            return [maker.constant(nodes.int64(maker.between(*parameter.bounds)))]
         return [_range(maker, parameter.bounds, room)]
     if kind == "number" and maker.chance(_EDGES):
         return [maker.expression("edge", max(size, _EDGE), room)]

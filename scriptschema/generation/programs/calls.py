@@ -13,7 +13,7 @@ from scriptschema.luau.library import SIGNATURES, Signature
 from scriptschema.messages import Expr, ExprFunction, Stat, StatReturn
 
 PRINTABLE: Final = frozenset(
-    ["number", "integer", "string", "boolean", "optional", "vector", "nil", "scalar"]
+    ["number", "integer", "int64", "string", "boolean", "optional", "vector", "nil", "scalar"]
 )
 """What prints the same in every run; tables, functions and the like print as addresses."""
 

@@ -13,8 +13,10 @@ from scriptschema.choices import PIECES, WORDS
 from scriptschema.generation.programs import nodes
 from scriptschema.generation.programs.maker import Maker
 from scriptschema.generation.programs.scope import Variable
+from scriptschema.luau.members import NEWER_MEMBERS
 from scriptschema.luau.quoting import string_bytes
 from scriptschema.messages import Expr
+from scriptschema.versions import Span, Version, has
 
 TEMPLATES: Final[Mapping[str, tuple[tuple[float, str], ...]]] = {
     "number": (
@@ -221,6 +223,47 @@ TEMPLATES: Final[Mapping[str, tuple[tuple[float, str], ...]]] = {
 }
 """The templates of each kind, with weights."""
 
+_FLOATS: Final = NEWER_MEMBERS["math", "isnan"]
+_CONSTANTS: Final = NEWER_MEMBERS["math", "nan"]
+_INTEGERS: Final = NEWER_MEMBERS["", "integer"]
+
+_EXTENDED: Final = Span()
+
+_NEWER: Final[Sequence[tuple[str, Span, float, str]]] = (
+    ("number", _EXTENDED, 2, "ONE_OF(0.5, 0.1, 2.75, 1e3, 1.5e-5, 1e300)"),
+    ("number", _EXTENDED, 1, "(NUMBER :: number)"),
+    ("edge", _EXTENDED, 2, "ONE_OF(0.49999999999999994, 4503599627370497.5, 5e-324)"),
+    ("string", _EXTENDED, 1, "(STRING :: string)"),
+    ("string", _EXTENDED, 1, 'ONE_OF(tostring "a", typeof {})'),
+    ("function", _EXTENDED, 1, "@native function(a: number): number return RESULT end"),
+    ("number", _CONSTANTS, 1, "ONE_OF(math.e, math.phi, math.sqrt2, math.tau)"),
+    ("number", _INTEGERS, 1, "integer.tonumber(INT64)"),
+    ("edge", _CONSTANTS, 1, "math.nan"),
+    ("boolean", _FLOATS, 1, "ONE_OF(math.isnan, math.isinf, math.isfinite)(NUMBER)"),
+    ("boolean", _INTEGERS, 1, "INT64 == INT64"),
+    ("boolean", _INTEGERS, 1, "INT64 ~= some_int64"),
+    ("boolean", _INTEGERS, 1, "integer.lt(INT64, INT64)"),
+    ("string", _INTEGERS, 1, "tostring(INT64)"),
+    ("string", _INTEGERS, 1, "`{INT64}:{NUMBER}`"),
+    ("string", _INTEGERS, 1, '(ONE_OF("%d", "%x", "%5d|", "%*")):format(INT64)'),
+    ("value", _INTEGERS, 1, "INT64"),
+    ("scalar", _INTEGERS, 1, "INT64"),
+    ("int64", _INTEGERS, 2, "if BOOLEAN then INT64 else INT64"),
+    ("int64", _INTEGERS, 1, "INT64 or INT64"),
+    ("int64", _INTEGERS, 1, "INT64 and INT64"),
+    ("int64", _INTEGERS, 2, "integer.add(INT64, INT64)"),
+    ("int64", _INTEGERS, 2, "integer.mul(INT64, INT64)"),
+    ("int64", _INTEGERS, 1, "({[1] = INT64})[1]"),
+)
+"""Templates that need a newer Luau: the kind, the versions that have it, the weight."""
+
+
+def newer(kind: str, luau: Version | None) -> list[tuple[float, str]]:
+    """Return the templates of a kind that a version has besides `TEMPLATES`, with weights."""
+    return [
+        (weight, text) for name, span, weight, text in _NEWER if name == kind and has(luau, span)
+    ]
+
 
 INTEGERS: Final = (1, 2, 3, 5, 7, 10, 15, 16, 31, 32, 64, 100, 127, 128, 255, 256, 1000)
 LARGE: Final = (32767, 65535, 65536, 2147483647, -2147483648, 1000000, -1, -2, -7, -128, -1000)
@@ -246,6 +289,17 @@ def edge(maker: Maker) -> Expr:
 def integer(maker: Maker) -> Expr:
     """A small whole number, not negative in most cases."""
     return nodes.number(maker.below(10) if maker.below(8) < 7 else -maker.below(10))
+
+
+LONG: Final = (1 << 31, -1 << 31, 1 << 53, (1 << 63) - 1, -1 << 63, 1000003, -7, 63, 64, 255)
+
+
+def int64(maker: Maker) -> Expr:
+    """An integer of 64 bits: mostly a small one."""
+    kind = maker.below(8)
+    if kind < 6:
+        return nodes.int64(maker.below(10) if kind < 5 else -maker.below(10))
+    return nodes.int64(LONG[maker.below(len(LONG))])
 
 
 def string(maker: Maker) -> Expr:
@@ -296,6 +350,7 @@ CALLBACKS: Final[Mapping[tuple[str, int], Sequence[str]]] = {
 
 LITERALS: Final[Mapping[str, tuple[float, Literal]]] = {
     "number": (14, number),
+    "int64": (10, int64),
     "edge": (5, edge),
     "integer": (8, integer),
     "string": (10, string),
@@ -323,6 +378,7 @@ LITERALS: Final[Mapping[str, tuple[float, Literal]]] = {
 
 VARIABLES: Final[Mapping[str, float]] = {
     "number": 16,
+    "int64": 12,
     "integer": 10,
     "string": 14,
     "boolean": 4,
@@ -340,6 +396,7 @@ VARIABLES: Final[Mapping[str, float]] = {
 
 CALLS: Final[Mapping[str, float]] = {
     "number": 14,
+    "int64": 14,
     "integer": 4,
     "string": 12,
     "boolean": 5,

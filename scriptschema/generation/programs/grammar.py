@@ -13,9 +13,17 @@ from functools import cache
 from itertools import accumulate
 from typing import Final
 
+from scriptschema import messages as m
 from scriptschema.choices import Choices
 from scriptschema.generation.programs import arguments, boundaries, calls, expressions, templates
-from scriptschema.generation.programs.idioms import IDIOMS, LARGE, MODULE, UNTYPED
+from scriptschema.generation.programs.idioms import (
+    EXPORTS,
+    IDIOMS,
+    LARGE,
+    MODULE,
+    SPANS,
+    UNTYPED,
+)
 from scriptschema.generation.programs.maker import (
     LARGEST,
     Idiom,
@@ -26,14 +34,19 @@ from scriptschema.generation.programs.maker import (
     Template,
 )
 from scriptschema.luau.library import SIGNATURES, Signature
+from scriptschema.luau.members import NEWER_MEMBERS
 from scriptschema.messages import Expr
+from scriptschema.versions import TODAY, Span, Version, has
 
 LIBRARIES: Final = tuple(dict.fromkeys(signature.library or "globals" for signature in SIGNATURES))
 """The libraries by name, and `globals`."""
 
+INTEGERS: Final = NEWER_MEMBERS["", "integer"]
+"""The versions that have integers of 64 bits."""
+
 DECLARATIONS: Final = (
     *("number", "integer", "string", "boolean", "array", "strings", "map", "buffer", "vector"),
-    *("thread", "optional"),
+    *("thread", "optional", "int64"),
 )
 """The kinds that an idiom of that name declares a variable of."""
 
@@ -41,13 +54,19 @@ DECLARATIONS: Final = (
 @cache
 def idiom_of(name: str, typed: bool = False) -> Template:
     """The compiled template of an idiom, for programs that a type checker accepts if `typed`."""
-    return templates.statements(IDIOMS[name][1], typed=typed)
+    return templates.statements(IDIOMS[name][1], typed=typed, newer=name in SPANS)
 
 
 @cache
-def expression_of(text: str, typed: bool = False) -> Template:
+def expression_of(text: str, typed: bool = False, newer: bool = False) -> Template:
     """The compiled template of an expression."""
-    return templates.expression(text, typed=typed)
+    return templates.expression(text, typed=typed, newer=newer)
+
+
+@cache
+def exports(typed: bool = False) -> Template:
+    """The compiled template of what a program exports."""
+    return templates.statements(EXPORTS, typed=typed, newer=True)
 
 
 @cache
@@ -60,7 +79,8 @@ class Grammar(Tables):
     """The tables, as the weights of idioms and libraries by name say.
 
     `wrong`, from 0 to 1, is the share of arguments and operands that are wrong on purpose. `typed`:
-    without what runs, but is refused by a type checker.
+    without what runs, but is refused by a type checker. `luau` is the version that is to run it,
+    None for what all versions run.
     """
 
     def __init__(
@@ -70,8 +90,10 @@ class Grammar(Tables):
         wrong: float,
         deterministic: bool,
         typed: bool,
+        luau: Version | None,
     ) -> None:
         super().__init__()
+        self.luau = luau
         self.idiom_weights = idiom_weights
         self.library_weights = library_weights
         self.share = wrong
@@ -80,25 +102,33 @@ class Grammar(Tables):
         self.wrong_unguarded = round(256 * wrong) if wrong > 0.5 else round(256 * wrong / 40)
         self.deterministic = deterministic
         self.typed = typed
+        self.constants = has(luau, Span(m.StatLocal.ALL_FIELDS["is_const"].since or TODAY))
+        self.attributes = luau is not None
+        self.exports = has(luau, Span(m.StatLocal.ALL_FIELDS["is_exported"].since or TODAY))
         self.ends = 26
-        self.kinds = tuple(kind for kind in (*expressions.VARIABLES, "nil") if kind != "object")
+        lacking = {"object"} if has(luau, INTEGERS) else {"object", "int64"}
+        self.kinds = tuple(kind for kind in (*expressions.VARIABLES, "nil") if kind not in lacking)
         self.callbacks = _callbacks(typed)
         self.simplest = _simplest(typed)
         self.calls = {kind: self._weighed(kind) for kind in ("", *expressions.CALLS)}
         self.boundaries = self._weighed("", boundaries.takes_limits)
         self.expressions = {
-            kind: _expressions(kind, kind in self.calls and bool(self.calls[kind][0]), typed)
+            kind: _expressions(kind, kind in self.calls and bool(self.calls[kind][0]), typed, luau)
             for kind in _KINDS
         }
         idioms = [
             Idiom(name, weight, idiom_of(name, typed))
             for name, weight in idiom_weights.items()
-            if weight and not (typed and name in UNTYPED)
+            if weight and has(luau, SPANS.get(name)) and not (typed and name in UNTYPED)
         ]
         self.idioms = [idiom for idiom in idioms if idiom.name not in LARGE]
         large = [idiom for idiom in idioms if idiom.name in LARGE]
         self.large = large, list(accumulate(idiom.weight for idiom in large))
-        self.declarations = {kind: Idiom(kind, 1, idiom_of(kind, typed)) for kind in DECLARATIONS}
+        self.declarations = {
+            kind: Idiom(kind, 1, idiom_of(kind, typed))
+            for kind in DECLARATIONS
+            if has(luau, SPANS.get(kind))
+        }
         self.simplest_idiom = Idiom("print number", 1, idiom_of("print number", typed))
 
     def swarm(self, choices: Choices) -> Grammar:
@@ -113,22 +143,24 @@ class Grammar(Tables):
             self.share,
             self.deterministic,
             self.typed,
+            self.luau,
         )
 
     def _weighed(
         self, kind: str, suits: Callable[[Signature], bool] = lambda _: True
     ) -> tuple[Sequence[Signature], list[float]]:
         """The members that return the kind, or all for "", and the sums of their weights."""
-        weights = self.library_weights
-        return calls.of_kind(
-            [
-                (weight * share, signature)
-                for library, share, signature in _members(kind)
-                if (weight := weights[library])
-                and suits(signature)
-                and not (self.typed and "untyped" in signature.marks)
-            ]
-        )
+        found: list[tuple[float, Signature]] = []
+        for library, share, signature in _members(kind):
+            weight = share * self.library_weights.get(library, 0)
+            if not weight or not suits(signature) or (self.typed and "untyped" in signature.marks):
+                continue
+            if has(self.luau, signature.span):
+                found.append((weight, signature))
+            elif (library, signature.name) not in NEWER_MEMBERS:
+                # In place of `vector.lerp` the one before it, so that the others stay as likely.
+                found[-1] = found[-1][0] + weight, found[-1][1]
+        return calls.of_kind(found)
 
 
 _KINDS: Final = tuple(
@@ -192,7 +224,7 @@ def _simplest_of(kind: str, typed: bool) -> Producer:
 
 
 @cache
-def _expressions(kind: str, calls: bool, typed: bool) -> Sequence[Table]:
+def _expressions(kind: str, calls: bool, typed: bool, luau: Version | None) -> Sequence[Table]:
     """The tables for each size up to `LARGEST`, with calls of library members or without."""
     simplest = _simplest(typed)[kind]
     literal = expressions.LITERALS.get(kind)
@@ -204,9 +236,11 @@ def _expressions(kind: str, calls: bool, typed: bool) -> Sequence[Table]:
     if kind in expressions.VARIABLES:
         make = expressions.a_variable(kind)
         found.append((expressions.VARIABLES[kind], 3, make))
-    for weight, text in expressions.TEMPLATES.get(kind, ()):
+    seeds = [(weight, text, False) for weight, text in expressions.TEMPLATES.get(kind, ())]
+    newer = [(weight, text, True) for weight, text in expressions.newer(kind, luau)]
+    for weight, text, is_newer in seeds + newer:
         if not (typed and text.startswith("UNTYPED(")):
-            template = expression_of(text, typed)
+            template = expression_of(text, typed, is_newer)
             found.append((weight, template.least, template.make))
     if calls:
         found.append((expressions.CALLS[kind], 10, _library_call(kind)))

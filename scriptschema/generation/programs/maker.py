@@ -13,13 +13,15 @@ call with what the function costs, and nothing that loops or calls is chosen whe
 
 from __future__ import annotations
 
+from bisect import bisect
 from collections.abc import Callable, Mapping, Sequence
 from itertools import accumulate
-from typing import Any, Final, TypeAlias, cast
+from typing import Any, Final, TypeAlias
 
 import attrs
 
 from scriptschema.choices import Choices
+from scriptschema.extensions import ExprAttr
 from scriptschema.generation.programs import nodes
 from scriptschema.generation.programs.scope import Function, Scope, Variable
 from scriptschema.luau.library import Signature
@@ -43,6 +45,10 @@ _SIZES: Final = (6, 9, 12, 16, 20, 25, 30, 36, 44, 54, 70, 90, 120, 160, 180, 25
 _NEEDY: Final = 80
 _FAVOUR: Final = 3
 """How many times as often idioms of more than `_NEEDY` nodes are made where they barely fit."""
+
+_CONSTANTS: Final = 48
+_NATIVE: Final = 20
+"""How many of 256 variables are constants, and functions native, where a version has that."""
 
 _WIDE: Final = 400
 """With more than this to be spent, most statements hold blocks."""
@@ -107,9 +113,16 @@ class Frame:
         self.room = room
         self.cost = 0
 
+    def forget(self) -> None:
+        """Let other variables stand for `some_...` from now on."""
+        self.names = {name: value for name, value in self.names.items() if type(name) is int}
+
     def take(self, maker: Maker, weight: int) -> int:
         """What a hole of that weight may spend."""
-        part = maker.part(self.spare, weight, self.weight)
+        spare = self.spare
+        part = spare
+        if weight < self.weight and spare > 0:
+            part = maker.choices.part(spare, weight, self.weight)
         self.weight -= weight
         self.spare -= part
         return part
@@ -185,7 +198,8 @@ class Tables:
 
     `wrong` is the share, of 256, of arguments and operands that are wrong on purpose,
     `wrong_unguarded` that where nobody catches the error; `ends` that of blocks that end early.
-    `typed` says that a type checker accepts what is made.
+    `typed` says that a type checker accepts what is made; `constants`, `attributes` and `exports`
+    that the version of Luau has these.
     `expressions` has what makes expressions, by kind and for each size up to `LARGEST`, `simplest`
     what makes the simplest one of each kind whatever is in scope, `callbacks` what makes functions
     for library members to call, by result and number of parameters. `calls` are the library members
@@ -198,6 +212,9 @@ class Tables:
     wrong_unguarded: int
     deterministic: bool
     typed: bool
+    constants: bool
+    attributes: bool
+    exports: bool
     ends: int
     kinds: Sequence[str]
     expressions: Mapping[str, Sequence[Table]]
@@ -220,7 +237,7 @@ class Tables:
         function = maker.scope.function
         # A source that does not fill gets one table, so that its choices mean the same everywhere.
         most = size if maker.fills else _SIZES[-1]
-        bucket = next((s for s in reversed(_SIZES) if s <= most), 0)
+        bucket = bisect(_SIZES, most)
         costly = function.times >= LOOP**2 or function.steps > maker.limit
         key = bucket, function.loops > 0, costly, maker.scope.crowded, wide, min(room, _DEEP)
         found = self._affordable.get(key)
@@ -229,8 +246,9 @@ class Tables:
         return found
 
     def _of(
-        self, size: int, loop: bool, costly: bool, crowded: bool, wide: bool, room: int
+        self, bucket: int, loop: bool, costly: bool, crowded: bool, wide: bool, room: int
     ) -> tuple[Sequence[Idiom], Sequence[float]]:
+        size = _SIZES[bucket - 1] if bucket else 0
         able = [
             idiom
             for idiom in self.idioms
@@ -298,12 +316,27 @@ class Maker:
         """Choose whether something is to be wrong on purpose here."""
         grammar = self.grammar
         limit = grammar.wrong if self.scope.function.guarded else grammar.wrong_unguarded
-        return limit > 0 and self.chance(limit)
+        return limit > 0 and self.below(256) >= 256 - limit
 
     def any_kind(self) -> str:
         """Choose a kind."""
         kinds = self.grammar.kinds
         return kinds[self.below(len(kinds))]
+
+    def constant_here(self) -> bool | None:
+        """Choose whether a local variable that is never assigned is a constant."""
+        # With more variables than names, an assignment to another one might mean the constant.
+        if not self.grammar.constants or self.scope.repeats_names:
+            return None
+        return True if self.chance(_CONSTANTS) else None
+
+    def attributes(self) -> list[ExprAttr] | None:
+        """Choose the attributes of a function: mostly none."""
+        if not self.grammar.attributes or not self.chance(_NATIVE):
+            return None
+        self.made += 1
+        kind = ExprAttr.Kind.Checked if self.below(8) == 7 else ExprAttr.Kind.Native
+        return [nodes.MAKE[ExprAttr](kind, None)]
 
     # Expressions
 
@@ -319,11 +352,13 @@ class Maker:
         """
         if risky and self.wrong():
             kind = self.any_kind()
-        size = min(size, room - LEAF)
-        table, cumulative = self.grammar.expressions[kind][max(0, min(size, LARGEST))]
+        if size > room - LEAF:
+            size = room - LEAF
+        tables = self.grammar.expressions[kind]
+        table, cumulative = tables[0 if size < 0 else size if size < LARGEST else LARGEST]
         found: Expr | None = table[self.pick(cumulative)](self, size, room)
         if found is None:  # there is no such variable, function or the like
-            found = cast(Expr, self.grammar.simplest[kind](self, size, room))
+            found = self.grammar.simplest[kind](self, size, room)
         return found
 
     def some(self, kind: str) -> Variable | None:

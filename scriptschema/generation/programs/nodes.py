@@ -1,100 +1,122 @@
 """Nodes: messages made without checks, fast, from parts that are known to be right.
 
-`MAKE` has a function for each message, whose arguments are the message's slots in order; for a
-message with a oneof the last two are the alternative's name and value. The functions below it make
+`MAKE` has a function for each message, whose arguments are the message's slots in order, those of
+extension fields may be left out; for a message with a oneof the last two are the alternative's name
+and value. `MAKERS` has these by name, and others for messages that hold one of several: with what
+they hold. The functions below it make
 what generators need most, with the messages around: an Expr, an ExprPrefix, a Stat.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from scriptschema import messages as m
 from scriptschema.base import Message, walk
 from scriptschema.declaration import compile_source
-from scriptschema.luau.names import DEFAULT
+from scriptschema.luau.library import SIGNATURES
+from scriptschema.luau.members import LINES
+from scriptschema.luau.names import DEFAULT, NameReader
+from scriptschema.versions import TODAY
 
 
-def _makers() -> dict[type[Message], Callable[..., Any]]:
+def _parameters(cls: type[Message]) -> str:
+    """The slots of a message as parameters; extensions, and what follows, may be left out."""
+    newer = dict(cls._newer_slots)
+    first = next((n for n, slot in enumerate(cls._slots) if slot in newer), len(cls._slots))
+    return ", ".join(f"{slot}=None" if n >= first else slot for n, slot in enumerate(cls._slots))
+
+
+def _lines(variable: str, cls: type[Message], values: Sequence[str]) -> list[str]:
+    """Lines that make a message of its slots."""
+    newer = dict(cls._newer_slots)
+    return [
+        f"    {variable} = unchecked_{cls.__name__}()",
+        *(
+            f"    {variable}.{slot} = {value}" + (" or []" if newer.get(slot) else "")
+            for slot, value in zip(cls._slots, values, strict=True)
+        ),
+        f"    {variable}.__class__ = {cls.__name__}",
+    ]
+
+
+def _makers() -> dict[str, Callable[..., Any]]:
     scope: dict[str, Any] = {}
+    made = []
     lines = []
-    for name, cls in m.MESSAGES.items():
+    for name, cls in m.schema(TODAY).messages.items():
         scope[name], scope[f"unchecked_{name}"] = cls, cls._unchecked
-        lines += [f"def make_{name}({', '.join(cls._slots)}):", f"    node = unchecked_{name}()"]
-        lines += [f"    node.{slot} = {slot}" for slot in cls._slots]
-        lines += [f"    node.__class__ = {name}", "    return node"]
+        made.append(f"make_{name}")
+        lines.append(f"def make_{name}({_parameters(cls)}):")
+        lines += [*_lines("node", cls, cls._slots), "    return node"]
+        for field in cls.ALL_FIELDS.values() if cls in WRAPPERS else ():
+            made.append(f"make_{name}_{field.name}")
+            held: type[Message] = field.type
+            lines.append(f"def make_{name}_{field.name}({_parameters(held)}):")
+            lines += _lines("inner", held, held._slots)
+            lines += [*_lines("node", cls, [repr(field.name), "inner"]), "    return node"]
     compile_source("\n".join(lines), scope, "nodes")
-    return {cls: scope[f"make_{name}"] for name, cls in m.MESSAGES.items()}
+    return {name: scope[name] for name in made}
 
 
-MAKE: Final[Mapping[type[Message], Callable[..., Any]]] = _makers()
+WRAPPERS: Final = frozenset([m.Expr, m.ExprPrefix, m.LValue, m.Stat, m.Type])
+"""The messages that hold one of several, and nothing else."""
+
+MAKERS: Final[Mapping[str, Callable[..., Any]]] = _makers()
+"""`make_ExprCall` and so on, for each message; `make_Expr_call` makes an Expr and what it holds."""
+
+MAKE: Final[Mapping[type[Message], Callable[..., Any]]] = {
+    cls: MAKERS[f"make_{name}"] for name, cls in m.schema(TODAY).messages.items()
+}
 """A function for each message that makes one of its slots."""
 
-_expr = MAKE[m.Expr]
-_prefix = MAKE[m.ExprPrefix]
-_number = MAKE[m.ExprConstantNumber]
-_string = MAKE[m.ExprConstantString]
-_bool = MAKE[m.ExprConstantBool]
-_nil = MAKE[m.ExprConstantNil]
-_local = MAKE[m.Local]
 _expr_local = MAKE[m.ExprLocal]
+_local = MAKE[m.Local]
 _name = MAKE[m.Name]
 _global = MAKE[m.ExprGlobal]
-_call = MAKE[m.ExprCall]
+_call = MAKERS["make_Expr_call"]
 _index_name = MAKE[m.ExprIndexName]
-_index_expr = MAKE[m.ExprIndexExpr]
 _group = MAKE[m.ExprGroup]
 _item = MAKE[m.TableItem]
-_table = MAKE[m.ExprTable]
-_stat = MAKE[m.Stat]
-_stat_call = MAKE[m.StatCall]
-_block = MAKE[m.StatBlock]
+_table = MAKERS["make_Expr_table"]
+_stat_call = MAKERS["make_Stat_call"]
 
+number: Final[Callable[[int], m.Expr]] = MAKERS["make_Expr_number"]
+"""Makes a constant, an int32."""
 
-def number(value: int) -> m.Expr:
-    """Return the constant `value`, an int32."""
-    return cast(m.Expr, _expr("number", _number(value)))
+int64: Final[Callable[[int], m.Expr]] = MAKERS["make_Expr_integer"]
+"""Makes an integer of 64 bits."""
 
+string: Final[Callable[[str], m.Expr]] = MAKERS["make_Expr_string"]
+"""Makes a constant."""
 
-def string(value: str) -> m.Expr:
-    """Return the constant `value`."""
-    return cast(m.Expr, _expr("string", _string(value)))
+boolean: Final[Callable[[bool], m.Expr]] = MAKERS["make_Expr_bool"]
+"""Makes `true` or `false`."""
 
+nil: Final[Callable[[], m.Expr]] = MAKERS["make_Expr_nil"]
+"""Makes `nil`."""
 
-def boolean(value: bool) -> m.Expr:
-    """Return `true` or `false`."""
-    return cast(m.Expr, _expr("bool", _bool(value)))
+expr: Final[Callable[[str, Message], m.Expr]] = MAKE[m.Expr]
+"""Makes the Expr whose alternative of that name is the node."""
 
+prefix: Final[Callable[[str, Message], m.ExprPrefix]] = MAKE[m.ExprPrefix]
+"""Makes the ExprPrefix whose alternative of that name is the node."""
 
-def nil() -> m.Expr:
-    """Return `nil`."""
-    return cast(m.Expr, _expr("nil", _nil()))
+stat: Final[Callable[[str, Message], m.Stat]] = MAKE[m.Stat]
+"""Makes the Stat whose alternative of that name is the node."""
 
+block: Final[Callable[[list[m.Stat]], m.StatBlock]] = MAKE[m.StatBlock]
+"""Makes the block of statements."""
 
-def expr(which: str, node: Message) -> m.Expr:
-    """Return the Expr whose alternative `which` is `node`."""
-    return cast(m.Expr, _expr(which, node))
-
-
-def prefix(which: str, node: Message) -> m.ExprPrefix:
-    """Return the ExprPrefix whose alternative `which` is `node`."""
-    return cast(m.ExprPrefix, _prefix(which, node))
-
-
-def stat(which: str, node: Message) -> m.Stat:
-    """Return the Stat whose alternative `which` is `node`."""
-    return cast(m.Stat, _stat(which, node))
-
-
-def block(statements: list[m.Stat]) -> m.StatBlock:
-    """Return the block of `statements`."""
-    return cast(m.StatBlock, _block(statements))
+index: Final[Callable[[m.ExprPrefix, m.Expr], m.Expr]] = MAKERS["make_Expr_index_expr"]
+"""Makes `table[key]`."""
 
 
 def variable(index: int) -> m.ExprLocal:
     """Return what an Expr, an ExprPrefix and an LValue hold for the local `index`."""
-    return cast(m.ExprLocal, _expr_local(_local(index)))
+    made: m.ExprLocal = _expr_local(_local(index))
+    return made
 
 
 _PREFIXES: Final = frozenset(m.ExprPrefix.FIELDS)
@@ -104,46 +126,45 @@ def as_prefix(value: m.Expr) -> m.ExprPrefix:
     """Return an expression as a prefix, in parentheses if it needs them there."""
     which = value.which or ""
     if which in _PREFIXES:
-        return cast(m.ExprPrefix, _prefix(which, value.alternative))
-    return cast(m.ExprPrefix, _prefix("group", _group(value)))
+        return prefix(which, value.alternative)
+    return prefix("group", _group(value))
 
 
 def builtin(name: str) -> m.ExprGlobal:
     """Return the global `name` of the language."""
-    return cast(m.ExprGlobal, _global(_name("builtin", _GLOBALS[name])))
+    made: m.ExprGlobal = _global(_name("builtin", _GLOBALS[name]))
+    return made
 
 
 def member(library: str, name: str) -> tuple[str, Message]:
     """Return `library.name`, the global `name` if `library` is empty: alternative and node."""
     if not library:
         return "global_", builtin(name)
-    owner = _prefix("global_", _global(_name("builtin", _GLOBALS[library])))
+    owner = prefix("global_", _global(_name("builtin", _GLOBALS[library])))
     return "index_name", _index_name(owner, _name("builtin", _MEMBERS[library, name]))
 
 
 def call(function: m.ExprPrefix, arguments: Sequence[m.Expr]) -> m.Expr:
     """Return `function(arguments)`."""
-    return cast(m.Expr, _expr("call", _call(function, False, list(arguments))))
+    made: m.Expr = _call(function, False, list(arguments))
+    return made
 
 
 def call_builtin(name: str, *arguments: m.Expr) -> m.Expr:
     """Return a call of the global `name`."""
-    return call(cast(m.ExprPrefix, _prefix("global_", builtin(name))), arguments)
+    return call(prefix("global_", builtin(name)), arguments)
 
 
 def call_statement(expression: m.Expr) -> m.Stat:
     """Return the statement that is the call `expression`."""
-    return cast(m.Stat, _stat("call", _stat_call(expression.alternative)))
+    made: m.Stat = _stat_call(expression.alternative)
+    return made
 
 
 def group(expression: m.Expr) -> m.Expr:
     """Return `(expression)`; what it holds must not need parentheses where it stands."""
-    return cast(m.Expr, _expr("group", _group(expression)))
-
-
-def index(table: m.ExprPrefix, key: m.Expr) -> m.Expr:
-    """Return `table[key]`."""
-    return cast(m.Expr, _expr("index_expr", _index_expr(table, key)))
+    made: m.Expr = expr("group", _group(expression))
+    return made
 
 
 def table(values: Sequence[m.Expr] = (), fields: Mapping[str, m.Expr] | None = None) -> m.Expr:
@@ -151,14 +172,16 @@ def table(values: Sequence[m.Expr] = (), fields: Mapping[str, m.Expr] | None = N
     items = [_item(value, None, None) for value in values]
     for key, value in (fields or {}).items():
         items.append(_item(value, "key_expr", string(key)))
-    return cast(m.Expr, _expr("table", _table(items)))
+    made: m.Expr = _table(items)
+    return made
 
 
-_GLOBALS: Final = {name: index for index, name in enumerate(DEFAULT.globals)}
+_READER: Final = NameReader(luau=TODAY)
+_GLOBALS: Final = {
+    name: _READER.global_(name).alternative for name in {*DEFAULT.globals, *LINES} if name
+}
 _MEMBERS: Final = {
-    (library, name): index
-    for library, names in DEFAULT.libraries.items()
-    for index, name in enumerate(names)
+    (one.library, one.name): _READER.field(one.name, one.library).alternative for one in SIGNATURES
 }
 
 

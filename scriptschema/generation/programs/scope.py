@@ -157,6 +157,11 @@ class Scope:
         del self.modules[modules:]
 
     @property
+    def repeats_names(self) -> bool:
+        """Whether there are as many variables in scope as names."""
+        return self._names >= NAMES
+
+    @property
     def crowded(self) -> bool:
         """Whether many variables are in scope."""
         return self._names >= CROWDED

@@ -6,8 +6,21 @@ from typing import Any, Final
 
 from scriptschema import messages as m
 from scriptschema.base import INT32_MAX, INT32_MIN
-from scriptschema.luau.literals import join, number_expression, number_value
-from scriptschema.luau.operators import BINARY, UNARY, UNARY_PRIORITY, needs_parentheses
+from scriptschema.luau.literals import (
+    integer_value,
+    join,
+    nearest_int32,
+    number_expression,
+    number_value,
+)
+from scriptschema.luau.operators import (
+    BINARY,
+    CAST_PRIORITY,
+    UNARY,
+    UNARY_PRIORITY,
+    needs_parentheses,
+    takes_less,
+)
 from scriptschema.luau.parsing.functions import read_function_body
 from scriptschema.luau.parsing.reader import Reader, Reading
 from scriptschema.luau.parsing.type_annotations import read_type, read_type_arguments
@@ -26,8 +39,14 @@ SUFFIXES: Final = CALLS | {".", "[", ":"}
 _GO_ON: Final = SUFFIXES | _BINARY.keys() | {"::"}
 _GO_ON_AFTER_NAME: Final = SUFFIXES | {"<"}
 
-_EXPR: Final = {field.type: name for name, field in m.Expr.FIELDS.items()}
-_PREFIX: Final = {field.type: name for name, field in m.ExprPrefix.FIELDS.items()}
+_EXPR: Final = {field.type: name for name, field in m.Expr.ALL_FIELDS.items()}
+_PREFIX: Final = {field.type: name for name, field in m.ExprPrefix.ALL_FIELDS.items()}
+_LITERAL: Final = {field.type: name for name, field in m.ExprLiteral.ALL_FIELDS.items()}
+_ATTRIBUTES: Final = {
+    "checked": m.ExprAttr.Kind.Checked,
+    "native": m.ExprAttr.Kind.Native,
+    "deprecated": m.ExprAttr.Kind.Deprecated,
+}
 
 
 def as_expr(node: Any) -> m.Expr:
@@ -63,7 +82,7 @@ def _read_constant(r: Reader) -> m.Expr | None:
     if kind == "name":
         return as_expr(r.variable(r.take()))
     if kind == "number":
-        return _read_number(r)
+        return _read_number(r)[0]
     if kind == "string":
         return m.Expr(string=m.ExprConstantString(val=r.string()))
     if kind == "nil":
@@ -90,8 +109,10 @@ def read_expression(r: Reader) -> Reading:
         if r.kind == "number":
             # A minus belongs to the number unless the number is not all that it applies to.
             minus = bool(pending) and pending[-1][1] is m.ExprUnary.Op.Minus
-            operand = _read_number(r, negative=minus and r.kinds[r.index + 1] != "^")
-            if operand.number is not None and operand.number.val < 0:
+            follows = r.kinds[r.index + 1]
+            minus = minus and follows != "^" and not (r.extended and follows == "::")
+            operand, negated = _read_number(r, negative=minus)
+            if negated:
                 pending.pop()
         elif r.kind == "name" and r.kinds[r.index + 1] in _GO_ON_AFTER_NAME:
             operand = as_expr((yield read_primary(r)))
@@ -103,7 +124,8 @@ def read_expression(r: Reader) -> Reading:
         if operand.group is not None:
             limit = pending[-1][0] if pending else 0
             inner = operand.group.expr
-            if needs_parentheses(inner.alternative, limit, left):
+            whole = limit < left and r.kind == "<"
+            if needs_parentheses(inner.alternative, limit, left) or (whole and takes_less(inner)):
                 operand = inner
         while pending and pending[-1][0] >= left:
             _, op, first = pending.pop()
@@ -132,20 +154,26 @@ def _read_operand(r: Reader) -> Reading:
         return (yield _read_conditional(r))
     if kind in ("whole", "first"):
         return (yield _read_interpolated(r))
-    if kind == "@":
-        yield read_attributes(r)
+    attributes = (yield read_attributes(r)) if kind == "@" else []
     if r.kind != "function":
         r.fail("an expression" if kind != "@" else "`function` after an attribute")
     opening = r.index
     r.advance()
-    return m.Expr(function=(yield read_function_body(r, opening)))
+    return m.Expr(function=(yield read_function_body(r, opening, attributes)))
 
 
 def _read_cast(r: Reader, operand: m.Expr) -> Reading:
-    """Go past `:: type`."""
-    r.lose(r.index, "cast", "left out")
+    """An operand with the `:: type` that is here."""
+    if not r.extended:
+        r.lose(r.index, "cast", "left out")
     r.advance()
-    yield read_type(r)
+    type_ = yield read_type(r)
+    if r.extended:
+        if operand.group is not None:
+            inner = operand.group.expr
+            if needs_parentheses(inner.alternative, CAST_PRIORITY, CAST_PRIORITY):
+                operand = inner
+        return m.Expr(cast=m.ExprCast(expr=operand, type=type_))
     if operand.which in ("call", "varargs"):  # a cast cuts several values down to one
         return m.Expr(group=m.ExprGroup(expr=operand))
     return operand
@@ -182,20 +210,28 @@ def read_primary(r: Reader) -> Reading:
             r.advance()
             field = r.names.field(r.name("of a method"), owner)
             node = m.ExprIndexName(expr=as_prefix(node), index=field)
-            method = r.index - 1
-            yield _read_instantiation(r)
+            if r.kind == "<" and r.kinds[r.index + 1] == "<":
+                node = yield _read_instantiation(r, node)
             if r.kind not in CALLS:
                 r.fail("the arguments of the method's call")
-            args = yield _read_arguments(r, method)
-            node = m.ExprCall(func=m.ExprPrefix(index_name=node), self_=True, args=args)
+            node = yield _read_call(r, node, method=True)
         elif kind in CALLS:
-            args = yield _read_arguments(r, r.index - 1)
-            node = m.ExprCall(func=as_prefix(node), self_=False, args=args)
+            node = yield _read_call(r, node, method=False)
         elif kind == "<" and r.kinds[r.index + 1] == "<":
-            yield _read_instantiation(r)
+            node = yield _read_instantiation(r, node)
         else:
             return node
         owner = None
+
+
+def _read_call(r: Reader, function: Any, *, method: bool) -> Reading:
+    """A call of what was read so far."""
+    parenless = r.kind != "("
+    args = yield _read_arguments(r, r.index - 1)
+    call = m.ExprCall(func=as_prefix(function), self_=method, args=args)
+    if parenless and r.extended:
+        call.parenless = True
+    return call
 
 
 def _read_arguments(r: Reader, callee: int) -> Reading:
@@ -220,13 +256,18 @@ def _read_arguments(r: Reader, callee: int) -> Reading:
     return args
 
 
-def _read_instantiation(r: Reader) -> Reading:
-    """Go past `<<types>>`, if it is here."""
-    if r.kind == "<" and r.kinds[r.index + 1] == "<":
-        r.lose(r.index, "types given to a generic function", "left out")
-        r.advance()
-        yield read_type_arguments(r)
-        r.expect(">", "to close the list of types")
+def _read_instantiation(r: Reader, function: Any) -> Reading:
+    """What was read so far with the `<<types>>` that are here."""
+    what = "types given to a generic function"
+    if not r.extended:
+        r.lose(r.index, what, "left out")
+    r.require(m.Expr, "instantiate", what, r.index)
+    r.advance()
+    items = [argument for _, argument in (yield read_type_arguments(r))]
+    r.expect(">", "to close the list of types")
+    if not r.extended:
+        return function
+    return m.ExprInstantiate(expr=as_prefix(function), types=m.TypeArguments(items=items))
 
 
 def _read_table(r: Reader) -> Reading:
@@ -298,42 +339,113 @@ def _read_interpolated(r: Reader) -> Reading:
 
 
 def read_attributes(r: Reader) -> Reading:
-    """Go past the attributes of a function."""
+    """The attributes of a function; none where the tree has no room for them."""
+    found: list[m.ExprAttr] = []
     while r.kind == "@":
-        r.lose(r.index, "attribute", "left out")
+        if not r.extended:
+            r.lose(r.index, "attribute", "left out")
         r.advance()
         if r.kind == "[":
+            r.require(m.ExprAttr, "braced", "an attribute in brackets", r.index)
             opening = r.index
             r.advance()
+            first = len(found)
             while True:
-                r.name("of an attribute")
-                if r.kind in CALLS:
+                attribute = _attribute(r)
+                attribute.braced = True
+                if len(found) > first:
+                    attribute.joined = True
+                found.append(attribute)
+                if r.kind in CALLS and not r.extended:
                     yield _read_arguments(r, r.index - 1)
+                elif r.kind in CALLS:
+                    yield _read_literals(r, attribute)
                 if not r.skip(","):
                     break
             r.close("]", opening)
         else:
-            r.name("of an attribute")
+            found.append(_attribute(r))
     if r.kind != "function" and r.kind != "local" and r.kind != "name":
         r.fail("`function` after an attribute")
+    return found
 
 
-def _read_number(r: Reader, *, negative: bool = False) -> m.Expr:
-    """The number constant here, or another expression with its value if the schema has none.
+def _attribute(r: Reader) -> m.ExprAttr:
+    """The attribute whose name is here."""
+    text = r.name("of an attribute")
+    kind = _ATTRIBUTES.get(text, m.ExprAttr.Kind.Unknown)
+    name = r.names.field(text) if r.extended and text not in _ATTRIBUTES else None
+    return m.ExprAttr(type=kind, name=name)
 
-    `negative`: there is a minus before it, which shall become part of the constant. That is
-    done only for a whole number; not for 0, whose negative is another number.
+
+def _read_literals(r: Reader, attribute: m.ExprAttr) -> Reading:
+    """The arguments of an attribute: literals in parentheses, or one string or table."""
+    if r.kind != "(":
+        attribute.args = [(yield _read_literal(r))]
+        return
+    opening = r.index
+    r.advance()
+    args = []
+    while r.kind != ")":
+        args.append((yield _read_literal(r)))
+        if not r.skip(","):
+            break
+    r.close(")", opening)
+    attribute.args = args
+    if not args or (len(args) == 1 and args[0].which in ("string", "table")):
+        attribute.parenthesised = True
+
+
+def _read_literal(r: Reader) -> Reading:
+    """A literal: a constant without a minus, or a table of literals."""
+    index = r.index
+    if r.kind == "{":
+        r.advance()
+        items = []
+        while r.kind != "}":
+            name = None
+            if r.kind == "name" and r.kinds[r.index + 1] == "=":
+                name = r.names.field(r.take())
+                r.advance()
+            items.append(m.LiteralTableItem(key_name=name, value=(yield _read_literal(r))))
+            if not r.skip(",") and not r.skip(";"):
+                break
+        r.close("}", index)
+        return m.ExprLiteral(table=m.ExprLiteralTable(items=items))
+    constant = None if r.kind in ("name", "...") else _read_constant(r)
+    kind = None if constant is None else _LITERAL.get(type(constant.alternative))
+    if constant is None or kind is None:
+        r.fail("a literal: nil, a truth value, a number, a string or a table of these", index)
+    return m.ExprLiteral(**{kind: constant.alternative})
+
+
+def _read_number(r: Reader, *, negative: bool = False) -> tuple[m.Expr, bool]:
+    """The number constant here, or another expression with its value if the tree has no room.
+
+    `negative`: there is a minus before it, which shall become part of the constant; whether it did,
+    is returned too. It does not if there is no such constant: for an integer, and for 0, whose
+    negative is another number.
     """
     index = r.index
     text = r.take()
+    if r.extended and text[-1] == "i":
+        r.require(m.Expr, "integer", "an integer", index)
+        try:
+            return m.Expr(integer=m.ExprConstantInteger(val=integer_value(text))), False
+        except ValueError:
+            r.fail("an integer of 64 bits", index)
     try:
         value = number_value(text)
     except ValueError:
         r.fail("a number", index)
-    if negative and 0 < value <= -INT32_MIN and value == int(value):
-        return m.Expr(number=m.ExprConstantNumber(val=-int(value)))
-    if value <= INT32_MAX and value == int(value):
-        return m.Expr(number=m.ExprConstantNumber(val=int(value)))
+    negative = negative and value > 0
+    sign = -1 if negative else 1
+    if INT32_MIN <= sign * value <= INT32_MAX and value == int(value):
+        return m.Expr(number=m.ExprConstantNumber(val=sign * int(value))), negative
+    if r.extended:
+        value *= sign
+        number = m.ExprConstantNumber(val=nearest_int32(value), double=value)
+        return m.Expr(number=number), negative
     expr = number_expression(value)
     r.lose(index, f"number {text:.40}", f"`{render(expr)}`, which has the same value")
-    return expr
+    return expr, False

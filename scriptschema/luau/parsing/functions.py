@@ -11,29 +11,42 @@ from scriptschema.luau.parsing.type_annotations import (
     read_type,
     shut_generics,
 )
-from scriptschema.messages import ExprFunction, Type, Typename, TypePrimitive
+from scriptschema.messages import (
+    ExprAttr,
+    ExprFunction,
+    Type,
+    TypeList,
+    Typename,
+    TypeOmitted,
+    TypePack,
+    TypePrimitive,
+)
 
 
-def read_function_body(r: Reader, opening: int, *, method: bool = False) -> Reading:
+def read_function_body(
+    r: Reader, opening: int, attributes: list[ExprAttr], *, method: bool = False
+) -> Reading:
     """Generics, parameters, result types, body and `end`; `opening` is the `function`."""
     generic: list[str] = []
     generics: list[Typename] = []
     packs: list[Typename] = []
     if r.kind == "<":
-        generic, generics, packs = yield read_generics(r)
+        generic, generics, packs, _ = yield read_generics(r)
     parenthesis = r.index
     r.expect("(", "and the function's parameters")
     names: list[str] = []
     found: list[tuple[int, Type | None]] = []
     vararg = False
+    vararg_pack: Typename | None = None
     while r.kind != ")":
         index = r.index
         if r.skip("..."):
             vararg = True
             if r.skip(":"):
-                if at_pack(r):
-                    r.lose(index, "generic pack as the type of `...`", "left out")
-                    yield read_pack(r)
+                if r.kind == "name" and at_pack(r):
+                    if not r.extended:
+                        r.lose(index, "generic pack as the type of `...`", "left out")
+                    vararg_pack = (yield read_pack(r)).generic
                 else:
                     found.append((index, (yield read_type(r))))
             break
@@ -46,21 +59,24 @@ def read_function_body(r: Reader, opening: int, *, method: bool = False) -> Read
     r.close(")", parenthesis)
     types = by_position(r, found)
     rettypes: list[Type] = []
+    rettail: TypePack | None = None
     if r.kind == "->":
         r.fail("`:` before the result type")
     if r.kind == ":":
         index = r.index
         r.advance()
-        rettypes = yield read_results(r)
+        rettypes, rettail = yield read_results(r)
         if r.index - index == 3 and r.kinds[index + 1] == "(":
-            r.lose(index, "result type `()`", "left out")
+            if not r.extended:
+                r.lose(index, "result type `()`", "left out")
+            rettail = TypePack(list=TypeList())
     r.open(*(["self"] if method else []))
     args = [r.declare(name) for name in names]
     body = yield r.block(r)
     r.shut()
     shut_generics(r, generic)
     r.close("end", opening)
-    return ExprFunction(
+    function = ExprFunction(
         generics=generics,
         genericpacks=packs,
         args=args,
@@ -69,6 +85,11 @@ def read_function_body(r: Reader, opening: int, *, method: bool = False) -> Read
         types=types,
         rettypes=rettypes,
     )
+    if r.extended:
+        function.attributes = attributes
+        function.vararg_pack = vararg_pack
+        function.rettail = rettail
+    return function
 
 
 def by_position(r: Reader, found: list[tuple[int, Type | None]]) -> list[Type]:
@@ -77,7 +98,9 @@ def by_position(r: Reader, found: list[tuple[int, Type | None]]) -> list[Type]:
         found.pop()
     types = []
     for index, type_ in found:
-        if type_ is None:
+        if type_ is None and r.extended:
+            type_ = Type(omitted=TypeOmitted())
+        elif type_ is None:
             r.lose(index, "no type before a name that has one", "the type is `any`")
             type_ = Type(primitive=TypePrimitive(kind=r.names.primitive("any")))
         types.append(type_)

@@ -12,10 +12,12 @@ from typing import Any, Final, NoReturn, TypeAlias
 
 import attrs
 
+from scriptschema.base import Message
 from scriptschema.luau.lexer import Source, tokenize
 from scriptschema.luau.literals import string_value, unescape
 from scriptschema.luau.names import NameReader
 from scriptschema.messages import ExprGlobal, ExprLocal, Local
+from scriptschema.versions import Version
 
 MAX_NESTING: Final = 200_000
 """How many readings may wait for another: a bound on memory, far above what Luau compiles."""
@@ -75,6 +77,7 @@ class Reader:
         text: str | bytes,
         names: NameReader,
         losses: list[Loss],
+        luau: Version | None,
         *,
         expression: Callable[[Reader], Reading],
         block: Callable[[Reader], Reading],
@@ -98,6 +101,9 @@ class Reader:
         self.problem = tokens.problem
         self.names = names
         self.losses = losses
+        self.luau = luau
+        self.extended = luau is not None
+        """Whether the tree may have extension fields: else what needs one is lost."""
         self.index = 0
         self.kind = self.kinds[0]
         self.in_scope: dict[str, int] = {}  # by local name: how many of them are in scope
@@ -172,6 +178,17 @@ class Reader:
         if kind == "error" and self.problem:
             found += f" ({self.problem})"
         raise ParseError(self.label, line, column, expected, found)
+
+    def require(self, cls: type[Message], field: str, what: str, index: int) -> None:
+        """Raise ParseError if an extension field is newer than the version that was asked for.
+
+        `what` is the syntax that the field is for, which stands at the token at `index`.
+        """
+        since = cls.ALL_FIELDS[field].since
+        if self.luau is not None and since is not None and self.luau < since:
+            line, column = self.source.position(self.starts[index])
+            found = f"{what}, which is of Luau {since}"
+            raise ParseError(self.label, line, column, f"what Luau {self.luau} has", found)
 
     def lose(self, index: int, what: str, how: str) -> None:
         """Note that what stands at the token at `index` is not in the tree as it is here."""

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import copy
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
 
 from scriptschema import messages as m
 from scriptschema.base import INT32_MAX, INT32_MIN
 from scriptschema.luau.operators import COMPOUND
+from scriptschema.luau.parsing.classes import read_class
 from scriptschema.luau.parsing.expressions import (
     SUFFIXES,
     as_expr,
@@ -127,10 +128,13 @@ def _read_return_statement(r: Reader) -> Reading:
 def _read_for_statement(r: Reader) -> Reading:
     opening = r.index
     r.advance()
-    names, types = yield _read_bindings(r, "of the loop's variable")
-    for index, type_ in types:
-        if type_ is not None:
-            r.lose(index, "type of a loop's variable", "left out")
+    names, found = yield _read_bindings(r, "of the loop's variable")
+    if not r.extended:
+        for index, type_ in found:
+            if type_ is not None:
+                r.lose(index, "type of a loop's variable", "left out")
+        found = []
+    types = by_position(r, found)
     if len(names) == 1 and r.skip("="):
         from_ = yield read_expression(r)
         r.expect(",", "and the loop's last value")
@@ -140,7 +144,9 @@ def _read_for_statement(r: Reader) -> Reading:
         r.open()
         var = r.declare(names[0])
         body = yield read_block(r)
-        stat = m.Stat(for_=m.StatFor(var=var, from_=from_, to=to, step=step, body=body))
+        type_ = types[0] if types else None
+        loop = m.StatFor(var=var, from_=from_, to=to, step=step, body=body, type=type_)
+        stat = m.Stat(for_=loop)
     else:
         r.expect("in", "or a further name" if len(names) > 1 else "or `=`")
         values = yield read_expressions(r)
@@ -148,7 +154,7 @@ def _read_for_statement(r: Reader) -> Reading:
         r.open()
         variables = [r.declare(name) for name in names]
         body = yield read_block(r)
-        stat = m.Stat(for_in=m.StatForIn(vars=variables, values=values, body=body))
+        stat = m.Stat(for_in=m.StatForIn(vars=variables, values=values, body=body, types=types))
     r.shut()
     r.close("end", opening)
     return stat
@@ -157,31 +163,41 @@ def _read_for_statement(r: Reader) -> Reading:
 def _read_local_statement(r: Reader) -> Reading:
     r.advance()
     if r.kind == "function":
-        return (yield _read_local_function(r))
+        return (yield _read_local_function(r, []))
     return (yield _read_local_variables(r))
 
 
-def _read_local_function(r: Reader) -> Reading:
+def _read_local_function(
+    r: Reader, attributes: list[m.ExprAttr], *, constant: bool = False
+) -> Reading:
     opening = r.index
     r.advance()
     var = r.declare(r.name("for the function"))
-    func = yield read_function_body(r, opening)
-    return m.Stat(local_function=m.StatLocalFunction(var=var, func=func))
+    func = yield read_function_body(r, opening, attributes)
+    stat = m.StatLocalFunction(var=var, func=func)
+    if constant and r.extended:
+        stat.is_const = True
+    return m.Stat(local_function=stat)
 
 
-def _read_local_variables(r: Reader, *, constant: bool = False) -> Reading:
+def _read_local_variables(r: Reader, *, constant: bool = False, exported: bool = False) -> Reading:
     names, found = yield _read_bindings(r, "of a variable")
     types = by_position(r, found)
     if constant and r.kind != "=":
         r.fail("`=` and the values of the constants")
     start = r.index + 1
     values = (yield read_expressions(r)) if r.skip("=") else []
-    number = _required_module(r, start) if len(names) == 1 and not types else None
+    kept = constant and r.extended
+    plain = len(names) == 1 and not (types or kept or exported)
+    number = _required_module(r, start) if plain else None
     variables = [r.declare(name) for name in names]
     if number is not None:
         helper = m.StatRequireIntoLocalHelper(var=variables[0], modulenum=number)
         return m.Stat(require_into_local=helper)
-    return m.Stat(local=m.StatLocal(vars=variables, values=values, types=types))
+    stat = m.StatLocal(vars=variables, values=values, types=types)
+    if kept:
+        stat.is_const = True
+    return m.Stat(local=stat)
 
 
 def _required_module(r: Reader, start: int) -> int | None:
@@ -211,7 +227,7 @@ def _read_bindings(r: Reader, purpose: str) -> Reading:
             return names, types
 
 
-def _read_function_statement(r: Reader) -> Reading:
+def _read_function_statement(r: Reader, attributes: Sequence[m.ExprAttr] = ()) -> Reading:
     opening = r.index
     r.advance()
     name = r.name("for the function")
@@ -223,29 +239,61 @@ def _read_function_statement(r: Reader) -> Reading:
         field = r.names.field(r.name("of a method" if method else "of a field"), owner)
         node = m.ExprIndexName(expr=as_prefix(node), index=field)
         owner = None
-    func = yield read_function_body(r, opening, method=method)
+    func = yield read_function_body(r, opening, [*attributes], method=method)
     var = _as_lvalue(node)
     return m.Stat(function=m.StatFunction(var=var, func=func, self_=method))
 
 
 def _read_attributed_statement(r: Reader) -> Reading:
-    yield read_attributes(r)
+    attributes = yield read_attributes(r)
     following = r.kinds[r.index + 1]
     if r.kind == "function":
-        return (yield _read_function_statement(r))
-    if following != "function" or (r.kind == "name" and r.texts[r.index] != "const"):
+        return (yield _read_function_statement(r, attributes))
+    words = ("const", "export") if r.extended else ("const",)
+    if following != "function" or (r.kind == "name" and r.texts[r.index] not in words):
         r.fail("`function` after an attribute")
-    if r.kind == "name":
-        return (yield _read_const_statement(r))
-    return (yield _read_local_statement(r))
+    if r.texts[r.index] == "export":
+        return (yield _read_exported_function(r, attributes))
+    constant = r.kind == "name"
+    if constant:
+        _note_const(r)
+    r.advance()
+    return (yield _read_local_function(r, attributes, constant=constant))
+
+
+def _note_const(r: Reader) -> None:
+    """The `const` that is here is lost, or of the version that was asked for."""
+    if not r.extended:
+        r.lose(r.index, "`const`", "`local`")
+    r.require(m.StatLocal, "is_const", "`const`", r.index)
 
 
 def _read_const_statement(r: Reader) -> Reading:
-    r.lose(r.index, "`const`", "`local`")
+    _note_const(r)
     r.advance()
     if r.kind == "function":
-        return (yield _read_local_function(r))
+        return (yield _read_local_function(r, [], constant=True))
     return (yield _read_local_variables(r, constant=True))
+
+
+def _read_exported_function(r: Reader, attributes: list[m.ExprAttr]) -> Reading:
+    r.require(m.StatLocalFunction, "is_exported", "an exported value", r.index)
+    r.advance()
+    stat = yield _read_local_function(r, attributes)
+    stat.local_function.is_exported = True
+    return stat
+
+
+def _read_exported_variables(r: Reader) -> Reading:
+    """`export local` or `export const`."""
+    r.require(m.StatLocal, "is_exported", "an exported value", r.index)
+    r.advance()
+    constant = r.take() == "const"
+    if r.kind != "name":
+        r.fail("the name of a variable, after `export local` or `export const`")
+    stat = yield _read_local_variables(r, constant=constant, exported=True)
+    stat.local.is_exported = True
+    return stat
 
 
 def _read_type_statement(r: Reader, *, export: bool) -> Reading:
@@ -254,25 +302,35 @@ def _read_type_statement(r: Reader, *, export: bool) -> Reading:
     r.advance()
     if r.kind == "function":
         opening = r.index
-        r.lose(start, "type function", "left out")
+        if not r.extended:
+            r.lose(start, "type function", "left out")
         r.advance()
-        r.name("for the type function")
-        yield read_function_body(r, opening)
-        return None
+        text = r.name("for the type function")
+        if not r.extended:
+            yield read_function_body(r, opening, [])
+            return None
+        name = typename(r, text)
+        func = yield read_function_body(r, opening, [])
+        return m.Stat(type_function=m.StatTypeFunction(export=export, name=name, func=func))
     name = typename(r, r.name("for the type"))
     generic: list[str] = []
     generics: list[m.Typename] = []
     packs: list[m.Typename] = []
+    defaults: m.GenericDefaults | None = None
     if r.kind == "<":
-        generic, generics, packs = yield read_generics(r, defaults=True)
+        generic, generics, packs, defaults = yield read_generics(r, defaults=True)
     r.expect("=", "and the type that the name stands for")
     type_ = yield read_type(r)
     shut_generics(r, generic)
-    return m.Stat(
-        type_alias=m.StatTypeAlias(
-            export=export, name=name, type=type_, generics=generics, genericpacks=packs
-        )
+    alias = m.StatTypeAlias(
+        export=export,
+        name=name,
+        type=type_,
+        generics=generics,
+        genericpacks=packs,
+        defaults=defaults,
     )
+    return m.Stat(type_alias=alias)
 
 
 def _read_other_statement(r: Reader) -> Reading:
@@ -291,6 +349,8 @@ def _read_other_statement(r: Reader) -> Reading:
             return (yield _read_type_statement(r, export=True))
         if text == "const" and following in ("name", "function"):
             return (yield _read_const_statement(r))
+        if r.extended and (reading := _newer(r)) is not None:
+            return (yield reading(r))
     elif r.kind != "(":
         r.fail("a statement")
     node = yield read_primary(r)
@@ -309,6 +369,33 @@ def _read_other_statement(r: Reader) -> Reading:
     return m.Stat(assign=m.StatAssign(vars=targets, values=(yield read_expressions(r))))
 
 
+def _newer(r: Reader) -> Callable[[Reader], Reading] | None:
+    """What reads the statement that begins with a name which is not a keyword elsewhere."""
+    words = [text if text in _NEWER else kind for text, kind in _next(r, 4)]
+    match words:
+        case ["export", "local", *_] | ["export", "const", "name", *_]:
+            return _read_exported_variables
+        case ["export", "function", *_]:
+            return lambda r: _read_exported_function(r, [])
+        case (
+            ["class", "name", *_]
+            | ["open", "class", "name", *_]
+            | ["export", "class", "name", *_]
+            | ["export", "open", "class", "name"]
+        ):
+            return read_class
+    return None
+
+
+def _next(r: Reader, count: int) -> Iterator[tuple[str, str]]:
+    """The text and the kind of the next tokens."""
+    span = slice(r.index, r.index + count)
+    return zip(r.texts[span], r.kinds[span], strict=True)
+
+
+_NEWER: Final = frozenset({"export", "const", "class", "open"})
+
+
 def _as_assignable(r: Reader, node: Any, start: int) -> m.LValue:
     """What stands from token `start` to here, as what can be assigned to."""
     kind = _LVALUE.get(type(node))
@@ -323,6 +410,10 @@ def _read_compound_assignment(r: Reader, target: m.LValue) -> Reading:
     value = yield read_expression(r)
     if op is not None:
         return m.Stat(compound_assign=m.StatCompoundAssign(op=op, var=target, value=value))
+    if r.extended:
+        op = m.StatCompoundAssign.Op.Div
+        stat = m.StatCompoundAssign(op=op, var=target, value=value, floor=True)
+        return m.Stat(compound_assign=stat)
     return _floor_division(r, target, value, sign)
 
 

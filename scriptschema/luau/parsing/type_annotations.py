@@ -6,10 +6,11 @@ import re
 from typing import Final
 
 from scriptschema import messages as m
-from scriptschema.luau.names import KEYWORDS
+from scriptschema.luau.names import KEYWORDS, TYPE_FUNCTIONS
 from scriptschema.luau.parsing.reader import Reader, Reading
 
 _MORE_PRIMITIVES: Final = frozenset({"never", "unknown"})
+_ACCESS: Final = {"read": m.TypeTableItem.Access.Read, "write": m.TypeTableItem.Access.Write}
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
@@ -76,25 +77,60 @@ def _read_named_type(r: Reader) -> Reading:
         return m.Type(typeof=m.TypeTypeof(expr=expr))
     if r.skip("."):
         member = typename(r, r.name("of a type of the module"))
+        arguments = None
         if r.kind == "<":
-            r.lose(r.index, "types given to a module's type", "left out")
-            yield read_type_arguments(r)
-        if not r.in_scope.get(text):
+            if not r.extended:
+                r.lose(r.index, "types given to a module's type", "left out")
+            arguments = m.TypeArguments(items=[item for _, item in (yield read_type_arguments(r))])
+        local = r.in_scope.get(text)
+        if not local and not r.extended:
             r.lose(start, f"type of `{text}`, which is not a local", "the type is `any`")
             return m.Type(primitive=m.TypePrimitive(kind=r.names.primitive("any")))
-        prefix = m.Local(name=r.names.local(text))
-        return m.Type(ref=m.TypeRef(prefix=prefix, index=member))
+        ref = m.TypeRef(prefix=m.Local(name=r.names.local(text) if local else 0), index=member)
+        if r.extended:
+            ref.arguments = arguments
+            ref.prefix_global = None if local else r.names.global_(text)
+        return m.Type(ref=ref)
     declared = text in r.aliases or r.generics_in_scope.get(text)
+    literal = m.TypeLiteral(name=m.Typename(index=0))
     if r.kind == "<":
-        generics, packs = yield read_type_arguments(r)
+        arguments = yield read_type_arguments(r)
+        _give(r, literal, arguments)
+        if r.extended and not declared and text in TYPE_FUNCTIONS:
+            literal.name.index = TYPE_FUNCTIONS.index(text)
+            literal.name.kind = m.Typename.Kind.Builtin
+            return m.Type(literal=literal)
     elif declared:
-        generics, packs = [], []
+        pass
     elif text in r.names.primitive.index or text in _MORE_PRIMITIVES:
         return m.Type(primitive=m.TypePrimitive(kind=r.names.primitive(text)))
     else:
         return m.Type(class_=m.TypeClass(kind=r.names.class_(text)))
-    name = m.Typename(index=r.names.type(text))
-    return m.Type(literal=m.TypeLiteral(name=name, generics=generics, genericpacks=packs))
+    literal.name.index = r.names.type(text)
+    return m.Type(literal=literal)
+
+
+def _give(r: Reader, literal: m.TypeLiteral, arguments: list[tuple[int, m.TypeArgument]]) -> None:
+    """Give a type its arguments: types and then generic packs, or as an extension."""
+    rest: list[m.TypeArgument] = []
+    for index, argument in arguments:
+        pack = argument.pack
+        if not r.extended and pack is not None and pack.list is not None:
+            r.lose(index, "types in parentheses", "given one by one")
+            literal.generics += pack.list.types
+        elif not r.extended and pack is not None and pack.generic is None:
+            pass  # a variadic type, which is lost already
+        elif rest or (pack is not None and pack.generic is None):
+            rest.append(argument)
+        elif pack is not None and pack.generic is not None:
+            literal.genericpacks.append(pack.generic)
+        elif argument.type is not None:
+            if r.extended and literal.genericpacks:
+                rest.append(argument)
+            else:
+                literal.generics.append(argument.type)
+    if r.extended and (rest or not arguments):
+        literal.arguments = m.TypeArguments(items=rest)
 
 
 def typename(r: Reader, text: str) -> m.Typename:
@@ -106,12 +142,13 @@ def typename(r: Reader, text: str) -> m.Typename:
 
 
 def read_generics(r: Reader, *, defaults: bool = False) -> Reading:
-    """`<T, U...>`: their names, which are in scope now; those of types; those of packs."""
+    """`<T, U...>`: all names, which are in scope now; those of types, those of packs; defaults."""
     opening = r.index
     r.advance()
     names: list[str] = []
     types: list[m.Typename] = []
     packs: list[m.Typename] = []
+    default = m.GenericDefaults()
     has_default = False
     while True:
         index = r.index
@@ -128,19 +165,21 @@ def read_generics(r: Reader, *, defaults: bool = False) -> Reading:
             r.fail("`=` and a default, as the generic type before this one has")
         if defaults and r.skip("="):
             has_default = True
-            r.lose(index, "default of a generic type", "left out")
-            if at_pack(r):
-                yield read_pack(r)
-            elif not packs:
-                yield read_type(r)
-            else:
+            if not r.extended:
+                r.lose(index, "default of a generic type", "left out")
+            if packs and not at_pack(r):
                 parenthesis = r.index
                 r.expect("(", "or `...` and a pack of types")
-                yield _read_type_list(r)
+                found, _, tail = yield _read_type_list(r)
                 r.close(")", parenthesis)
+                default.packs.append(m.TypePack(list=m.TypeList(types=found, tail=tail)))
+            elif at_pack(r):
+                default.packs.append((yield read_pack(r)))
+            else:
+                default.types.append((yield read_type(r)))
         if not r.skip(","):
             r.close(">", opening)
-            return names, types, packs
+            return names, types, packs, default if has_default and r.extended else None
 
 
 def shut_generics(r: Reader, names: list[str]) -> None:
@@ -150,28 +189,28 @@ def shut_generics(r: Reader, names: list[str]) -> None:
 
 
 def read_type_arguments(r: Reader) -> Reading:
-    """`<types, packs>`: types, and names of generic packs."""
+    """`<types, packs>`: what stands for each generic, and the index of its token."""
     opening = r.index
     r.advance()
-    types: list[m.Type] = []
-    packs: list[m.Typename] = []
+    found: list[tuple[int, m.TypeArgument]] = []
     more = r.kind != ">"
     while more:
+        index = r.index
         if at_pack(r):
-            pack = yield read_pack(r)
-            if pack is not None:
-                packs.append(pack)
+            argument = m.TypeArgument(pack=(yield read_pack(r)))
         elif r.kind == "(":
-            index = r.index
-            found = yield _read_pack_or_type(r)
-            if len(found) != 1:
-                r.lose(index, "types in parentheses", "given one by one")
-            types += found
+            types, tail, is_pack = yield _read_pack_or_type(r)
+            if not is_pack or (len(types) == 1 and not r.extended):
+                argument = m.TypeArgument(type=types[0])
+            else:
+                pack = m.TypePack(list=m.TypeList(types=types, tail=tail))
+                argument = m.TypeArgument(pack=pack)
         else:
-            types.append((yield read_type(r)))
+            argument = m.TypeArgument(type=(yield read_type(r)))
+        found.append((index, argument))
         more = r.skip(",")
     r.close(">", opening)
-    return types, packs
+    return found
 
 
 def at_pack(r: Reader) -> bool:
@@ -182,68 +221,90 @@ def at_pack(r: Reader) -> bool:
 
 
 def read_pack(r: Reader) -> Reading:
-    """A generic pack's name; None for a variadic type, which the schema does not have."""
+    """A variadic type, which the seed's schema does not have, or a generic pack."""
     if r.kind == "name":
         name = typename(r, r.take())
         r.advance()
-        return name
-    r.lose(r.index, "variadic type", "left out")
+        return m.TypePack(generic=name)
+    if not r.extended:
+        r.lose(r.index, "variadic type", "left out")
     r.advance()
-    yield read_type(r)
-    return None
+    return m.TypePack(variadic=(yield read_type(r)))
 
 
 def _read_type_list(r: Reader) -> Reading:
-    """Types up to a `)`; whether one had a name; whether a pack ended them."""
+    """Types up to a `)`; their names, if one has a name; the pack that ends them."""
     types: list[m.Type] = []
-    named = packed = False
+    names: list[m.Name] = []
+    tail: m.TypePack | None = None
     while r.kind != ")":
         index = r.index
         if at_pack(r):
-            if (yield read_pack(r)) is not None:
+            tail = yield read_pack(r)
+            if tail.generic is not None and not r.extended:
                 r.lose(index, "generic pack in a list of types", "left out")
-            packed = True
             break
         if r.kind == "name" and r.kinds[index + 1] == ":":
-            r.lose(index, "name of a parameter in a type", "left out")
+            if not r.extended:
+                r.lose(index, "name of a parameter in a type", "left out")
+            names += (m.Name() for _ in range(len(types) - len(names)))
+            name = r.take()
+            names.append(r.names.field(name) if r.extended else m.Name())
             r.advance()
-            r.advance()
-            named = True
         types.append((yield read_type(r)))
         if not r.skip(","):
             break
         if r.kind == ")":
             r.fail("a type after `,`")
-    return types, named, packed
+    return types, names, tail
 
 
 def _read_pack_or_type(r: Reader) -> Reading:
-    """`(types)` or a type that begins with `(`, where both may stand; as a list of types."""
+    """`(types)` or a type that begins with `(`, where both may stand.
+
+    As types, their tail, and whether these are the former: what ends with the parenthesis.
+    """
     opening = r.index
     r.advance()
-    types, named, packed = yield _read_type_list(r)
+    types, names, tail = yield _read_type_list(r)
     r.close(")", opening)
-    if r.kind == "->" or named:
-        r.expect("->", "and the result of a function type")
-        function = m.TypeFunction(args=types, rets=(yield read_results(r)))
-        first = m.Type(function=function)
-    elif len(types) == 1 and not packed:
+    if r.kind == "->" or names:
+        first = m.Type(function=(yield _read_rest_of_function(r, types, names, tail)))
+    elif len(types) == 1 and tail is None and r.kind in ("|", "&", "?"):
         [first] = types
     else:
-        return types
-    return [(yield _read_alternatives(r, first))]
+        return types, tail if r.extended else None, True
+    return [(yield _read_alternatives(r, first))], None, False
+
+
+def _read_rest_of_function(
+    r: Reader, args: list[m.Type], names: list[m.Name], tail: m.TypePack | None
+) -> Reading:
+    """The `->` and the results of a function type whose parameters these are."""
+    r.expect("->", "and the result of a function type")
+    rets, rettail = yield read_results(r)
+    function = m.TypeFunction(args=args, rets=rets)
+    if r.extended:
+        function.argnames = names
+        function.argtail = tail
+        function.rettail = rettail
+    return function
 
 
 def read_results(r: Reader) -> Reading:
-    """The result types of a function."""
+    """The result types of a function, and the pack that ends them."""
     if at_pack(r):
         index = r.index
-        if (yield read_pack(r)) is not None:
+        tail = yield read_pack(r)
+        if r.extended:
+            return [], tail
+        if tail.generic is not None:
             r.lose(index, "generic pack as a result type", "left out")
-        return []
+        return [], None
     if r.kind == "(":
-        return (yield _read_pack_or_type(r))
-    return [(yield read_type(r))]
+        types, tail, _ = yield _read_pack_or_type(r)
+        return types, tail
+    return [(yield read_type(r))], None
 
 
 def _read_function_type(r: Reader) -> Reading:
@@ -252,19 +313,17 @@ def _read_function_type(r: Reader) -> Reading:
     generics: list[m.Typename] = []
     packs: list[m.Typename] = []
     if r.kind == "<":
-        generic, generics, packs = yield read_generics(r)
+        generic, generics, packs, _ = yield read_generics(r)
     opening = r.index
     r.expect("(", "and the parameters of a function type")
-    args, named, packed = yield _read_type_list(r)
+    args, names, tail = yield _read_type_list(r)
     r.close(")", opening)
-    if r.kind != "->" and len(args) == 1 and not (named or packed or generic):
+    if r.kind != "->" and len(args) == 1 and tail is None and not (names or generic):
         return args[0]
-    r.expect("->", "and the result of a function type")
-    rets = yield read_results(r)
+    function = yield _read_rest_of_function(r, args, names, tail)
     shut_generics(r, generic)
-    return m.Type(
-        function=m.TypeFunction(generics=generics, genericpacks=packs, args=args, rets=rets)
-    )
+    function.generics, function.genericpacks = generics, packs
+    return m.Type(function=function)
 
 
 def _read_table_type(r: Reader) -> Reading:
@@ -273,15 +332,17 @@ def _read_table_type(r: Reader) -> Reading:
     r.advance()
     items: list[m.TypeTableItem] = []
     indexer: m.TypeTableIndexer | None = None
+    before: int | None = None
     while r.kind != "}":
         start = r.index
         following = r.kinds[start + 1]
-        if r.kind == "name" and r.texts[start] in ("read", "write") and following != ":":
-            r.lose(
-                start,
-                f"`{r.texts[start]}`",
-                "left out: the property can be read and written",
-            )
+        access = None
+        if r.kind == "name" and r.texts[start] in _ACCESS and following != ":":
+            access = _ACCESS[r.texts[start]]
+            if not r.extended:
+                how = "left out: the property can be read and written"
+                r.lose(start, f"`{r.texts[start]}`", how)
+                access = None
             r.advance()
             following = r.kinds[r.index + 1]
         if r.kind == "[" and following == "string" and r.kinds[r.index + 2] == "]":
@@ -291,7 +352,10 @@ def _read_table_type(r: Reader) -> Reading:
             r.close("]", bracket)
             r.expect(":", "after the property's name")
             type_ = yield read_type(r)
-            if _NAME.fullmatch(key) and key not in KEYWORDS:
+            if r.extended:
+                item = m.TypeTableItem(key=m.Name(), type=type_, access=access, key_string=key)
+                items.append(item)
+            elif _NAME.fullmatch(key) and key not in KEYWORDS:
                 items.append(m.TypeTableItem(key=r.names.field(key), type=type_))
             else:
                 r.lose(bracket, f"property {key!r:.40}, which is not a name", "left out")
@@ -303,16 +367,23 @@ def _read_table_type(r: Reader) -> Reading:
             key_type = yield read_type(r)
             r.close("]", bracket)
             r.expect(":", "after the indexer's key")
-            indexer = m.TypeTableIndexer(key=key_type, value=(yield read_type(r)))
+            value = yield read_type(r)
+            indexer = m.TypeTableIndexer(key=key_type, value=value, access=access)
+            before = len(items)
         elif items or indexer is not None or (r.kind == "name" and following == ":"):
             key_name = r.names.field(r.name("of a property"))
             r.expect(":", "after the property's name")
-            items.append(m.TypeTableItem(key=key_name, type=(yield read_type(r))))
+            type_ = yield read_type(r)
+            items.append(m.TypeTableItem(key=key_name, type=type_, access=access))
         else:
             number = m.Type(primitive=m.TypePrimitive(kind=r.names.primitive("number")))
-            indexer = m.TypeTableIndexer(key=number, value=(yield read_type(r)))
+            value = yield read_type(r)
+            indexer = m.TypeTableIndexer(key=number, value=value, access=access)
             break
         if not r.skip(",") and not r.skip(";"):
             break
     r.close("}", opening)
-    return m.Type(table=m.TypeTable(items=items, indexer=indexer))
+    table = m.TypeTable(items=items, indexer=indexer)
+    if r.extended and before is not None and before < len(items):
+        table.indexer_position = before
+    return m.Type(table=table)

@@ -7,7 +7,9 @@ from typing import Final
 
 from scriptschema import messages as m
 from scriptschema.base import Message
-from scriptschema.luau.printing.writer import Write, Writer, write_wrapper
+from scriptschema.luau.literals import integer_text, number_text
+from scriptschema.luau.names import TYPE_FUNCTIONS
+from scriptschema.luau.printing.writer import UNSET, Write, Writer, write_wrapper
 from scriptschema.luau.quoting import quote
 
 _CONSTANTS: Final[Mapping[type, str]] = {
@@ -27,7 +29,10 @@ def _write_local(w: Writer, node: m.Local) -> None:
 
 
 def _write_typename(w: Writer, node: m.Typename) -> None:
-    w.out.append(w.names.type(node.index))
+    if node.kind == m.Typename.Kind.Builtin:
+        w.out.append(TYPE_FUNCTIONS[node.index % len(TYPE_FUNCTIONS)])
+    else:
+        w.out.append(w.names.type(node.index))
 
 
 def _write_name(w: Writer, node: m.Name) -> None:
@@ -39,6 +44,19 @@ def write_boolean(w: Writer, node: m.ExprConstantBool | m.TypeBoolean) -> None:
     w.out.append("true" if node.val else "false")
 
 
+def write_number(w: Writer, node: m.ExprConstantNumber) -> None:
+    """Print a number constant, in decimal digits."""
+    w.out.append(str(node.val) if node.double is None else number_text(node.double))
+
+
+def _write_integer(w: Writer, node: m.ExprConstantInteger) -> None:
+    w.out.append(integer_text(node.val))
+
+
+def _write_omitted(w: Writer, _: m.TypeOmitted) -> None:
+    w.out.append(UNSET)  # it stands where a type must
+
+
 def write_string(w: Writer, node: m.ExprConstantString | m.TypeString) -> None:
     """Print a string constant, in double quotes."""
     w.out.append(quote(node.val))
@@ -46,13 +64,16 @@ def write_string(w: Writer, node: m.ExprConstantString | m.TypeString) -> None:
 
 WRITE: Final[Mapping[type[Message], Write]] = {
     **dict.fromkeys(_CONSTANTS, _write_constant),
-    **dict.fromkeys((m.ExprPrefix, m.LValue), write_wrapper),
+    **dict.fromkeys((m.ExprPrefix, m.LValue, m.ExprLiteral), write_wrapper),
     m.Local: _write_local,
     m.Typename: _write_typename,
     m.Name: _write_name,
     m.ExprConstantBool: write_boolean,
     m.TypeBoolean: write_boolean,
+    m.ExprConstantNumber: write_number,
+    m.ExprConstantInteger: _write_integer,
     m.ExprConstantString: write_string,
+    m.TypeOmitted: _write_omitted,
     m.TypeString: write_string,
 }
 """How to print a message of each kind."""

@@ -7,36 +7,52 @@ from typing import Final
 
 from scriptschema import messages as m
 from scriptschema.base import Message
-from scriptschema.luau.operators import BINARY, UNARY, UNARY_PRIORITY, needs_parentheses
-from scriptschema.luau.printing.type_annotations import annotation, generics, pack
+from scriptschema.luau.operators import (
+    BINARY,
+    CAST_PRIORITY,
+    UNARY,
+    UNARY_PRIORITY,
+    is_negative,
+    needs_parentheses,
+    takes_less,
+)
+from scriptschema.luau.printing.type_annotations import annotation, generics, results
 from scriptschema.luau.printing.writer import UNSET, Part, Write, Writer, separated
 from scriptschema.luau.quoting import quote_in_interpolation
 
 
 def _starts_with_minus(inner: Message | None) -> bool:
-    match inner:
-        case m.ExprUnary():
-            return inner.op == m.ExprUnary.Op.Minus
-        case m.ExprConstantNumber():
-            return inner.val < 0
-    return False
+    while type(inner) is m.ExprCast:
+        inner = inner.expr.alternative
+    if type(inner) is m.ExprUnary:
+        return inner.op == m.ExprUnary.Op.Minus
+    return is_negative(inner)
 
 
 def _starts_with_brace(expression: m.Expr) -> bool:
     node = expression.alternative
-    while isinstance(node, m.ExprBinary):
-        _, left, _ = BINARY[node.op]
-        node = node.left.alternative
-        if needs_parentheses(node, 0, left):
+    while True:
+        if type(node) is m.ExprBinary:
+            _, after, _ = BINARY[node.op]
+            node = node.left.alternative
+        elif type(node) is m.ExprCast:
+            after, node = CAST_PRIORITY, node.expr.alternative
+        else:
+            return type(node) is m.ExprTable
+        if needs_parentheses(node, 0, after):
             return False
-    return isinstance(node, m.ExprTable)
 
 
-def body(w: Writer, block: m.StatBlock) -> list[Part]:
-    """A block's statements one level further in, and then a new line for what closes it."""
-    if not block.body:
-        return [" "]
-    return [(block, w.level + 1, 0, 0), w.newline(w.level)]
+def write_body(w: Writer, block: m.StatBlock, closing: str) -> None:
+    """Print a block's statements one level further in, and on a new line what closes it."""
+    if block.body:
+        w.level += 1
+        w.inside(block)
+        w.level -= 1
+        w.out.append(w.newline())
+    else:
+        w.out.append(" ")
+    w.out.append(closing)
 
 
 def field(w: Writer, node: m.ExprIndexName, separator: str = ".") -> list[Part]:
@@ -52,8 +68,8 @@ def bindings(variables: Sequence[m.Local], types: Sequence[m.Type]) -> list[Part
     return parts[1:]
 
 
-def signature_and_body(w: Writer, node: m.ExprFunction) -> list[Part]:
-    """What follows the name of a function."""
+def write_signature_and_body(w: Writer, node: m.ExprFunction) -> None:
+    """Print what follows the name of a function."""
     types = node.types if w.types else []
     parts = [
         *generics(w, node.generics, node.genericpacks),
@@ -62,29 +78,80 @@ def signature_and_body(w: Writer, node: m.ExprFunction) -> list[Part]:
     ]
     if node.vararg:
         parts += (", ..." if node.args else "...", *annotation(types, len(node.args)))
+        if node.vararg_pack is not None and w.types:
+            parts += (": ", node.vararg_pack, "...")
     parts.append(")")
-    if node.rettypes and w.types:
-        parts += (": ", *pack(node.rettypes))
-    return [*parts, *body(w, node.body), "end"]
+    if w.types and (node.rettypes or node.rettail is not None):
+        parts += (": ", *results(node.rettypes, node.rettail))
+    w.print(*parts)
+    write_body(w, node.body, "end")
+
+
+def attributes(function: m.ExprFunction) -> list[Part]:
+    """The attributes of a function, each with a space behind it."""
+    parts: list[Part] = []
+    in_brackets = False
+    for attribute in function.attributes:
+        braced = bool(attribute.braced or attribute.args or attribute.parenthesised)
+        if in_brackets and braced and attribute.joined:
+            parts[-1] = ", "
+        else:
+            parts.append("@[" if braced else "@")
+        parts += (attribute, "] " if braced else " ")
+        in_brackets = braced
+    return parts
+
+
+def _write_attribute(w: Writer, node: m.ExprAttr) -> None:
+    name = _ATTRIBUTES.get(node.type) or w.names.field(node.name or m.Name())
+    args = node.args
+    alone = len(args) == 1 and args[0].which in ("string", "table")
+    if alone and not node.parenthesised:
+        w.print(name, " ", args[0])
+    elif args or node.parenthesised:
+        w.print(name, "(", *separated(args), ")")
+    else:
+        w.out.append(name)
+
+
+_ATTRIBUTES: Final = {
+    m.ExprAttr.Kind.Checked: "checked",
+    m.ExprAttr.Kind.Native: "native",
+    m.ExprAttr.Kind.Deprecated: "deprecated",
+}
+
+
+def _write_literal_item(w: Writer, node: m.LiteralTableItem) -> None:
+    if node.key_name is not None:
+        w.print(w.names.field(node.key_name), " = ", node.value)
+    else:
+        w.print(node.value)
 
 
 def _write_expr(w: Writer, node: m.Expr) -> None:
     inner = node.alternative
     if inner is None:
+        w.limit = w.after = 0
         w.out.append(UNSET)
-    elif (w.limit or w.after) and needs_parentheses(inner, w.limit, w.after):
-        w.push("(", inner, ")")
+        return
+    cls = inner.__class__
+    if w.limit or w.after:
+        if needs_parentheses(inner, w.limit, w.after):
+            w.limit = w.after = 0
+            w.print("(", node, ")")
+            return
+        if cls is not m.ExprBinary and cls is not m.ExprUnary and cls is not m.ExprCast:
+            w.limit = w.after = 0
+    if w.room:  # as `inside` does
+        w.room -= 1
+        w.write[cls](w, inner)
+        w.room += 1
     else:
-        w.write[inner.__class__](w, inner)
+        w.later(inner)
 
 
 def _write_group(w: Writer, node: m.ExprGroup) -> None:
-    w.push("(", node.expr, ")")
-
-
-def write_number(w: Writer, node: m.ExprConstantNumber) -> None:
-    """Print a number constant, in decimal digits."""
-    w.out.append(str(node.val))
+    w.print("(", node.expr, ")")
 
 
 def _write_expr_local(w: Writer, node: m.ExprLocal) -> None:
@@ -95,64 +162,117 @@ def _write_global(w: Writer, node: m.ExprGlobal) -> None:
     w.out.append(w.names.global_(node.name))
 
 
-def callee(w: Writer, node: m.ExprCall) -> list[Part]:
-    """What is called."""
+def write_callee(w: Writer, node: m.ExprCall) -> None:
+    """Print what is called."""
     func = node.func
-    is_method = node.self_ and func.which == "index_name"
-    return field(w, func.alternative, ":") if is_method else [func]
+    if node.self_ and func.which == "index_name":
+        w.print(*field(w, func.alternative, ":"))
+    elif node.self_ and func.which == "instantiate" and func.alternative.expr.which == "index_name":
+        w.print(*field(w, func.alternative.expr.alternative, ":"))
+        _write_types(w, func.alternative)
+    else:
+        w.write[m.ExprPrefix](w, func)
 
 
 def write_call(w: Writer, node: m.ExprCall) -> None:
     """Print a call."""
-    w.push(*callee(w, node), "(", *separated(node.args), ")")
+    write_callee(w, node)
+    if node.parenless and can_be_parenless(node):
+        w.print(" ", node.args[0])
+        return
+    w.out.append("(")
+    if node.args:
+        w.list(node.args)
+    w.out.append(")")
+
+
+def can_be_parenless(node: m.ExprCall) -> bool:
+    """Whether the arguments of a call can stand without parentheses: a string or a table."""
+    return len(node.args) == 1 and node.args[0].which in ("string", "table")
+
+
+def _write_types(w: Writer, node: m.ExprInstantiate) -> None:
+    if w.types:
+        w.print("<<", *separated(node.types.items), ">>")
+
+
+def _write_instantiate(w: Writer, node: m.ExprInstantiate) -> None:
+    w.print(node.expr)
+    _write_types(w, node)
+
+
+def _write_cast(w: Writer, node: m.ExprCast) -> None:
+    if w.types:
+        w.limit = w.after = CAST_PRIORITY
+        w.print(node.expr, " :: ", node.type)
+    elif node.expr.which in ("call", "varargs"):  # a cast cuts several values down to one
+        w.limit = w.after = 0
+        w.print("(", node.expr, ")")
+    else:
+        w.print(node.expr)
 
 
 def _write_index_name(w: Writer, node: m.ExprIndexName) -> None:
-    w.push(*field(w, node))
+    w.write[m.ExprPrefix](w, node.expr)
+    put, names = w.out.append, w.names
+    put(".")
+    put(names.field(node.index, names.owner(node.expr)))
 
 
 def _write_index_expr(w: Writer, node: m.ExprIndexExpr) -> None:
-    w.push(node.expr, "[", node.index, "]")
+    w.print(node.expr, "[", node.index, "]")
 
 
 def _write_function(w: Writer, node: m.ExprFunction) -> None:
-    w.push("function", *signature_and_body(w, node))
+    w.print(*attributes(node), "function")
+    write_signature_and_body(w, node)
 
 
 def _write_table_item(w: Writer, node: m.TableItem) -> None:
     if node.which == "key_name":
-        w.push(w.names.field(node.alternative), " = ", node.value)
+        w.print(w.names.field(node.alternative), " = ", node.value)
     elif node.which == "key_expr":
-        w.push("[", node.alternative, "] = ", node.value)
+        w.print("[", node.alternative, "] = ", node.value)
     else:
-        w.push(node.value)
+        w.print(node.value)
 
 
-def _write_table(w: Writer, node: m.ExprTable) -> None:
-    w.push("{", *separated(node.items), "}")
+def _write_table(w: Writer, node: m.ExprTable | m.ExprLiteralTable) -> None:
+    w.out.append("{")
+    w.list(node.items)
+    w.out.append("}")
 
 
 def _write_unary(w: Writer, node: m.ExprUnary) -> None:
     w.out.append(UNARY[node.op])
     if node.op == m.ExprUnary.Op.Minus and _starts_with_minus(node.expr.alternative):
         w.out.append(" ")  # two of them would begin a comment
-    w.push((node.expr, w.level, UNARY_PRIORITY, w.after))
+    w.limit = UNARY_PRIORITY
+    w.write[m.Expr](w, node.expr)
 
 
 def _write_binary(w: Writer, node: m.ExprBinary) -> None:
     text, left, right = BINARY[node.op]
-    w.push(
-        (node.left, w.level, 0, left),
-        f" {text} ",
-        (node.right, w.level, right, w.after),
-    )
+    write, after = w.write[m.Expr], w.after
+    if node.op == _LESS and w.types and takes_less(node.left):
+        w.limit = w.after = 0
+        w.print("(", node.left, ")")
+    else:
+        w.limit, w.after = 0, left
+        write(w, node.left)
+    w.out.append(f" {text} ")
+    w.limit, w.after = right, after
+    write(w, node.right)
+
+
+_LESS: Final = m.ExprBinary.Op.CompareLt
 
 
 def _write_if_else(w: Writer, node: m.ExprIfElse) -> None:
     parts: list[Part] = ["if ", node.cond, " then ", node.then]
     if node.which is not None:
         parts += (" else" if node.which == "elseif" else " else ", node.alternative)
-    w.push(*parts)
+    w.print(*parts)
 
 
 def write_interpolation(
@@ -166,13 +286,12 @@ def write_interpolation(
         else:
             brace = "{ " if _starts_with_brace(part) else "{"  # Luau refuses two in a row
             parts += (brace, part, "}")
-    w.push(*parts, "`")
+    w.print(*parts, "`")
 
 
 WRITE: Final[Mapping[type[Message], Write]] = {
     m.Expr: _write_expr,
     m.ExprGroup: _write_group,
-    m.ExprConstantNumber: write_number,
     m.ExprLocal: _write_expr_local,
     m.ExprGlobal: _write_global,
     m.ExprCall: write_call,
@@ -185,5 +304,10 @@ WRITE: Final[Mapping[type[Message], Write]] = {
     m.ExprBinary: _write_binary,
     m.ExprIfElse: _write_if_else,
     m.ExprInterpString: write_interpolation,
+    m.ExprCast: _write_cast,
+    m.ExprInstantiate: _write_instantiate,
+    m.ExprAttr: _write_attribute,
+    m.ExprLiteralTable: _write_table,
+    m.LiteralTableItem: _write_literal_item,
 }
 """How to print a message of each kind."""

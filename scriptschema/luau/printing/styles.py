@@ -22,19 +22,19 @@ from scriptschema.choices import Choices
 from scriptschema.luau.lexer import tokenize
 from scriptschema.luau.names import Names
 from scriptschema.luau.printing import spelling
-from scriptschema.luau.printing.atoms import write_string
+from scriptschema.luau.printing.atoms import write_number, write_string
 from scriptschema.luau.printing.expressions import (
-    callee,
+    can_be_parenless,
     write_call,
+    write_callee,
     write_interpolation,
-    write_number,
 )
 from scriptschema.luau.printing.spelling import Near, in_brackets
 from scriptschema.luau.printing.statements import write_stat
 from scriptschema.luau.printing.type_annotations import (
     array_item,
     members,
-    operand,
+    write_operand,
     write_type_item,
     write_type_table,
     write_union,
@@ -206,7 +206,7 @@ def _write_string(w: StyledWriter, node: m.ExprConstantString | m.TypeString) ->
 
 
 def _write_number(w: StyledWriter, node: m.ExprConstantNumber) -> None:
-    if w.differs(w.numbers, str(node.val)):
+    if node.double is None and w.differs(w.numbers, str(node.val)):
         w.out.append(spelling.number(w.near, node.val))
     else:
         write_number(w, node)
@@ -220,27 +220,28 @@ def _write_interpolation(w: StyledWriter, node: m.ExprInterpString) -> None:
 
 
 def _write_call(w: StyledWriter, node: m.ExprCall) -> None:
-    args = node.args
-    if len(args) == 1 and args[0].which in ("string", "table") and w.differs(w.calls):
-        w.push(*callee(w, node), args[0])
+    if can_be_parenless(node) and not node.parenless and w.differs(w.calls):
+        write_callee(w, node)
+        w.print(node.args[0])
     else:
         write_call(w, node)
 
 
 def _write_table(w: StyledWriter, node: m.ExprTable) -> None:
-    w.push("{", *w.separated(node.items), "}")
+    w.print("{", *w.separated(node.items), "}")
 
 
 def _write_stat(w: StyledWriter, node: m.Stat) -> None:
-    if w.differs(w.semicolons):
-        w.stack.append(";")  # under what the statement will push, so printed after it
+    ended = w.differs(w.semicolons)
     write_stat(w, node)
+    if ended:
+        w.out.append(";")
 
 
 def _write_type_item(w: StyledWriter, node: m.TypeTableItem) -> None:
-    if w.differs(w.shorthands):
+    if node.access is None and node.key_string is None and w.differs(w.shorthands):
         name = spelling.string(w.near, w.names.field(node.key))
-        w.push("[", name, "]: ", node.type)
+        w.print("[", name, "]: ", node.type)
     else:
         write_type_item(w, node)
 
@@ -249,13 +250,15 @@ def _write_type_table(w: StyledWriter, node: m.TypeTable) -> None:
     if array_item(w, node) is not None and not w.differs(w.shorthands):
         write_type_table(w, node)
     else:
-        w.push("{", *w.separated(members(node)), "}")
+        w.print("{", *w.separated(members(node)), "}")
 
 
 def _write_union(w: StyledWriter, node: m.TypeUnion) -> None:
     if w.differs(w.shorthands):
-        left, right = operand(w, node.left, "union", 1), operand(w, node.right, None, w.after)
-        w.push(*left, " | ", *right)
+        after = w.after
+        write_operand(w, node.left, "union", 1)
+        w.out.append(" | ")
+        write_operand(w, node.right, None, after)
     else:
         write_union(w, node)
 

@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from scriptschema import messages as m
 from scriptschema.base import Message
-from scriptschema.luau.printing.writer import Part, Write, Writer, separated, write_wrapper
+from scriptschema.luau.printing.writer import (
+    UNSET,
+    Part,
+    Write,
+    Writer,
+    separated,
+    write_wrapper,
+)
+from scriptschema.luau.quoting import quote
+
+_OPERATIONS: Final = ("union", "intersection")
 
 
 def _starts_with_quote(node: m.Type) -> bool:
-    while node.which in ("union", "intersection"):
+    while node.which in _OPERATIONS:
         left = node.alternative.left
-        if left.which in ("union", "intersection") and left.which != node.which:
+        if left.which in _OPERATIONS and left.which != node.which:
             return False  # it gets parentheses
         node = left
     return node.which == "string"
@@ -21,33 +31,101 @@ def _starts_with_quote(node: m.Type) -> bool:
 
 def annotation(types: Sequence[m.Type], position: int) -> tuple[Part, ...]:
     """The type of the variable at a position, if there is one."""
-    return (": ", types[position]) if position < len(types) else ()
+    if position >= len(types) or types[position].which == "omitted":
+        return ()
+    return (": ", types[position])
 
 
-def generics(w: Writer, generics: Sequence[Message], packs: Sequence[m.Typename]) -> list[Part]:
-    """`<T, U...>`, nothing if there are none."""
-    if not (generics or packs) or not w.types:
+def generics(
+    w: Writer,
+    generics: Sequence[Message],
+    packs: Sequence[m.Typename],
+    further: m.TypeArguments | None = None,
+) -> list[Part]:
+    """`<T, U..., further>`, nothing if there are none."""
+    if not (generics or packs or further is not None) or not w.types:
         return []
     parts = separated(generics)
     for pack in packs:
         parts += (", ", pack, "...") if parts else (pack, "...")
+    for argument in [] if further is None else further.items:
+        parts += (", ", argument) if parts else (argument,)
     return ["<", *parts, ">"]
 
 
-def pack(types: Sequence[m.Type]) -> list[Part]:
+def write_type_alias(w: Writer, node: m.StatTypeAlias) -> None:
+    """Print a type alias, if types are printed."""
+    if w.types:
+        keyword = "export type " if node.export else "type "
+        w.print(keyword, node.name, *_with_defaults(w, node), " = ", node.type)
+
+
+def _with_defaults(w: Writer, node: m.StatTypeAlias) -> list[Part]:
+    """`<T = U, V... = ...W>`: the defaults belong to the last ones."""
+    if node.defaults is None or not (node.generics or node.genericpacks):
+        return generics(w, node.generics, node.genericpacks)
+    parts: list[Part] = []
+    types, packs = node.defaults.types, node.defaults.packs
+    for position, name in enumerate(node.generics, len(types) - len(node.generics)):
+        parts += (", ", name)
+        if position >= 0:
+            parts += (" = ", types[position])
+    for position, name in enumerate(node.genericpacks, len(packs) - len(node.genericpacks)):
+        parts += (", ", name, "...")
+        if position >= 0:
+            parts += (" = ", packs[position])
+    return ["<", *parts[1:], ">"]
+
+
+def _listed(
+    types: Sequence[m.Type],
+    tail: m.TypePack | None,
+    names: Callable[[int], list[Part]] | None = None,
+) -> tuple[list[Part], int]:
+    """Types and what they end with, with commas between, and how many these are."""
+    parts: list[Part] = []
+    count = 0
+    while True:
+        for position, node in enumerate(types):
+            parts += (", ", *(names(position) if names else ()), node)
+            count += 1
+        names = None
+        if tail is None:
+            return parts[1:], count
+        if tail.which != "list":
+            parts += (", ", tail)
+            return parts[1:], count + 1
+        types, tail = tail.alternative.types, tail.alternative.tail
+
+
+def results(types: Sequence[m.Type], tail: m.TypePack | None) -> list[Part]:
     """The types of results: one stands alone, none or several in parentheses."""
-    parts = separated(types)
-    return parts if len(types) == 1 else ["(", *parts, ")"]
+    parts, count = _listed(types, tail)
+    return parts if count == 1 else ["(", *parts, ")"]
 
 
-def operand(w: Writer, node: m.Type, chained: str | None, after: int) -> list[Part]:
-    """An operand of a union or an intersection, which Luau mixes only with parentheses.
+def _write_pack(w: Writer, node: m.TypePack) -> None:
+    if node.which == "variadic":
+        w.print("...", node.alternative)
+    elif node.which == "generic":
+        w.print(node.alternative, "...")
+    elif node.which == "list":
+        parts, _ = _listed(node.alternative.types, node.alternative.tail)
+        w.print("(", *parts, ")")
+    else:
+        w.out.append(UNSET)
+
+
+def write_operand(w: Writer, node: m.Type, chained: str | None, after: int) -> None:
+    """Print an operand of a union or an intersection, which Luau mixes only with parentheses.
 
     `chained` is what needs none: the left operand of the same kind.
     """
-    if node.which in ("union", "intersection") and node.which != chained:
-        return ["(", node, ")"]
-    return [(node, w.level, 0, after)]
+    if node.which in _OPERATIONS and node.which != chained:
+        w.print("(", node, ")")
+    else:
+        w.after = after
+        w.write[m.Type](w, node)
 
 
 def _is_primitive(w: Writer, node: m.Type, name: str) -> bool:
@@ -55,10 +133,12 @@ def _is_primitive(w: Writer, node: m.Type, name: str) -> bool:
 
 
 def _write_type(w: Writer, node: m.Type) -> None:
-    if node.which == "function" and w.after:  # it would take what follows as its result
-        w.push("(", node.alternative, ")")
-    else:
-        write_wrapper(w, node)
+    if w.after and node.which not in _OPERATIONS:
+        w.after = 0
+        if node.which == "function":  # it would take what follows as its result
+            w.print("(", node.alternative, ")")
+            return
+    write_wrapper(w, node)
 
 
 def _write_primitive(w: Writer, node: m.TypePrimitive) -> None:
@@ -66,60 +146,84 @@ def _write_primitive(w: Writer, node: m.TypePrimitive) -> None:
 
 
 def _write_type_literal(w: Writer, node: m.TypeLiteral) -> None:
-    w.push(node.name, *generics(w, node.generics, node.genericpacks))
+    w.print(node.name, *generics(w, node.generics, node.genericpacks, node.arguments))
 
 
 def write_type_item(w: Writer, node: m.TypeTableItem) -> None:
     """Print a property of a table type."""
-    w.push(node.key, ": ", node.type)
+    if node.key_string is not None:
+        w.print(_access(node), "[", quote(node.key_string), "]: ", node.type)
+    else:
+        w.print(_access(node), node.key, ": ", node.type)
+
+
+def _access(node: m.TypeTableItem | m.TypeTableIndexer) -> str:
+    if node.access is None:
+        return ""
+    return "read " if node.access == m.TypeTableItem.Access.Read else "write "
 
 
 def _write_type_indexer(w: Writer, node: m.TypeTableIndexer) -> None:
     # After `["`, Luau (some versions, whatever follows the string) reads a property's name.
     opening, closing = ("[(", ")]: ") if _starts_with_quote(node.key) else ("[", "]: ")
-    w.push(opening, node.key, closing, node.value)
+    w.print(_access(node), opening, node.key, closing, node.value)
 
 
-def array_item(w: Writer, node: m.TypeTable) -> m.Type | None:
+def array_item(w: Writer, node: m.TypeTable) -> list[Part] | None:
     """The type of the items, if that is all that needs to be written of a table type."""
     indexer = node.indexer
     if indexer is None or node.items or not _is_primitive(w, indexer.key, "number"):
         return None
-    return indexer.value
+    return [_access(indexer), indexer.value]
 
 
 def members(node: m.TypeTable) -> list[Message]:
     """The properties of a table type, and its indexer."""
-    return [*node.items] if node.indexer is None else [*node.items, node.indexer]
+    found: list[Message] = [*node.items]
+    if node.indexer is not None:
+        position = node.indexer_position
+        found.insert(len(found) if position is None else max(position, 0), node.indexer)
+    return found
 
 
 def write_type_table(w: Writer, node: m.TypeTable) -> None:
     """Print a table type."""
     item = array_item(w, node)
-    w.push("{", *(separated(members(node)) if item is None else [item]), "}")
+    w.print("{", *(separated(members(node)) if item is None else item), "}")
 
 
 def _write_type_function(w: Writer, node: m.TypeFunction) -> None:
+    def name(position: int) -> list[Part]:
+        if position >= len(node.argnames) or node.argnames[position].which is None:
+            return []
+        return [node.argnames[position], ": "]
+
     parameters = generics(w, node.generics, node.genericpacks)
-    w.push(*parameters, "(", *separated(node.args), ") -> ", *pack(node.rets))
+    args, _ = _listed(node.args, node.argtail, name)
+    w.print(*parameters, "(", *args, ") -> ", *results(node.rets, node.rettail))
 
 
 def _write_typeof(w: Writer, node: m.TypeTypeof) -> None:
-    w.push("typeof(", node.expr, ")")
+    w.print("typeof(", node.expr, ")")
 
 
 def write_union(w: Writer, node: m.TypeUnion) -> None:
     """Print a union."""
-    left = operand(w, node.left, "union", 1)
+    after = w.after
+    write_operand(w, node.left, "union", 1)
     if _is_primitive(w, node.right, "nil") and node.left.which != "union":
-        w.push(*left, "?")
+        w.after = 0
+        w.out.append("?")
     else:
-        w.push(*left, " | ", *operand(w, node.right, None, w.after))
+        w.out.append(" | ")
+        write_operand(w, node.right, None, after)
 
 
 def _write_intersection(w: Writer, node: m.TypeIntersection) -> None:
-    left = operand(w, node.left, "intersection", 1)
-    w.push(*left, " & ", *operand(w, node.right, None, w.after))
+    after = w.after
+    write_operand(w, node.left, "intersection", 1)
+    w.out.append(" & ")
+    write_operand(w, node.right, None, after)
 
 
 def _write_class(w: Writer, node: m.TypeClass) -> None:
@@ -127,7 +231,10 @@ def _write_class(w: Writer, node: m.TypeClass) -> None:
 
 
 def _write_type_ref(w: Writer, node: m.TypeRef) -> None:
-    w.push(node.prefix, ".", node.index)
+    prefix: Part = node.prefix
+    if node.prefix_global is not None:
+        prefix = w.names.global_(node.prefix_global)
+    w.print(prefix, ".", node.index, *generics(w, (), (), node.arguments))
 
 
 WRITE: Final[Mapping[type[Message], Write]] = {
@@ -143,5 +250,7 @@ WRITE: Final[Mapping[type[Message], Write]] = {
     m.TypeIntersection: _write_intersection,
     m.TypeClass: _write_class,
     m.TypeRef: _write_type_ref,
+    m.TypePack: _write_pack,
+    m.TypeArgument: write_wrapper,
 }
 """How to print a message of each kind."""

@@ -1,28 +1,30 @@
-"""The writer: what is still to be printed, and what has been.
+"""The writer: what has been printed of a tree, and how the rest is.
 
-It keeps what is still to be printed, strings and messages, on a stack of its own, last part first:
-depth costs memory, never a RecursionError, and time and memory are linear in the tree. Indentation
-stops growing after some levels, for the same reason. How a message of each kind is printed stands
-in the modules above, in functions of the writer `w` and the message.
+A message of each kind is printed by a function in the modules above, which takes the writer `w` and
+the message, and calls those of the messages inside. What is nested deeper than some levels is put
+off, and printed into its place later: depth costs memory, never a RecursionError, and time and
+memory are linear in the tree. Indentation stops growing after some levels, for the same reason.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache
 from typing import Any, Final, TypeAlias
 
 from scriptschema.base import Message
 from scriptschema.luau.names import Names
 from scriptschema.messages import ModuleSet, StatBlock
 
-Task: TypeAlias = tuple[Message, int, int, int]
-"""A message to print, its level of indentation, and its place: see `needs_parentheses`."""
-
-Part: TypeAlias = str | Message | Task
-"""What a message is printed as: texts and messages, with a `Task` where the place matters."""
+Part: TypeAlias = str | Message
+"""What a message is printed as: texts and messages."""
 
 UNSET: Final = " --[[unset]]"
 _DEEPEST_INDENT: Final = 40
+
+_ROOM: Final = 64
+"""How many wrappers are printed one inside the other, before what one holds is put off; each takes
+up to five calls."""
 
 Write: TypeAlias = Callable[[Any, Any], None]
 """Prints a message: it is called with the writer, of the class that the table is for, and that."""
@@ -31,7 +33,8 @@ Write: TypeAlias = Callable[[Any, Any], None]
 class Writer:
     """Prints one tree, each message as the table `write` says.
 
-    `level`, `limit` and `after` are those of the message being printed.
+    `level` is that of indentation, `limit` and `after` are the place of an operand that is printed
+    next (see `needs_parentheses`), 0 when anything has been printed.
     """
 
     def __init__(
@@ -40,37 +43,84 @@ class Writer:
         self.write = write
         self.names = names
         self.types = types
-        self.newlines = ["\n" + indent * level for level in range(_DEEPEST_INDENT + 1)]
-        self.out: list[str] = []
-        self.stack: list[str | Task] = []
+        self._newlines = _newlines(indent)
+        self.out: list[Any] = []
+        """What has been printed: texts, and lists like this one for what was put off."""
         self.level = self.limit = self.after = 0
+        self.room = _ROOM
+        self._later: list[tuple[list[Any], Message, int, int, int]] = []
 
     def text(self, tree: Message) -> str:
         """Return the source of a tree."""
-        out, stack, handlers = self.out, self.stack, self.write
-        stack.append((tree, 0, 0, 0))
-        while stack:
-            item = stack.pop()
-            if type(item) is str:
-                out.append(item)
-            elif type(item) is tuple:
-                node, self.level, self.limit, self.after = item
-                handlers[node.__class__](self, node)
-        if isinstance(tree, StatBlock | ModuleSet) and out:
-            out[0] = out[0].lstrip("\n")
-            out.append("\n")
-        return "".join(out)
+        whole = self.out
+        self.write[tree.__class__](self, tree)
+        if isinstance(tree, StatBlock | ModuleSet) and whole:
+            whole[0] = whole[0].lstrip("\n")
+            whole.append("\n")
+        if not self._later:
+            return "".join(whole)
+        while self._later:
+            self.out, node, self.level, self.limit, self.after = self._later.pop()
+            self.write[node.__class__](self, node)
+        return "".join(_flat(whole))
 
-    def push(self, *parts: Part) -> None:
-        """Print these next, the first one first."""
-        level = self.level
-        append: Callable[[Any], None] = self.stack.append
-        for part in reversed(parts):  # not `isinstance`, which is slow for an abstract class
-            append(part if type(part) is str or type(part) is tuple else (part, level, 0, 0))
+    def inside(self, node: Message) -> None:
+        """Print a message or, if it is nested too deep, see that it is printed later."""
+        if self.room:
+            self.room -= 1
+            self.write[node.__class__](self, node)
+            self.room += 1
+        else:
+            self.later(node)
 
-    def newline(self, level: int) -> str:
-        """What begins a line at a level."""
-        return self.newlines[min(level, _DEEPEST_INDENT)]
+    def later(self, node: Message) -> None:
+        """Print a message into this place when what is around it has been printed."""
+        place: list[Any] = []
+        self.out.append(place)
+        self._later.append((place, node, self.level, self.limit, self.after))
+        self.limit = self.after = 0
+
+    def print(self, *parts: Part) -> None:
+        """Print these, the first one first."""
+        write, put = self.write, self.out.append
+        for part in parts:
+            if type(part) is str:
+                put(part)
+            else:
+                write[part.__class__](self, part)  # type: ignore[index]  # a message, then
+
+    def list(self, nodes: Iterable[Message]) -> None:
+        """Print nodes with commas between."""
+        write, put = self.write, self.out.append
+        between = False
+        for node in nodes:
+            if between:
+                put(", ")
+            write[node.__class__](self, node)
+            between = True
+
+    def newline(self) -> str:
+        """What begins a line."""
+        return self._newlines[min(self.level, _DEEPEST_INDENT)]
+
+
+@cache
+def _newlines(indent: str) -> list[str]:
+    """What begins a line, by level."""
+    return ["\n" + indent * level for level in range(_DEEPEST_INDENT + 1)]
+
+
+def _flat(whole: Iterable[Any]) -> Iterator[str]:
+    """The texts of what was printed, in order."""
+    open_ = [iter(whole)]
+    while open_:
+        for item in open_[-1]:
+            if type(item) is list:
+                open_.append(iter(item))
+                break
+            yield item
+        else:
+            open_.pop()
 
 
 def separated(nodes: Iterable[Message], separator: str = ", ") -> list[Part]:
@@ -82,9 +132,13 @@ def separated(nodes: Iterable[Message], separator: str = ", ") -> list[Part]:
 
 
 def write_wrapper(w: Writer, node: Any) -> None:
-    """A message that holds one of several."""
+    """A message that holds one of several; what it holds stands where it does."""
     inner = node.alternative
     if inner is None:
         w.out.append(UNSET)
+    elif w.room:  # as `inside` does
+        w.room -= 1
+        w.write[inner.__class__](w, inner)
+        w.room += 1
     else:
-        w.write[inner.__class__](w, inner)  # it stands where the wrapper does
+        w.later(inner)

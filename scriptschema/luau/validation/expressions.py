@@ -8,21 +8,25 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from scriptschema import extensions as x
 from scriptschema import messages as m
-from scriptschema.base import Path
 from scriptschema.luau.operators import BINARY, UNARY_PRIORITY, needs_parentheses
 from scriptschema.luau.registers import MAX_REGISTERS
+from scriptschema.luau.validation.constants import assigned
 from scriptschema.luau.validation.functions import visit_function
 from scriptschema.luau.validation.limits import concatenated, may_hold_closure, shorten
 from scriptschema.luau.validation.references import visit_global, visit_local, visit_name
 from scriptschema.luau.validation.text import visit_string
-from scriptschema.luau.validation.traversal import HANDLERS, Task, Traversal, Visit, filler
+from scriptschema.luau.validation.traversal import HANDLERS, Place, Task, Traversal, Visit, filler
+from scriptschema.luau.validation.type_annotations import visit_type, visit_type_arguments
 
 RULES: Final = {
     "vararg": "... stands in a vararg function",
     "else": "an if-expression has an else",
     "group": "parentheses that the structure needs are not in the tree",
     "minus": "a number constant holds its sign itself",
+    "number": "a number constant is a number",
+    "parentheses": "a call without parentheses has one argument, a string or a table",
     "interpolation": "text in an interpolated string is one part, and not an empty one",
 }
 
@@ -30,7 +34,7 @@ RULES: Final = {
 def visit_expr(
     v: Traversal,
     node: m.Expr,
-    path: Path,
+    path: Place,
     depth: int,
     registers: int | None = None,
     limit: int = 0,
@@ -52,9 +56,9 @@ def visit_expr(
         if inner.__class__ is m.ExprGroup and (limit or after):
             content = inner.expr.alternative
             if content is not None and needs_parentheses(content, limit, after):
-                path = Path(path, "group")
+                path = (path, "group", None)
                 v.note(path, "group", "these parentheses are there without the group")
-                path = Path(path, "expr")
+                path = (path, "expr", None)
                 setattr(node, inner.expr.which or "", content)
                 continue
         elif inner.__class__ is m.ExprUnary and inner.op == m.ExprUnary.Op.Minus:
@@ -66,23 +70,27 @@ def visit_expr(
         break
     handler = _EXPRESSIONS.get(inner.__class__)
     if handler is None:
+        if inner.__class__ is m.ExprConstantNumber and inner.double != inner.double:
+            v.note(path, "number", "no constant is not-a-number")
+            inner.double = None
         return
     if registers > MAX_REGISTERS:
         v.note(path, "registers", f"more than {MAX_REGISTERS} registers are needed")
         node.number = filler()
     elif handler in _IN_HOLDER:
-        handler(v, node, Path(path, node.which or ""))
+        handler(v, node, (path, node.which or "", None))
     elif inner.__class__ is m.ExprFunction and not may_hold_closure(v, path):
         node.number = filler()
     else:
-        path = Path(path, node.which or "")
+        path = (path, node.which or "", None)
         if chain and not (inner.__class__ is m.ExprBinary and inner.op == m.ExprBinary.Op.Concat):
             chain = ()
-        v.push((handler, inner, path, depth + 1, registers, limit, after, *chain))
+        v.enter(inner, path, depth + 1)
+        handler(v, inner, path, depth + 1, registers, limit, after, *chain)
 
 
 def visit_prefix(
-    v: Traversal, node: Any, path: Path, depth: int, registers: int | None = None
+    v: Traversal, node: Any, path: Place, depth: int, registers: int | None = None
 ) -> None:
     """An ExprPrefix or an LValue."""
     if registers is None:
@@ -93,117 +101,154 @@ def visit_prefix(
         other = v.scope.pick_local(0)
         if other is not None:
             node.local = m.ExprLocal(var=m.Local(name=other.index))
+            if node.__class__ is m.LValue:
+                assigned(v, other, path)
         else:
             node.global_ = m.ExprGlobal(name=v.scope.free_global(0, builtin=True))
         return
     handler = _EXPRESSIONS[inner.__class__]
-    path = Path(path, node.which)
+    path = (path, node.which, None)
     if handler in _IN_HOLDER:
         handler(v, node, path)
     elif registers > MAX_REGISTERS:
         v.note(path, "registers", f"more than {MAX_REGISTERS} registers are needed")
         v.simplify(node)
     else:
-        v.push((handler, inner, path, depth + 1, registers))
+        v.enter(inner, path, depth + 1)
+        handler(v, inner, path, depth + 1, registers)
 
 
 def expressions(
-    items: list[m.Expr], path: Path, name: str, depth: int, registers: int
+    items: list[m.Expr], path: Place, name: str, depth: int, registers: int
 ) -> list[Task]:
     """Tasks for expressions whose values go side by side: their registers are taken first."""
     registers += len(items)
     return [
-        (visit_expr, item, Path(path, name, index), depth, registers)
+        (visit_expr, item, (path, name, index), depth, registers)
         for index, item in enumerate(items)
     ]
 
 
-def _visit_varargs(v: Traversal, node: m.Expr, path: Path, *_: int) -> None:
+def _visit_varargs(v: Traversal, node: m.Expr, path: Place, *_: int) -> None:
     if not v.scope.function.vararg:
         v.note(path, "vararg", "the function around has no ...")
         node.number = filler()
 
 
 def _visit_group(
-    v: Traversal, node: m.ExprGroup, path: Path, depth: int, registers: int = 0, *_: int
+    v: Traversal, node: m.ExprGroup, path: Place, depth: int, registers: int = 0, *_: int
 ) -> None:
-    v.push((visit_expr, node.expr, Path(path, "expr"), depth + 1, registers))
+    v.push((visit_expr, node.expr, (path, "expr", None), depth + 1, registers))
 
 
 def visit_call(
-    v: Traversal, node: m.ExprCall, path: Path, depth: int, registers: int = 0, *_: int
+    v: Traversal, node: m.ExprCall, path: Place, depth: int, registers: int = 0, *_: int
 ) -> None:
     """An ExprCall."""
-    if node.self_ and node.func.which != "index_name":
+    if node.self_ and _called(node.func) != "index_name":
         v.note(path, "self", "a call with self calls a field by name")
         node.self_ = False
     first = registers + 1 + node.self_
     shorten(v, node, "args", MAX_REGISTERS - first, path, "registers")
     v.push(
-        (visit_prefix, node.func, Path(path, "func"), depth + 1, registers + 1),
+        (visit_prefix, node.func, (path, "func", None), depth + 1, registers + 1),
         *expressions(node.args, path, "args", depth + 1, first),
+        *([(_end_parenless, node, path, depth)] if node.parenless else []),
+    )
+
+
+def _called(prefix: m.ExprPrefix) -> str | None:
+    """What is called, whatever types it is given."""
+    while prefix.which == "instantiate":
+        prefix = prefix.alternative.expr
+    return prefix.which
+
+
+def _end_parenless(v: Traversal, node: m.ExprCall, path: Place, _: int) -> None:
+    if [argument.which for argument in node.args] not in (["string"], ["table"]):
+        v.note(
+            path, "parentheses", "without parentheses there is one argument, a string or a table"
+        )
+        node.parenless = None
+
+
+def _visit_cast(
+    v: Traversal, node: x.ExprCast, path: Place, depth: int, registers: int = 0, *_: int
+) -> None:
+    v.push(
+        (visit_expr, node.expr, (path, "expr", None), depth + 1, registers),
+        (visit_type, node.type, (path, "type", None), depth + 1),
+    )
+
+
+def _visit_instantiate(
+    v: Traversal, node: x.ExprInstantiate, path: Place, depth: int, registers: int = 0, *_: int
+) -> None:
+    v.push(
+        (visit_prefix, node.expr, (path, "expr", None), depth + 1, registers),
+        (visit_type_arguments, node.types, (path, "types", None), depth + 1),
     )
 
 
 def _visit_index_name(
-    v: Traversal, node: m.ExprIndexName, path: Path, depth: int, registers: int = 0, *_: int
+    v: Traversal, node: m.ExprIndexName, path: Place, depth: int, registers: int = 0, *_: int
 ) -> None:
-    visit_name(v, node.index, Path(path, "index"))
-    v.push((visit_prefix, node.expr, Path(path, "expr"), depth + 1, registers + 1))
+    visit_name(v, node.index, (path, "index", None))
+    v.push((visit_prefix, node.expr, (path, "expr", None), depth + 1, registers + 1))
 
 
 def _visit_index_expr(
-    v: Traversal, node: m.ExprIndexExpr, path: Path, depth: int, registers: int = 0, *_: int
+    v: Traversal, node: m.ExprIndexExpr, path: Place, depth: int, registers: int = 0, *_: int
 ) -> None:
     v.push(
-        (visit_prefix, node.expr, Path(path, "expr"), depth + 1, registers + 1),
-        (visit_expr, node.index, Path(path, "index"), depth + 1, registers + 2),
+        (visit_prefix, node.expr, (path, "expr", None), depth + 1, registers + 1),
+        (visit_expr, node.index, (path, "index", None), depth + 1, registers + 2),
     )
 
 
 def _visit_table(
-    v: Traversal, node: m.ExprTable, path: Path, depth: int, registers: int = 0, *_: int
+    v: Traversal, node: m.ExprTable, path: Place, depth: int, registers: int = 0, *_: int
 ) -> None:
     # Luau moves the items without a key into the table 16 at a time
     without_key = sum(item.which is None for item in node.items)
     registers += 1 + min(without_key, 16)
     v.push(
         *(
-            (_visit_table_item, item, Path(path, "items", index), depth + 1, registers)
+            (_visit_table_item, item, (path, "items", index), depth + 1, registers)
             for index, item in enumerate(node.items)
         )
     )
 
 
 def _visit_table_item(
-    v: Traversal, node: m.TableItem, path: Path, depth: int, registers: int = 0
+    v: Traversal, node: m.TableItem, path: Place, depth: int, registers: int = 0
 ) -> None:
     if node.which == "key_name":
-        visit_name(v, node.alternative, Path(path, "key_name"))
+        visit_name(v, node.alternative, (path, "key_name", None))
     elif node.which == "key_expr":
-        key = Path(path, "key_expr")
+        key = (path, "key_expr", None)
         v.push((visit_expr, node.alternative, key, depth + 1, registers + 1))
         registers += 1
-    v.push((visit_expr, node.value, Path(path, "value"), depth + 1, registers + 1))
+    v.push((visit_expr, node.value, (path, "value", None), depth + 1, registers + 1))
 
 
 def _visit_unary(
     v: Traversal,
     node: m.ExprUnary,
-    path: Path,
+    path: Place,
     depth: int,
     registers: int = 0,
     _: int = 0,
     after: int = 0,
 ) -> None:
-    inside = Path(path, "expr")
+    inside = (path, "expr", None)
     v.push((visit_expr, node.expr, inside, depth + 1, registers + 1, UNARY_PRIORITY, after))
 
 
 def _visit_binary(
     v: Traversal,
     node: m.ExprBinary,
-    path: Path,
+    path: Place,
     depth: int,
     registers: int = 0,
     _: int = 0,
@@ -221,29 +266,29 @@ def _visit_binary(
             registers += chain
         for_left = for_right = registers
     v.push(
-        (visit_expr, node.left, Path(path, "left"), depth + 1, for_left, 0, left),
-        (visit_expr, node.right, Path(path, "right"), depth + 1, for_right, right, after)
+        (visit_expr, node.left, (path, "left", None), depth + 1, for_left, 0, left),
+        (visit_expr, node.right, (path, "right", None), depth + 1, for_right, right, after)
         + ((chain,) if chain else ()),
     )
 
 
 def _visit_if_else(
-    v: Traversal, node: m.ExprIfElse, path: Path, depth: int, registers: int = 0, *_: int
+    v: Traversal, node: m.ExprIfElse, path: Place, depth: int, registers: int = 0, *_: int
 ) -> None:
     if node.which is None:
         v.note(path, "else", "the if-expression has no else")
         node.else_ = m.Expr(number=filler())
     handler = visit_expr if node.which == "else_" else _visit_if_else
-    other = Path(path, node.which or "")
+    other = (path, node.which or "", None)
     v.push(
-        (visit_expr, node.cond, Path(path, "cond"), depth + 1, registers + 1),
-        (visit_expr, node.then, Path(path, "then"), depth + 1, registers),
+        (visit_expr, node.cond, (path, "cond", None), depth + 1, registers + 1),
+        (visit_expr, node.then, (path, "then", None), depth + 1, registers),
         (handler, node.alternative, other, depth + 1, registers),
     )
 
 
 def _visit_interpolation(
-    v: Traversal, node: m.ExprInterpString, path: Path, depth: int, registers: int = 0, *_: int
+    v: Traversal, node: m.ExprInterpString, path: Place, depth: int, registers: int = 0, *_: int
 ) -> None:
     parts: list[m.Expr] = []
     tasks: list[Task] = []
@@ -258,7 +303,7 @@ def _visit_interpolation(
         texts.clear()
 
     for index, part in enumerate(node.parts):
-        here = Path(path, "parts", index)
+        here = (path, "parts", index)
         if part.which == "string":
             text: Any = part.alternative
             visit_string(v, text, here)
@@ -299,6 +344,8 @@ _EXPRESSIONS: Final[Mapping[type, Visit]] = {
     m.ExprBinary: _visit_binary,
     m.ExprIfElse: _visit_if_else,
     m.ExprInterpString: _visit_interpolation,
+    x.ExprCast: _visit_cast,
+    x.ExprInstantiate: _visit_instantiate,
 }
 """By what an Expr holds: how that is visited; the other kinds hold nothing that could be wrong."""
 

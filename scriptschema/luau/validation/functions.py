@@ -4,11 +4,17 @@ from __future__ import annotations
 
 from typing import Final
 
-from scriptschema.base import Path
 from scriptschema.luau.registers import MAX_LOCALS
+from scriptschema.luau.validation.attributes import visit_attributes
 from scriptschema.luau.validation.limits import shorten
-from scriptschema.luau.validation.traversal import HANDLERS, Traversal
-from scriptschema.luau.validation.type_annotations import distinct, generics, types_of
+from scriptschema.luau.validation.traversal import HANDLERS, Place, Traversal
+from scriptschema.luau.validation.type_annotations import (
+    distinct,
+    generics,
+    pack_of,
+    types_of,
+    visit_pack_name,
+)
 from scriptschema.messages import ExprFunction, StatBlock
 
 RULES: Final = {
@@ -17,23 +23,30 @@ RULES: Final = {
 
 
 def visit_function_body(
-    v: Traversal, node: ExprFunction, path: Path, depth: int, method: bool = False
+    v: Traversal, node: ExprFunction, path: Place, depth: int, method: bool = False
 ) -> None:
     """What follows the name of a function; `method`: it has a `self`."""
+    if node.attributes:
+        visit_attributes(v, node, path)
     v.scope.open()
     generics(v, node, path)
     shorten(v, node, "args", MAX_LOCALS - method, path, "locals")
     distinct(v, node, "args", "name", v.names.locals, path, {"self"} if method else set())
-    shorten(v, node, "types", len(node.args) + node.vararg, path, "types")
+    if node.vararg_pack is not None and not visit_pack_name(v, node.vararg_pack, path, node.vararg):
+        node.vararg_pack = None
+    has_type = node.vararg and node.vararg_pack is None
+    shorten(v, node, "types", len(node.args) + has_type, path, "types")
+    tail = [] if node.rettail is None else pack_of(node.rettail, path, "rettail", depth + 1)
     v.push(
-        *types_of(node.types, path, "types", depth + 1),
+        *types_of(node.types, path, "types", depth + 1, omitted=len(node.args)),
         *types_of(node.rettypes, path, "rettypes", depth + 1),
+        *tail,
         (v.scope.enter_function, node, method),
-        (HANDLERS[StatBlock], node.body, Path(path, "body"), depth + 1),
+        (HANDLERS[StatBlock], node.body, (path, "body", None), depth + 1),
         (v.scope.leave_function,),
     )
 
 
-def visit_function(v: Traversal, node: ExprFunction, path: Path, depth: int, *_: int) -> None:
+def visit_function(v: Traversal, node: ExprFunction, path: Place, depth: int, *_: int) -> None:
     """An ExprFunction as an expression."""
     visit_function_body(v, node, path, depth)

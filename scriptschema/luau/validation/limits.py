@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from scriptschema.base import Message, Path
+from scriptschema.base import Message
 from scriptschema.luau.registers import MAX_CLOSURES, MAX_REGISTERS
-from scriptschema.luau.validation.traversal import Traversal
+from scriptschema.luau.validation.traversal import Place, Traversal
 from scriptschema.messages import ExprBinary
 
 RULES: Final = {
@@ -20,7 +20,7 @@ RULES: Final = {
 }
 
 
-def shorten(v: Traversal, node: Message, name: str, room: int, path: Path, rule: str) -> None:
+def shorten(v: Traversal, node: Message, name: str, room: int, path: Place, rule: str) -> None:
     """Leave no more items in a list than there is room for."""
     items = getattr(node, name)
     room = max(room, 0)
@@ -29,7 +29,7 @@ def shorten(v: Traversal, node: Message, name: str, room: int, path: Path, rule:
         setattr(node, name, items[:room])
 
 
-def may_hold_closure(v: Traversal, path: Path) -> bool:
+def may_hold_closure(v: Traversal, path: Place) -> bool:
     """Count one more function; note it if that is one too many, and return whether it is not."""
     if v.scope.function.takes_another_closure():
         return True
@@ -37,7 +37,7 @@ def may_hold_closure(v: Traversal, path: Path) -> bool:
     return False
 
 
-def concatenated(v: Traversal, node: ExprBinary, path: Path, registers: int) -> int:
+def concatenated(v: Traversal, node: ExprBinary, path: Place, registers: int) -> int:
     """How many operands a chain of concatenations has, of which no more are left than fit."""
     room = MAX_REGISTERS - registers
     count = 2

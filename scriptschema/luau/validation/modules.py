@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any, Final
 
 from scriptschema import messages as m
-from scriptschema.base import Path
 from scriptschema.luau.scope import Function
-from scriptschema.luau.validation.traversal import HANDLERS, Traversal
+from scriptschema.luau.validation.constants import visit_exports
+from scriptschema.luau.validation.traversal import HANDLERS, Place, Traversal
 
 RULES: Final = {
     "require": "a require names a module that is there",
@@ -15,16 +15,18 @@ RULES: Final = {
 }
 
 
-def _visit_module_set(v: Traversal, node: m.ModuleSet, path: Path, depth: int) -> None:
-    program = (_visit_program, node.program, Path(path, "program"), depth + 1)
+def _visit_module_set(v: Traversal, node: m.ModuleSet, path: Place, depth: int) -> None:
+    program = (_visit_program, node.program, (path, "program", None), depth + 1)
     module = node.module
     if module is None:
         v.module_reachable = False
         v.push(program)
         return
-    here = Path(path, "module")
+    here = (path, "module", None)
     last = module.body[-1].alternative if module.body else None
-    if not isinstance(last, m.StatReturn):
+    if visit_exports(v, module, here):
+        pass  # that is what it returns
+    elif not isinstance(last, m.StatReturn):
         v.note(here, "module", "the module does not end with a return")
         module.body.append(m.Stat(return_=m.StatReturn(list=[m.Expr(table=m.ExprTable())])))
     else:
@@ -34,7 +36,7 @@ def _visit_module_set(v: Traversal, node: m.ModuleSet, path: Path, depth: int) -
     v.push((HANDLERS[m.StatBlock], module, here, depth + 1), program)
 
 
-def one_value(v: Traversal, node: m.StatReturn, path: Path) -> None:
+def one_value(v: Traversal, node: m.StatReturn, path: Place) -> None:
     """Let a return of the module have one value; how many a call gives, only running tells."""
     values = node.list
     holds_nothing = bool(values) and values[0].which == "varargs"
@@ -45,16 +47,17 @@ def one_value(v: Traversal, node: m.StatReturn, path: Path) -> None:
     node.list = values[:1] if values and not holds_nothing else [m.Expr(table=m.ExprTable())]
 
 
-def _visit_program(v: Traversal, node: m.StatBlock, path: Path, depth: int) -> None:
+def _visit_program(v: Traversal, node: m.StatBlock, path: Place, depth: int) -> None:
     v.scope.function = Function(None, vararg=True)
     v.module_reachable = isinstance(v.tree, m.ModuleSet) and v.tree.module is not None
+    visit_exports(v, node, path)
     HANDLERS[m.StatBlock](v, node, path, depth)
 
 
-def visit_require(v: Traversal, node: m.Stat, path: Path, depth: int) -> None:
+def visit_require(v: Traversal, node: m.Stat, path: Place, depth: int) -> None:
     """A StatRequireIntoLocalHelper in its Stat."""
     inner: Any = node.alternative
-    here = Path(path, "require_into_local")
+    here = (path, "require_into_local", None)
     if not v.module_reachable:
         v.note(here, "require", "no module can be reached from here")
         values = [m.Expr(table=m.ExprTable())] if depth + 3 <= v.deepest else []

@@ -5,42 +5,49 @@ from __future__ import annotations
 from typing import Any, Final
 
 from scriptschema import messages as m
-from scriptschema.base import Path
-from scriptschema.luau.validation.traversal import Traversal
+from scriptschema.luau.validation.constants import assigned
+from scriptschema.luau.validation.traversal import Place, Traversal
 
 RULES: Final = {
     "local": "a local variable is used where one of that name is in scope",
     "until": "until does not use a local that a continue jumps over",
     "hidden": "a global is not hidden by a local of the same name",
     "upvalues": "a function uses at most 200 variables of the functions around it",
+    "type-function": "a type function uses no local of what is around it",
 }
 
 
-def visit_local(v: Traversal, node: Any, path: Path, *_: int) -> None:
+def visit_local(v: Traversal, node: Any, path: Place, *_: int) -> None:
     """An ExprLocal in what holds it: an Expr, ExprPrefix or LValue."""
     variable = node.alternative.var
     name = v.names.local(variable.name)
     binding = v.scope.locals.get(name)
     if v.scope.usable(binding):
+        if node.__class__ is m.LValue:
+            assigned(v, binding, path)
         return
     if binding is None:
         v.note(path, "local", f"no local {name} is in scope")
     elif binding.jumped_over:
         v.note(path, "until", f"a continue jumps over the declaration of {name}")
+    elif binding.function.depth < v.scope.type_function:
+        v.note(path, "type-function", f"{name} is a local outside of the type function")
     else:
         v.note(path, "upvalues", f"{name} would be the function's upvalue 201")
     other = v.scope.pick_local(variable.name)
     if other is not None:
         variable.name = other.index
+        if node.__class__ is m.LValue:
+            assigned(v, other, path)
     else:
         builtin = node.__class__ is not m.LValue
         node.global_ = m.ExprGlobal(name=v.scope.free_global(variable.name, builtin=builtin))
 
 
-def visit_global(v: Traversal, node: Any, path: Path, *_: int) -> None:
+def visit_global(v: Traversal, node: Any, path: Place, *_: int) -> None:
     """An ExprGlobal in what holds it."""
     inner = node.alternative
-    visit_name(v, inner.name, Path(path, "name"))
+    visit_name(v, inner.name, (path, "name", None))
     name = v.names.global_(inner.name)
     binding = v.scope.locals.get(name)
     if binding is None:
@@ -48,11 +55,13 @@ def visit_global(v: Traversal, node: Any, path: Path, *_: int) -> None:
     v.note(path, "hidden", f"the global {name} is hidden by a local")
     if v.scope.usable(binding):
         node.local = m.ExprLocal(var=m.Local(name=binding.index))
+        if node.__class__ is m.LValue:
+            assigned(v, binding, path)
     else:
         inner.name = v.scope.free_global(inner.name.alternative, builtin=False)
 
 
-def visit_name(v: Traversal, node: m.Name, path: Path, *_: int) -> None:
+def visit_name(v: Traversal, node: m.Name, path: Place, *_: int) -> None:
     """A Name."""
     if node.which is None:
         v.note(path, "unset", "no name is set")

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from scriptschema import extensions as x
 from scriptschema import messages as m
-from scriptschema.base import Message, Path
+from scriptschema.base import Message
 from scriptschema.luau.registers import MAX_REGISTERS, MAX_SIZE
 from scriptschema.luau.scope import Loop
+from scriptschema.luau.validation.attributes import no_attributes
+from scriptschema.luau.validation.constants import declare, declare_function
 from scriptschema.luau.validation.expressions import (
     expressions,
     visit_call,
@@ -18,8 +21,22 @@ from scriptschema.luau.validation.expressions import (
 from scriptschema.luau.validation.functions import visit_function_body
 from scriptschema.luau.validation.limits import may_hold_closure, shorten
 from scriptschema.luau.validation.modules import one_value, visit_require
-from scriptschema.luau.validation.traversal import HANDLERS, HEIGHTS, Task, Traversal, Visit, filler
-from scriptschema.luau.validation.type_annotations import generics, types_of, visit_type
+from scriptschema.luau.validation.traversal import (
+    HANDLERS,
+    HEIGHTS,
+    Place,
+    Task,
+    Traversal,
+    Visit,
+    filler,
+)
+from scriptschema.luau.validation.type_annotations import (
+    generics,
+    own_name,
+    types_of,
+    visit_defaults,
+    visit_type,
+)
 
 RULES: Final = {
     "unset": "one of the alternatives must be set",
@@ -27,6 +44,7 @@ RULES: Final = {
     "last": "return, break and continue end their block",
     "loop": "break and continue stand in a loop",
     "self": "only a method has a self",
+    "class": "a class stands behind a flag of Luau's",
     "function-name": "a function statement's name is a variable and its fields",
 }
 
@@ -40,7 +58,7 @@ _DECLARE: Final = {
 
 
 def _visit_block(
-    v: Traversal, node: m.StatBlock, path: Path, depth: int, loop: Loop | None = None, *after: Task
+    v: Traversal, node: m.StatBlock, path: Place, depth: int, loop: Loop | None = None, *after: Task
 ) -> None:
     """Visit the statements in a scope of their own, and then what `after` says, in it too.
 
@@ -52,7 +70,7 @@ def _visit_block(
     last = len(body) - 1
     v.push(
         *(
-            (_visit_stat, statement, Path(path, "body", index), depth + 1, index == last)
+            (_visit_stat, statement, (path, "body", index), depth + 1, index == last)
             for index, statement in enumerate(body)
         ),
         *after,
@@ -60,7 +78,7 @@ def _visit_block(
     )
 
 
-def _visit_stat(v: Traversal, node: m.Stat, path: Path, depth: int, last: bool = True) -> None:
+def _visit_stat(v: Traversal, node: m.Stat, path: Place, depth: int, last: bool = True) -> None:
     """A Stat; `last` says whether it ends its block."""
     function = v.scope.function
     which = node.which
@@ -82,6 +100,10 @@ def _visit_stat(v: Traversal, node: m.Stat, path: Path, depth: int, last: bool =
     if which == "require_into_local":
         visit_require(v, node, path, depth)
         return
+    if which == "class_":
+        v.note(path, "class", "Luau has classes behind flags only, which are off")
+        node.block = m.StatBlock()
+        return
     inner: Any = node.alternative
     handler = _STATEMENTS[inner.__class__]
     if handler in (_visit_function_statement, _visit_local_function) and (
@@ -89,10 +111,12 @@ def _visit_stat(v: Traversal, node: m.Stat, path: Path, depth: int, last: bool =
     ):
         node.block = m.StatBlock()
         return
-    v.push((handler, inner, Path(path, node.which or ""), depth + 1))
+    path = (path, node.which or "", None)
+    v.enter(inner, path, depth + 1)
+    handler(v, inner, path, depth + 1)
 
 
-def _visit_jump(v: Traversal, node: m.Stat, path: Path, depth: int, last: bool) -> None:
+def _visit_jump(v: Traversal, node: m.Stat, path: Place, depth: int, last: bool) -> None:
     """A break, a continue or a return in its Stat."""
     function = v.scope.function
     which = node.which or ""
@@ -117,10 +141,10 @@ def _visit_jump(v: Traversal, node: m.Stat, path: Path, depth: int, last: bool) 
         v.note(path, "depth", "no value fits into this return, and a module needs one")
         node.block = m.StatBlock()
         return
-    v.push((_visit_return, inner, Path(path, which), depth))
+    v.push((_visit_return, inner, (path, which, None), depth))
 
 
-def _do_without_locals(v: Traversal, node: m.Stat, path: Path) -> None:
+def _do_without_locals(v: Traversal, node: m.Stat, path: Place) -> None:
     """Turn a declaration into what needs no local, where the function can hold no more of them."""
     v.note(path, "locals", "the function has as many local variables as it can have")
     inner: Any = node.alternative
@@ -144,22 +168,22 @@ def _do_without_locals(v: Traversal, node: m.Stat, path: Path) -> None:
             node.block = m.StatBlock()
 
 
-def _not_empty(v: Traversal, items: list[Any], filler: Message, path: Path, name: str) -> None:
+def _not_empty(v: Traversal, items: list[Any], filler: Message, path: Place, name: str) -> None:
     if not items:
         v.note(path, "empty", f"{name} is empty")
         items.append(filler)
 
 
-def _in_loop(v: Traversal, node: m.StatBlock, path: Path, depth: int) -> tuple[Task, ...]:
+def _in_loop(v: Traversal, node: m.StatBlock, path: Place, depth: int) -> tuple[Task, ...]:
     return (
         (v.scope.enter_loop,),
-        (_visit_block, node, Path(path, "body"), depth + 1),
+        (_visit_block, node, (path, "body", None), depth + 1),
         (v.scope.leave_loop,),
     )
 
 
 def _loop_over(
-    v: Traversal, variables: list[m.Local], body: m.StatBlock, path: Path, depth: int
+    v: Traversal, variables: list[m.Local], body: m.StatBlock, path: Place, depth: int
 ) -> tuple[Task, ...]:
     return (
         (v.scope.open,),
@@ -170,35 +194,35 @@ def _loop_over(
     )
 
 
-def _visit_if(v: Traversal, node: m.StatIf, path: Path, depth: int) -> None:
+def _visit_if(v: Traversal, node: m.StatIf, path: Place, depth: int) -> None:
     tasks: list[Task] = [
-        (visit_expr, node.cond, Path(path, "cond"), depth + 1),
-        (_visit_block, node.then, Path(path, "then"), depth + 1),
+        (visit_expr, node.cond, (path, "cond", None), depth + 1),
+        (_visit_block, node.then, (path, "then", None), depth + 1),
     ]
     if node.which is not None:
         handler = _visit_block if node.which == "else_" else _visit_if
-        tasks.append((handler, node.alternative, Path(path, node.which), depth + 1))
+        tasks.append((handler, node.alternative, (path, node.which, None), depth + 1))
     v.push(*tasks)
 
 
-def _visit_while(v: Traversal, node: m.StatWhile, path: Path, depth: int) -> None:
+def _visit_while(v: Traversal, node: m.StatWhile, path: Place, depth: int) -> None:
     v.push(
-        (visit_expr, node.cond, Path(path, "cond"), depth + 1),
+        (visit_expr, node.cond, (path, "cond", None), depth + 1),
         *_in_loop(v, node.body, path, depth),
     )
 
 
-def _visit_repeat(v: Traversal, node: m.StatRepeat, path: Path, depth: int) -> None:
+def _visit_repeat(v: Traversal, node: m.StatRepeat, path: Place, depth: int) -> None:
     v.scope.enter_loop()
     end: list[Task] = [
         (v.scope.end_repeat_body,),
-        (visit_expr, node.cond, Path(path, "cond"), depth + 1),
+        (visit_expr, node.cond, (path, "cond", None), depth + 1),
     ]
-    body = Path(path, "body")
+    body = (path, "body", None)
     v.push((_visit_block, node.body, body, depth + 1, v.scope.function.loop, *end))
 
 
-def _visit_return(v: Traversal, node: m.StatReturn, path: Path, depth: int) -> None:
+def _visit_return(v: Traversal, node: m.StatReturn, path: Place, depth: int) -> None:
     if v.scope.function.module:
         one_value(v, node, path)
     registers = v.scope.function.registers
@@ -206,12 +230,12 @@ def _visit_return(v: Traversal, node: m.StatReturn, path: Path, depth: int) -> N
     v.push(*expressions(node.list, path, "list", depth + 1, registers))
 
 
-def _visit_call_statement(v: Traversal, node: m.StatCall, path: Path, depth: int) -> None:
+def _visit_call_statement(v: Traversal, node: m.StatCall, path: Place, depth: int) -> None:
     registers = v.scope.function.registers
-    v.push((visit_call, node.expr, Path(path, "expr"), depth + 1, registers))
+    v.push((visit_call, node.expr, (path, "expr", None), depth + 1, registers))
 
 
-def _visit_local_statement(v: Traversal, node: m.StatLocal, path: Path, depth: int) -> None:
+def _visit_local_statement(v: Traversal, node: m.StatLocal, path: Place, depth: int) -> None:
     _not_empty(v, node.vars, m.Local(name=0), path, "vars")
     shorten(v, node, "vars", v.scope.function.room_for_locals(), path, "locals")
     shorten(v, node, "types", len(node.vars), path, "types")
@@ -219,38 +243,44 @@ def _visit_local_statement(v: Traversal, node: m.StatLocal, path: Path, depth: i
     room = max(MAX_REGISTERS - registers - len(node.vars), len(node.vars))
     shorten(v, node, "values", room, path, "registers")
     v.push(
-        *types_of(node.types, path, "types", depth + 1),
+        *types_of(node.types, path, "types", depth + 1, omitted=len(node.types)),
         *expressions(node.values, path, "values", depth + 1, registers + len(node.vars)),
-        (v.scope.declare_locals, node.vars),
+        (declare, node, path, depth)
+        if node.is_const or node.is_exported
+        else (v.scope.declare_locals, node.vars),
     )
 
 
-def _visit_for(v: Traversal, node: m.StatFor, path: Path, depth: int) -> None:
+def _visit_for(v: Traversal, node: m.StatFor, path: Place, depth: int) -> None:
     bounds = [(node.from_, "from_"), (node.to, "to")]
     bounds += [] if node.step is None else [(node.step, "step")]
     registers = v.scope.function.registers
+    typed = [] if node.type is None else [(visit_type, node.type, (path, "type", None), depth + 1)]
     v.push(
+        *typed,
         *(
-            (visit_expr, bound, Path(path, name), depth + 1, registers + index)
+            (visit_expr, bound, (path, name, None), depth + 1, registers + index)
             for index, (bound, name) in enumerate(bounds)
         ),
         *_loop_over(v, [node.var], node.body, path, depth),
     )
 
 
-def _visit_for_in(v: Traversal, node: m.StatForIn, path: Path, depth: int) -> None:
+def _visit_for_in(v: Traversal, node: m.StatForIn, path: Place, depth: int) -> None:
     _not_empty(v, node.vars, m.Local(name=0), path, "vars")
     _not_empty(v, node.values, m.Expr(table=m.ExprTable()), path, "values")
     shorten(v, node, "vars", v.scope.function.room_for_locals(), path, "locals")
     registers = v.scope.function.registers
     shorten(v, node, "values", MAX_REGISTERS - registers, path, "registers")
+    shorten(v, node, "types", len(node.vars), path, "types")
     v.push(
+        *types_of(node.types, path, "types", depth + 1, omitted=len(node.types)),
         *expressions(node.values, path, "values", depth + 1, registers),
         *_loop_over(v, node.vars, node.body, path, depth),
     )
 
 
-def _visit_assign(v: Traversal, node: m.StatAssign, path: Path, depth: int) -> None:
+def _visit_assign(v: Traversal, node: m.StatAssign, path: Place, depth: int) -> None:
     _not_empty(v, node.vars, m.LValue(), path, "vars")
     _not_empty(v, node.values, m.Expr(number=filler()), path, "values")
     room = MAX_REGISTERS - v.scope.function.registers
@@ -259,7 +289,7 @@ def _visit_assign(v: Traversal, node: m.StatAssign, path: Path, depth: int) -> N
     registers = v.scope.function.registers
     v.push(
         *(
-            (visit_prefix, var, Path(path, "vars", index), depth + 1, registers + 3 * index)
+            (visit_prefix, var, (path, "vars", index), depth + 1, registers + 3 * index)
             for index, var in enumerate(node.vars)
         ),
         *expressions(node.values, path, "values", depth + 1, registers + 3 * len(node.vars)),
@@ -267,33 +297,33 @@ def _visit_assign(v: Traversal, node: m.StatAssign, path: Path, depth: int) -> N
 
 
 def _visit_compound_assign(
-    v: Traversal, node: m.StatCompoundAssign, path: Path, depth: int
+    v: Traversal, node: m.StatCompoundAssign, path: Place, depth: int
 ) -> None:
     registers = v.scope.function.registers
     v.push(
-        (visit_prefix, node.var, Path(path, "var"), depth + 1, registers),
-        (visit_expr, node.value, Path(path, "value"), depth + 1, registers + 3),
+        (visit_prefix, node.var, (path, "var", None), depth + 1, registers),
+        (visit_expr, node.value, (path, "value", None), depth + 1, registers + 3),
     )
 
 
-def _visit_function_statement(v: Traversal, node: m.StatFunction, path: Path, depth: int) -> None:
-    _function_name(v, node.var, Path(path, "var"))
+def _visit_function_statement(v: Traversal, node: m.StatFunction, path: Place, depth: int) -> None:
+    _function_name(v, node.var, (path, "var", None))
     if node.self_ and node.var.which != "index_name":
         v.note(path, "self", "a method's name is a field")
         node.self_ = False
     v.push(
-        (visit_prefix, node.var, Path(path, "var"), depth + 1),
-        (visit_function_body, node.func, Path(path, "func"), depth + 1, node.self_),
+        (visit_prefix, node.var, (path, "var", None), depth + 1),
+        (visit_function_body, node.func, (path, "func", None), depth + 1, node.self_),
     )
 
 
-def _function_name(v: Traversal, node: Any, path: Path) -> None:
+def _function_name(v: Traversal, node: Any, path: Place) -> None:
     """Leave variables and fields in the name of a function statement."""
     while node.which is not None and node.which not in ("local", "global_"):
         inner: Any = node.alternative
         match inner:
             case m.ExprIndexName():
-                path = Path(Path(path, "index_name"), "expr")
+                path = ((path, "index_name", None), "expr", None)
                 node = inner.expr
                 continue
             case m.ExprIndexExpr():
@@ -313,15 +343,31 @@ def _replace(node: Any, other: Any) -> None:
         setattr(node, node.which, None)
 
 
-def _visit_local_function(v: Traversal, node: m.StatLocalFunction, path: Path, depth: int) -> None:
-    v.scope.declare_locals([node.var])
-    v.push((visit_function_body, node.func, Path(path, "func"), depth + 1))
+def _visit_local_function(v: Traversal, node: m.StatLocalFunction, path: Place, depth: int) -> None:
+    declare_function(v, node, path)
+    v.push((visit_function_body, node.func, (path, "func", None), depth + 1))
 
 
-def _visit_type_alias(v: Traversal, node: m.StatTypeAlias, path: Path, depth: int) -> None:
+def _visit_type_alias(v: Traversal, node: m.StatTypeAlias, path: Place, depth: int) -> None:
+    own_name(v, node.name, path)
     v.scope.open()
     generics(v, node, path)
-    v.push((visit_type, node.type, Path(path, "type"), depth + 1), (v.scope.close,))
+    defaults = [] if node.defaults is None else visit_defaults(v, node, path, depth + 1)
+    v.push(*defaults, (visit_type, node.type, (path, "type", None), depth + 1), (v.scope.close,))
+
+
+def _visit_type_function(v: Traversal, node: x.StatTypeFunction, path: Place, depth: int) -> None:
+    own_name(v, node.name, path)
+    scope = v.scope
+    around = scope.type_function
+    scope.type_function = scope.function.depth + 1
+    here = (path, "func", None)
+    no_attributes(v, node.func, here, "a type function")
+    v.push((visit_function_body, node.func, here, depth + 1), (_leave_type_function, v, around))
+
+
+def _leave_type_function(v: Traversal, around: int) -> None:
+    v.scope.type_function = around
 
 
 _STATEMENTS: Final[Mapping[type, Visit]] = {
@@ -339,6 +385,7 @@ _STATEMENTS: Final[Mapping[type, Visit]] = {
     m.StatFunction: _visit_function_statement,
     m.StatLocalFunction: _visit_local_function,
     m.StatTypeAlias: _visit_type_alias,
+    x.StatTypeFunction: _visit_type_function,
 }
 """By what a Stat holds: how that is visited."""
 

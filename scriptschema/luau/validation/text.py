@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from scriptschema.base import Path
 from scriptschema.luau.quoting import string_bytes
-from scriptschema.luau.validation.traversal import Traversal
+from scriptschema.luau.validation.traversal import Place, Traversal
 
 RULES: Final = {
     "string": "a string is decoded as far as it is UTF-8, and a string type has no zero",
 }
 
 
-def visit_string(v: Traversal, node: Any, path: Path, *_: int) -> None:
+def visit_string(v: Traversal, node: Any, path: Place, *_: int) -> None:
     """An ExprConstantString, or a TypeString."""
     if not node.val.isascii():
         decoded = string_bytes(node.val).decode("utf-8", "surrogateescape")

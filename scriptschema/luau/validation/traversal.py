@@ -22,6 +22,7 @@ from scriptschema import messages as m
 from scriptschema.base import Message, Path
 from scriptschema.luau.names import Names
 from scriptschema.luau.scope import Scope
+from scriptschema.versions import TODAY
 
 RULES: Final = {
     "depth": "the tree must not be nested too deep",
@@ -32,6 +33,11 @@ MAX_DEPTH: Final = 100
 
 DEEPEST: Final = 400
 """How deep a tree may be that is deeper than that: Luau's parser allows 1,000 levels of its own."""
+
+Place: TypeAlias = tuple[Any, ...]
+"""Where a message stands: the place of the one around it, and the last step of its path, as `Path`
+takes them; the root's place is empty. Few places become a Path.
+"""
 
 Visit: TypeAlias = Callable[..., None]
 """A handler: takes the Traversal, a message, its path, its depth, and what its holder knows."""
@@ -70,12 +76,12 @@ class Problem:
 
 def _heights() -> dict[type[Message], int]:
     """How high a valid message of each kind is at least."""
-    heights = dict.fromkeys(m.MESSAGES.values(), 1)
+    heights = dict.fromkeys(m.schema(TODAY).messages.values(), 1)
     changed = True
     while changed:
         changed = False
         for cls in heights:
-            fields = [field for field in cls.FIELDS.values() if field.is_message]
+            fields = [field for field in cls.ALL_FIELDS.values() if field.is_message]
             height = 1 + max(
                 (
                     heights[field.type]
@@ -95,6 +101,9 @@ def _heights() -> dict[type[Message], int]:
 
 HEIGHTS: Final = _heights()
 """How high a valid message of each kind is at least: 1 for one without messages in it."""
+
+_ROOMY: Final = MAX_DEPTH - max(HEIGHTS.values())
+"""As deep as this there is room for any message."""
 
 
 def _depth(tree: Message) -> int:
@@ -126,8 +135,8 @@ def filler() -> m.ExprConstantNumber:
 class Traversal:
     """One traversal: `tree` is what it repairs, `problems` what was found on the way.
 
-    `scope` is what is visible where the traversal is, and `module_reachable` whether a require here
-    finds a module.
+    `scope` is what is visible where the traversal is, `module_reachable` whether a require here
+    finds a module, and `any` the index of the type of that name.
     """
 
     def __init__(self, tree: Message, names: Names) -> None:
@@ -136,7 +145,7 @@ class Traversal:
         self.scope = Scope(names)
         self.problems: list[Problem] = []
         self.module_reachable = True
-        self._any = names.primitives.index("any") if "any" in names.primitives else 0
+        self.any = names.primitives.index("any") if "any" in names.primitives else 0
         self._stack: list[Task] = []
 
     @cached_property
@@ -147,32 +156,49 @@ class Traversal:
     def run(self) -> None:
         """Visit the whole tree."""
         stack = self._stack
-        scope = self.scope
-        tight = MAX_DEPTH - max(HEIGHTS.values())
-        stack.append((HANDLERS.get(self.tree.__class__, _leave), self.tree, Path(), 1))
+        stack.append((HANDLERS.get(self.tree.__class__, _leave), self.tree, (), 1))
         while stack:
             task = stack.pop()
-            if len(task) > 3:  # a message, its path and its depth: others are about the scope
-                scope.function.size += 1
-                if task[3] > tight:
-                    self.fit(*task[1:4])
+            count = len(task)
+            if count == 5:  # most, and this is faster than what is below
+                visit, node, place, depth, known = task
+                self.enter(node, place, depth)
+                visit(self, node, place, depth, known)
+            elif count > 3:  # a message, its place and its depth: others are about the scope
+                self.enter(*task[1:4])
                 task[0](self, *task[1:])
             else:
                 task[0](*task[1:])
+
+    def enter(self, node: Message, path: Place, depth: int) -> None:
+        """Count a message, and see that it is not nested too deep; then it is visited.
+
+        What visits a message that holds another one, and nothing else, may visit that at once.
+        """
+        self.scope.function.size += 1
+        if depth > _ROOMY:
+            self.fit(node, path, depth)
 
     def push(self, *tasks: Task) -> None:
         """Visit these next, the first one first."""
         self._stack.extend(reversed(tasks))
 
-    def note(self, path: Path, rule: str, message: str) -> None:
+    def note(self, place: Place, rule: str, message: str) -> None:
         """Note a problem: where, the rule's name, what is wrong."""
+        steps = []
+        while place:
+            place, *step = place
+            steps.append(step)
+        path = Path()
+        for step in reversed(steps):
+            path = Path(path, *step)
         self.problems.append(Problem(path, rule, message))
 
-    def fit(self, node: Message, path: Path, depth: int) -> None:
+    def fit(self, node: Message, path: Place, depth: int) -> None:
         """Remove from a message what nests too deep, but for what must be there."""
         cls = node.__class__
         room = self.deepest - depth
-        for field in cls.FIELDS.values():
+        for field in cls.ALL_FIELDS.values():
             value = getattr(node, field.name)
             if not field.is_message or not value or HEIGHTS[field.type] <= room:
                 continue
@@ -194,7 +220,7 @@ class Traversal:
             case m.Stat():
                 node.block = m.StatBlock()
             case m.Type():
-                node.primitive = m.TypePrimitive(kind=self._any)
+                node.primitive = m.TypePrimitive(kind=self.any)
             case _:
                 node.global_ = m.ExprGlobal(name=self.scope.free_global(0, builtin=False))
 

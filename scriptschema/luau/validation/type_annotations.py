@@ -5,14 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
+from scriptschema import extensions as x
 from scriptschema import messages as m
-from scriptschema.base import Message, Path
+from scriptschema.base import Message
+from scriptschema.luau.validation.limits import shorten
 from scriptschema.luau.validation.references import visit_name
 from scriptschema.luau.validation.text import visit_string
-from scriptschema.luau.validation.traversal import HANDLERS, Task, Traversal, Visit
+from scriptschema.luau.validation.traversal import HANDLERS, Place, Task, Traversal, Visit
 
 RULES: Final = {
     "type": "a type that is named is in scope",
+    "pack": "a pack in parentheses has no type or several",
+    "default": "generics with defaults are the last ones",
+    "indexer": "an indexer stands among the properties",
     "duplicate": "parameters have different names, and so have generics",
 }
 
@@ -22,13 +27,100 @@ _TYPE_FUNCTIONS: Final = frozenset(
 """Generic types that Luau itself defines."""
 
 
-def types_of(types: Iterable[m.Type], path: Path, name: str, depth: int) -> list[Task]:
-    """Tasks for a list of types, the field `name`."""
-    return [(visit_type, item, Path(path, name, index), depth) for index, item in enumerate(types)]
+def types_of(
+    types: Iterable[m.Type], path: Place, name: str, depth: int, omitted: int = 0
+) -> list[Task]:
+    """Tasks for a list of types, the field `name`, of which the first may be omitted."""
+    return [
+        (visit_type, item, (path, name, index), depth)
+        for index, item in enumerate(types)
+        if index >= omitted or item.which != "omitted"
+    ]
 
 
-def generics(v: Traversal, node: Any, path: Path) -> None:
+def pack_of(pack: x.TypePack, path: Place, name: str, depth: int) -> list[Task]:
+    """Tasks for what ends a list of types, the field `name`."""
+    return [(_visit_pack, pack, (path, name, None), depth)]
+
+
+def visit_pack_name(v: Traversal, node: m.Typename, path: Place, possible: bool = True) -> bool:
+    """The name of a generic pack; return whether there is one that can stand here."""
+    own_name(v, node, path)
+    name = v.names.type(node.index)
+    if possible and v.scope.packs.get(name) is not None:
+        return True
+    v.note(path, "type", f"no generic pack {name} can stand here")
+    index = v.scope.packs.pick(node.index) if possible else None
+    if index is not None:
+        node.index = index
+    return index is not None
+
+
+def own_name(v: Traversal, node: m.Typename, path: Place) -> None:
+    """The name of a type where it cannot be that of a function which Luau defines."""
+    if node.kind is m.Typename.Kind.Builtin:
+        v.note(path, "type", "Luau's own functions of types are only used")
+        node.kind = None
+
+
+def _visit_pack(v: Traversal, node: x.TypePack, path: Place, depth: int) -> None:
+    inner: Any = node.alternative
+    if node.which == "variadic":
+        v.push((visit_type, inner, (path, "variadic", None), depth + 1))
+    elif node.which == "list":
+        here = (path, "list", None)
+        v.push(*types_of(inner.types, here, "types", depth + 2))
+        if inner.tail is not None:
+            v.push((_visit_pack, inner.tail, (here, "tail", None), depth + 2))
+    elif node.which is None or not visit_pack_name(v, inner, path):
+        if node.which is None:
+            v.note(path, "unset", "no pack is set")
+        node.variadic = m.Type(primitive=m.TypePrimitive(kind=v.any))
+
+
+def visit_type_arguments(v: Traversal, node: x.TypeArguments, path: Place, depth: int) -> None:
+    """What stands for generics."""
+    for index, argument in enumerate(node.items):
+        here = (path, "items", index)
+        if argument.which is None:
+            v.note(here, "unset", "neither a type nor a pack is set")
+            argument.type = m.Type(primitive=m.TypePrimitive(kind=v.any))
+        inner: Any = argument.alternative
+        packed = inner.alternative if argument.which == "pack" else None
+        if packed.__class__ is x.TypeList and len(packed.types) == 1 and packed.tail is None:
+            v.note(here, "pack", "a type in parentheses is no pack")
+            argument.type = packed.types[0]
+        handler = visit_type if argument.which == "type" else _visit_pack
+        v.push((handler, argument.alternative, (here, argument.which or "", None), depth + 2))
+
+
+def visit_defaults(v: Traversal, node: m.StatTypeAlias, path: Place, depth: int) -> list[Task]:
+    """Tasks for the defaults of generics: those of the last ones, and of all behind the first."""
+    defaults: Any = node.defaults
+    here = (path, "defaults", None)
+    for name, generics_ in (("types", node.generics), ("packs", node.genericpacks)):
+        given = getattr(defaults, name)
+        if len(given) > len(generics_):
+            v.note(here, "default", f"{len(given)} {name} for {len(generics_)} generics")
+            setattr(defaults, name, given[: len(generics_)])
+    if defaults.types and len(defaults.packs) < len(node.genericpacks):
+        v.note(here, "default", "what stands behind a generic with a default has one")
+        missing = len(node.genericpacks) - len(defaults.packs)
+        defaults.packs = [x.TypePack(list=x.TypeList()) for _ in range(missing)] + defaults.packs
+    return [
+        *types_of(defaults.types, here, "types", depth + 1),
+        *(
+            (_visit_pack, pack, (here, "packs", index), depth + 1)
+            for index, pack in enumerate(defaults.packs)
+        ),
+    ]
+
+
+def generics(v: Traversal, node: Any, path: Place) -> None:
     """Declare the generics and the generic packs of a function, a type or a function type."""
+    for variable in (*node.generics, *node.genericpacks):
+        if variable.kind is not None:
+            own_name(v, variable, path)
     seen: set[str] = set()
     distinct(v, node, "generics", "index", v.names.types, path, seen)
     distinct(v, node, "genericpacks", "index", v.names.types, path, seen)
@@ -44,7 +136,7 @@ def distinct(
     field: str,
     attribute: str,
     table: tuple[str, ...],
-    path: Path,
+    path: Place,
     seen: set[str],
 ) -> None:
     """Give the variables of a list different names, none of `seen`, to which they are added."""
@@ -55,7 +147,7 @@ def distinct(
     for position, variable in enumerate(variables):
         name = table[getattr(variable, attribute) % len(table)]
         if name in seen:
-            v.note(Path(path, field, position), "duplicate", f"{name} is there already")
+            v.note((path, field, position), "duplicate", f"{name} is there already")
             index = next((i for i in free if table[i] not in seen and table[i] not in taken), None)
             if index is None:
                 continue
@@ -67,27 +159,29 @@ def distinct(
         setattr(node, field, kept)
 
 
-def visit_type(v: Traversal, node: m.Type, path: Path, depth: int) -> None:
+def visit_type(v: Traversal, node: m.Type, path: Place, depth: int) -> None:
     """A Type."""
     inner: Any = node.alternative
-    if inner is None:
+    if inner is None or inner.__class__ is x.TypeOmitted:
         v.note(path, "unset", "no type is set")
         v.simplify(node)
         return
-    here = Path(path, node.which or "")
+    here = (path, node.which or "", None)
     if inner.__class__ is m.TypeLiteral:
         _visit_type_literal(v, node, inner, here, depth + 1)
     elif inner.__class__ is m.TypeRef:
-        _visit_type_ref(v, node, inner, here)
+        _visit_type_ref(v, node, inner, here, depth + 1)
     elif inner.__class__ in _TYPES:
-        v.push((_TYPES[inner.__class__], inner, here, depth + 1))
+        v.enter(inner, here, depth + 1)
+        _TYPES[inner.__class__](v, inner, here, depth + 1)
 
 
 def _visit_type_literal(
-    v: Traversal, node: m.Type, inner: m.TypeLiteral, path: Path, depth: int
+    v: Traversal, node: m.Type, inner: m.TypeLiteral, path: Place, depth: int
 ) -> None:
     name = v.names.type(inner.name.index)
-    if v.scope.types.get(name) is None and name not in _TYPE_FUNCTIONS:
+    is_luaus = name in _TYPE_FUNCTIONS or inner.name.kind is m.Typename.Kind.Builtin
+    if not is_luaus and v.scope.types.get(name) is None:
         v.note(path, "type", f"no type {name} is in scope")
         index = v.scope.types.pick(inner.name.index)
         if index is None:
@@ -96,9 +190,10 @@ def _visit_type_literal(
         inner.name.index = index
     packs = []
     for position, pack in enumerate(inner.genericpacks):
+        own_name(v, pack, path)
         name = v.names.type(pack.index)
         if v.scope.packs.get(name) is None:
-            here = Path(path, "genericpacks", position)
+            here = (path, "genericpacks", position)
             v.note(here, "type", f"no generic pack {name} is in scope")
             index = v.scope.packs.pick(pack.index)
             if index is None:
@@ -107,10 +202,17 @@ def _visit_type_literal(
         packs.append(pack)
     if len(packs) < len(inner.genericpacks):
         inner.genericpacks = packs
+    if inner.arguments is not None:
+        v.push((visit_type_arguments, inner.arguments, (path, "arguments", None), depth + 1))
     v.push(*types_of(inner.generics, path, "generics", depth + 1))
 
 
-def _visit_type_ref(v: Traversal, node: m.Type, inner: m.TypeRef, path: Path) -> None:
+def _visit_type_ref(v: Traversal, node: m.Type, inner: m.TypeRef, path: Place, depth: int) -> None:
+    if inner.arguments is not None:
+        v.push((visit_type_arguments, inner.arguments, (path, "arguments", None), depth + 1))
+    if inner.prefix_global is not None:
+        visit_name(v, inner.prefix_global, (path, "prefix_global", None))
+        return
     name = v.names.local(inner.prefix.name)
     if v.scope.locals.get(name) is None:
         v.note(path, "local", f"no local {name} is in scope")
@@ -121,53 +223,65 @@ def _visit_type_ref(v: Traversal, node: m.Type, inner: m.TypeRef, path: Path) ->
             inner.prefix.name = other.index
 
 
-def _visit_type_table(v: Traversal, node: m.TypeTable, path: Path, depth: int) -> None:
+def _visit_type_table(v: Traversal, node: m.TypeTable, path: Place, depth: int) -> None:
     tasks: list[Task] = [
-        (_visit_type_item, item, Path(path, "items", index), depth + 1)
+        (_visit_type_item, item, (path, "items", index), depth + 1)
         for index, item in enumerate(node.items)
     ]
     if node.indexer is not None:
-        here = Path(path, "indexer")
+        here = (path, "indexer", None)
         tasks.append((_visit_type_indexer, node.indexer, here, depth + 1))
+    position = node.indexer_position
+    if position is not None and not (node.indexer is not None and 0 <= position <= len(node.items)):
+        v.note(path, "indexer", f"there is no place {position} for an indexer")
+        node.indexer_position = None
     v.push(*tasks)
 
 
-def _visit_type_item(v: Traversal, node: m.TypeTableItem, path: Path, depth: int) -> None:
-    visit_name(v, node.key, Path(path, "key"))
-    v.push((visit_type, node.type, Path(path, "type"), depth + 1))
+def _visit_type_item(v: Traversal, node: m.TypeTableItem, path: Place, depth: int) -> None:
+    if node.key_string is None:
+        visit_name(v, node.key, (path, "key", None))
+    elif "\0" in node.key_string:
+        v.note(path, "string", "a property's name cannot hold a zero byte")
+        node.key_string = node.key_string.replace("\0", "")
+    v.push((visit_type, node.type, (path, "type", None), depth + 1))
 
 
-def _visit_type_indexer(v: Traversal, node: m.TypeTableIndexer, path: Path, depth: int) -> None:
+def _visit_type_indexer(v: Traversal, node: m.TypeTableIndexer, path: Place, depth: int) -> None:
     v.push(
-        (visit_type, node.key, Path(path, "key"), depth + 1),
-        (visit_type, node.value, Path(path, "value"), depth + 1),
+        (visit_type, node.key, (path, "key", None), depth + 1),
+        (visit_type, node.value, (path, "value", None), depth + 1),
     )
 
 
-def _visit_type_function(v: Traversal, node: m.TypeFunction, path: Path, depth: int) -> None:
+def _visit_type_function(v: Traversal, node: m.TypeFunction, path: Place, depth: int) -> None:
     v.scope.open()
     generics(v, node, path)
+    tails = ((node.argtail, "argtail"), (node.rettail, "rettail"))
+    if node.argnames:
+        shorten(v, node, "argnames", len(node.args), path, "types")
     v.push(
         *types_of(node.args, path, "args", depth + 1),
         *types_of(node.rets, path, "rets", depth + 1),
+        *(task for tail, name in tails if tail for task in pack_of(tail, path, name, depth + 1)),
         (v.scope.close,),
     )
 
 
-def _visit_typeof(v: Traversal, node: m.TypeTypeof, path: Path, depth: int) -> None:
-    v.push((HANDLERS[m.Expr], node.expr, Path(path, "expr"), depth + 1))
+def _visit_typeof(v: Traversal, node: m.TypeTypeof, path: Place, depth: int) -> None:
+    v.push((HANDLERS[m.Expr], node.expr, (path, "expr", None), depth + 1))
 
 
 def _visit_junction(
-    v: Traversal, node: m.TypeUnion | m.TypeIntersection, path: Path, depth: int
+    v: Traversal, node: m.TypeUnion | m.TypeIntersection, path: Place, depth: int
 ) -> None:
     v.push(
-        (visit_type, node.left, Path(path, "left"), depth + 1),
-        (visit_type, node.right, Path(path, "right"), depth + 1),
+        (visit_type, node.left, (path, "left", None), depth + 1),
+        (visit_type, node.right, (path, "right", None), depth + 1),
     )
 
 
-def _visit_type_string(v: Traversal, node: m.TypeString, path: Path, *_: int) -> None:
+def _visit_type_string(v: Traversal, node: m.TypeString, path: Place, *_: int) -> None:
     if "\0" in node.val:
         v.note(path, "string", "a string type cannot hold a zero byte")
         node.val = node.val.replace("\0", "")
@@ -190,5 +304,7 @@ HANDLERS.update(
         m.Type: visit_type,
         m.TypeTableItem: _visit_type_item,
         m.TypeTableIndexer: _visit_type_indexer,
+        x.TypePack: _visit_pack,
+        x.TypeArguments: visit_type_arguments,
     }
 )

@@ -12,9 +12,10 @@ from command import on_a_terminal
 from command import run_here as run
 from hypothesis import given, settings
 
-from scriptschema import files, interop, strategies, wire
+from scriptschema import files, strategies, wire
 from scriptschema.base import Message, walk
 from scriptschema.commands.corpus_report import plot
+from scriptschema.extras import MissingExtra
 from scriptschema.fuzzing.corpora.statistics import CorpusStats, percentile
 from scriptschema.generation.trees import generate
 from scriptschema.messages import (
@@ -219,7 +220,7 @@ def test_without_matplotlib_the_error_says_what_to_install(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(interop.MissingExtra, match=r"pip install 'scriptschema\[plot\]'"):
+    with pytest.raises(MissingExtra, match=r"pip install 'scriptschema\[plot\]'"):
         plot(CorpusStats(), "svg")
 
 

@@ -10,10 +10,11 @@ from click.testing import CliRunner, Result
 
 from scriptschema import interop, wire
 from scriptschema.commands.main import main
-from scriptschema.generation.programs import IDIOMS
+from scriptschema.generation.programs import IDIOMS, program
 from scriptschema.generation.trees import generate
 from scriptschema.luau.names import Names
 from scriptschema.luau.parse import parse
+from scriptschema.luau.render import render
 from scriptschema.luau.repair import check
 from scriptschema.messages import ModuleSet
 
@@ -143,6 +144,17 @@ def test_parse_and_render_go_through_a_folder_and_back() -> None:
     assert written("again") == written("trees")
     for name in written("trees"):
         assert (Path("trees") / name).read_bytes() == (Path("again") / name).read_bytes()
+
+
+def test_parse_and_render_lose_nothing_of_the_version_that_is_asked_for() -> None:
+    write("new.luau", "const x: number = 0.5 :: any\nexport local y = integer.add(5i, 6i)\n")
+    luau = ("--luau", "today")
+    parsed = run("parse", "new.luau", *luau, "-o", "new.pb", "--save-names", "names.json")
+    assert "left out" not in parsed.stderr
+    rendered = run("render", "new.pb", *luau, "--names", "names.json").stdout
+    assert rendered == Path("new.luau").read_text()
+    refused = run("parse", "new.luau", "--luau", "0.711", "-o", "old.pb", status=1)
+    assert "new.luau:2:1: expected what Luau 0.711 has, found an exported value" in refused.stderr
 
 
 def test_parse_takes_the_module_beside_a_program_that_names_it() -> None:
@@ -279,6 +291,24 @@ def test_generated_programs_follow_their_options() -> None:
 
 
 # Mistakes
+
+
+def test_trees_and_programs_are_made_checked_and_repaired_for_a_version() -> None:
+    run("generate", "-n", 30, "--size", 300, "--luau", "today", "-o", "trees")
+    newer = run("check", "trees", "--luau", "0.711", status=1).output
+    assert "is Luau of 0.715 [version]" in newer
+    assert "[version]" not in run("check", "trees", "--luau", "today", status=1).output
+    run("repair", "trees", "--luau", "0.711", "-o", "repaired")
+    assert run("check", "repaired", "--luau", "0.711").output == ""
+    assert run("generate", "--programs", "--seed", 3).stdout_bytes == wire.encode(program(seed=3))
+    made = program(seed=3, luau="today")
+    wanted = wire.encode(made, luau="today")
+    options = ("--programs", "--seed", 3, "--luau", "today")
+    assert run("generate", *options).stdout_bytes == wanted != wire.encode(program(seed=3))
+    text = run("render", write("a.pb", wanted), "--luau", "today").stdout
+    assert text == render(made)
+    known = "give 0.677 to 0.735, or today"
+    assert known in run("generate", "--luau", "0.1", status=2).output
 
 
 def test_one_bad_file_among_many_is_reported_and_the_rest_is_done() -> None:

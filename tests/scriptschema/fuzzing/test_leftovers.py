@@ -79,6 +79,24 @@ def test_a_target_that_forks_twice_and_leaves_its_session_is_ended(tmp_path: Pat
 
 
 @needs_proc
+def test_an_owner_that_ended_and_that_nobody_waited_for_is_gone() -> None:
+    owner = subprocess.Popen([sys.executable, "-c", ""])
+    stat = Path(f"/proc/{owner.pid}/stat")
+    started = stat.read_text().rpartition(")")[2].split()[19]
+    assert all_end([owner.pid])
+    assert stat.exists()  # as a zombie
+    sleep = [sys.executable, "-c", "import time; time.sleep(600)"]
+    with subprocess.Popen(
+        sleep, env={**os.environ, leftovers.OWNER: f"{owner.pid} {started}"}
+    ) as left:
+        while not (Path(f"/proc/{left.pid}/environ").read_bytes().find(b"SCRIPTSCHEMA") >= 0):
+            time.sleep(0.01)  # until it is the new program's
+        leftovers.sweep()
+        assert left.wait(10) == -signal.SIGKILL
+    owner.wait()
+
+
+@needs_proc
 @pytest.mark.parametrize("whole_group", [False, True], ids=["the-campaign", "its-workers-too"])
 def test_nothing_is_left_of_a_campaign_that_was_killed(tmp_path: Path, whole_group: bool) -> None:
     target, note = a_daemon(tmp_path)

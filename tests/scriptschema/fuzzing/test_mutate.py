@@ -18,7 +18,7 @@ from scriptschema.fuzzing.operators import OPERATORS
 from scriptschema.generation.programs import program
 from scriptschema.generation.trees import generate
 from scriptschema.luau.parse import parse
-from scriptschema.luau.repair import check
+from scriptschema.luau.repair import check, repair
 from scriptschema.messages import ModuleSet, Stat, StatBlock
 
 SEEDS = st.integers(0, 2**32)
@@ -41,6 +41,24 @@ def test_a_mutant_of_a_program_is_a_program_and_its_parent_stays_as_it_was(
     assert wire.encode(tree) == before
     assert wire.encode(donor) == donor_before
     assert not parts(mutant) & (parts(tree) | parts(donor))
+
+
+@settings(max_examples=40)
+@given(strategies.module_sets() | strategies.programs(), SEEDS, st.booleans())
+def test_in_a_chain_each_parent_stays_as_it_was_and_the_mutants_index_is_that_of_its_tree(
+    tree: ModuleSet, seed: int, programs: bool
+) -> None:
+    mutator, choices = Mutator(programs=programs), RandomChoices(seed)
+    index = Index(repair(tree) if programs else tree)
+    for _ in range(6):
+        before = wire.encode(index.tree)
+        mutant = mutator.mutate(index, choices)
+        assert wire.encode(index.tree) == before
+        index, fresh = mutant.index(), Index(mutant.tree)
+        assert [id(node) for node in index.nodes] == [id(node) for node in fresh.nodes]
+        assert index.parents == fresh.parents
+        assert [*map(index.step, range(len(index)))] == [*map(fresh.step, range(len(fresh)))]
+        assert index.by_class == fresh.by_class
 
 
 @settings(max_examples=40)
@@ -211,3 +229,15 @@ def test_a_type_that_is_put_into_a_function_does_not_use_varargs_that_are_not_th
     choices = RandomChoices(1)
     for _ in range(2000):
         assert check(mutator.mutate(tree, choices).tree) == []
+
+
+def test_mutants_of_programs_of_today_are_valid_and_any_mutant_keeps_to_the_schema() -> None:
+    mutator = Mutator(programs=True, luau="today")
+    for seed in range(40):
+        tree = program(seed=seed, size=150, luau="today")
+        for number in range(8):
+            mutant = mutator.mutate(tree, RandomChoices(8 * seed + number)).tree
+            assert check(mutant) == [], (seed, number)
+            blind = mutate(tree, RandomChoices(8 * seed + number), programs=False, luau="today")
+            data = wire.encode(blind, luau="today")
+            assert wire.decode(ModuleSet, data, luau="today") == blind

@@ -306,3 +306,13 @@ def test_one_of_several_local_variables_is_put_in_place_of_its_uses() -> None:
 
     reduced = reduce(parse("local a, b, c = 1, 2, 3 print(a // b)").tree, shows)
     assert "local" not in render_module_set(reduced).program
+
+
+def test_what_the_seed_s_schema_lacks_goes_where_it_does_not_matter() -> None:
+    function = "@native const function f<T>(a: T) const b = (a :: any) return b end"
+    tree = parse(f"{function} print(f<<number>>(1.5))", luau="today").tree
+    reduced = reduce(tree, lambda each: "print" in render(each.program))
+    left = render(reduced.program)
+    assert not re.search("@native|const|::|<<|[.]5", left), left
+    wanted = reduce(tree, lambda each: "@native" in render(each.program))
+    assert " ".join(render(wanted.program).split()).startswith("@native ")

@@ -11,10 +11,12 @@ from scriptschema.fuzzing.campaign.config import Config, load
 from scriptschema.fuzzing.campaign.fuzzer import Fuzzer
 from scriptschema.fuzzing.campaign.restriction import Restriction, missing_of
 from scriptschema.fuzzing.targets.description import Description
-from scriptschema.fuzzing.targets.probing import SYNTAX, Probed, probe
+from scriptschema.fuzzing.targets.probing import SYNTAX, Probed, names, probe, version_of
+from scriptschema.luau.names import DEFAULT
 from scriptschema.luau.parse import parse
 from scriptschema.luau.render import render_module_set
 from scriptschema.luau.repair import check
+from scriptschema.versions import TODAY, Version
 
 CAT = Description("command", "cat")
 
@@ -75,6 +77,7 @@ def test_a_version_of_lua_that_reads_less_is_known(tmp_path: Path) -> None:
 def test_a_target_that_does_not_answer_is_taken_to_have_everything() -> None:
     assert probe(CAT).missing == ()
     assert probe(Description("command", "true")).missing == ()
+    assert probe(CAT).luau is None  # what takes anything says nothing of a version
 
 
 def test_what_targets_are_is_told_and_kept(tmp_path: Path) -> None:
@@ -112,3 +115,39 @@ def test_names_that_there_are_not_are_told(option: list[str], said: str, tmp_pat
     done = run_here("fuzz", "--config", path, "-o", tmp_path / "campaign")
     assert done.returncode == 2
     assert b"bufer" in done.stderr
+
+
+def test_a_campaign_is_for_the_oldest_of_its_targets_or_for_what_it_is_told() -> None:
+    new, old = Probed("a", luau=Version(735)), Probed("b", luau=Version(711))
+    assert Config(targets=(CAT,), probed=(new, old)).version == Version(711)
+    assert Config(targets=(CAT,), probed=(new, Probed("c"))).version is None
+    assert Config(targets=(CAT,)).version is None
+    told = Config(targets=(CAT,), probed=(old,), luau="0.723")
+    assert told.version == Version(723)
+    assert Config.from_json(told.as_json()) == told
+    assert Probed.from_json(old.as_json()) == old
+    with pytest.raises(ValueError, match="not a version of Luau that is known"):
+        Config(targets=(CAT,), luau="1")
+
+
+def test_the_version_of_a_target_is_the_newest_of_which_it_has_all() -> None:
+    everything = {*names()}
+    assert version_of(()) == TODAY
+    assert version_of({"integer", "integer.add"}) == Version(714)
+    assert version_of({"math.nan"}, [Version(723)]) == Version(710)
+    assert version_of((), [Version(711)]) == Version(710)
+    assert version_of({"vector.lerp"}) == Version(687)
+    assert version_of({"vector", "vector.lerp"}) == TODAY  # the library is left out as a whole
+    assert version_of((), [Version(677)]) is None
+    assert version_of(everything - {*DEFAULT.libraries}) == Version(687)
+
+
+@pytest.mark.parametrize("source", ["program", "repaired"])
+def test_programs_of_a_campaign_are_for_its_version(source: str) -> None:
+    pattern = r"\bconst |@native|\btype function| :: "
+    for luau, expected in (("", False), ("0.677", True), ("0.714", True)):
+        config = Config(targets=(CAT,), source=source, mutants=0.5, luau=luau)
+        found = sources(config)
+        assert any(re.search(pattern, text) for text in found) == expected
+        assert not any(re.search(r"\b\d+i\b|\bexport local", text) for text in found)
+        assert any(re.search(r"\bconst ", text) for text in found) == (luau == "0.714")

@@ -19,6 +19,7 @@ from scriptschema.luau.parse import parse
 from scriptschema.luau.render import render
 from scriptschema.luau.repair import check
 from scriptschema.messages import ModuleSet
+from scriptschema.versions import TODAY, Version
 
 SERVICE = f"{sys.executable} {Path(__file__).with_name('service.py')}"
 
@@ -45,10 +46,23 @@ def test_sources_and_trees_are_taken_and_what_cannot_be_is_told(folder: Path) ->
     assert {render(tree.program) for tree in trees} >= {"print(112233)\n"}
     assert len(found.programs) == 3
     assert found.incomplete == 1  # 7.5 has a fraction
+    assert seeds.read(folder, lambda _: None, TODAY).incomplete == 0
     told = "\n".join(map(str, problems))
     for name in ("text.json", "broken.luau:1:7", "deep.luau"):
         assert name in told
     assert len(problems) == 3
+
+
+def test_what_the_targets_luau_has_beyond_the_schema_is_taken_whole(tmp_path: Path) -> None:
+    source = "const v0 = 7.5 // 2\nprint(v0 :: number)\n"
+    (tmp_path / "today.luau").write_text(source)
+    problems: list[FileError] = []
+    [data] = seeds.read(tmp_path, problems.append, TODAY).programs
+    tree = wire.decode(ModuleSet, data, luau=TODAY)
+    assert render(tree.program) == source
+    with pytest.raises(FileError, match="no program"):
+        seeds.read(tmp_path, problems.append, Version(700))
+    assert "`const`, which is of Luau 0.711" in str(problems[-1])
 
 
 def test_a_folder_without_a_program_is_refused(tmp_path: Path) -> None:

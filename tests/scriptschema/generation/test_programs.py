@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import random
+import re
 from collections import Counter
 from enum import IntEnum
 from typing import Any
@@ -15,6 +16,7 @@ from hypothesis import strategies as st
 from scriptschema import wire
 from scriptschema.base import Message, walk
 from scriptschema.choices import BytesChoices, RandomChoices
+from scriptschema.fuzzing.corpora.features import library_names
 from scriptschema.generation.programs import (
     IDIOMS,
     LIBRARIES,
@@ -26,9 +28,16 @@ from scriptschema.generation.programs import (
 )
 from scriptschema.generation.programs.expressions import VARIABLES
 from scriptschema.generation.programs.grammar import DECLARATIONS, idiom_of
+from scriptschema.generation.programs.idioms import SPANS
 from scriptschema.generation.weights import WeightsError
+from scriptschema.luau.library import SIGNATURES
+from scriptschema.luau.members import NEWER_MEMBERS
+from scriptschema.luau.names import NameReader
+from scriptschema.luau.parse import parse
+from scriptschema.luau.render import render
 from scriptschema.luau.repair import check
 from scriptschema.messages import MESSAGES, Local, ModuleSet, Stat, StatBlock, StatLocal
+from scriptschema.versions import Span, Version
 
 
 def depth(tree: Message) -> int:
@@ -47,6 +56,10 @@ OPTIONS = {
     "sound types": {"types": "sound"},
     "not deterministic": {"deterministic": False},
     "swarm": {"swarm": True},
+    "the schema's Luau": {"luau": "0.677"},
+    "constants": {"luau": "0.711"},
+    "today": {"luau": "today"},
+    "today, sound types": {"luau": "today", "types": "sound"},
 }
 
 
@@ -194,11 +207,11 @@ def test_a_program_of_a_hundred_thousand_nodes_is_valid_and_not_deep() -> None:
 
 # Made once; a change here changes what every seed means, and belongs into the changelog.
 DIGESTS = {
-    "default": "ac288c0152a03120",
-    "no types": "19390210d69ee99a",
-    "sound": "0818f798e1c3c5d2",
-    "swarm": "67f07e98a71550c7",
-    "large": "50043707e6785fc6",
+    "default": "e96c1dff8ac55db3",
+    "no types": "9d063c67889aa84f",
+    "sound": "1e9f768835bc0705",
+    "swarm": "96f4d66c9d94c53b",
+    "large": "ae19bd09fd449011",
 }
 
 
@@ -215,6 +228,62 @@ def test_seeds_mean_the_same_on_every_machine_and_version(name: str) -> None:
     for seed in range(40):
         digest.update(wire.encode(program(seed=seed, **options)))
     assert digest.hexdigest()[:16] == DIGESTS[name]
+
+
+def names_in(tree: ModuleSet, luau: str | None) -> set[str]:
+    return {*library_names(wire.scan(ModuleSet, wire.encode(tree, luau=luau), luau=luau))}
+
+
+@pytest.mark.parametrize("luau", [None, "0.677", "0.687", "0.688", "0.701", "0.714", "today"])
+def test_a_program_uses_members_of_its_version_and_of_no_newer_one(luau: str | None) -> None:
+    found: set[str] = set()
+    for seed in range(60):
+        weights = {"idioms": {"library": 300.0}}
+        found |= names_in(program(seed=seed, luau=luau, weights=weights), luau)
+    version = Version.parse(luau or "0.677")
+    spans = {str(one): one.span for one in SIGNATURES if one.span}
+    spans["integer"] = Span(Version(715))
+    newer = found & {*spans}
+    assert {name for name in newer if version not in spans[name]} == set()
+    assert len(newer) >= len([name for name, span in spans.items() if version in span]) // 4
+
+
+def test_programs_of_today_use_what_the_seed_s_schema_lacks() -> None:
+    weights = {"idioms": dict.fromkeys(SPANS, 20)}
+    trees = [program(seed=seed, size=300, luau="today", weights=weights) for seed in range(100)]
+    sources = [render(tree.program) for tree in trees]
+    for pattern in (
+        *(r"\bconst [xv]", r"\bconst function", r"@native\b", r"@\[.*native", r"\bexport local"),
+        *(r"\bexport const", r"\bexport function", r"\b\d+i\b", r"\btype function", r"\bread "),
+        *(
+            r"\d\.\d",
+            "//=",
+            " :: ",
+            "<<number>>",
+            r'\bprint "',
+            r"for v\d+: number",
+            "integer[.]lt",
+        ),
+    ):
+        assert any(re.search(pattern, source) for source in sources), pattern
+    seeds = "".join(render(program(seed=seed).program) for seed in range(60))
+    assert not re.search(r"\bconst\b|@native|\bexport local|\d+i\b|//=|<<| :: ", seeds)
+
+
+def test_the_idioms_of_a_version_use_nothing_newer() -> None:
+    assert SPANS
+    for name, (_, text) in IDIOMS.items():
+        words = {*re.findall(r"(?<![\w.])([a-z]\w+)\.(\w+)", text)}
+        spans = [NEWER_MEMBERS[word] for word in words if word in NEWER_MEMBERS]
+        least = max((span.since for span in spans), default=None)
+        assert least is None or SPANS[name].since >= least, name
+        since = SPANS[name].since if name in SPANS else None
+        assert parse(text, names=NameReader(luau=since), luau=since)
+
+
+def test_a_version_that_is_not_known_is_refused_with_those_that_are() -> None:
+    with pytest.raises(ValueError, match=r"'0\.5' is not a version of Luau that is known: give"):
+        program(seed=1, luau="0.5")
 
 
 def test_a_kind_that_is_declared_by_an_idiom_of_its_name_is() -> None:

@@ -20,7 +20,8 @@ from scriptschema.choices import BytesChoices, RandomChoices
 from scriptschema.generation.grammar import grammar_of
 from scriptschema.generation.trees import generate
 from scriptschema.generation.weights import WEIGHTS, WeightsError
-from scriptschema.messages import ENUMS, MESSAGES, Expr, ModuleSet, Stat, StatBlock, Type
+from scriptschema.luau.repair import check, repair
+from scriptschema.messages import ENUMS, MESSAGES, Expr, ModuleSet, Stat, StatBlock, Type, schema
 
 ALL = list(MESSAGES.values())
 
@@ -317,3 +318,35 @@ def test_what_is_no_message_class_is_refused(cls: object) -> None:
 
 def test_a_leaf_has_its_own_least_depth() -> None:
     assert generate(messages.Local, seed=1, max_depth=0) is not None
+
+
+@pytest.mark.parametrize("luau", ["0.677", "0.711", "today"])
+def test_trees_of_a_version_hold_what_it_has_and_nothing_newer(luau: str) -> None:
+    known = schema(luau)
+    found: set[str] = set()
+    for seed in range(150):
+        for size, choices in ((300, None), (100, BytesChoices(random.Random(seed).randbytes(900)))):
+            tree = generate(
+                ModuleSet,
+                seed=seed if choices is None else None,
+                choices=choices,
+                size=size,
+                luau=luau,
+            )
+            assert wire.decode(ModuleSet, wire.encode(tree, luau=luau), luau=luau) == tree
+            found |= {
+                f"{node.__class__.__name__}.{name}"
+                for node, _ in walk(tree)
+                for name, field in node.ALL_FIELDS.items()
+                if getattr(node, name) not in (None, [])
+            }
+            if choices is None and seed < 40:
+                assert check(repair(tree, luau=luau), luau=luau) == []
+    fields = {
+        f"{cls.__name__}.{name}"
+        for cls, inner in known.fields.items()
+        for name, field in inner.items()
+        if field.since or cls.__name__ not in MESSAGES
+    }
+    assert len(fields - found) <= len(fields) // 8, fields - found
+    assert not {name for name in found if name.split(".")[0] not in known.messages}

@@ -3,14 +3,29 @@
 from __future__ import annotations
 
 from scriptschema.luau.library import KINDS, ODD_NUMBERS, ROLES, SIGNATURES, Parameter
+from scriptschema.luau.members import NEWER_MEMBERS, span_of
 from scriptschema.luau.names import DEFAULT
+from scriptschema.versions import Span, Version
 
 
 def test_every_member_and_global_of_the_table_of_names_has_a_signature() -> None:
     known = {(signature.library, signature.name) for signature in SIGNATURES}
     members = {(library, name) for library, names in DEFAULT.libraries.items() for name in names}
     functions = {("", name) for name in DEFAULT.globals if name not in DEFAULT.libraries}
-    assert known == members | functions
+    newer = {(library, name) for library, name in NEWER_MEMBERS if library}
+    assert known == members | functions | newer
+    assert not newer & members
+
+
+def test_a_member_is_as_old_as_the_release_that_brought_it() -> None:
+    since = {str(one): str(one.span.since) for one in SIGNATURES if one.span}
+    assert since["vector.lerp"] == "0.688"
+    assert since["math.isnan"] == "0.701"
+    assert since["math.tau"] == "0.711"
+    assert since["buffer.writeinteger"] == since["integer.extract"] == "0.715"
+    assert "math.lerp" not in since
+    assert len({name for name in since if name.startswith("integer.")}) == 41
+    assert span_of("f() -> number ! varies 0.701..0.711") == Span(Version(701), Version(711))
 
 
 def kinds(parameter: Parameter) -> list[str]:

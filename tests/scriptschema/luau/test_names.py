@@ -12,8 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scriptschema.luau.names import DEFAULT, KEYWORDS, NameReader, Names
+from scriptschema.luau.members import NEWER_MEMBERS
+from scriptschema.luau.names import DEFAULT, KEYWORDS, NEWER, NameReader, Names
 from scriptschema.messages import ExprGlobal, ExprLocal, ExprPrefix, Local, Name
+from scriptschema.versions import TODAY, Version
 
 int32 = st.integers(-(2**31), 2**31 - 1)
 owners = st.sampled_from([None, "print", *DEFAULT.libraries])
@@ -85,6 +87,21 @@ def test_random_indexes_use_every_name_about_as_often() -> None:
 
 def test_a_name_that_is_not_set_is_the_first_custom_one() -> None:
     assert DEFAULT.global_(Name()) == DEFAULT.field(Name()) == DEFAULT.customs[0]
+
+
+def test_what_came_after_the_seed_has_names_of_its_own_and_shifts_no_other_index() -> None:
+    today, seed, older = NameReader(luau=TODAY), NameReader(), NameReader(luau=Version(711))
+    for (owner, text), span in NEWER_MEMBERS.items():
+        name = today.field(text, owner) if owner else today.global_(text)
+        assert name.which == "builtin"
+        assert name.alternative >= NEWER
+        assert (DEFAULT.field(name, owner) if owner else DEFAULT.global_(name)) == text
+        assert (older.field(text, owner) == name) == (Version(711) in span) or not owner
+    assert seed.field("isnan", "math") == Name(custom=64)
+    assert seed.field("lerp", "vector") == today.field("lerp", "vector") == Name(builtin=8)
+    assert DEFAULT.primitive(today.primitive("integer")) == "integer"
+    assert today.names == DEFAULT
+    assert older.primitive("integer") == len(DEFAULT.primitives)
 
 
 def test_names_that_a_source_brings_along_are_added_once() -> None:

@@ -1,7 +1,8 @@
 """Idioms: pieces of programs that reach something, as templates with names and weights.
 
 They stand in the `.luau` files beside this one, by topic, each below a line with its name and
-weight: `-- counter: 3`. Behind these may stand `! untyped`: it runs, and a type checker refuses it.
+weight: `-- counter: 3`. Behind these may stand `! untyped`: it runs, and a type checker refuses it;
+and the version that came with what it uses, `! 0.711`, if the seed's schema cannot say that.
 What a template may say is described in `templates/__init__.py`. The first idiom is the simplest:
 what programs shrink to.
 """
@@ -14,33 +15,41 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
+from scriptschema.versions import Span, Version
+
 FILES: Final = (
     *("basics", "functions", "objects", "coroutines", "errors", "data", "optimizer", "machine"),
-    *("large", "types"),
+    *("large", "types", "newer"),
 )
 """The topics."""
 
-_HEAD: Final = re.compile(r"^-- (.+): ([\d.]+)(?: ! (untyped))?\n", re.MULTILINE)
+_HEAD: Final = re.compile(r"^-- (.+): ([\d.]+)(?: ! (0\.\d+))?(?: ! (untyped))?\n", re.MULTILINE)
 
 
 def _read(topic: str) -> str:
     return (Path(__file__).parent / f"{topic}.luau").read_text(encoding="utf-8")
 
 
-def _idioms(topic: str) -> Iterator[tuple[str, float, bool, str]]:
+def _idioms(topic: str) -> Iterator[tuple[str, float, Span | None, bool, str]]:
     _, *parts = _HEAD.split(_read(topic))
-    for name, weight, mark, text in zip(*(parts[n::4] for n in range(4)), strict=True):
-        yield name, float(weight), mark is not None, text
+    for name, weight, since, mark, text in zip(*(parts[n::5] for n in range(5)), strict=True):
+        span = Span(Version.parse(since)) if since else None
+        yield name, float(weight), span, mark is not None, text
 
 
 _ALL: Final = [idiom for topic in FILES for idiom in _idioms(topic)]
 
 IDIOMS: Final[Mapping[str, tuple[float, str]]] = MappingProxyType(
-    {name: (weight, text) for name, weight, _, text in _ALL}
+    {name: (weight, text) for name, weight, _, _, text in _ALL}
 )
 """Each idiom's weight and template, by its name."""
 
-UNTYPED: Final = frozenset(name for name, _, is_untyped, _ in _ALL if is_untyped)
+SPANS: Final[Mapping[str, Span]] = MappingProxyType(
+    {name: span for name, _, span, _, _ in _ALL if span}
+)
+"""The versions of Luau that have what an idiom uses, if that is not in the seed's schema."""
+
+UNTYPED: Final = frozenset(name for name, _, _, is_untyped, _ in _ALL if is_untyped)
 """The idioms that a type checker refuses as a whole."""
 
 LARGE: Final = frozenset(name for name, *_ in _idioms("large"))
@@ -48,3 +57,6 @@ LARGE: Final = frozenset(name for name, *_ in _idioms("large"))
 
 MODULE: Final = _read("module")
 """The template of the module that a program can require."""
+
+EXPORTS: Final = _read("exports")
+"""The template of what a program exports at its end."""

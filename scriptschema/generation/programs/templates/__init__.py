@@ -14,6 +14,7 @@ names of globals are holes:
     BLOCK()                 statements, none or many
     ALIAS()                 a type alias, where types are wanted
     TYPE                    any type, where a type stands
+    TYPE_FUNCTION()         a type function
     LIBRARY()               a call of any library member whose results are printed
     BOUNDARY()              such a call with numbers at which something changes
     if MAYBE then ... end   these statements, or none, in the scope around
@@ -32,6 +33,9 @@ where they are sound, those that are no kinds stand as they are written, with th
 template declares, and the types of parameters of which none has one are inferred: say `any` where a
 type checker could not.
 
+In programs for a version of Luau, functions get attributes and the template's own variables become
+constants now and then, where nothing keeps them from it.
+
 Fields and globals that Luau does not know get names of the program's own; `value` and `update` are
 the same everywhere: what every object has.
 """
@@ -48,18 +52,19 @@ from scriptschema.generation.programs.templates.base import Compiler
 __all__ = ["expression", "statements"]
 
 
-def expression(text: str, *, typed: bool = False) -> Template:
+def expression(text: str, *, typed: bool = False, newer: bool = False) -> Template:
     """Compile an expression, for programs that a type checker accepts if `typed`.
 
-    Raises parse.ParseError, and ValueError for what is not a template.
+    `newer`: it says more than the seed's schema can. Raises parse.ParseError, and ValueError for
+    what is not a template.
     """
-    compiler = Compiler(text, f"return {text}", typed)
+    compiler = Compiler(text, f"return {text}", typed, newer)
     returned: Any = compiler.program.body[0].alternative
     [value] = returned.list
     return compiler.finish(compiler.compile(value, 0))
 
 
-def statements(text: str, *, typed: bool = False) -> Template:
+def statements(text: str, *, typed: bool = False, newer: bool = False) -> Template:
     """Compile statements, see `expression`."""
-    compiler = Compiler(text, text, typed)
+    compiler = Compiler(text, text, typed, newer)
     return compiler.finish(_statements.stats(compiler, compiler.program.body, 0))

@@ -6,20 +6,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any, Final, TypeAlias, TypeVar
 from zlib import crc32
 
 import attrs
 
-from scriptschema.base import Message
-from scriptschema.generation.programs.maker import Frame, Maker, Said, Template
-from scriptschema.generation.programs.nodes import MAKE
-from scriptschema.generation.programs.scope import SELF, Variable
+from scriptschema.base import Message, walk
+from scriptschema.codec.compiling import indented
+from scriptschema.generation.programs.maker import Frame, Maker, Template
+from scriptschema.generation.programs.nodes import WRAPPERS
+from scriptschema.generation.programs.scope import SELF
+from scriptschema.generation.programs.templates.source import Build, Writer
 from scriptschema.luau.library import KINDS
-from scriptschema.luau.names import DEFAULT
+from scriptschema.luau.names import DEFAULT, NameReader
 from scriptschema.luau.parse import parse
-from scriptschema.messages import Expr, Local, Name, TableItem, Type
+from scriptschema.messages import Expr, Local, LValue, Name, TableItem, Type
+from scriptschema.versions import TODAY
 
 _SHARED: Final = ("value", "update", "text")
 """What every object has."""
@@ -27,9 +29,8 @@ _SHARED: Final = ("value", "update", "text")
 OWN: Final = len(DEFAULT.customs)
 """How many names of the program's own are used, for fields and globals."""
 
-
-Build: TypeAlias = Callable[[Maker, Frame], Any]
-"""Builds a part of a template, for one use of it."""
+_LARGE: Final = 8
+"""An alternative of so many nodes is compiled when it is chosen for the first time."""
 
 Part: TypeAlias = tuple[Build, int, int]
 """What may be left out, with the nodes that it always has and its holes' weight."""
@@ -43,35 +44,22 @@ class TypeOf:
     build: Build | None = None
 
 
-def said(types: Sequence[TypeOf | None]) -> Callable[[Maker, Frame], Sequence[Said]]:
-    """Return what says what annotations are told of variables with these types."""
-    kinds = [type_.kind if type_ else None for type_ in types]
-    builds = [(n, type_.build) for n, type_ in enumerate(types) if type_ and type_.build]
-    if not builds:
-        return lambda maker, frame: kinds
-
-    def say(maker: Maker, frame: Frame) -> list[Said]:
-        found: list[Said] = [*kinds]
-        for position, build in builds:
-            found[position] = partial(build, maker, frame)
-        return found
-
-    return say
-
-
 class Compiler:
     """Compiles one template; `template` collects what is found out on the way.
 
     `typed`: for programs that a type checker accepts. `loops` counts the enclosing loops, `guarded`
     has the functions whose errors are caught, by `id`, `given` the kinds of variables that REPEAT
-    declares, before anything uses them.
+    declares, before anything uses them; `assigned` the variables that do not stay what they are.
     """
 
-    def __init__(self, text: str, source: str, typed: bool) -> None:
+    def __init__(self, text: str, source: str, typed: bool, newer: bool) -> None:
         self.template = Template(text)
         self.typed = typed
-        result = parse(source)
+        self.write = Writer()
+        luau = TODAY if newer else None
+        result = parse(source, names=NameReader(luau=luau), luau=luau)
         self.program = result.tree.program
+        self.assigned = _assigned(result.tree)
         self.names = result.names
         self.customs: dict[str, int] = {}
         # So that templates do not use the same names for different things too often.
@@ -104,13 +92,15 @@ class Compiler:
         total = sum(weight for *_, weight in parts)
         self.template.heavy += sum(fixed for _, fixed, _ in parts) // len(parts)
 
-        def build(maker: Maker, frame: Frame) -> Any:
-            chosen, fixed, weight = parts[maker.below(len(parts))]
-            maker.made += fixed
-            frame.weight -= total - weight
-            return chosen(maker, frame)
-
-        return build
+        write = self.write
+        chosen, made = write.name(), write.name()
+        lines = [f"{chosen} = maker.below({len(parts)})"]
+        for position, (build, fixed, weight) in enumerate(parts):
+            inner = [f"maker.made += {fixed}", f"frame.weight -= {total - weight}"]
+            [result] = write.taken([build if fixed < _LARGE else write.called(build)], inner)
+            lines.append(f"{'elif' if position else 'if'} {chosen} == {position}:")
+            lines += indented([*inner, f"{made} = {result}"])
+        return write.source(lines, made)
 
     def repetition(self, node: Any) -> tuple[list[Expr], tuple[int, int]] | None:
         """What a call of REPEAT repeats, and how often at least and at most; else None."""
@@ -126,17 +116,14 @@ class Compiler:
         make, fixed, weight = self.part(compiled)
         self.template.heavy = heavy + (fixed + self.template.heavy - heavy) * (low + high) // 2
 
-        def build(maker: Maker, frame: Frame) -> list[Any]:
-            count = maker.between(low, high)
-            maker.made += fixed * count
-            frame.weight += weight * (count - 1)
-            made: list[Any] = []
-            for _ in range(count):
-                frame.names = {n: v for n, v in frame.names.items() if not isinstance(n, str)}
-                made += make(maker, frame)
-            return made
-
-        return build
+        write = self.write
+        count, made = write.name(), write.name()
+        lines = [f"{count} = maker.between({low}, {high})", f"maker.made += {fixed} * {count}"]
+        lines += [f"frame.weight += {weight} * ({count} - 1)", f"{made} = []"]
+        inner = ["frame.forget()"]
+        [result] = write.taken([make], inner)
+        lines += [f"for _ in range({count}):", *indented([*inner, f"{made} += {result}"])]
+        return write.source(lines, made)
 
     def compile(self, node: Message, level: int) -> Build:
         """Return the function that builds a message; `level` is below the template's root."""
@@ -148,50 +135,34 @@ class Compiler:
         """Build the message as it is, with its parts."""
         self.template.fixed += 1
         self.template.levels = max(self.template.levels, level)
-        make = MAKE[node.__class__]
-        values = [getattr(node, slot) for slot in node._slots]
-        parts: list[tuple[int, Build]] = []
-        for position, value in enumerate(values):
+        if node.__class__ in WRAPPERS and node.alternative is not None:
+            return self.write.wrapper(node, self.compile(node.alternative, level + 1))
+        values: list[Build | str] = []
+        for slot in node._slots:
+            value = getattr(node, slot)
             if isinstance(value, Message):
-                parts.append((position, self.compile(value, level + 1)))
+                values.append(self.compile(value, level + 1))
             elif isinstance(value, list):
-                parts.append((position, self.many(value, level + 1)))
-        if not parts:
-            return lambda maker, frame: make(*values)
-        if len(values) == 2 and [position for position, _ in parts] == [1]:
-            which, inner = values[0], parts[0][1]
-            return lambda maker, frame: make(which, inner(maker, frame))
-
-        def build(maker: Maker, frame: Frame) -> Any:
-            arguments = values.copy()
-            for position, part in parts:
-                arguments[position] = part(maker, frame)
-            return make(*arguments)
-
-        return build
+                values.append(self.many(value, level + 1))
+            else:
+                values.append(self.write.literal(value))
+        return self.write.node(node.__class__, values)
 
     def many(self, items: Sequence[Message], level: int) -> Build:
         """Build a list."""
         items = self.wanted(items)
-        if not any(self.repetition(getattr(item, "value", item)) for item in items):
-            parts = [self.compile(item, level) for item in items]
-            return lambda maker, frame: [part(maker, frame) for part in parts]
-        lists = [self.several(item, level) for item in items]
-        return lambda maker, frame: [made for part in lists for made in part(maker, frame)]
+        return self.write.items([self.several(item, level) for item in items])
 
-    def several(self, item: Any, level: int) -> Build:
-        """Build an item of a list as a list: itself, or what REPEAT says."""
-
-        def single(item: Message) -> Build:
-            one = self.compile(item, level)
-            return lambda maker, frame: [one(maker, frame)]
-
+    def several(self, item: Any, level: int) -> tuple[bool, Build]:
+        """Build an item of a list, or the list that REPEAT says; also say whether it is one."""
         found = self.repetition(getattr(item, "value", item))
         if found is None:
-            return single(item)
+            return False, self.compile(item, level)
         [repeated], bounds = found
         inner = TableItem(value=repeated) if isinstance(item, TableItem) else repeated
-        return self.repeated(lambda: single(inner), bounds)
+        return True, self.repeated(
+            lambda: self.write.items([(False, self.compile(inner, level))]), bounds
+        )
 
     def wanted(self, items: Sequence[Message]) -> Sequence[Message]:
         """The items of a list without those that are UNTYPED if this is to be typed."""
@@ -262,26 +233,42 @@ class Compiler:
             found.append(TypeOf(word) if word in KINDS and not types else None)
         return found
 
+    def said(self, types: Sequence[TypeOf | None]) -> str:
+        """An expression for what annotations are told of variables with these types."""
+        told = []
+        for type_ in types:
+            if type_ is None or not type_.build:
+                told.append(repr(type_ and type_.kind))
+            else:
+                told.append(f"partial({self.write.name(type_.build)}, maker, frame)")
+        return f"({''.join(f'{each}, ' for each in told)})"
+
     def declare(self, variables: Sequence[Local], types: Sequence[TypeOf | None]) -> Build:
         """Declare variables; the function returns them."""
         self.template.fixed += len(variables)
         self.template.declares += len(variables)
-        indexes = [variable.name for variable in variables]
-        make = MAKE[Local]
+        lines: list[str] = []
+        names = []
+        for variable, type_ in zip(variables, types, strict=True):
+            if variable.name == SELF:  # a parameter of this name
+                names.append("SELF")
+                continue
+            name = self.write.name()
+            names.append(name)
+            lines.append(f"{name} = frame.names[{variable.name}] = maker.scope.declare()")
+            if type_ is not None and type_.kind:
+                published = f"Variable({name}, {type_.kind!r}, cost=frame.cost)"
+                lines.append(f"maker.scope.publish({published})")
+        return self.write.source(lines, f"[{', '.join(f'make_Local({name})' for name in names)}]")
 
-        def build(maker: Maker, frame: Frame) -> list[Local]:
-            made = []
-            for index, type_ in zip(indexes, types, strict=True):
-                if index == SELF:  # a parameter of this name
-                    made.append(make(SELF))
-                    continue
-                name = frame.names[index] = maker.scope.declare()
-                made.append(make(name))
-                if type_ is not None and type_.kind:
-                    maker.scope.publish(Variable(name, type_.kind, cost=frame.cost))
-            return made
 
-        return build
+def _assigned(tree: Message) -> set[int]:
+    """The local variables that are assigned somewhere in a template, by their indexes."""
+    found: set[int] = set()
+    for node, _ in walk(tree):
+        if isinstance(node, LValue) and node.local is not None:
+            found.add(node.local.var.name)
+    return found
 
 
 HandlerT = TypeVar("HandlerT", bound=Callable[[Compiler, Any, int], Build | None])
@@ -306,15 +293,13 @@ def name(compiler: Compiler, node: Name, _: int) -> Build | None:
     if node.which != "custom":
         return None
     compiler.template.fixed += 1
-    make, index = MAKE[Name], compiler.custom(compiler.names.customs[node.alternative])
-    return lambda maker, frame: make("custom", index)
+    index = compiler.custom(compiler.names.customs[node.alternative])
+    return compiler.write.node(Name, [repr("custom"), repr(index)])
 
 
 @handles(Local)
 def local(compiler: Compiler, node: Local, _: int) -> Build:
     """A use of a variable; declarations are built where they stand."""
     compiler.template.fixed += 1
-    make, index = MAKE[Local], node.name
-    if index == SELF:
-        return lambda maker, frame: make(SELF)
-    return lambda maker, frame: make(frame.names[index])
+    name = "SELF" if node.name == SELF else f"frame.names[{node.name}]"
+    return compiler.write.node(Local, [name])

@@ -11,7 +11,8 @@ from scriptschema.generation.programs import nodes
 from scriptschema.generation.programs.maker import Frame, Maker
 from scriptschema.generation.programs.nodes import MAKE
 from scriptschema.generation.programs.scope import Variable
-from scriptschema.generation.programs.templates.base import Build, Compiler, handles
+from scriptschema.generation.programs.templates.base import Compiler, handles
+from scriptschema.generation.programs.templates.source import Build
 from scriptschema.luau.library import KINDS
 
 HOLES: Final = {kind.upper(): kind for kind in KINDS}
@@ -58,15 +59,13 @@ def kind_hole(
 ) -> Build:
     """An expression of a kind."""
     if cls is m.ExprPrefix:
-        compiler.hole(level + 2, 1)
         compiler.template.fixed += 2
-        return lambda maker, frame: nodes.as_prefix(
-            maker.expression(kind, frame.take(maker, 1), frame.room - level - 2)
-        )
+        level += 2
     compiler.hole(level, 1)
-    return lambda maker, frame: maker.expression(
-        kind, frame.take(maker, 1), frame.room - level, risky=risky
-    )
+    made = f"maker.expression({kind!r}, frame.take(maker, 1), frame.room - {level}, risky={risky})"
+    if cls is m.ExprPrefix:
+        made = f"{compiler.write.name(nodes.as_prefix)}({made})"
+    return compiler.write.source([], made)
 
 
 def some(compiler: Compiler, text: str, cls: type[Message]) -> Build:
@@ -111,14 +110,13 @@ def call_hole(compiler: Compiler, node: Any, level: int) -> Build | None:
 
 
 @handles(m.ExprBinary)
-def binary(compiler: Compiler, node: Any, level: int) -> Build | None:
+def binary(compiler: Compiler, node: m.ExprBinary, level: int) -> Build | None:
     """An operation; arithmetic and order have risky operands."""
     if node.op in _NOT_RISKY:
         return None
-    make, op = MAKE[node.__class__], node.op
     compiler.template.fixed += 1
-    left, right = (operand(compiler, side, level + 1) for side in (node.left, node.right))
-    return lambda maker, frame: make(op, left(maker, frame), right(maker, frame))
+    sides = [operand(compiler, side, level + 1) for side in (node.left, node.right)]
+    return compiler.write.node(m.ExprBinary, [compiler.write.literal(node.op), *sides])
 
 
 def operand(compiler: Compiler, node: m.Expr, level: int) -> Build:

@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, Final
 
 from scriptschema import messages as m
 from scriptschema.base import walk
-from scriptschema.generation.programs import boundaries, calls, nodes
-from scriptschema.generation.programs.maker import LEAF, LOOP, Frame, Maker
-from scriptschema.generation.programs.nodes import MAKE
-from scriptschema.generation.programs.scope import Variable
+from scriptschema.codec.compiling import indented
+from scriptschema.generation.programs import boundaries, calls
+from scriptschema.generation.programs.maker import LEAF, LOOP, Maker
 from scriptschema.generation.programs.templates.base import (
-    Build,
     Compiler,
     Part,
     TypeOf,
     handles,
-    said,
 )
-from scriptschema.generation.programs.templates.types import alias, declare_generics
+from scriptschema.generation.programs.templates.source import Build
+from scriptschema.generation.programs.templates.types import alias, declare_generics, type_function
 
 _BLOCK_WEIGHT: Final = 6
 """How many times an expression's share a block gets."""
@@ -30,11 +29,18 @@ _LEVELS: Final = {"LIBRARY": 14, "BOUNDARY": boundaries.LEVELS}
 _HEAVY: Final = {"LIBRARY": 16, "BOUNDARY": boundaries.LEAST, "ALIAS": 6}
 """The nodes that these take at least."""
 
+_INSIDE: Final = frozenset(["body", "var", "vars"])
+"""What a loop has inside."""
+
+_CONSTANT: Final = "maker.constant_here()"
+_ATTRIBUTES: Final = "maker.attributes()"
+
 _NOTHING: Final[Part] = (lambda maker, frame: [], 0, 0)
 
 _STATEMENT_HOLES: Final[dict[str, Callable[[Maker, int, int], list[m.Stat]]]] = {
     "BLOCK": lambda maker, size, room: maker.statements(size, room) if room > LEAF + 4 else [],
     "ALIAS": lambda maker, size, room: maker.annotations.alias(maker, size, room),
+    "TYPE_FUNCTION": lambda maker, size, room: type_function(maker),
     "LIBRARY": lambda maker, size, room: calls.any_statement(maker, size, room),
     "BOUNDARY": lambda maker, size, room: boundaries.statement(maker, size, room),
 }
@@ -46,50 +52,44 @@ def function_of(compiler: Compiler, node: m.ExprFunction, level: int) -> Build:
     template = compiler.template
     template.fixed += 1
     template.repeats = True
-    vararg, guarded = node.vararg, id(node) in compiler.guarded
+    vararg = node.vararg
     types = compiler.types_of(node.args, node.types, level + 1)
     rest: list[TypeOf | None] = [None] if vararg else []
     if len(node.types) > len(types):
         rest = [compiler.type_of(node.types[-1], level + 1)]
     returned = [compiler.type_of(type_, level + 1) for type_ in node.rettypes]
     results = result_kinds(compiler, node)
-    of_parameters, of_rest, of_results = said(types), said(rest), said(returned)
     outside = template.vararg, template.loop, template.returns
     loops, compiler.loops = compiler.loops, 0
+    write = compiler.write
     declare = compiler.declare(node.args, types)
     body = stats(compiler, node.body.body, level + 2)
     template.fixed += 1
     compiler.loops = loops
     template.vararg, template.loop, template.returns = outside
-    make, block = MAKE[m.ExprFunction], nodes.block
-
-    def build(maker: Maker, frame: Frame) -> Any:
-        def inside() -> m.ExprFunction:
-            generics, packs = declare_generics(node, maker, frame)
-            more, more_packs, parameters, results = maker.annotations.function(
-                maker,
-                of_parameters(maker, frame),
-                of_rest(maker, frame),
-                of_results(maker, frame),
-                frame.room - level - 1,
-            )
-            variables = declare(maker, frame)
-            made: m.ExprFunction = make(
-                generics + more,
-                packs + more_packs,
-                variables,
-                vararg,
-                block(body(maker, frame)),
-                parameters,
-                results,
-            )
-            return made
-
-        made, cost = maker.function(inside, vararg=vararg, results=results or None, guarded=guarded)
-        frame.cost += cost
-        return made
-
-    return build
+    annotated, inside, made, cost = (write.name() for _ in range(4))
+    generics, packs = f"{annotated}[0]", f"{annotated}[1]"
+    lines: list[str] = []
+    if node.generics or node.genericpacks:
+        own = write.kept(partial(declare_generics, node), lines)
+        generics, packs = f"{own}[0] + {generics}", f"{own}[1] + {packs}"
+    told = ", ".join(compiler.said(each) for each in (types, rest, returned))
+    called = f"maker.annotations.function(maker, {told}, frame.room - {level + 1})"
+    lines.append(f"{annotated} = {called}")
+    values: list[Build | str] = [generics, packs, declare, repr(vararg)]
+    values += [write.node(m.StatBlock, [body]), f"{annotated}[2]", f"{annotated}[3]"]
+    values.append(compiler.many(node.attributes, level + 1) if node.attributes else _ATTRIBUTES)
+    function = write.node(m.ExprFunction, values, lines)
+    options = f"vararg={vararg}, results={results or None}, guarded={id(node) in compiler.guarded}"
+    return write.source(
+        [
+            f"def {inside}():",
+            *indented([*function.lines, f"return {function.result}"]),
+            f"{made}, {cost} = maker.function({inside}, {options})",
+            f"frame.cost += {cost}",
+        ],
+        made,
+    )
 
 
 def result_kinds(compiler: Compiler, node: m.ExprFunction) -> tuple[str, ...]:
@@ -110,23 +110,21 @@ def local_function(compiler: Compiler, node: m.StatLocalFunction, level: int) ->
         isinstance(one, m.Local) and one.name == node.var.name for one, _ in walk(node.func.body)
     )
     is_public = bool(results) and all_known and not node.func.vararg and not is_recursive
-    declare = compiler.declare([node.var], [None])
+    write = compiler.write
+    lines: list[str] = []
+    variable = write.kept(compiler.declare([node.var], [None]), lines)
     function = function_of(compiler, node.func, level + 1)
-    make = MAKE[m.StatLocalFunction]
-
-    def build(maker: Maker, frame: Frame) -> Any:
-        [variable] = declare(maker, frame)
-        outer, frame.cost = frame.cost, 0
-        made = make(variable, function(maker, frame))
-        if is_public:
-            for kind in ("function", f"-> {results[0]}"):
-                maker.scope.publish(
-                    Variable(variable.name, kind, False, parameters, results, frame.cost)
-                )
-        frame.cost += outer
-        return made
-
-    return build
+    outer = write.name()
+    lines += [f"{outer} = frame.cost", "frame.cost = 0"]
+    flags = [repr(node.is_const), repr(node.is_exported)]
+    if not node.is_const and not node.is_exported and node.var.name not in compiler.assigned:
+        flags[0] = _CONSTANT
+    made = write.kept(write.node(m.StatLocalFunction, [f"{variable}[0]", function, *flags]), lines)
+    if is_public:
+        for kind in ("function", f"-> {results[0]}"):
+            known = f"{variable}[0].name, {kind!r}, False, {parameters}, {results}, frame.cost"
+            lines.append(f"maker.scope.publish(Variable({known}))")
+    return write.source([*lines, f"frame.cost += {outer}"], made)
 
 
 @handles(m.StatFunction)
@@ -135,24 +133,12 @@ def function_statement(compiler: Compiler, node: m.StatFunction, level: int) -> 
     compiler.template.fixed += 1
     target = compiler.compile(node.var, level + 1)
     function = function_of(compiler, node.func, level + 1)
-    make, method = MAKE[m.StatFunction], node.self_
-    return lambda maker, frame: make(target(maker, frame), function(maker, frame), method)
+    return compiler.write.node(m.StatFunction, [target, function, repr(node.self_)])
 
 
 def stats(compiler: Compiler, body: Sequence[m.Stat], level: int) -> Build:
     """Build statements in the scope that is open."""
-    parts = [stat(compiler, statement, level) for statement in body]
-
-    def build(maker: Maker, frame: Frame) -> list[m.Stat]:
-        made: list[m.Stat] = []
-        for many, part in parts:
-            if many:
-                made += part(maker, frame)
-            else:
-                made.append(part(maker, frame))
-        return made
-
-    return build
+    return compiler.write.items([stat(compiler, statement, level) for statement in body])
 
 
 def stat(compiler: Compiler, node: m.Stat, level: int) -> tuple[bool, Build]:
@@ -202,42 +188,39 @@ def statement_hole(compiler: Compiler, text: str, level: int) -> Build:
     weight = _BLOCK_WEIGHT if text == "BLOCK" else 2
     compiler.hole(level + _LEVELS.get(text, 0), weight)
     compiler.template.heavy += _HEAVY.get(text, 0)
-    make = _STATEMENT_HOLES[text]
-    return lambda maker, frame: make(maker, frame.take(maker, weight), frame.room - level + 1)
+    make = compiler.write.name(_STATEMENT_HOLES[text])
+    made = f"{make}(maker, frame.take(maker, {weight}), frame.room - {level - 1})"
+    return compiler.write.source([], made)
 
 
 @handles(m.StatBlock)
 def block(compiler: Compiler, node: m.StatBlock, level: int) -> Build:
     """A block, with a scope of its own."""
     compiler.template.fixed += 1
-    body = stats(compiler, node.body, level + 1)
-    make = nodes.block
-
-    def build(maker: Maker, frame: Frame) -> Any:
-        mark = maker.scope.open()
-        made = make(body(maker, frame))
-        maker.scope.close(mark)
-        return made
-
-    return build
+    write = compiler.write
+    mark = write.name()
+    lines = [f"{mark} = maker.scope.open()"]
+    made = write.kept(write.node(m.StatBlock, [stats(compiler, node.body, level + 1)]), lines)
+    return write.source([*lines, f"maker.scope.close({mark})"], made)
 
 
 @handles(m.StatLocal)
 def local_statement(compiler: Compiler, node: m.StatLocal, level: int) -> Build:
     """Local variables; their values do not see them."""
     compiler.template.fixed += 1
-    values = compiler.many(node.values, level + 1)
+    write = compiler.write
+    lines: list[str] = []
+    values = write.kept(compiler.many(node.values, level + 1), lines)
     types = compiler.types_of(node.vars, node.types, level + 1)
-    say, declare = said(types), compiler.declare(node.vars, types)
-    make = MAKE[m.StatLocal]
-
-    def build(maker: Maker, frame: Frame) -> Any:
-        made = values(maker, frame)
-        room = frame.room - level - 1
-        annotated = maker.annotations.local(maker, say(maker, frame), room)
-        return make(declare(maker, frame), made, annotated)
-
-    return build
+    told = f"{compiler.said(types)}, frame.room - {level + 1}"
+    annotated = write.kept(f"maker.annotations.local(maker, {told})", lines)
+    flags = [repr(node.is_const), repr(node.is_exported)]
+    own = not any(each and each.kind for each in types)
+    alike = len(node.vars) == len(node.values) and not any(map(compiler.repetition, node.values))
+    if own and alike and compiler.assigned.isdisjoint(variable.name for variable in node.vars):
+        flags[0] = flags[0] if node.is_const else _CONSTANT
+    variables = compiler.declare(node.vars, types)
+    return write.node(m.StatLocal, [variables, values, annotated, *flags], lines)
 
 
 @handles(m.StatFor, m.StatForIn, m.StatWhile, m.StatRepeat)
@@ -246,44 +229,35 @@ def loop(compiler: Compiler, node: Any, level: int) -> Build:
     template = compiler.template
     template.fixed += 2
     template.repeats = True
-    cls = node.__class__
-    make = MAKE[cls]
-    heads = [slot for slot in node._slots if slot not in ("body", "var", "vars")]
-    before = [(slot, head(compiler, getattr(node, slot), level + 1)) for slot in heads]
+    cls, slots, write = node.__class__, node._slots, compiler.write
+    # A repeat's condition sees what its body declares.
+    first = [] if cls is m.StatRepeat else [slot for slot in slots if slot not in _INSIDE]
+    scope, function, mark, times = (write.name() for _ in range(4))
+    lines = [f"{scope} = maker.scope", f"{function} = {scope}.function", f"{mark} = {scope}.open()"]
+    made: dict[str, Build | str] = {}
+    for slot in first:
+        made[slot] = write.kept(head(compiler, getattr(node, slot), level + 1), lines)
     variables = getattr(node, "vars", None) or ([node.var] if cls is m.StatFor else [])
     declare = compiler.declare(variables, compiler.types_of(variables, (), level))
+    declared = write.kept(declare, lines)
+    made["vars"], made["var"] = declared, f"{declared}[0]"
+    lines += [f"{times} = {function}.times", f"{function}.loops += 1"]
+    lines.append(f"{function}.times = {times} * {LOOP}")
     compiler.loops += 1
     body = stats(compiler, node.body.body, level + 2)
     compiler.loops -= 1
-    slots, until = node._slots, cls is m.StatRepeat
-
-    def build(maker: Maker, frame: Frame) -> Any:
-        scope = maker.scope
-        function, mark = scope.function, scope.open()
-        made = {} if until else {slot: part(maker, frame) for slot, part in before}
-        declared = declare(maker, frame)
-        times = function.times
-        function.loops += 1
-        function.times = times * LOOP
-        made["body"] = nodes.block(body(maker, frame))
-        function.loops -= 1
-        function.times = times
-        if until:
-            made["cond"] = before[0][1](maker, frame)
-        if declared:
-            made["vars" if "vars" in slots else "var"] = (
-                declared if "vars" in slots else declared[0]
-            )
-        scope.close(mark)
-        return make(*[made[slot] for slot in slots])
-
-    return build
+    made["body"] = write.kept(write.node(m.StatBlock, [body]), lines)
+    lines += [f"{function}.loops -= 1", f"{function}.times = {times}"]
+    if cls is m.StatRepeat:
+        made["cond"] = write.kept(head(compiler, node.cond, level + 1), lines)
+    lines.append(f"{scope}.close({mark})")
+    return write.node(cls, [made[slot] for slot in slots], lines)
 
 
-def head(compiler: Compiler, value: Any, level: int) -> Build:
+def head(compiler: Compiler, value: Any, level: int) -> Build | str:
     """What a loop evaluates: an expression, several, or nothing."""
     if value is None:
-        return lambda maker, frame: None
+        return "None"
     return (
         compiler.many(value, level) if isinstance(value, list) else compiler.compile(value, level)
     )

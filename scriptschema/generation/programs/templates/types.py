@@ -7,16 +7,21 @@ that the template declares, and a generic, gets a name that is not in scope.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from typing import Any, Final
 
 from scriptschema import messages as m
+from scriptschema.codec.copying import copy
 from scriptschema.generation.programs import nodes
 from scriptschema.generation.programs.annotations import sound
 from scriptschema.generation.programs.any_types import DEEPEST, random_type
 from scriptschema.generation.programs.maker import Frame, Maker
 from scriptschema.generation.programs.nodes import MAKE
 from scriptschema.generation.programs.scope import Alias
-from scriptschema.generation.programs.templates.base import Build, Compiler, handles
+from scriptschema.generation.programs.templates.base import Compiler, handles
+from scriptschema.generation.programs.templates.source import Build
+from scriptschema.luau.parse import parse
+from scriptschema.versions import TODAY
 
 _ANY_WEIGHT: Final = 3
 """How many times an expression's share any type gets."""
@@ -84,6 +89,33 @@ def alias(compiler: Compiler, node: m.StatTypeAlias, level: int) -> Build:
         ]
 
     return build
+
+
+_TYPE_FUNCTIONS: Final = (
+    "type function T0(v1) return v1 end",
+    "type function T0(v1, v2) if v1 == v2 then return v1 end return v2 end",
+    "export type function T0(...) local v1 = ... return v1 end",
+    "type function T0(v1) local v2 = {} for v3 = 1, 3 do v2[v3] = v1 end return v2[1] end",
+)
+"""What names nothing around it."""
+
+
+def type_function(maker: Maker) -> list[m.Stat]:
+    """Return a type function, which comes into scope, where the options want types."""
+    if not maker.annotations.declare:
+        return []
+    found, count = _parsed(_TYPE_FUNCTIONS[maker.below(len(_TYPE_FUNCTIONS))])
+    made: Any = copy(found)
+    maker.made += count
+    made.alternative.name.index = maker.scope.new_type()
+    maker.scope.types.append(Alias(made.alternative.name.index, 1))
+    return [made]
+
+
+@cache
+def _parsed(text: str) -> tuple[m.Stat, int]:
+    [found] = parse(text, luau=TODAY).tree.program.body
+    return found, nodes.size(found)
 
 
 def declare_generics(

@@ -1,6 +1,6 @@
 """A small minifier of Luau, with a bug in it: the target of scriptschema's tutorial.
 
-    python3 examples/targets/minify.py program.luau
+    python3 minify.py program.luau
 
 prints the program without comments and needless blanks. It keeps account of blocks, as it wants to
 say where one is not closed. Needs nothing but Python.
@@ -32,11 +32,11 @@ TOGETHER = re.compile(r"\w\w|--|\.\.|\[\[|==|\d\.|\[=|[<>~]=")
 class Blocks:
     """The blocks and `if` expressions that are open."""
 
-    def __init__(self):
-        self.open = []
+    def __init__(self) -> None:
+        self.open: list[str] = []
         self.before = ""
 
-    def take(self, word):
+    def take(self, word: str) -> None:
         """Take the next token, whatever it is."""
         if word == "if":
             expression = self.before in BEFORE_EXPRESSION
@@ -54,11 +54,13 @@ class Blocks:
         self.before = word
 
 
-def minify(source):
+def minify(source: str) -> str:
     """Return the program without what it does not need."""
     blocks, written, at = Blocks(), "", 0
     while at < len(source):
         token = TOKEN.match(source, at)
+        if token is None:
+            raise RuntimeError(f"no token begins with {source[at]}")
         at = token.end()
         if token["blank"]:
             continue
@@ -75,6 +77,6 @@ if __name__ == "__main__":
     name = sys.argv[1] if len(sys.argv) > 1 else "-"
     source = sys.stdin.read() if name == "-" else Path(name).read_text()
     try:
-        print(minify(source))
+        print(minify(source))  # noqa: T201  # a program of its own
     except RuntimeError as error:
         sys.exit(f"minify.py: {error}")

@@ -1,0 +1,41 @@
+"""The command `tutorial`: a folder with what the tutorial needs, and what to type next."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from scriptschema.commands.console import report
+
+NEXT = """\
+{folder} has minify.py, a program with a bug that the tutorial finds. Type next:
+
+  cd {folder}
+  scriptschema fuzz --target 'command:python3 minify.py {{file}}' -o campaign --count 60 --seed 1
+"""
+
+
+@click.command()
+@click.argument("folder", type=click.Path(path_type=Path, file_okay=False), metavar="DIR")
+def tutorial(folder: Path) -> None:
+    """Make the folder DIR, with the program in which the tutorial finds a bug.
+
+    DIR must not exist, or be empty. Nothing else is needed to follow the tutorial, and all that it
+    makes stays there.
+
+    \b
+    scriptschema tutorial first-bug
+    """
+    from scriptschema import files
+
+    target = Path(__file__).with_name("tutorial_target.py").read_bytes()
+    try:
+        if folder.exists() and any(folder.iterdir()):
+            raise files.FileError(f"{folder}: not empty; name a folder that is new")
+        files.write(folder / "minify.py", target)
+    except OSError as error:
+        report(files.FileError(f"{folder}: {files.reason_of(error)}"))
+        sys.exit(1)
+    click.echo(NEXT.format(folder=folder), nl=False)

@@ -1,0 +1,340 @@
+"""Exchange with upstream's schema of today: Luau's own `luau.proto`, as of release 0.735.
+
+Upstream's schema went on from the seed's and is no longer compatible: a call became one of two
+messages, a type's name one of three, properties of table types got other tags. So trees are
+converted, message by message, by protobuf's Python runtime. Both schemas
+call most things by the same names, and what has the same name is taken over; where they say the
+same in other ways stands in the tables here. What the other schema cannot say is left out and told.
+
+Source: https://github.com/luau-lang/luau, `fuzz/luau.proto` at tag 0.735.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final, TypeVar
+
+import attrs
+
+from scriptschema import messages as m
+from scriptschema import wire
+from scriptschema.base import Message, Path
+from scriptschema.codec.errors import FormatError, clipped
+from scriptschema.interop.text import parse_text
+from scriptschema.interop.upstream_schema import RELEASE, classes
+from scriptschema.versions import TODAY
+
+
+@attrs.frozen
+class Told:
+    """Something that the other schema cannot say: where it stood, and what became of it."""
+
+    path: str
+    what: str
+
+    def __str__(self) -> str:
+        return f"{self.path or 'tree'}: {self.what}"
+
+
+MessageT = TypeVar("MessageT", bound=Message)
+
+
+def to_upstream(tree: Message, form: str = "binary") -> tuple[bytes, list[Told]]:
+    """Return a tree in upstream's schema, `form` being binary, text or json; and what was left out.
+
+    Raises wire.EncodeError for a tree that cannot be encoded; FormatError for one whose message
+    upstream does not have, that nests too deep there, or that has a string which JSON cannot hold.
+    """
+    wire.encode(tree, luau=TODAY)  # says what is wrong with the tree
+    cls = _class_of(type(tree), form)
+    converter = _ToUpstream(strings=form == "json")
+    theirs = cls()
+    try:
+        converter.write(tree, theirs, Path())
+    except UnicodeEncodeError:
+        raise FormatError("a string is not UTF-8, which JSON cannot hold") from None
+    data: bytes = theirs.SerializeToString(deterministic=True)
+    _parsed(cls, data)
+    if form == "text":
+        from google.protobuf import text_format
+
+        data = text_format.MessageToString(theirs).encode()
+    elif form == "json":
+        from google.protobuf import json_format
+
+        printed = json_format.MessageToJson(theirs, preserving_proto_field_name=True)
+        data = printed.encode() + b"\n"
+    return data, converter.told
+
+
+def from_upstream(
+    cls: type[MessageT], data: bytes, form: str = "binary"
+) -> tuple[MessageT, list[Told]]:
+    """Return the tree of class `cls` that `data` holds in upstream's schema; and what was left out.
+
+    Raises FormatError for what is not such a message, or nests more than 100 deep.
+    """
+    theirs = _class_of(cls, form)
+    if form == "text":
+        message = parse_text(theirs, data, "error")
+    elif form == "json":
+        from google.protobuf import json_format
+
+        try:
+            message = json_format.Parse(data, theirs())
+        except (json_format.ParseError, UnicodeDecodeError, RecursionError) as error:
+            raise FormatError(clipped(str(error))) from None
+    else:
+        message = _parsed(theirs, data)
+    if not message.IsInitialized():
+        missing = ", ".join(message.FindInitializationErrors()[:3])
+        raise FormatError(f"required fields are missing: {clipped(missing)}")
+    known = theirs()
+    known.CopyFrom(message)
+    known.DiscardUnknownFields()
+    if known.ByteSize() != message.ByteSize():
+        raise FormatError(f"there are fields that upstream's schema of {RELEASE} does not have")
+    converter = _FromUpstream()
+    tree: MessageT = converter.read(cls, message, Path())
+    return tree, converter.told
+
+
+def _class_of(cls: type[Message], form: str) -> Any:
+    theirs = classes(strings=form == "json").get(cls.__name__)
+    if theirs is None:
+        raise FormatError(f"upstream's schema of {RELEASE} has no message {cls.__name__}")
+    return theirs
+
+
+def _parsed(cls: Any, data: bytes) -> Any:
+    from google.protobuf.message import DecodeError
+
+    try:
+        return cls.FromString(data)
+    except DecodeError:
+        raise FormatError(
+            "this is no message of upstream's schema, or nests more than 100 deep there"
+        ) from None
+
+
+class _ToUpstream:
+    """Writes a tree of ours into a message of theirs."""
+
+    def __init__(self, *, strings: bool) -> None:
+        self.strings = strings
+        self.told: list[Told] = []
+
+    def tell(self, path: Path, what: str) -> None:
+        self.told.append(Told(str(path), what))
+
+    def write(self, node: Any, into: Any, path: Path) -> None:
+        """Write a message; the fields in `into` have the same names, but for the tables' cases."""
+        special = _TO.get(node.__class__)
+        if special is not None:
+            special(self, node, into, path)
+        else:
+            self.fields(node, into, path)
+
+    def fields(self, node: Any, into: Any, path: Path, *, but: tuple[str, ...] = ()) -> None:
+        """Write the fields that are set, all but some."""
+        known = into.DESCRIPTOR.fields_by_name
+        for name, field in node.ALL_FIELDS.items():
+            value = getattr(node, name)
+            if value is None or value == [] or name in but:
+                continue
+            theirs = field.schema_name
+            theirs = theirs if theirs in known else _RENAMED.get(theirs, theirs)
+            if theirs not in known:
+                self.tell(path, f"{field.message}.{field.schema_name}: left out")
+            elif field.rule == "repeated":
+                for index, item in enumerate(value):
+                    self.write(item, getattr(into, theirs).add(), Path(path, name, index))
+            elif field.is_message:
+                getattr(into, theirs).SetInParent()
+                self.write(value, getattr(into, theirs), Path(path, name))
+            elif field.type is str:
+                encoded = value if self.strings else value.encode("utf-8", "surrogateescape")
+                setattr(into, theirs, encoded)
+            else:
+                setattr(into, theirs, value)
+
+
+_RENAMED: Final = {"class": "extern"}
+
+
+def _write_expression(to: _ToUpstream, node: Any, into: Any, path: Path) -> None:
+    if node.which == "cast":
+        to.tell(path, "Expr.cast: left out, its operand stays")
+        to.write(node.alternative.expr, into, Path(Path(path, "cast"), "expr"))
+    elif node.which == "instantiate":
+        to.tell(path, f"{type(node).__name__}.instantiate: left out, the function stays")
+        to.write(node.alternative.expr, into, Path(Path(path, "instantiate"), "expr"))
+    else:
+        to.fields(node, into, path)
+
+
+def _write_call(to: _ToUpstream, node: m.ExprCall, into: Any, path: Path) -> None:
+    alone = node.args[0] if len(node.args) == 1 else None
+    if node.parenless and not node.self_ and alone and alone.which in ("string", "table"):
+        call = into.parenless
+        call.func.SetInParent()
+        to.write(node.func, call.func, Path(path, "func"))
+        argument = getattr(call, alone.which or "")
+        argument.SetInParent()
+        to.write(alone.alternative, argument, Path(path, "args", 0))
+        return
+    if node.parenless:
+        to.tell(path, "ExprCall.parenless: left out")
+    into.paren.SetInParent()
+    to.fields(node, into.paren, path, but=("parenless",))
+
+
+def _write_typename(to: _ToUpstream, node: m.Typename, into: Any, path: Path) -> None:
+    kind = node.kind if node.kind is not None else m.Typename.Kind.Regular
+    if into.DESCRIPTOR.name == "TypeName":
+        getattr(into, kind.name.lower()).index = node.index
+        return
+    into.index = node.index
+    if node.kind is not None and not into.DESCRIPTOR.name.startswith(kind.name):
+        to.tell(path, "Typename.kind: left out")
+
+
+def _write_class(to: _ToUpstream, node: m.StatClass, into: Any, path: Path) -> None:
+    """Upstream has properties and methods apart, and an instance, here `nil` of no class."""
+    to.fields(node, into, path, but=("members", "is_open", "extends"))
+    if node.extends is not None:
+        to.tell(path, "StatClass.extends: left out")
+    into.is_open = bool(node.is_open)
+    into.local.name = 0
+    into.inst.index = 0
+    into.inst.firstArg.nil.SetInParent()
+    for index, member in enumerate(node.members):
+        here = Path(path, "members", index)
+        if member.which is None:
+            to.tell(here, "a member that is nothing: left out")
+        elif member.which == "method":
+            to.write(member.alternative, into.methods.add(), here)
+        else:
+            if into.methods:
+                to.tell(here, "a property behind a method: moved before it")
+            to.write(member.alternative, into.props.add(), here)
+
+
+_TO: Final[dict[type[Message], Callable[[_ToUpstream, Any, Any, Path], None]]] = {
+    m.Expr: _write_expression,
+    m.ExprPrefix: _write_expression,
+    m.ExprCall: _write_call,
+    m.Typename: _write_typename,
+    m.StatClass: _write_class,
+}
+"""The messages that are written otherwise than field by field of the same name."""
+
+
+class _FromUpstream:
+    """Reads a tree of ours out of a message of theirs."""
+
+    def __init__(self) -> None:
+        self.told: list[Told] = []
+
+    def tell(self, path: Path, what: str) -> None:
+        self.told.append(Told(str(path), what))
+
+    def read(self, cls: type[Message], message: Any, path: Path) -> Any:
+        """Read a message of class `cls`."""
+        special = _FROM.get(cls)
+        values = special(self, message, path) if special else self.fields(cls, message, path)
+        return cls(**values)
+
+    def fields(
+        self, cls: type[Message], message: Any, path: Path, *, but: tuple[str, ...] = ()
+    ) -> dict[str, Any]:
+        """The fields that are set, all but some, as the arguments of `cls`."""
+        ours = {field.schema_name: field for field in cls.ALL_FIELDS.values()}
+        renamed = {theirs: our for our, theirs in _RENAMED.items()}
+        values: dict[str, Any] = {}
+        for descriptor, value in message.ListFields():
+            field = ours.get(descriptor.name) or ours.get(renamed.get(descriptor.name, ""))
+            if descriptor.name in but:
+                continue
+            if field is None:
+                self.tell(path, f"{message.DESCRIPTOR.name}.{descriptor.name}: left out")
+            elif field.rule == "repeated":
+                values[field.name] = [
+                    self.read(field.type, item, Path(path, field.name, index))
+                    for index, item in enumerate(value)
+                ]
+            elif field.is_message:
+                values[field.name] = self.read(field.type, value, Path(path, field.name))
+            elif isinstance(value, bytes):
+                values[field.name] = value.decode("utf-8", "surrogateescape")
+            else:
+                values[field.name] = field.type(value) if field.type in _ENUM_TYPES else value
+        return values
+
+
+_ENUM_TYPES: Final = frozenset(m.schema(TODAY).enums.values())
+
+
+def _read_call(of: _FromUpstream, message: Any, path: Path) -> dict[str, Any]:
+    which = message.WhichOneof("call_oneof")
+    if which is None:
+        of.tell(path, "a call that is nothing: a call of nothing")
+        return {"func": m.ExprPrefix(), "self_": False}
+    if which == "paren":
+        return of.fields(m.ExprCall, message.paren, path)
+    call = message.parenless
+    values: dict[str, Any] = {
+        "func": of.read(m.ExprPrefix, call.func, Path(path, "func")),
+        "self_": False,
+        "parenless": True,
+    }
+    argument = call.WhichOneof("arg_oneof")
+    if argument is None:
+        of.tell(path, "a call without parentheses and argument: without an argument")
+    else:
+        field = m.Expr.ALL_FIELDS[argument]
+        inner = of.read(field.type, getattr(call, argument), Path(path, "args", 0))
+        values["args"] = [m.Expr(**{argument: inner})]
+    return values
+
+
+def _read_typename(of: _FromUpstream, message: Any, path: Path) -> dict[str, Any]:
+    if message.DESCRIPTOR.name != "TypeName":
+        return {"index": message.index}
+    which = message.WhichOneof("expr_oneof")
+    if which is None:
+        of.tell(path, "a type's name that is nothing: the first one")
+        return {"index": 0}
+    kind = None if which == "regular" else m.Typename.Kind[which.capitalize()]
+    return {"index": getattr(message, which).index, "kind": kind}
+
+
+def _read_class(of: _FromUpstream, message: Any, path: Path) -> dict[str, Any]:
+    apart = ("props", "methods", "is_open", "extends")
+    values = of.fields(m.StatClass, message, path, but=apart)
+    values["is_open"] = message.is_open or None
+    if message.HasField("extends"):
+        of.tell(path, "StatClass.extends: left out")
+    here = Path(path, "members")
+    values["members"] = [
+        *(m.ClassMember(prop=of.read(m.ClassProp, prop, here)) for prop in message.props),
+        *(m.ClassMember(method=of.read(m.ClassMethod, each, here)) for each in message.methods),
+    ]
+    return values
+
+
+def _read_method(of: _FromUpstream, message: Any, path: Path) -> dict[str, Any]:
+    values = of.fields(m.ClassMethod, message, path)
+    values.setdefault("name", m.Name())
+    if message.WhichOneof("name_oneof") is None:
+        of.tell(path, "a method without a name: the first one")
+    return values
+
+
+_FROM: Final[dict[type[Message], Callable[[_FromUpstream, Any, Path], dict[str, Any]]]] = {
+    m.ExprCall: _read_call,
+    m.Typename: _read_typename,
+    m.StatClass: _read_class,
+    m.ClassMethod: _read_method,
+}
+"""The messages that are read otherwise than field by field of the same name."""

@@ -1,0 +1,192 @@
+"""Upstream's schema of today, Luau's own `luau.proto` as of release 0.735: ours with differences.
+
+Both schemas call most things by the same names. What upstream has otherwise than we, or alone,
+stands in the tables here; `upstream` converts trees.
+
+Source: https://github.com/luau-lang/luau, `fuzz/luau.proto` at tag 0.735.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final
+
+from scriptschema import messages as m
+from scriptschema.interop.descriptors import PACKAGE, TYPE_BYTES, TYPE_NUMBERS, file_descriptor
+from scriptschema.versions import TODAY
+
+if TYPE_CHECKING:
+    from google.protobuf import descriptor_pb2
+
+RELEASE: Final = "0.735"
+"""The release of Luau whose schema it is."""
+
+_OUR_OWN: Final = 1000
+"""From this tag on, fields are ours alone: see `extensions`."""
+
+_REMOVED: Final = ["ExprCall.func", "ExprCall.self", "ExprCall.args", "Type.class"]
+_FIELDS: Final = """
+    Expr builtin_ref 19 expr_oneof ExprBuiltinRef
+    Expr classinst 20 expr_oneof ExprClassInst
+    ExprPrefix builtin_ref 7 expr_oneof ExprBuiltinRef
+    ExprPrefix classinst 8 expr_oneof ExprClassInst
+    RegularTypeName index 1 required int32
+    GenericTypeName index 1 required int32
+    BuiltinTypeName index 1 required int32
+    TypeName regular 1 expr_oneof RegularTypeName
+    TypeName generic 2 expr_oneof GenericTypeName
+    TypeName builtin 3 expr_oneof BuiltinTypeName
+    ParenCall func 1 required ExprPrefix
+    ParenCall self 2 required bool
+    ParenCall args 3 repeated Expr
+    ParenlessCall func 1 required ExprPrefix
+    ParenlessCall string 2 arg_oneof ExprConstantString
+    ParenlessCall table 3 arg_oneof ExprTable
+    ExprCall paren 1 call_oneof ParenCall
+    ExprCall parenless 2 call_oneof ParenlessCall
+    ExprBuiltinRef library 1 required ExprBuiltinRef.Library
+    ExprBuiltinRef method 2 required int32
+    ExprClassInst index 1 required int32
+    ExprClassInst firstArg 2 required Expr
+    ExprClassInst otherArgs 3 repeated Expr
+    StatTypeAlias name 2 required RegularTypeName
+    StatTypeFunction name 2 required RegularTypeName
+    ClassMetamethodName index 1 required int32
+    ClassMethod access 1 optional Modifier
+    ClassMethod name 2 name_oneof Name
+    ClassMethod metamethod 3 name_oneof ClassMetamethodName
+    StatClass props 2 repeated ClassProp
+    StatClass methods 3 repeated ClassMethod
+    StatClass inst 4 required ExprClassInst
+    StatClass local 5 required Local
+    StatClass extends 7 optional int32
+    StatClass is_open 8 required bool
+    TypeExtern kind 1 required int32
+    Type extern 8 type_oneof TypeExtern
+    TypeLiteral name 1 required TypeName
+    TypeTableItem access 1 optional TableFieldAccess
+    TypeTableItem key 2 required Name
+    TypeTableItem type 3 required Type
+    TypeTableIndexer access 1 optional TableFieldAccess
+    TypeTableIndexer key 2 required Type
+    TypeTableIndexer value 3 required Type
+    TypeFunction attributes 5 repeated ExprAttr
+    TypeRef index 2 required TypeName
+    ExprLiteral integer 6 expr_oneof ExprConstantInteger
+    ExprAttr type 1 required AttrType
+"""
+"""The fields that ours do not have, or have otherwise: message, name, tag, rule or oneof, type."""
+_ENUMS: Final = {
+    "Modifier": m.ClassMethod.Access,
+    "TableFieldAccess": m.TypeTableItem.Access,
+    "AttrType": m.ExprAttr.Kind,
+}
+"""The enums that stand inside of a message in ours, and outside in theirs."""
+_LIBRARIES: Final = (
+    *("Math", "Bit32", "String", "Table", "Buffer"),
+    *("Coroutine", "Os", "Utf8", "Vector", "Integer"),
+)
+_DEFAULTS: Final = ("is_const", "is_exported")
+"""The fields that are false by default."""
+_LABELS: Final = {"optional": 1, "required": 2, "repeated": 3}
+_NUMBERS: Final = {"int32": 5, "bool": 8}
+
+
+def file(*, strings: bool = True) -> descriptor_pb2.FileDescriptorProto:
+    """Return upstream's schema: ours, changed by the tables here.
+
+    Its strings are bytes if not `strings`: they need not be UTF-8.
+    """
+    from google.protobuf import descriptor_pb2
+
+    types = TYPE_NUMBERS if strings else {**TYPE_NUMBERS, str: TYPE_BYTES}
+    ours = bytes(file_descriptor(m.schema(TODAY), types))
+    made: Any = descriptor_pb2.FileDescriptorProto.FromString(ours)
+    made.name = "luau.proto"
+    changed = [line.split() for line in _FIELDS.split("\n") if line.strip()]
+    gone = {*_REMOVED, *(f"{message}.{name}" for message, name, *_ in changed)}
+    enums = {enum.__qualname__ for enum in _ENUMS.values()}
+    by_name: dict[str, Any] = {}
+    for message in made.message_type:
+        by_name[message.name] = message
+        kept = [
+            field
+            for field in message.field
+            if field.number < _OUR_OWN and f"{message.name}.{field.name}" not in gone
+        ]
+        for field in kept:
+            if field.type_name == f".{PACKAGE}.Typename":
+                field.type_name = f".{PACKAGE}.GenericTypeName"
+            if field.name in _DEFAULTS:
+                field.default_value = "false"
+        _replace(message.field, kept)
+        _replace(
+            message.enum_type,
+            [enum for enum in message.enum_type if f"{message.name}.{enum.name}" not in enums],
+        )
+    for name, *row in changed:
+        if name not in by_name:
+            by_name[name] = made.message_type.add(name=name)
+        _add_field(by_name[name], *row)
+    library = by_name["ExprBuiltinRef"].enum_type.add(name="Library")
+    for number, name in enumerate(_LIBRARIES):
+        library.value.add(name=name, number=number)
+    for name, values in _ENUMS.items():
+        enum = made.enum_type.add(name=name)
+        for member in values:
+            enum.value.add(name=member.name, number=member.value)
+    _replace(made.message_type, _reached(by_name))
+    return made  # type: ignore[no-any-return]  # protobuf makes its class at run time
+
+
+def _reached(by_name: Mapping[str, Any]) -> list[Any]:
+    """The messages that upstream has: the seed's but two, and those that fields lead to."""
+    waiting = [name for name in m.MESSAGES if name not in ("Typename", "TypeClass")]
+    reached = dict.fromkeys(waiting)
+    for name in waiting:
+        for field in by_name[name].field:
+            held = field.type_name.removeprefix(f".{PACKAGE}.")
+            if held in by_name and held not in reached:
+                reached[held] = None
+                waiting.append(held)
+    return [by_name[name] for name in reached]
+
+
+def _replace(items: Any, kept: list[Any]) -> None:
+    """Leave only these in a repeated field."""
+    copies = [type(item).FromString(item.SerializeToString()) for item in kept]
+    del items[:]
+    items.extend(copies)
+
+
+def _add_field(message: Any, name: str, tag: str, rule: str, type_name: str) -> None:
+    field = message.field.add(name=name, number=int(tag), label=_LABELS.get(rule, 1))
+    if type_name in _NUMBERS:
+        field.type = _NUMBERS[type_name]
+    else:
+        is_enum = type_name in _ENUMS or "." in type_name
+        field.type = field.TYPE_ENUM if is_enum else field.TYPE_MESSAGE
+        field.type_name = f".{PACKAGE}.{type_name}"
+    if name in _DEFAULTS:
+        field.default_value = "false"
+    if rule not in _LABELS:
+        if not message.oneof_decl:
+            message.oneof_decl.add(name=rule)
+        field.oneof_index = 0
+
+
+@cache
+def classes(*, strings: bool) -> dict[str, Any]:
+    """Upstream's messages as classes of protobuf's runtime."""
+    from google.protobuf import descriptor_pool, message_factory
+
+    pool = descriptor_pool.DescriptorPool()
+    made = file(strings=strings)
+    pool.Add(made)
+    return {
+        message.name: message_factory.GetMessageClass(
+            pool.FindMessageTypeByName(f"{PACKAGE}.{message.name}")
+        )
+        for message in made.message_type
+    }

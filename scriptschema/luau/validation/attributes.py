@@ -1,0 +1,93 @@
+"""Attributes of functions, and the literals that are their arguments.
+
+Source: Luau's parser, `parseAttrList`, `validateAttribute` and `deprecatedArgsValidator`.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from scriptschema import extensions as x
+from scriptschema import messages as m
+from scriptschema.luau.validation.text import visit_string
+from scriptschema.luau.validation.traversal import Place, Traversal, filler
+
+RULES: Final = {
+    "attribute": "an attribute is one that Luau knows, before a function that can have it, once",
+    "argument": "attributes take literals: @deprecated a table with use and reason at most",
+}
+
+_KEYS: Final = frozenset(["use", "reason"])
+"""What the table of `@deprecated` may hold, strings."""
+
+
+def visit_attributes(v: Traversal, node: m.ExprFunction, path: Place) -> None:
+    """The attributes of a function, if it has any."""
+    kept: list[x.ExprAttr] = []
+    for index, attribute in enumerate(node.attributes):
+        here = (path, "attributes", index)
+        if attribute.type is x.ExprAttr.Kind.Unknown:
+            v.note(here, "attribute", "Luau has no such attribute")
+        elif any(attribute.type is other.type for other in kept):
+            v.note(here, "attribute", "the function has this attribute already")
+        else:
+            kept.append(attribute)
+            _visit_arguments(v, attribute, here)
+    if len(kept) < len(node.attributes):
+        node.attributes = kept
+    for attribute, before in zip(kept, [None, *kept], strict=False):
+        if attribute.joined and not (attribute.braced and before is not None and before.braced):
+            v.note(path, "attribute", "there are no brackets before that it could stand in")
+            attribute.joined = None
+
+
+def no_attributes(v: Traversal, node: m.ExprFunction, path: Place, what: str) -> None:
+    """Leave a function without attributes that cannot have any."""
+    if node.attributes:
+        v.note(path, "attribute", f"{what} has no attributes")
+        node.attributes = []
+
+
+def _visit_arguments(v: Traversal, node: x.ExprAttr, path: Place) -> None:
+    if not node.braced and (node.args or node.parenthesised):
+        v.note(path, "argument", "arguments stand in brackets")
+        node.args, node.parenthesised = [], None
+    if node.type is x.ExprAttr.Kind.Deprecated:
+        if len(node.args) > 1 or any(argument.which != "table" for argument in node.args):
+            v.note(path, "argument", "@deprecated takes one table")
+            node.args = [argument for argument in node.args if argument.which == "table"][:1]
+        for argument in node.args:
+            _visit_deprecated(v, argument.alternative, path)
+    waiting = [(argument, (path, "args", n)) for n, argument in enumerate(node.args)]
+    while waiting:
+        literal, here = waiting.pop()
+        inner: Any = literal.alternative
+        match inner:
+            case None:
+                v.note(here, "unset", "no literal is set")
+                literal.nil = m.ExprConstantNil()
+            case m.ExprConstantNumber() if inner.val < 0 or not (inner.double or 0) >= 0:
+                v.note(here, "argument", "a number with a minus is no literal")
+                literal.number = filler()
+            case m.ExprConstantString():
+                visit_string(v, inner, here)
+            case x.ExprLiteralTable():
+                for item in inner.items:
+                    if item.key_name is not None and item.key_name.which is None:
+                        v.note(here, "unset", "no name is set")
+                        item.key_name.custom = 0
+                    waiting.append((item.value, here))
+
+
+def _visit_deprecated(v: Traversal, node: Any, path: Place) -> None:
+    kept = [
+        item
+        for item in node.items
+        if item.key_name is not None
+        and item.value.which == "string"
+        and item.key_name.which is not None
+        and v.names.field(item.key_name) in _KEYS
+    ]
+    if len(kept) < len(node.items):
+        v.note(path, "argument", "@deprecated takes a table with the strings use and reason")
+        node.items = kept

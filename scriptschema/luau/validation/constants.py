@@ -1,0 +1,101 @@
+"""Constants and exported values.
+
+Source: Luau's parser, `parseLocal`, `isExprLValue`, `parseExportValue` and `parseReturn`.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from scriptschema import messages as m
+from scriptschema.luau.scope import Binding
+from scriptschema.luau.validation.traversal import Place, Traversal
+
+RULES: Final = {
+    "const": "a constant has a value for each name, or a call or ... that may, and keeps it",
+    "export": "what is exported stands in a source's own block, once, and with no return around",
+}
+
+
+def declare(v: Traversal, node: m.StatLocal, path: Place, _: int) -> None:
+    """Declare the variables of a StatLocal with `const` or `export`, whose values are visited."""
+    if node.is_exported and not v.scope.in_chunk:
+        v.note(path, "export", "only a source's own statements export")
+        node.is_exported = None
+    last = node.values[-1].which if node.values else None
+    if node.is_const and len(node.values) != len(node.vars) and last not in ("call", "varargs"):
+        v.note(path, "const", f"{len(node.vars)} names and {len(node.values)} values")
+        node.is_const = None
+    for variable in node.vars:
+        binding = v.scope.declare_local(v.names.local(variable.name), variable.name)
+        binding.constant = node if node.is_const else None
+
+
+def declare_function(v: Traversal, node: m.StatLocalFunction, path: Place) -> None:
+    """Declare the variable of a StatLocalFunction."""
+    if node.is_exported and not v.scope.in_chunk:
+        v.note(path, "export", "only a source's own statements export")
+        node.is_exported = None
+    binding = v.scope.declare_local(v.names.local(node.var.name), node.var.name)
+    binding.constant = node if node.is_const or node.is_exported else None
+
+
+def assigned(v: Traversal, binding: Binding, path: Place) -> None:
+    """Let a constant that is assigned be a variable."""
+    declaration: Any = binding.constant
+    if declaration is None:
+        return
+    v.note(path, "const", f"{binding.name} is a constant")
+    declaration.is_const = None
+    if isinstance(declaration, m.StatLocalFunction):
+        declaration.is_exported = None
+    binding.constant = None
+
+
+def visit_exports(v: Traversal, block: m.StatBlock, path: Place) -> bool:
+    """See to what a source exports before it is visited; return whether it exports anything."""
+    exporting = [
+        (statement.alternative, (path, "body", index))
+        for index, statement in enumerate(block.body)
+        if statement.which in ("local", "local_function") and statement.alternative.is_exported
+    ]
+    if not exporting:
+        return False
+    has_return = returns(block)
+    seen: set[str] = set()
+    kept = False
+    for node, here in exporting:
+        variables = [node.var] if isinstance(node, m.StatLocalFunction) else node.vars
+        names = [v.names.local(variable.name) for variable in variables]
+        if has_return:
+            v.note(here, "export", "the source has a return, and what it exports is its result")
+        elif not seen.isdisjoint(names) or len({*names}) < len(names):
+            v.note(here, "export", "this name is exported already")
+        elif names:
+            seen.update(names)
+            kept = True
+            continue
+        node.is_exported = None
+    return kept
+
+
+def returns(block: m.StatBlock) -> bool:
+    """Whether a source has a return of its own, in whatever block."""
+    waiting = [*block.body]
+    while waiting:
+        statement = waiting.pop()
+        inner: Any = statement.alternative
+        match inner:
+            case m.StatReturn():
+                return True
+            case m.StatBlock():
+                waiting += inner.body
+            case m.StatWhile() | m.StatRepeat() | m.StatFor() | m.StatForIn():
+                waiting += inner.body.body
+            case m.StatIf():
+                branch: Any = inner
+                while isinstance(branch, m.StatIf):
+                    waiting += branch.then.body
+                    branch = branch.alternative
+                waiting += branch.body if branch is not None else []
+    return False

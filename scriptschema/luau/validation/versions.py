@@ -1,0 +1,56 @@
+"""What a version of Luau does not have yet: it is left out before all else is judged."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from scriptschema import extensions as x
+from scriptschema import messages as m
+from scriptschema.base import INT32_MAX, INT32_MIN, Message, walk
+from scriptschema.luau.validation.traversal import Problem, Traversal
+from scriptschema.versions import Version
+
+RULES: Final = {
+    "version": "nothing is newer than the Luau that is asked for",
+}
+
+_SINCE: Final = {
+    cls: tuple((name, field.since) for name, field in cls.ALL_FIELDS.items() if field.since)
+    for cls in m.schema("today").messages.values()
+}
+
+
+def leave_out_newer(v: Traversal, luau: Version) -> None:
+    """Take out of the whole tree what `luau` does not have."""
+    newer: dict[type[Message], list[tuple[str, Version]]] = {
+        cls: found
+        for cls, fields in _SINCE.items()
+        if (found := [(name, since) for name, since in fields if since > luau])
+    }
+    if not newer:
+        return
+    for node, path in walk(v.tree):
+        for name, since in newer.get(node.__class__, ()):
+            value: Any = getattr(node, name)
+            if value is None or value == []:
+                continue
+            v.problems.append(Problem(path, "version", f"{name.rstrip('_')} is Luau of {since}"))
+            field = node.ALL_FIELDS[name]
+            if not field.oneof:
+                setattr(node, name, [] if field.rule == "repeated" else None)
+            elif isinstance(value, x.ExprConstantInteger):
+                number = max(INT32_MIN, min(value.val, INT32_MAX))
+                node.number = m.ExprConstantNumber(val=number)
+            elif isinstance(value, x.ExprInstantiate):
+                _take(node, value.expr)
+            elif isinstance(node, m.Stat):
+                node.block = m.StatBlock()
+            else:
+                setattr(node, name, None)
+
+
+def _take(node: Any, prefix: m.ExprPrefix) -> None:
+    """Let an Expr or an ExprPrefix hold what a prefix holds, without the types it is given."""
+    while isinstance(prefix.alternative, x.ExprInstantiate):
+        prefix = prefix.alternative.expr
+    setattr(node, prefix.which or node.which, prefix.alternative)
