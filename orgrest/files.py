@@ -205,6 +205,13 @@ class File:
         self._data, self.text = data, text
         return True
 
+    def is_unchanged(self) -> bool:
+        """Return whether the file on disk is as it was read or saved last; also if it is gone."""
+        try:
+            return read_bytes(self.path) == self._data
+        except FileError:
+            return True
+
     def check_writable(self) -> None:
         """Raise FileError if `save` could not write because the file or folder is read-only."""
         target = self.path.resolve()
@@ -256,6 +263,14 @@ def write_pieces(path: Path, pieces: Iterable[bytes]) -> None:
 def write_private(path: Path, data: bytes) -> None:
     """Write a file that only its owner may read, atomically. Raises FileError."""
     _replace(path.resolve(), data, path, private=True)
+
+
+def write_new(path: Path, data: bytes) -> None:
+    """Write a file and its folder. Raises FileError if there is another one."""
+    if path.exists() and path.read_bytes() != data:
+        raise FileError("this file exists, with another content", file=str(path))
+    path.parent.mkdir(exist_ok=True)
+    write(path, data)
 
 
 def write_result(path: Path, data: bytes) -> None:

@@ -213,6 +213,18 @@ class ClientCertificate:
 
 
 @attrs.frozen
+class Bound:
+    """A secret of the user's that a request may hold, by its name, and where that may be sent.
+
+    `hosts` are origins as `listed`, the name of a file, has them.
+    """
+
+    name: str
+    hosts: tuple[str, ...]
+    listed: str
+
+
+@attrs.frozen
 class Request:
     """A request with every variable replaced, ready to be sent.
 
@@ -221,7 +233,7 @@ class Request:
     `credentials` are those that become a header only on sending; `certificate` is the client
     certificate for the origin of `url`. A `streamed` request must be answered by server-sent
     events. `secrets` are the values that must not appear in a result: all that the document's scope
-    knew when the request was completed.
+    knew when the request was completed. It is sent only where the `bound` ones may go.
     """
 
     method: str
@@ -237,6 +249,7 @@ class Request:
     credentials: Credentials | None = None
     certificate: ClientCertificate | None = None
     streamed: bool = False
+    bound: tuple[Bound, ...] = ()
 
     def header(self, name: str) -> str | None:
         """Return the value of the first header called `name` (any case), or None."""

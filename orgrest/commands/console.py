@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from orgrest.commands.sections import section
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from orgrest.http.values import Inputs
+    from orgrest.http.values.global_variables import GlobalVariables
 
 _Command = TypeVar("_Command", bound="Callable[..., object]")
 
@@ -18,6 +22,20 @@ _Command = TypeVar("_Command", bound="Callable[..., object]")
 def complain(text: str) -> None:
     """Print an error to standard error."""
     click.echo(f"orgrest: {text}", err=True)
+
+
+def text_of(file: str, stdin_name: Path | None) -> tuple[Path, str]:
+    """Return a document's path and text; `-` is standard input, as the text of `stdin_name`.
+
+    Raises OrgrestError if it cannot be read.
+    """
+    from orgrest.files import File, decode
+
+    if file != "-":
+        path = Path(file)
+        return path, File.read(path).text
+    text, _ = decode(sys.stdin.buffer.read())
+    return stdin_name or Path("standard input.http"), text
 
 
 def safe(text: str, secrets: frozenset[str]) -> str:
@@ -43,14 +61,15 @@ def with_values(command: _Command) -> _Command:
 
     Their parameters are `variables`, `env_file`, `environments` and `seed`.
     """
+    value = section("Values")
     for option in (
-        click.option(
+        value(
             "--seed",
             type=int,
             metavar="N",
             help="Make {{$uuid}} and other random values repeatable.",
         ),
-        click.option(
+        value(
             "--env",
             "environments",
             multiple=True,
@@ -60,13 +79,13 @@ def with_values(command: _Command) -> _Command:
                 "precedence."
             ),
         ),
-        click.option(
+        value(
             "--env-file",
             multiple=True,
             type=click.Path(path_type=Path),
             help="A .env file with values for env().",
         ),
-        click.option(
+        value(
             "--var",
             "variables",
             multiple=True,
@@ -105,3 +124,13 @@ def inputs_of(
         seed=seed,
         **more,
     )
+
+
+def globals_in(file: Path) -> GlobalVariables:
+    """Return the global variables in a file, none if it does not exist. Raises OrgrestError."""
+    from orgrest.files import read_bytes
+    from orgrest.http.values.global_variables import GlobalVariables
+
+    if not file.exists():
+        return GlobalVariables()
+    return GlobalVariables.read(read_bytes(file), str(file))

@@ -8,8 +8,8 @@ from pathlib import Path
 import click
 
 from orgrest.commands.completion import documents
-from orgrest.commands.console import complain, inputs_of, with_values
-from orgrest.files import File, decode, is_request_file
+from orgrest.commands.console import complain, inputs_of, text_of, with_values
+from orgrest.files import is_request_file
 from orgrest.model import OrgrestError
 
 
@@ -52,12 +52,7 @@ def curl(
             given = sys.stdin.read() if command == "-" else str(command)
             click.echo(translate.to_block(given), nl=False)
             return
-        path = Path(file)
-        if file == "-":
-            path = stdin_name or Path("standard input.http")
-            text, _ = decode(sys.stdin.buffer.read())
-        else:
-            text = File.read(path).text
+        path, text = text_of(file, stdin_name)
         inputs = inputs_of(
             path.resolve().parent,
             variables=variables,

@@ -27,8 +27,8 @@ PORT = "@PORT@"
 def demo(path: Path | None) -> None:
     """Evaluate a tour against a server on this machine.
 
-    It is printed as it is then. The tour is copied to PATH (which must not exist yet), or to a
-    temporary file.
+    Its first request is printed with the answer. The whole tour, an Org document with all answers,
+    is written to PATH (which must not exist yet), or to a temporary file.
     """
     try:
         well = run(path, click.echo)
@@ -45,7 +45,7 @@ def tour(port: int) -> str:
 
 
 def run(path: Path | None, say: Callable[[str], None]) -> bool:
-    """Copy the tour to `path` (or a temporary file), evaluate it, and `say` the resulting text.
+    """Copy the tour to `path` (or a temporary file), evaluate it, and `say` its first section.
 
     Returns whether all requests succeeded. Raises FileError if `path` exists or is not writable.
     """
@@ -74,10 +74,10 @@ def run(path: Path | None, say: Callable[[str], None]) -> bool:
         )
         outcomes = list(done.outcomes())
     write(path, done.text.encode())
-    say(done.text)
+    say("\n* ".join(done.text.split("\n* ")[:2]))
     failed = [outcome for outcome in outcomes if outcome.reason is not None]
     for outcome in failed:
         say(str(outcome.reason))
     answered = sum(len(outcome.exchanges) for outcome in outcomes)
-    say(f"{answered} requests answered, {len(failed)} failed. The document is {path}")
+    say(f"{answered} requests answered, {len(failed)} failed. The whole tour is in {path}")
     return not failed

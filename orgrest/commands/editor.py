@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import sys
@@ -59,7 +60,8 @@ _CALL: dict[str, type | tuple[type, ...]] = {
 
 
 @click.command()
-def babel() -> None:
+@click.option("--serve", is_flag=True, help="Answer an object a line, until the input ends.")
+def babel(serve: bool) -> None:
     """Evaluate a block for Org Babel; used by orgrest.el.
 
     Standard input is a JSON object: "document", the whole text, of the file "file" in the folder
@@ -71,6 +73,23 @@ def babel() -> None:
     rows in which null is a rule, or null), "notes", and in "old", unless it is null, from where to
     where an old result stands that Org would not remove; or, with status 1, "error".
     """
+    if not serve:
+        answer = _evaluated(_read_call(sys.stdin.buffer.read()))
+        click.echo(json.dumps(answer))
+        sys.exit("error" in answer)
+    for line in sys.stdin.buffer:
+        try:
+            call = _read_call(line)
+            with contextlib.suppress(OSError):  # each call as if the program was started for it
+                os.chdir(call["directory"])
+            answer = _evaluated(call)
+        except click.UsageError as error:
+            answer = {"error": error.message}
+        click.echo(json.dumps(answer))
+
+
+def _evaluated(call: dict[str, Any]) -> dict[str, Any]:
+    """Evaluate what a call of Babel's describes; return what is printed."""
     from orgrest.http.transport import Client
     from orgrest.http.values import Inputs
     from orgrest.org import arguments as header
@@ -78,7 +97,6 @@ def babel() -> None:
     from orgrest.run import babel as evaluation
     from orgrest.run import writable_files
 
-    call = _read_call(sys.stdin.buffer.read())
     arguments = header.Arguments(
         {name: None if value is None else str(value) for name, value in call["arguments"].items()},
         tuple(map(str, call["results"])),
@@ -103,10 +121,9 @@ def babel() -> None:
         for path, content in reply.outcome.files:
             writable_files.write(path, content)
     except OrgrestError as error:
-        click.echo(json.dumps({"error": safe(str(error), frozenset())}))
-        sys.exit(1)
+        return {"error": safe(str(error), frozenset())}
     notes = [safe(note, reply.outcome.secrets) for note in reply.outcome.notes]
-    click.echo(json.dumps({"result": reply.value, "notes": notes, "old": reply.old}))
+    return {"result": reply.value, "notes": notes, "old": reply.old}
 
 
 def _read_call(text: bytes) -> dict[str, Any]:
@@ -144,6 +161,8 @@ def complete(file: str, *, offset: int, document: str | None, directory: Path | 
     insert, documentation.
     """
     from orgrest.editor.completion import complete as candidates
+    from orgrest.editor.described import Described
+    from orgrest.http.values import Inputs, Scope
 
     path = None if file == "-" else Path(file)
     try:
@@ -162,6 +181,7 @@ def complete(file: str, *, offset: int, document: str | None, directory: Path | 
             document="http" if requests else "org",
             files=lambda name: entries(folder, name),
             environ=os.environ,
+            described=lambda name: Described().get(name, Scope(Inputs.of_user(folder))),
         )
     except ValueError as error:
         raise click.BadParameter(str(error), param_hint="--offset") from None

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 import click
 
 from orgrest.commands.completion import documents
-from orgrest.commands.console import complain, inputs_of, with_values
+from orgrest.commands.console import complain, globals_in, inputs_of, with_values
+from orgrest.commands.sections import Sectioned, section
 from orgrest.files import FileError, is_request_file, read_bytes, write_private
 from orgrest.model import OrgrestError
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from orgrest.commands.run import Shown
+    from orgrest.commands.watch import Watched
     from orgrest.http.transport import Client, Cookies
     from orgrest.http.values.global_variables import GlobalVariables
     from orgrest.run.settings import Settings
@@ -37,76 +39,84 @@ def _size(_: object, parameter: click.Parameter, given: str | None) -> int | Non
         raise click.BadParameter(str(error), param=parameter) from None
 
 
-@click.command()
+_which = section("Which requests")
+_shown = section("What is written and printed")
+_allowed = section("How requests are sent, and what they may do")
+_kept = section("What is kept between runs")
+
+
+@click.command(cls=Sectioned)
 @click.argument("files", nargs=-1, metavar="FILE...", shell_complete=documents)
-@click.option(
-    "--name", "names", multiple=True, metavar="NAME", help="Run only the block with this name."
-)
-@click.option(
+@_which("--name", "names", multiple=True, metavar="NAME", help="Run only the block with this name.")
+@_which(
     "--line", "lines", multiple=True, type=int, metavar="N", help="Run only the block at this line."
 )
-@click.option(
+@_which(
     "--lang",
     "languages",
     multiple=True,
     type=click.Choice(["restclient", "http", "rest", "verb"]),
     help="Run only blocks in this language.",
 )
-@click.option("--dry-run", is_flag=True, help="Print the requests instead of sending them.")
-@click.option(
+@_shown("--dry-run", is_flag=True, help="Print the requests instead of sending them.")
+@_shown(
     "--explain",
     is_flag=True,
     help="With --dry-run: also print where each variable's value comes from.",
 )
-@click.option(
-    "--stdout", "to_stdout", is_flag=True, help="Print the document instead of writing it."
-)
-@click.option("--diff", is_flag=True, help="Print what would change instead of writing it.")
-@click.option(
+@_shown("--stdout", "to_stdout", is_flag=True, help="Print the document instead of writing it.")
+@_shown("--diff", is_flag=True, help="Print what would change instead of writing it.")
+@_shown(
     "--check", is_flag=True, help="Write nothing, and exit with status 1 if a result would change."
 )
-@click.option(
+@_shown(
     "--volatile",
     multiple=True,
     metavar="HEADER",
     help="A response header that --check ignores, such as Date.",
 )
 @with_values
-@click.option(
+@_allowed(
     "--allow-read",
     multiple=True,
     type=click.Path(path_type=Path, exists=True, file_okay=False),
     metavar="DIR",
     help="Also allow requests to read files in DIR.",
 )
-@click.option(
+@_allowed(
     "--allow-write",
     multiple=True,
     type=click.Path(path_type=Path, exists=True, file_okay=False),
     metavar="DIR",
     help="Allow documents to write files of any name in DIR.",
 )
-@click.option(
+@_allowed(
     "--timeout",
     type=click.FloatRange(0, min_open=True),
     metavar="SECONDS",
     help="Cancel a request after this time.",
 )
-@click.option(
+@_shown(
     "--limit",
     callback=_size,
     metavar="SIZE",
     help="How much of a body is shown (1M); a longer one is saved to a file.",
 )
-@click.option(
+@_allowed(
     "--max-requests",
     type=click.IntRange(1),
     default=100_000,
     metavar="N",
     help="End the run after this many requests (100000).",
 )
-@click.option("--fail", is_flag=True, help="Treat a status of 400 or above as a failure.")
-@click.option(
+@_allowed(
+    "--openapi",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    metavar="FILE",
+    help="Check requests and responses against this OpenAPI description.",
+)
+@_allowed("--fail", is_flag=True, help="Treat a status of 400 or above as a failure.")
+@_allowed(
     "-j",
     "--jobs",
     type=click.IntRange(1, 64),
@@ -114,48 +124,49 @@ def _size(_: object, parameter: click.Parameter, given: str | None) -> int | Non
     metavar="N",
     help="Send up to N independent requests at once.",
 )
-@click.option(
+@_shown(
     "--save",
     type=click.Choice(["each", "end"]),
     help="When to save the document: after each request, or at the end.",
 )
-@click.option(
+@_allowed(
     "--ca",
     type=click.Path(path_type=Path),
     metavar="FILE",
     help="Certificates to trust instead of the system's.",
 )
-@click.option(
+@_allowed(
     "--allow-private",
     is_flag=True,
     help="Follow redirects of public servers to private addresses.",
 )
-@click.option("--insecure", is_flag=True, help="Do not verify TLS certificates.")
-@click.option(
+@_allowed("--insecure", is_flag=True, help="Do not verify TLS certificates.")
+@_kept(
     "--cookies",
     "cookie_file",
     type=click.Path(path_type=Path),
     metavar="FILE",
     help="Keep cookies in FILE between runs (Netscape's format, as curl's).",
 )
-@click.option(
+@_kept(
     "--globals",
     "globals_file",
     type=click.Path(path_type=Path),
     metavar="FILE",
     help="Keep the global variables of scripts in FILE between runs.",
 )
-@click.option(
+@_which(
     "--stdin-name",
     type=click.Path(path_type=Path),
     metavar="FILE",
     help="Treat standard input as the text of FILE: its type and its folder count.",
 )
-@click.option(
-    "--list-envs", is_flag=True, help="Print the environments of each FILE; send nothing."
+@_allowed(
+    "--watch", is_flag=True, help="Run again whenever a FILE, or a file that it reads, changes."
 )
-@click.option("-q", "--quiet", is_flag=True, help="Print errors only.")
-@click.option("--json", "as_json", is_flag=True, help="Print a line of JSON for each request.")
+@_shown("--list-envs", is_flag=True, help="Print the environments of each FILE; send nothing.")
+@_shown("-q", "--quiet", is_flag=True, help="Print errors only.")
+@_shown("--json", "as_json", is_flag=True, help="Print a line of JSON for each request.")
 def evaluate(
     files: tuple[str, ...],
     *,
@@ -178,6 +189,7 @@ def evaluate(
     timeout: float | None,
     limit: int | None,
     max_requests: int,
+    openapi: Path | None,
     fail: bool,
     jobs: int,
     save: str | None,
@@ -187,6 +199,7 @@ def evaluate(
     cookie_file: Path | None,
     globals_file: Path | None,
     stdin_name: Path | None,
+    watch: bool,
     quiet: bool,
     as_json: bool,
 ) -> None:
@@ -218,58 +231,81 @@ def evaluate(
             raise click.UsageError(
                 "an Org text on standard input needs --stdout, --diff or --check"
             )
-    from orgrest.commands.run import Shown
-    from orgrest.run.settings import Settings
-
+    if watch and "-" in paths:
+        raise click.UsageError("--watch is for a FILE, not for standard input")
     asking = sys.stdin.isatty() and sys.stderr.isatty()
-    try:
-        cookies = None if cookie_file is None else _cookies(cookie_file)
-        inputs = inputs_of(
-            Path(),
-            globals_=None if globals_file is None else _globals(globals_file),
-            variables=variables,
-            env_file=env_file,
-            environments=environments,
-            seed=seed,
-            allow_read=allow_read,
-            secrets=cookies.secrets if cookies is not None else (),
-            ask=_answer if asking else None,
-        )
-        client = None
-        if not dry_run:
-            from orgrest.http.transport import Budget, Client
 
-            budget = Budget(max_requests)
-            client = Client(ca=ca, insecure=insecure, allow_private=allow_private, budget=budget)
-    except OrgrestError as error:
-        complain(str(error))
-        sys.exit(2)
-    settings = Settings(
-        inputs,
-        languages=frozenset(languages),
-        names=names,
-        lines=lines,
-        jobs=jobs,
-        dry_run=dry_run,
-        fail=fail,
-        timeout=timeout,
-        limit=limit,
-        allow_write=allow_write,
-        notify=complain,
-        on_message=None if quiet else _print_message,
-        ask=_ask if asking else None,
-    )
-    shown = Shown(
-        mode="dry run" if dry_run else "".join(modes),
-        save=save,
-        volatile=volatile,
-        explain=explain,
-        quiet=quiet,
-        json=as_json,
-        stdin_name=stdin_name,
-    )
-    kept = ((cookie_file, cookies), (globals_file, inputs.globals_))
-    sys.exit(_run(paths, settings, shown, client, cookies, kept))
+    def once(watched: Watched | None = None) -> int:
+        from orgrest.commands.run import Shown
+        from orgrest.run.descriptions import Descriptions
+        from orgrest.run.settings import Settings
+
+        try:
+            cookies = None if cookie_file is None else _cookies(cookie_file)
+            inputs = inputs_of(
+                Path(),
+                globals_=None if globals_file is None else globals_in(globals_file),
+                variables=variables,
+                env_file=env_file,
+                environments=environments,
+                seed=seed,
+                allow_read=allow_read,
+                secrets=cookies.secrets if cookies is not None else (),
+                ask=_answer if asking else None,
+                on_read=None if watched is None else watched.read,
+            )
+            descriptions = Descriptions(openapi)
+            client, history = None, None
+            if not dry_run:
+                from orgrest.http.transport import Budget, Client
+                from orgrest.run.history import History
+
+                client = Client(
+                    ca=ca,
+                    insecure=insecure,
+                    allow_private=allow_private,
+                    budget=Budget(max_requests),
+                )
+                history = History(complain)
+        except OrgrestError as error:
+            complain(str(error))
+            return 2
+        settings = Settings(
+            inputs,
+            languages=frozenset(languages),
+            names=names,
+            lines=lines,
+            jobs=jobs,
+            dry_run=dry_run,
+            fail=fail,
+            timeout=timeout,
+            limit=limit,
+            allow_write=allow_write,
+            insecure=insecure,
+            notify=complain,
+            on_message=None if quiet else _print_message,
+            ask=_ask if asking else None,
+            history=history,
+            descriptions=descriptions,
+        )
+        shown = Shown(
+            mode="dry run" if dry_run else "".join(modes),
+            save=save,
+            volatile=volatile,
+            explain=explain,
+            quiet=quiet,
+            json=as_json,
+            stdin_name=stdin_name,
+            watched=watched,
+        )
+        kept = ((cookie_file, cookies), (globals_file, inputs.globals_))
+        return _run(paths, settings, shown, client, cookies, kept)
+
+    if watch:
+        from orgrest.commands import watch as watching
+
+        sys.exit(watching.watch(once, lambda: watching.Watched(env_file)))
+    sys.exit(once())
 
 
 def _cookies(file: Path) -> Cookies:
@@ -277,15 +313,6 @@ def _cookies(file: Path) -> Cookies:
     from orgrest.http.transport import Cookies
 
     return Cookies.read(read_bytes(file) if file.exists() else b"", str(file))
-
-
-def _globals(file: Path) -> GlobalVariables:
-    """Return the global variables in a file, none if it does not exist. Raises OrgrestError."""
-    from orgrest.http.values.global_variables import GlobalVariables
-
-    if not file.exists():
-        return GlobalVariables()
-    return GlobalVariables.read(read_bytes(file), str(file))
 
 
 def _run(
@@ -317,6 +344,8 @@ def _run(
         sys.stderr.flush()
         os._exit(130)  # a normal exit would wait for requests in progress
     finally:
+        if settings.history is not None:
+            settings.history.close()
         if client is not None:
             client.close()
     return status

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from orgrest.commands.console import complain
-from orgrest.files import FileError, is_request_file, write, write_private
+from orgrest.files import FileError, is_request_file, write, write_new, write_private
 from orgrest.model import OrgrestError
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ def _write(whole: Collection, output: Path | None) -> Written:
     settings = merged(output.parent, environments)
     try:
         for name, data in written.files.items():
-            _write_new(output.parent / name, data)
+            write_new(output.parent / name, data)
         for path, text in settings.items():
             (write_private if path.name == PRIVATE else write)(path, text.encode())
         write(output, written.text.encode())
@@ -122,11 +122,3 @@ def _with_shared(whole: Collection, elsewhere: set[str]) -> tuple[Environment, .
 
     values = {name: value for name, value in whole.folder.variables if name in elsewhere}
     return (*([shared(values)] if values else []), *whole.environments)
-
-
-def _write_new(path: Path, data: bytes) -> None:
-    """Write the file of a body. Raises FileError if there is another one."""
-    if path.exists() and path.read_bytes() != data:
-        raise FileError("this file exists, with another content", file=str(path))
-    path.parent.mkdir(exist_ok=True)
-    write(path, data)

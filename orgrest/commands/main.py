@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import sys
 from importlib import import_module
 from keyword import iskeyword
@@ -21,6 +22,7 @@ import click
 
 from orgrest.commands.completion import FIRST_WORD
 from orgrest.commands.evaluate import evaluate
+from orgrest.commands.sections import Sectioned
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,19 +31,27 @@ if TYPE_CHECKING:
 _MODULES = {
     "test": "orgrest.commands.test",
     "report": "orgrest.commands.reports",
+    "history": "orgrest.commands.history",
+    "diff": "orgrest.commands.history",
     "demo": "orgrest.commands.demo",
+    "tutorial": "orgrest.commands.tutorial",
     "curl": "orgrest.commands.curl",
     "import": "orgrest.commands.importing",
+    "export": "orgrest.commands.exporting",
     "complete": "orgrest.commands.editor",
     "lsp": "orgrest.commands.editor",
     "emacs": "orgrest.commands.editor",
     "babel": "orgrest.commands.editor",
     "completion": "orgrest.commands.completion",
 }
-_SETTINGS: dict[str, Any] = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+_SETTINGS: dict[str, Any] = {
+    "help_option_names": ["-h", "--help"],
+    # Click itself takes no less than 50 columns, which a narrow terminal breaks once more.
+    "terminal_width": max(20, min(100, shutil.get_terminal_size().columns) - 2),
+}
 
 
-class _Program(click.Group):
+class _Program(click.Group, Sectioned):
     """A group that imports its commands on demand, and that is also a command itself.
 
     If the first word is not the name of a command, all words are arguments of `evaluate`.

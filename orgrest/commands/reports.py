@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from orgrest.commands.console import complain
+from orgrest.commands.sections import section
 from orgrest.model import OrgrestError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from orgrest.run.suite.record import Record
+    from orgrest.run.record import Record
 
 _Command = TypeVar("_Command", bound="Callable[..., object]")
 
@@ -31,18 +32,20 @@ _REPORTS = {
 """The module of each report; its function `pieces` yields the report's bytes."""
 _HELP = {
     "junit": "Write a report as JUnit's XML.",
-    "html": "Write a report as one page to read (extra `report`).",
+    "html": "Write a report as one page to read.",
     "tap": "Write a report in the Test Anything Protocol.",
     "json": "Write a report as JSON.",
     "har": "Write the exchanges as an HTTP Archive 1.2.",
 }
+REPORTS = "Reports"
+"""The section of their options."""
 _PATH = click.Path(path_type=Path, dir_okay=False, allow_dash=True)
 
 
 def with_reports(command: _Command) -> _Command:
     """Decorate a command with the options for the files of reports."""
     for name in reversed(_REPORTS):
-        option = click.option(f"--{name}", type=_PATH, metavar="FILE", help=_HELP[name])
+        option = section(REPORTS)(f"--{name}", type=_PATH, metavar="FILE", help=_HELP[name])
         command = option(command)
     return command
 
@@ -50,17 +53,9 @@ def with_reports(command: _Command) -> _Command:
 def chosen(given: dict[str, Any]) -> dict[str, Path]:
     """Remove the report options from a command's options, and return them. Raises UsageError."""
     reports = {name: path for name in _REPORTS if (path := given.pop(name)) is not None}
-    if [str(path) for path in reports.values()].count("-") > 1:
+    if [str(path) for path in (*reports.values(), given.get("jsonl"))].count("-") > 1:
         raise click.UsageError("only one report can go to standard output")
     return reports
-
-
-def check(reports: Mapping[str, Path]) -> None:
-    """Raise OrgrestError if a report cannot be made in this installation."""
-    if "html" in reports:
-        from orgrest.reports.html import check as check_html
-
-        check_html()
 
 
 def write_all(
@@ -98,7 +93,6 @@ def report(run: Path, **given: Any) -> None:
     from orgrest.run.suite.summary import Brief, Summary
 
     try:
-        check(reports)
         head, records, summary = read(run)
     except OrgrestError as error:
         complain(str(error))

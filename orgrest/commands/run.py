@@ -17,6 +17,7 @@ from orgrest.files import Encoding, File, FileError, decode, is_request_file
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from orgrest.commands.watch import Watched
     from orgrest.http.transport import Client, Cookies
     from orgrest.run.outcomes import Outcome
     from orgrest.run.settings import Settings
@@ -28,7 +29,8 @@ MANY = 20  # requests, for a progress bar to be shown
 class Shown:
     """The output of a run; `mode` is a key of `saving.MODES`.
 
-    `stdin_name` is the name of the file whose text is read from standard input.
+    `stdin_name` is the name of the file whose text is read from standard input. `watched` is told
+    of the files that are read and written.
     """
 
     mode: str
@@ -38,6 +40,7 @@ class Shown:
     quiet: bool
     json: bool
     stdin_name: Path | None
+    watched: Watched | None = None
 
 
 @attrs.frozen
@@ -67,6 +70,8 @@ def evaluate(
     except FileError as error:
         complain(str(error))
         return 2
+    if shown.watched is not None and source.file is not None:
+        shown.watched.document(source.file, source.folder)
     if source.plain and shown.mode not in ("", "dry run"):
         raise click.UsageError(
             f"--{shown.mode} is for Org files; {source.name}: responses are printed"
@@ -141,6 +146,8 @@ def _evaluate(
                 failed |= _report(needed, source, settings, shown)
             failed |= _report(outcome, source, settings, shown)
             results.keep(outcome, run)
+            if shown.watched is not None:
+                shown.watched.wrote(path for path, _ in outcome.files)
             if client is not None and client.budget.spent and outcome.state == "failed":
                 complain(f"{source.name}: ended: {client.budget.spent}")
                 break
@@ -171,7 +178,7 @@ def _report(outcome: Outcome, source: _Read, settings: Settings, shown: Shown) -
         complain(prefix + safe(str(outcome.reason), outcome.secrets))
     for note in outcome.notes:
         where = "" if note.startswith(name) else f"{name}:{outcome.line}: "
-        complain(safe(f"{where}{note}", outcome.secrets))
+        complain(safe(f"note: {where}{note}", outcome.secrets))
     if outcome.tests and not shown.json and not shown.quiet:
         from orgrest.rendering.results import test_line
 

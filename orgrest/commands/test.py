@@ -19,14 +19,16 @@ import attrs
 import click
 
 from orgrest.commands.completion import documents
-from orgrest.commands.console import complain, inputs_of, with_values
-from orgrest.commands.reports import check, chosen, with_reports, write_all
-from orgrest.files import FileError
+from orgrest.commands.console import complain, globals_in, inputs_of, with_values
+from orgrest.commands.reports import REPORTS, chosen, with_reports, write_all
+from orgrest.commands.sections import Sectioned, section
+from orgrest.files import FileError, write_private
 from orgrest.model import OrgrestError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
+    from orgrest.run.history import History
     from orgrest.run.settings import Settings
     from orgrest.run.suite.control import Control
     from orgrest.run.suite.jobs import SuiteRun
@@ -38,6 +40,7 @@ _WORDS = {"passed": "ok", "failed": "FAILED", "error": "ERROR", "skipped": "skip
 _FILE = click.Path(path_type=Path, dir_okay=False)
 _GRACE = 1.5
 """Seconds after `--max-time` until requests in progress are abandoned and reports written."""
+_MOST_LEFT = 20  # operations not exercised that are listed
 _SECONDS = click.FloatRange(0, min_open=True)
 
 
@@ -64,6 +67,7 @@ class Asked:
     max_requests: int
     wait_for: tuple[str, ...]
     wait_timeout: float
+    openapi: Path | None
     write: bool
     allow_read: tuple[Path, ...]
     allow_write: tuple[Path, ...]
@@ -71,32 +75,33 @@ class Asked:
     insecure: bool
     allow_private: bool
     jsonl: Path | None
+    globals_file: Path | None
     quiet: bool
     reports: dict[str, Path] = attrs.field(factory=dict)
 
 
-@click.command()
+_which = section("Which requests")
+_runs = section("How they are run")
+_allowed = section("What a run may do")
+_written = section(REPORTS)
+
+
+@click.command(cls=Sectioned)
 @click.argument(
     "files", nargs=-1, required=True, metavar="FILE|FOLDER...", shell_complete=documents
 )
-@click.option(
+@_which(
     "--name",
     "names",
     multiple=True,
     metavar="NAME",
     help="Run only requests with this name (*? match any text).",
 )
-@click.option(
-    "--tag", "tags", multiple=True, metavar="TAG", help="Run only requests with this tag."
-)
+@_which("--tag", "tags", multiple=True, metavar="TAG", help="Run only requests with this tag.")
 @with_values
-@click.option(
-    "--data", type=_FILE, metavar="FILE", help="Run once for each row of this CSV or JSON file."
-)
-@click.option(
-    "--repeat", type=click.IntRange(1), default=1, metavar="N", help="Run everything N times."
-)
-@click.option(
+@_runs("--data", type=_FILE, metavar="FILE", help="Run once for each row of this CSV or JSON file.")
+@_runs("--repeat", type=click.IntRange(1), default=1, metavar="N", help="Run everything N times.")
+@_runs(
     "-j",
     "--jobs",
     type=click.IntRange(1, 256),
@@ -104,9 +109,22 @@ class Asked:
     metavar="N",
     help="Run N documents at once.",
 )
-@click.option("--bail", is_flag=True, help="End the run at the first failure.")
-@click.option("--fail", is_flag=True, help="Treat a status of 400 or above as a failure.")
-@click.option(
+@_runs(
+    "--globals",
+    "globals_file",
+    type=_FILE,
+    metavar="FILE",
+    help="Keep the global variables of scripts in FILE between runs.",
+)
+@_runs("--bail", is_flag=True, help="End the run at the first failure.")
+@_runs(
+    "--openapi",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    metavar="FILE",
+    help="Check requests and responses against this OpenAPI description.",
+)
+@_runs("--fail", is_flag=True, help="Treat a status of 400 or above as a failure.")
+@_runs(
     "--retry",
     type=click.IntRange(0, 1000),
     default=0,
@@ -116,64 +134,60 @@ class Asked:
         "times, where that is safe."
     ),
 )
-@click.option(
+@_runs(
     "--retry-delay",
     type=click.FloatRange(0),
     default=1.0,
     metavar="SECONDS",
     help="The delay before a repetition (1), unless the server sends Retry-After.",
 )
-@click.option(
-    "--timeout", type=_SECONDS, metavar="SECONDS", help="Cancel a request after this time."
-)
-@click.option(
+@_allowed("--timeout", type=_SECONDS, metavar="SECONDS", help="Cancel a request after this time.")
+@_allowed(
     "--max-requests",
     type=click.IntRange(1),
     default=100_000,
     metavar="N",
     help="End the run after this many requests (100000).",
 )
-@click.option("--max-time", type=_SECONDS, metavar="SECONDS", help="End the run after this time.")
-@click.option(
+@_allowed("--max-time", type=_SECONDS, metavar="SECONDS", help="End the run after this time.")
+@_runs(
     "--wait-for",
     multiple=True,
     metavar="URL",
     help="Wait until this URL answers with a status below 500.",
 )
-@click.option(
+@_runs(
     "--wait-timeout",
     type=_SECONDS,
     default=60.0,
     metavar="SECONDS",
     help="The longest wait for --wait-for (60).",
 )
-@click.option("--write", is_flag=True, help="Write the results into the documents.")
-@click.option(
+@_written("--write", is_flag=True, help="Write the results into the documents.")
+@_allowed(
     "--allow-read",
     multiple=True,
     type=click.Path(path_type=Path, exists=True, file_okay=False),
     metavar="DIR",
     help="Also allow requests to read files in DIR.",
 )
-@click.option(
+@_allowed(
     "--allow-write",
     multiple=True,
     type=click.Path(path_type=Path, exists=True, file_okay=False),
     metavar="DIR",
     help="Allow documents to write files of any name in DIR.",
 )
-@click.option("--ca", type=_FILE, metavar="FILE", help="Certificates to trust.")
-@click.option(
+@_allowed("--ca", type=_FILE, metavar="FILE", help="Certificates to trust.")
+@_allowed(
     "--allow-private",
     is_flag=True,
     help="Follow redirects of public servers to private addresses.",
 )
-@click.option("--insecure", is_flag=True, help="Do not verify TLS certificates.")
+@_allowed("--insecure", is_flag=True, help="Do not verify TLS certificates.")
 @with_reports
-@click.option(
-    "--jsonl", type=_FILE, metavar="FILE", help="Write a line of JSON after each request."
-)
-@click.option("-q", "--quiet", is_flag=True, help="Print only failures and the summary.")
+@_written("--jsonl", type=_FILE, metavar="FILE", help="Write a line of JSON after each request.")
+@_written("-q", "--quiet", is_flag=True, help="Print only failures and the summary.")
 def test(**given: Any) -> None:
     """Run the requests of documents as tests; folders are searched for .org, .http and .rest.
 
@@ -183,6 +197,8 @@ def test(**given: Any) -> None:
     asked = Asked(reports=chosen(given), **given)
     if asked.write and (asked.repeat > 1 or asked.data):
         raise click.UsageError("--write keeps one result, so not with --repeat or --data")
+    if asked.globals_file is not None and asked.jobs > 1:
+        raise click.UsageError("--globals takes what one document after the other sets: no --jobs")
     try:
         status = _test(asked)
     except OrgrestError as error:
@@ -193,12 +209,13 @@ def test(**given: Any) -> None:
 
 def _test(asked: Asked) -> int:
     from orgrest.http.transport import Budget, Client
+    from orgrest.run.history import History
     from orgrest.run.suite.control import Control
     from orgrest.run.suite.waiting import wait_for
 
-    check(asked.reports)
     plan = _plan(asked)
-    settings = _settings(asked)
+    history = History(complain)
+    settings = _settings(asked, history)
 
     client = partial(
         Client, ca=asked.ca, insecure=asked.insecure, allow_private=asked.allow_private
@@ -223,6 +240,13 @@ def _test(asked: Asked) -> int:
         return 1
     finally:
         control.close()
+        history.close()
+
+
+def _keep(file: Path | None, settings: Settings) -> None:
+    """Write the global variables of scripts for the next run. Raises FileError."""
+    if file is not None and settings.inputs.globals_ is not None:
+        write_private(file, settings.inputs.globals_.written())
 
 
 def _plan(asked: Asked) -> list[Unit]:
@@ -243,7 +267,8 @@ def _plan(asked: Asked) -> list[Unit]:
     return [Unit(number, *one, found=one[0] not in named) for number, one in enumerate(every)]
 
 
-def _settings(asked: Asked) -> Settings:
+def _settings(asked: Asked, history: History) -> Settings:
+    from orgrest.run.descriptions import Descriptions
     from orgrest.run.plan import Choice
     from orgrest.run.retry_policy import RetryPolicy
     from orgrest.run.settings import Settings
@@ -255,16 +280,20 @@ def _settings(asked: Asked) -> Settings:
         environments=asked.environments,
         seed=asked.seed,
         allow_read=asked.allow_read,
+        globals_=None if asked.globals_file is None else globals_in(asked.globals_file),
     )
     return Settings(
         inputs,
         timeout=asked.timeout,
         allow_write=asked.allow_write,
+        insecure=asked.insecure,
         choice=Choice(asked.names, frozenset(asked.tags)),
         retry_policy=RetryPolicy(asked.retry, asked.retry_delay),
         fail=asked.fail,
         bail=asked.bail,
         write=asked.write,
+        history=history,
+        descriptions=Descriptions(asked.openapi),
     )
 
 
@@ -293,12 +322,14 @@ def _run(asked: Asked, plan: Sequence[Unit], settings: Settings, control: Contro
             for brief in run.abandon():
                 _tell(brief, quiet=asked.quiet)
         status = _status(asked, run, control)
-        summary = {**run.summary.as_data(), "ended": control.why or None}
+        openapi = settings.descriptions.coverage()
+        summary = {**run.summary.as_data(), "ended": control.why or None, "openapi": openapi}
         _conclude(run, summary, len({unit.file for unit in plan}))
         if spool is not None:
             spool.write({"summary": summary})
             if not write_all(asked.reports, {**head, "summary": summary}, spool.records):
                 status = status or 1
+        _keep(asked.globals_file, settings)
         if abandoned:
             sys.stdout.flush()
             sys.stderr.flush()
@@ -396,6 +427,8 @@ def _conclude(run: SuiteRun, summary: dict[str, Any], documents: int) -> None:
     for one in summary["percentiles"]:
         times = "  ".join(f"{name} {one[name]:.3f}" for name in ("p50", "p90", "p95", "p99", "max"))
         click.echo(f"{one['place']}  {one['title']}  x{one['count']}  {times} s", err=True)
+    for one in summary["openapi"]:
+        _tell_coverage(one)
     counts = run.summary.counts
     said = [f"{count} {name}" for name, count in counts.items() if count]
     color = "green" if run.summary.held else "red"
@@ -403,6 +436,20 @@ def _conclude(run: SuiteRun, summary: dict[str, Any], documents: int) -> None:
     what = f"{documents} document{'' if documents == 1 else 's'}"
     ended = f"; {summary['ended']}" if summary["ended"] else ""
     click.echo(f"{what}: {sums} in {summary['duration']:.2f} s{ended}", err=True)
+
+
+def _tell_coverage(description: dict[str, Any]) -> None:
+    """Show how many operations of a description were exercised, and which were not."""
+    from orgrest.rendering.sanitize import visible
+
+    every = description["operations"]
+    left = [one["operation"] for one in every if not one["requests"]]
+    name = visible(description["file"], one_line=True)
+    click.echo(f"{name}: {len(every) - len(left)} of {len(every)} operations exercised", err=True)
+    for one in left[:_MOST_LEFT]:
+        click.echo(f"        not exercised: {visible(one, one_line=True)}", err=True)
+    if len(left) > _MOST_LEFT:
+        click.echo(f"        and {len(left) - _MOST_LEFT} more", err=True)
 
 
 def _with_progress(briefs: Iterable[Brief], plan: Sequence[Unit], asked: Asked) -> Iterator[Brief]:

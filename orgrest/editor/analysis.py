@@ -3,7 +3,7 @@
 An `Analysis` parses a document's text once: its regions and their requests. Most of a document is
 unchanged since the last keystroke, so an analysis reuses the results of the previous one for the
 same text. `diagnostics` finds problems in an analysis, `names` finds names. Nothing is sent, and no
-files are read except those that a request file imports.
+files are read except those that a request file imports, and OpenAPI descriptions.
 
 All spans are offsets into the text, whose line ends are LF.
 """
@@ -16,10 +16,12 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from orgrest.editor import arguments, regions
+from orgrest.editor.described import Described
 from orgrest.editor.imported import RequestFiles, of_definition, of_request
 from orgrest.editor.parsed_regions import BlockSettings, Captured, ParsedRegion, settings_of
 from orgrest.editor.version_cache import VersionCache
 from orgrest.http import syntax, values
+from orgrest.http.values import environments
 from orgrest.org import arguments as header
 from orgrest.org import document as org
 from orgrest.run.documents import request_file, selection
@@ -61,11 +63,13 @@ class Analysis:
         *,
         name: str = "",
         files: RequestFiles | None = None,
+        described: Described | None = None,
     ) -> None:
         """Parse `text`, reusing results of `before`, the analysis of an earlier text.
 
         `inputs` are the sources of its variables' values, and the files that may be read. `name` is
-        the name of the document's file, and `files` reads those that it imports.
+        the name of the document's file, and `files` reads those that it imports, `described` the
+        descriptions that it names.
         """
         self.text = text
         self.kind = kind
@@ -80,19 +84,24 @@ class Analysis:
         self.languages = self.document.request_languages() if self.document else frozenset()
         self._parsed: Parsed = VersionCache(before._parsed if before else None)
         self._line_maps: regions.LineMaps = regions.LineMaps(before._line_maps if before else None)
-        self.symbols: VersionCache[object, Any] = VersionCache(before.symbols if before else None)
-        """The cache of `outline` for parts, by parse result and block."""
+        self.outlines: dict[str, VersionCache[object, Any]] = {
+            kind: VersionCache(before.outlines[kind] if before else None)
+            for kind in ("symbols", "folds", "tokens")
+        }
+        """The caches of answers about the chunks of `outline`."""
         self._captured = Captured()
         self.parts = self._read()
         self.imports: Imports | None = None
         """The request files that this one imports; None if there are none."""
         self._files = files or RequestFiles()
+        self.described: Described = described or (before.described if before else Described())
         if kind == "http":
             parsed = self.parts[0].parsed
             if any(isinstance(item, syntax.Import) and item.path for item in parsed.items):
                 self.imports = Imports(parsed, name, values.Scope(start), self._files.read)
                 self.parts[0].imported = frozenset(self.imports.named(parsed.source))
         self._stamps = self._current_stamps()
+        self._environments = environments.find(self._folder)
 
     def _read(self) -> list[ParsedRegion]:
         document, captured = self.document, self._captured
@@ -111,7 +120,9 @@ class Analysis:
         return [self._files.stamp(file.path) for file in files]
 
     def is_current(self) -> bool:
-        """Tell whether the files that the document imports are unchanged."""
+        """Tell whether the files that it imports, and those of environments, are unchanged."""
+        if environments.find(self._folder) != self._environments:
+            return False
         if self.imports is None:
             return True
         return not self.imports.broken and self._stamps == self._current_stamps()

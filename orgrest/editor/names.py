@@ -97,11 +97,11 @@ class Names:
     @property
     def variables(self) -> list[Occurrence]:
         """The variables, with their definitions and uses."""
-        in_parts = (one for part in self.analysis.parts for one in self._in_part(part))
+        in_parts = (one for part in self.analysis.parts for one in self.in_part(part))
         return [*in_parts, *self._set_by_properties, *self._arguments_of_calls]
 
-    def _in_part(self, part: ParsedRegion) -> list[Occurrence]:
-        """Return the variables of a part, searched on first use."""
+    def in_part(self, part: ParsedRegion) -> list[Occurrence]:
+        """Return the variables and requests of a part, searched on first use."""
         if part.index not in self._of_parts:
             self._of_parts[part.index] = list(self._look_into(part))
         return self._of_parts[part.index]
@@ -178,7 +178,7 @@ class Names:
         """Return the name at an offset, or None."""
         part = self.analysis.part_at(offset)
         # Usually it is one of the part's own, and the rest of a long document need not be parsed.
-        near = self._in_part(part) if part is not None else []
+        near = self.in_part(part) if part is not None else []
         for one in itertools.chain(near, self._elsewhere()):
             if one.span.start <= offset <= one.span.end:
                 return one
@@ -198,7 +198,7 @@ class Names:
             parts = self._parts_of(name.name, name.part)
             elsewhere = (*self._set_by_properties, *self._arguments_of_calls)
             of_parts = (
-                one for at in parts if at >= 0 for one in self._in_part(self.analysis.parts[at])
+                one for at in parts if at >= 0 for one in self.in_part(self.analysis.parts[at])
             )
             found = [
                 one for one in of_parts if one.name == name.name and one.request == name.request

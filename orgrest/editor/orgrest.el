@@ -206,14 +206,78 @@ It is BODY with the header arguments PARAMS."
             (mapcar (lambda (row) (or row 'hline)) result)
           result)))))
 
+(defvar orgrest--helper nil
+  "The process for blocks; starting one takes longer than most requests.")
+(defvar orgrest--helper-timer nil
+  "The timer that ends the helper when it is not used.")
+(defconst orgrest--helper-idle 600
+  "How many seconds the helper waits for the next block.")
+
+(defun orgrest--end-helper ()
+  "End the process for blocks, if there is one."
+  (when (timerp orgrest--helper-timer)
+    (cancel-timer orgrest--helper-timer))
+  (when (processp orgrest--helper)
+    (dolist (buffer (list (process-buffer orgrest--helper)
+                          (process-get orgrest--helper 'orgrest-errors)))
+      (let (kill-buffer-query-functions)
+        (kill-buffer buffer)))
+    (delete-process orgrest--helper))
+  (setq orgrest--helper nil
+        orgrest--helper-timer nil))
+
+(defun orgrest--helper ()
+  "Give the process for blocks, by this command and environment."
+  (let* ((process-environment (orgrest--environment))
+         (command (orgrest--command '("babel" "--serve")))
+         (made (cons command (copy-sequence process-environment)))) ; `setenv' changes it
+    (unless (and (process-live-p orgrest--helper)
+                 (equal (process-get orgrest--helper 'orgrest-made) made))
+      (orgrest--end-helper)
+      (let* ((default-directory (orgrest--directory))
+             (errors (generate-new-buffer " *orgrest errors*")))
+        (setq orgrest--helper
+              (make-process :name "orgrest-babel" :command command :noquery t
+                            :buffer (generate-new-buffer " *orgrest babel*")
+                            :stderr (make-pipe-process :name "orgrest-errors" :buffer errors
+                                                       :noquery t :sentinel #'ignore
+                                                       :coding 'utf-8-unix)
+                            :connection-type 'pipe :coding 'utf-8-unix :sentinel #'ignore))
+        (process-put orgrest--helper 'orgrest-made made)
+        (process-put orgrest--helper 'orgrest-errors errors)))
+    (when (timerp orgrest--helper-timer)
+      (cancel-timer orgrest--helper-timer))
+    orgrest--helper))
+
 (defun orgrest--evaluate (call)
   "Give orgrest's answer to CALL, which describes a block."
   (require 'json)
-  (pcase-let ((`(,status ,output ,errors) (orgrest--call (json-encode call) "babel")))
-    (let ((answer (and (string-prefix-p "{" output) (orgrest--read-json output))))
-      (cond ((alist-get 'error answer) (user-error "%s" (alist-get 'error answer)))
-            ((and answer (eql status 0)) answer)
-            (t (user-error "%s" (orgrest--plain errors)))))))
+  (let* ((helper (orgrest--helper))
+         (answers (process-buffer helper))
+         (errors (process-get helper 'orgrest-errors))
+         answer)
+    (unwind-protect
+        (progn
+          (with-current-buffer answers
+            (erase-buffer))
+          (condition-case nil
+              (process-send-string helper (concat (json-encode call) "\n"))
+            (error nil))                 ; it has ended: what it said follows
+          (with-current-buffer answers
+            (while (and (not (eq (char-before (point-max)) ?\n))
+                        (or (accept-process-output helper nil nil t)
+                            (process-live-p helper))))
+            (when (eq (char-before (point-max)) ?\n)
+              (setq answer (orgrest--read-json (buffer-string)))))
+          (cond ((alist-get 'error answer) (user-error "%s" (alist-get 'error answer)))
+                (answer)
+                (t (accept-process-output (get-buffer-process errors) 1)
+                   (user-error "%s" (orgrest--plain (with-current-buffer errors
+                                                      (buffer-string)))))))
+      (if answer
+          (setq orgrest--helper-timer
+                (run-at-time orgrest--helper-idle nil #'orgrest--end-helper))
+        (orgrest--end-helper)))))       ; quit, with a request under way
 
 (defun orgrest--argument (value)
   "Give VALUE, that of a header argument, as text; nil where there is none."

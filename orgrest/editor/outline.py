@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import re
-from functools import partial
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import attrs
@@ -18,10 +17,11 @@ from orgrest.org.blocks import ALL_LANGUAGES, VERB, Block
 from orgrest.run.settings import Settings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Hashable, Iterator, Sequence
 
     from orgrest.editor.analysis import Analysis
     from orgrest.editor.parsed_regions import ParsedRegion
+    from orgrest.http.syntax import Item
     from orgrest.org.document import Document
     from orgrest.run.plan import Step
 
@@ -61,18 +61,6 @@ class Symbol:
     selection: Span
     children: tuple[Symbol, ...] = ()
 
-    def moved(self, by: int) -> Symbol:
-        """Return the symbol shifted by a number of characters."""
-        span, first = self.span, self.selection
-        return Symbol(
-            self.name,
-            self.detail,
-            self.kind,
-            Span(span.start + by, span.end + by),
-            Span(first.start + by, first.end + by),
-            tuple([one.moved(by) for one in self.children]),
-        )
-
 
 @attrs.frozen
 class Token:
@@ -91,25 +79,68 @@ class Lens:
     first: bool
 
 
+@attrs.frozen(eq=False)
+class Chunk:
+    """Some items of a part, whose outline is the same wherever they stand.
+
+    `start` is the offset in the file of the line from which their lines count, and `key` tells all
+    that their outline depends on, except for the names that are defined elsewhere.
+    """
+
+    part: ParsedRegion
+    items: Sequence[Item]
+    start: int
+    key: Hashable
+
+
+def chunks(analysis: Analysis) -> list[Chunk]:
+    """Return the chunks of a document: the parts of an Org document, the requests of a file."""
+    if analysis.document is not None:
+        return [
+            Chunk(one, one.parsed.items, one.region.span.start, (one.reading, one.region.kept))
+            for one in analysis.parts
+        ]
+    (part,) = analysis.parts
+    groups: list[list[Item]] = [[]]
+    for item in part.parsed.items:
+        groups[-1].append(item)
+        if isinstance(item, syntax.ParsedRequest):
+            groups.append([])
+    text = analysis.text
+    ends = [0, *(items[-1].span.end for items in groups if items)]
+    starts = [items[0].span.start for items in groups if items]
+    return [
+        _chunk(text, part, items, end, following)
+        for items, end, following in zip(groups, ends, [*starts[1:], len(text)], strict=False)
+        if items
+    ]
+
+
+def _chunk(text: str, part: ParsedRegion, items: Sequence[Item], end: int, following: int) -> Chunk:
+    """Return the chunk of some items of a request file, between `end` and `following` of others.
+
+    What belongs to a request may stand around its span.
+    """
+    start = text.rfind("\n", 0, end) + 1
+    spans = tuple([(type(x), x.span.start - start, x.span.end - start) for x in items])
+    return Chunk(part, items, start, (text[start:following], part.restclient, spans))
+
+
 # -------------------------------------------------------------------------------------- symbols
 
 
 def symbols(analysis: Analysis) -> list[Symbol]:
     """Return the requests and variables; in an Org document, the blocks with their contents."""
-    found: list[Symbol] = []
-    for part in analysis.parts:
-        start = part.region.span.start
-        key = part.reading, part.region.kept
-        of_part = analysis.symbols.get(key, partial(_of_part, analysis.document, part))
-        found += (one.moved(start) for one in of_part)
-    if not (verbs := list(_of_verb(analysis))):
+    found = [one for chunk in chunks(analysis) for one in symbols_of(chunk, analysis.document)]
+    if not (verbs := list(symbols_of_verb(analysis))):
         return found
     return sorted(found + verbs, key=lambda symbol: symbol.span.start)
 
 
-def _of_part(document: Document | None, part: ParsedRegion) -> tuple[Symbol, ...]:
-    """Return the symbols of a part, relative to its start, so that they stay valid if it moves."""
-    inner = tuple(_symbols(part))
+def symbols_of(chunk: Chunk, document: Document | None) -> tuple[Symbol, ...]:
+    """Return the symbols of a chunk."""
+    part = chunk.part
+    inner = tuple(_symbols(chunk))
     block = part.region.block
     if block is not None and document is not None:
         requests = [one for one in inner if one.kind == "request"]
@@ -118,11 +149,11 @@ def _of_part(document: Document | None, part: ParsedRegion) -> tuple[Symbol, ...
         start = document.offset(block.line)
         line = Span(start, start + len(document.lines[block.line]))
         inner = (Symbol(title, detail, "block", Span(start, block.end), line, inner),)
-    return tuple(one.moved(-part.region.span.start) for one in inner)
+    return inner
 
 
-def _of_verb(analysis: Analysis) -> Iterator[Symbol]:
-    """Yield verb's requests and templates, in headings and blocks."""
+def symbols_of_verb(analysis: Analysis) -> Iterator[Symbol]:
+    """Yield the symbols of verb's requests and templates, in headings and blocks."""
     document = analysis.document
     for block in document.evaluated if document is not None else ():
         if document is None or block.language != VERB or block.kind not in ("heading", "block"):
@@ -136,8 +167,9 @@ def _of_verb(analysis: Analysis) -> Iterator[Symbol]:
         yield Symbol(block.name or text, text, "block", Span(start, block.end), line)
 
 
-def _symbols(part: ParsedRegion) -> Iterator[Symbol]:
-    for item in part.parsed.items:
+def _symbols(chunk: Chunk) -> Iterator[Symbol]:
+    part = chunk.part
+    for item in chunk.items:
         if isinstance(item, syntax.Definition):
             span = part.region.to_file_span(item.span)
             name = part.region.to_file_span(item.name_span)
@@ -161,25 +193,29 @@ def _symbols(part: ParsedRegion) -> Iterator[Symbol]:
 
 def folds(analysis: Analysis) -> list[Span]:
     """Return the folding ranges: blocks, requests, bodies, here-documents."""
+    return [one for chunk in chunks(analysis) for one in folds_of(chunk, analysis.text)]
+
+
+def folds_of(chunk: Chunk, text: str) -> list[Span]:
+    """Return the folding ranges of a chunk of `text`."""
     found: list[Span] = []
-    for part in analysis.parts:
-        block = part.region.block
-        if block is not None:
-            found.append(Span(block.start, block.end))
-        named: syntax.Comment | None = None
-        for item in part.parsed.items:
-            if isinstance(item, syntax.Comment) and item.name:
-                named = item
-                continue
-            if isinstance(item, syntax.Definition):
-                found.append(part.region.to_file_span(item.span))
-            if isinstance(item, syntax.ParsedRequest):
-                start = named.span.start if named else item.span.start
-                found.append(part.region.to_file_span(Span(start, item.span.end)))
-                if item.body is not None:
-                    found.append(part.region.to_file_span(item.body.span))
-                named = None
-    text = analysis.text
+    part = chunk.part
+    block = part.region.block
+    if block is not None:
+        found.append(Span(block.start, block.end))
+    named: syntax.Comment | None = None
+    for item in chunk.items:
+        if isinstance(item, syntax.Comment) and item.name:
+            named = item
+            continue
+        if isinstance(item, syntax.Definition):
+            found.append(part.region.to_file_span(item.span))
+        if isinstance(item, syntax.ParsedRequest):
+            start = named.span.start if named else item.span.start
+            found.append(part.region.to_file_span(Span(start, item.span.end)))
+            if item.body is not None:
+                found.append(part.region.to_file_span(item.body.span))
+            named = None
     return [one for one in found if "\n" in text[one.start : one.end]]
 
 
@@ -189,21 +225,29 @@ def folds(analysis: Analysis) -> list[Span]:
 def tokens(analysis: Analysis, within: Span | None = None) -> list[Token]:
     """Return the tokens of all regions, or of those that touch `within`, in order."""
     found: list[Token] = []
-    for part in analysis.parts:
-        span = part.region.span
+    for chunk in chunks(analysis):
+        span = chunk.part.region.span
         if within is not None and (span.end < within.start or within.end < span.start):
             continue
-        to_file = part.region.to_file
-        for start, end, kind in sorted(_tokens(part)):  # comments stand within requests, too
-            at = to_file(start)
-            size = to_file(end - 1) + 1 - at
-            if within is None or (at < within.end and at + size > within.start):
-                found.append(Token(at, at + size, kind))
+        found += (
+            one
+            for one in tokens_of(chunk)
+            if within is None or (one.start < within.end and one.end > within.start)
+        )
     return found
 
 
-def _tokens(part: ParsedRegion) -> Iterator[tuple[int, int, TokenType]]:
-    """Yield start, end and type of tokens in a region: none overlap, none is longer than a line."""
+def tokens_of(chunk: Chunk) -> Iterator[Token]:
+    """Yield the tokens of a chunk, in order."""
+    to_file = chunk.part.region.to_file
+    for start, end, kind in sorted(_tokens(chunk)):  # comments stand within requests, too
+        at = to_file(start)
+        yield Token(at, to_file(end - 1) + 1, kind)
+
+
+def _tokens(chunk: Chunk) -> Iterator[tuple[int, int, TokenType]]:
+    """Yield start, end and type of tokens in a chunk: none overlap, none is longer than a line."""
+    part = chunk.part
     text = part.region.text
     lengths = part.lengths
 
@@ -225,7 +269,7 @@ def _tokens(part: ParsedRegion) -> Iterator[tuple[int, int, TokenType]]:
         if kind:
             yield from _lines(template, at, stop, kind)
 
-    for item in part.parsed.items:
+    for item in chunk.items:
         if isinstance(item, syntax.Comment):
             directive = None if part.restclient else DIRECTIVE.match(item.text)
             if directive is not None and rule_of(directive[1]) is not None:

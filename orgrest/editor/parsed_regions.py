@@ -19,7 +19,7 @@ from orgrest.org.results import element_named
 from orgrest.run.assertions import expected_status
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Hashable
     from pathlib import Path
 
     from orgrest.editor import regions
@@ -232,6 +232,11 @@ class ParsedRegion:
     @cached_property
     def _own(self) -> frozenset[str]:
         return self.reading.set.union(self.given.values, self.given.literal)
+
+    @cached_property
+    def known(self) -> Hashable:
+        """Stands for the names of variables that may be used in the region."""
+        return self.earlier, hash(self._own)
 
     def sets(self, name: str) -> bool:
         """Tell whether the region's own text sets a variable of this name."""

@@ -29,7 +29,7 @@ def _compiled(pattern: str) -> Any:
     try:
         import re2
     except ImportError:
-        reason = "patterns are matched by RE2: pip install 'scriptschema[assertions]'"
+        reason = "patterns are matched by RE2: pip install 'scriptschema[patterns]'"
         raise PatternError(reason) from None
     options = re2.Options()
     options.log_errors = False

@@ -40,7 +40,8 @@ class Context:
     `variables` are those of its request, as JSON or a `ScriptValue`, `globals_` those of the run: a
     script can change both. `environment` and `file` (the document's own variables) are read-only.
     `responses` are those of other requests, by the name that httpyac gives them. `iteration` counts
-    the passes of a loop. `seed` makes what is random repeatable.
+    the passes of a loop, and `elements` are those of lists in this one. `seed` makes what is random
+    repeatable. `name` is the request's.
     """
 
     variables: Mapping[str, Any] = attrs.field(factory=dict)
@@ -50,7 +51,9 @@ class Context:
     responses: Mapping[str, Response] = attrs.field(factory=dict)
     environment_selected: bool = False
     iteration: int = 0
+    elements: tuple[str, ...] = ()
     seed: int | None = None
+    name: str | None = None
 
 
 @attrs.frozen
@@ -153,19 +156,28 @@ class Engine:
         """Return the first few errors of a value by a JSON Schema, with their locations.
 
         `schemas` are the one at `uri` and those that it refers to. Raises ScriptError if the
-        package jsonschema is not installed, the schema is invalid, or this takes too long.
+        schema is invalid or this takes too long, or without jsonschema, which is compiled and so
+        not in the extension for VS Code.
         """
         if find_spec("jsonschema") is None:
-            raise ScriptError(
-                "JSON Schemas are read by jsonschema, which is not installed: "
-                "pip install 'scriptschema[assertions]'"
-            )
+            raise ScriptError("JSON Schemas need the package jsonschema: pip install jsonschema")
         job = json.dumps({"schemas": dict(schemas), "uri": uri, "value": value}).encode() + b"\n"
         answer = self._sandbox.answer(job, "validation", VALIDATION_TIMEOUT)
         if answer["error"] is not None:
             error = answer["error"]
             raise ScriptError(f"{uri}: {error if isinstance(error, str) else error['message']}")
         return [(path, message) for path, message in answer["found"]]
+
+    def validate_parts(self, job: Mapping[str, Any]) -> list[str]:
+        """Return what is wrong with values by schemas of a description, as `description` has them.
+
+        Raises ScriptError if this takes too long.
+        """
+        line = json.dumps(job).encode() + b"\n"
+        answer = self._sandbox.answer(line, "validation", VALIDATION_TIMEOUT)
+        if answer["error"] is not None:
+            raise ScriptError(f"the validation ended: {answer['error']['message']}")
+        return [str(one) for one in answer["found"]]
 
 
 def _result(answer: dict[str, Any]) -> Result:
@@ -210,7 +222,9 @@ def _job(
         "environmentSelected": context.environment_selected,
         "responses": {name: _response(one, raw=raw) for name, one in context.responses.items()},
         "iteration": context.iteration,
+        "elements": list(context.elements),
         "seed": context.seed,
+        "name": context.name,
         "request": {
             "method": request.method,
             "url": request.url,

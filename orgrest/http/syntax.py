@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import attrs
 
@@ -315,6 +315,10 @@ class Definitions:
         return named[0] if named else None
 
 
+Item: TypeAlias = Comment | Text | Definition | Import | ParsedRequest
+"""What stands in a block or request file."""
+
+
 @attrs.frozen
 class Document:
     """A parsed block or request file.
@@ -325,7 +329,7 @@ class Document:
     """
 
     source: Source = attrs.field(eq=False, repr=False)
-    items: tuple[Comment | Text | Definition | Import | ParsedRequest, ...]
+    items: tuple[Item, ...]
     problems: tuple[OrgrestError, ...] = attrs.field(eq=False)
     notices: tuple[Notice, ...] = attrs.field(eq=False)
     scripts: tuple[Script, ...] = ()

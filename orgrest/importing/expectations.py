@@ -30,6 +30,8 @@ _TOKEN: Final = re.compile(
     | (?P<other>[^\s\"'`(){}\[\];/]+|.)""",
     re.VERBOSE | re.DOTALL,
 )
+_GOES_ON: Final = re.compile(r"(?:catch|else|finally|in|instanceof)\b")
+"""What continues a statement of the line above."""
 _STRING: Final = r"(?:\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*')"
 _LITERAL: Final = rf"(?:-?\d+(?:\.\d+)?|true|false|null|{_STRING})"
 _STEPS: Final = rf"(?:\.[A-Za-z_$][\w$]*|\[\d+\]|\[{_STRING}\])*"
@@ -79,15 +81,9 @@ FOREIGN: Final = (
     "a script is kept as it stands: it has functions of the other tool that are not known here"
 )
 """What is said of a script that does not run."""
-_OLD_TEST: Final = rf"^([ \t]*)tests\[({_STRING})\]\s*=\s*([^\n]*?);?[ \t]*$"
-# Functions of other tools, and of Postman's older versions, as those of pm, which scripts have.
+# Functions of other tools as those of pm, which scripts have.
 _AS_PM: Final = (
     (r"\binsomnia\.", "pm."),
-    (r"\bpostman\.set(?:Environment|Global)Variable\(", "pm.environment.set("),
-    (r"\bpostman\.get(?:Environment|Global)Variable\(", "pm.environment.get("),
-    (r"\bresponseCode\.code\b", "pm.response.code"),
-    (r"\bresponseBody\b", "pm.response.text()"),
-    (_OLD_TEST, r"\1pm.test(\2, () => pm.expect(\3).to.be.ok);"),
     (r"\bbru\.set(?:Env|GlobalEnv|Collection|Folder)?Var\(", "pm.environment.set("),
     (r"\bbru\.get(?:Env|GlobalEnv|Collection|Folder|Request)?Var\(", "pm.environment.get("),
     (r"\bres\.(?:getBody\(\)|body\b)", "pm.response.json()"),
@@ -97,8 +93,9 @@ _AS_PM: Final = (
     (r"(?<![\w.$])(test|expect)\(", r"pm.\1("),
 )  # fmt: skip
 _FOREIGN: Final = re.compile(
-    r"\bpm\.(?:sendRequest|cookies|visualizer|execution|vault|require)\b|\brequire\(|"
-    r"\b(?:postman|bru|req|res)\.|\btests\["
+    r"\bpm\.(?:sendRequest|cookies\.jar|visualizer|execution|vault|require)\b|\brequire\(|"
+    r"\bpostman\.setNextRequest\b|\b(?:bru|req|res)\.|"
+    r"\b(?:CryptoJS|_|xml2Json|cheerio|tv4|ajv|moment)[.(]"
 )
 _STATUS_WORDS: Final = {
     "to.be.ok": "200", "to.be.success": "2xx", "to.be.created": "201", "to.be.accepted": "202",
@@ -118,7 +115,7 @@ class Translated:
 
 def translated(script: str) -> Translated:
     """Return the assertions that a script of tests makes, and the rest."""
-    if len(script) > _LONGEST:
+    if len(script) > _LONGEST or script.rfind("/*") > script.rfind("*/"):  # no end of a comment
         return Translated((), script)
     statements = _statements(script)
     names: dict[str, str] = {}
@@ -188,7 +185,7 @@ def _ends(now: list[str], script: str, at: int) -> bool:
     before = "".join(now[-3:]).rstrip()
     after = script[at : at + 1]
     goes_on = before[-1:] in "=+-*/%&|,.?:<>({[" or after in tuple(".?:+-*/%&|=,)]")
-    return bool(before) and not goes_on
+    return bool(before) and not goes_on and not _GOES_ON.match(script, at)
 
 
 def _of_statement(statement: str, names: dict[str, str]) -> list[str] | None:

@@ -1,4 +1,4 @@
-"""OpenAPI descriptions 3.0 and 3.1: a request for each operation, with examples as its values.
+"""OpenAPI descriptions 2.0, 3.0 and 3.1: a request for each operation, with examples as its values.
 
 References are followed inside the document only. Responses and schemas describe what comes, and are
 no part of a request. Source: the OpenAPI specification, 3.0.4 and 3.1.1.
@@ -14,7 +14,7 @@ from urllib.parse import quote
 
 import attrs
 
-from orgrest.importing import texts
+from orgrest.importing import swagger, texts
 from orgrest.importing.authorization import Authorization, header_of
 from orgrest.importing.errors import ImportingError
 from orgrest.importing.fields import Fields
@@ -23,7 +23,7 @@ from orgrest.importing.model import Collection, Folder, Note, Piece, Request
 from orgrest.importing.samples import Sampler
 from orgrest.importing.variables import Names
 
-_METHODS: Final = ("get", "put", "post", "delete", "options", "head", "patch", "trace", "query")
+METHODS: Final = ("get", "put", "post", "delete", "options", "head", "patch", "trace", "query")
 _PREFERRED: Final = (
     r"application/json\b", r"application/[\w.+-]+\+json\b", r"application/x-www-form-urlencoded\b",
     r"multipart/form-data\b", r"text/", r"",
@@ -40,11 +40,13 @@ def is_description(given: Mapping[str, Any]) -> bool:
 
 def read(given: Mapping[str, Any], name: str) -> Collection:
     """Return a request for each operation of a description. Raises ImportingError."""
+    if str(given.get("swagger", "")) == "2.0":
+        given = swagger.upgraded(given)
     version = str(given.get("openapi", ""))
     if not version.startswith("3."):
         reason = (
-            f"OpenAPI {version or given.get('swagger')} is not read here, but 3.0 and 3.1 are: "
-            "convert it first, as editor.swagger.io does"
+            f"OpenAPI {version or given.get('swagger')} is not read here, but 2.0, 3.0 and 3.1 "
+            "are: convert it first, as editor.swagger.io does"
         )
         raise ImportingError(reason, file=name)
     return _Reader(given, name).collection()
@@ -63,7 +65,8 @@ class _Reader:
     def collection(self) -> Collection:
         """Return the requests, in folders by their first tag."""
         whole = self._whole
-        whole.ignore("openapi", "components", "externalDocs", "jsonSchemaDialect", "$self")
+        whole.ignore("openapi", "components", "externalDocs", "jsonSchemaDialect", "$self",
+                     *swagger.KEPT)  # fmt: skip
         whole.ignore(*(key for key in whole.given if str(key).startswith("x-")))
         info = whole.object("info")
         info.ignore(*info.given)
@@ -169,7 +172,7 @@ class _Reader:
         item.ignore("summary", "description")
         item.ignore(*(key for key in item.given if str(key).startswith("x-")))
         shared = [self._object(one) for one in item.objects("parameters")]
-        for method in _METHODS:
+        for method in METHODS:
             if not isinstance(item.given.get(method), Mapping):
                 continue
             operation = item.object(method)

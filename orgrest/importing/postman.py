@@ -196,6 +196,9 @@ class _Reader:
         if body is not None and pruned:
             body, kind = None, ""
             described.append(f"(Postman sends no body with {method}: it is left out)")
+        disabled_headers = behavior.pop("disabledSystemHeaders", None) or {}
+        if isinstance(disabled_headers, Mapping) and disabled_headers.get("content-type") is True:
+            kind = ""
         if kind and not any(key.lower() == "content-type" for key, _ in headers):
             headers.append(("Content-Type", kind))
         own, variables = self._authorization(given, inherited=False)
@@ -430,7 +433,11 @@ def _directives(behavior: dict[str, Any]) -> list[str]:
 
 def _notes_of(behavior: Mapping[str, Any]) -> list[str]:
     """Return what of the settings is not translated."""
-    known = {"followRedirects": (True, False), "disableCookies": (True, False)}
+    known = {
+        "followRedirects": (True, False),
+        "disableCookies": (True, False),
+        "disableUrlEncoding": (True,),  # nothing that a URL can hold is encoded here
+    }
     return [
         f"protocolProfileBehavior: {key}: {json.dumps(value)}"
         for key, value in behavior.items()

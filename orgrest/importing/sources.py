@@ -55,17 +55,32 @@ def _content(path: Path) -> bytes:
         return stream.read(LARGEST + 1)
 
 
+def structure(data: bytes, name: str) -> object:
+    """Return the value of a text in JSON, or in YAML that can be imported, None for another.
+
+    Raises ImportingError.
+    """
+    if len(data) > LARGEST:
+        raise ImportingError(f"larger than {LARGEST // 2**20} MiB", file=name)
+    return _structure(decode(data)[0], name)
+
+
+def _structure(text: str, name: str) -> object:
+    if text.lstrip().startswith(("{", "[")):
+        return json_of(text, name)
+    if not _YAML.search(text):
+        return None
+    from orgrest.importing.yaml_text import load
+
+    value: object = load(text, name)
+    return value
+
+
 def _reader_of(text: str, source: str) -> Callable[[str], Collection]:
     """Return the function that reads a text."""
     from orgrest.importing import fetch, har, hurl, messages, postman, shell_scripts
 
-    value: object = None
-    if text.lstrip().startswith(("{", "[")):
-        value = json_of(text, source)
-    elif _YAML.search(text):
-        from orgrest.importing.yaml_text import load
-
-        value = load(text, source)
+    value = _structure(text, source)
     if value is not None:
         from orgrest.importing import insomnia, openapi
 

@@ -28,11 +28,8 @@ _SCALARS: Final = (
 
 def load(text: str, name: str) -> Any:
     """Return the value of a YAML text. Raises ImportingError."""
-    try:
-        import yaml
-    except ImportError:
-        reason = "YAML needs the extra import: pip install 'scriptschema[import]'"
-        raise ImportingError(reason, file=name) from None
+    import yaml
+
     if len(text) > LARGEST:
         raise ImportingError(f"larger than {LARGEST // 2**20} MiB", file=name)
     base: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)

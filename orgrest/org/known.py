@@ -95,6 +95,7 @@ KNOWN: Mapping[str, Known] = {
             "same": "The result is the one that stands here, but for what :volatile names.",
         },
     ),
+    "openapi": Known("The OpenAPI description that requests and responses are checked against."),
     "volatile": Known(
         "What may differ where :expect same or --check compare results: headers (X-Id), "
         "jq paths (.id), patterns (/[0-9]+ ms/)."

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from orgrest.run.suite.spool import FORMAT, encoded
+from orgrest.run.record import encoded
+from orgrest.run.suite.spool import FORMAT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from orgrest.run.suite.record import Record
+    from orgrest.run.record import Record
 
 
 def pieces(run: Record, records: Iterable[Record]) -> Iterator[bytes]:

@@ -11,12 +11,12 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, urlsplit
 
-from orgrest.run.suite.spool import encoded
+from orgrest.run.record import encoded
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from orgrest.run.suite.record import Record
+    from orgrest.run.record import Record
 
 
 def pieces(run: Record, records: Iterable[Record]) -> Iterator[bytes]:

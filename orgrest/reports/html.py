@@ -12,13 +12,12 @@ from base64 import b64encode
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from orgrest.model import OrgrestError
 from orgrest.run.suite.summary import spent, title
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from orgrest.run.suite.record import Record
+    from orgrest.run.record import Record
 
 _FOLDER = Path(__file__).parent
 _PHASES = (
@@ -28,15 +27,6 @@ _PHASES = (
     ("wait", "First byte"),
     ("download", "Download"),
 )
-
-
-def check() -> None:
-    """Raise OrgrestError if the page cannot be made because a package is missing."""
-    try:
-        import jinja2  # noqa: F401 - only a test
-    except ImportError:
-        reason = "--html needs a package: pip install 'scriptschema[report]'"
-        raise OrgrestError(reason) from None
 
 
 def pieces(run: Record, records: Iterable[Record]) -> Iterator[bytes]:

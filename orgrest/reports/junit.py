@@ -20,7 +20,7 @@ from orgrest.run.suite.summary import OUTCOMES, reasons, title
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from orgrest.run.suite.record import Record
+    from orgrest.run.record import Record
 
 # Characters that XML 1.0 does not allow.
 _FORBIDDEN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")

@@ -11,7 +11,7 @@ from orgrest.run.suite.summary import place, reasons, title
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from orgrest.run.suite.record import Record
+    from orgrest.run.record import Record
 
 
 def pieces(run: Record, records: Iterable[Record]) -> Iterator[bytes]:

@@ -77,7 +77,8 @@ def _independent(task: Task) -> Request | None:
     if method is None or not method.safe:
         return None
     try:
-        return expand(one, task.scope)
+        with task.scope.taken.of_request():
+            return expand(one, task.scope)
     except OrgrestError:
         return None  # the same error comes up again, in its turn
 

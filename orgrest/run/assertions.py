@@ -19,6 +19,7 @@ from orgrest.http import patterns
 from orgrest.http.syntax import Template
 from orgrest.http.values import Values
 from orgrest.model import OrgrestError, Span
+from orgrest.run.bound_secrets import without_secrets
 from orgrest.run.outcomes import EvaluationError
 
 if TYPE_CHECKING:
@@ -112,7 +113,8 @@ def _tools(
             name: one.made or one.value for name, one in scope.variables_of_scripts.items()
         }
         context = Context(variables, environment=scope.environment.values())
-        log = started().run(code, host, context, *exchange).log
+        request, response = exchange
+        log = started().run(code, host, context, without_secrets(request), response).log
         return json.loads(log[-1])[0] if log else None  # in a list, undefined is null
 
     def evaluate(expression: str) -> Any:

@@ -74,6 +74,8 @@ def evaluate(text: str, call: Call, *, file: str, inputs: Inputs, client: Client
         told = located(error, file, call.line)
         told.reason = mask(told.reason, frozenset(run.session.secrets))
         raise told from None
+    finally:
+        run.close()
 
 
 def _task(document: OrgFile, block: Block, call: Call, scope: Scope) -> Task:

@@ -15,6 +15,7 @@ before the links to them are inserted; a result whose file cannot be written fai
 
 from __future__ import annotations
 
+import os
 from collections import deque
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from orgrest.http.auth.oauth2 import Grant, Token
     from orgrest.http.syntax import ParsedRequest
     from orgrest.http.transport import Client, Cookies
-    from orgrest.model import Request, Response
+    from orgrest.model import Bound, Request, Response
     from orgrest.run.document import Document
     from orgrest.run.plan import Plan, Step, StepId
     from orgrest.run.sender import Early
@@ -120,9 +121,12 @@ class Run(RunContext):
         """Return the last exchange, None at the beginning."""
         return self.results.last
 
-    def token(self, grant: Grant) -> Token:
-        """Return a token of OAuth 2.0. Raises OrgrestError if there is none."""
-        return self._sender.token(grant)
+    def token(self, grant: Grant, bound: tuple[Bound, ...] = ()) -> Token:
+        """Return a token of OAuth 2.0, for a grant with these secrets of the user's.
+
+        Raises OrgrestError if there is none.
+        """
+        return self._sender.token(grant, bound)
 
     def compute(
         self, code: str, variables: Mapping[str, Any], responses: Mapping[str, Response]
@@ -156,6 +160,11 @@ class Run(RunContext):
         finally:
             self.close()
 
+    @cached_property
+    def _path(self) -> str:
+        folder = self._settings.inputs.directory.resolve()
+        return str(folder / os.path.basename(self._name))  # noqa: PTH119 - of "", too
+
     def problems(self) -> Iterator[Outcome]:
         """Return the failures that concern the whole document."""
         for error in self.plan.problems:
@@ -171,9 +180,12 @@ class Run(RunContext):
             yield self.told(self._finish(_Pending(step.id, what)))
 
     def told(self, outcome: Outcome) -> Outcome:
-        """Return an outcome with all secrets known by now."""
+        """Return an outcome with all secrets known by now, and keep it in the history."""
         needed = tuple(map(self.told, outcome.needed))
-        return attrs.evolve(outcome, needed=needed, secrets=frozenset(self.session.secrets))
+        told = attrs.evolve(outcome, needed=needed, secrets=frozenset(self.session.secrets))
+        if self._settings.history is not None:
+            self._settings.history.keep(told, self._path)
+        return told
 
     def was_sent(self, step: Step) -> bool:
         """Tell whether a step, or a turn of its loop, was already sent for another one.

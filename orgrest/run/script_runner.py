@@ -14,6 +14,7 @@ import attrs
 from orgrest.http.values import Values
 from orgrest.http.values.computing import for_script, text_of_value
 from orgrest.model import OrgrestError, Request
+from orgrest.run.bound_secrets import without_secrets
 from orgrest.run.outcomes import EvaluationError
 
 if TYPE_CHECKING:
@@ -154,9 +155,15 @@ class ScriptRunner:
         from orgrest.http import scripts
 
         code, offset = _code(script, scope)
-        values = Values(parsed, scope, defined=self.defined)
+        values, taken = Values(parsed, scope, defined=self.defined), scope.taken
+        mark = taken.mark
         variables, responses = for_script(code, values, script.span.start)
         self.defined.update(values.defined)
+        taken.show_to_scripts(taken.since(mark))
+        if response is None:
+            taken.show_to_scripts(request.bound)
+        else:
+            request = without_secrets(request)
         everything = {
             name: one.made or _value(one.value or "")
             for name, one in scope.variables_of_scripts.items()
@@ -170,7 +177,10 @@ class ScriptRunner:
             file={d.name: d.value.text for d in parsed.definitions},
             responses=responses,
             environment_selected=bool(environment),
+            iteration=_turn(scope),
+            elements=tuple(v for name, v in scope.literal.items() if name.startswith("$.")),
             seed=scope.seed,
+            name=parsed.name,
         )
         try:
             result = self.started().run(code, script.host, context, request, response, results.wait)
@@ -186,7 +196,7 @@ class ScriptRunner:
         for _, value in result.request["headers"] if result.request is not None else ():
             if value not in (given for _, given in request.headers):
                 scope.protect(value, *inputs)
-        scope.globals.replace(result.globals_, scope.secrets)
+        scope.globals.replace(result.globals_, scope.secrets, keep=not taken.seen_by_scripts)
         _keep(result, script, parsed, results)
         return code, result
 
@@ -266,6 +276,12 @@ def _located(script: Script, parsed: ParsedRequest) -> Iterator[None]:
         yield
     except OrgrestError as error:
         raise _at_line(error, script, parsed, None) from None
+
+
+def _turn(scope: Scope) -> int:
+    """Return the number of the turn of a loop, or of an element, from 0."""
+    given = scope.literal.get("$index", "0")
+    return int(given) if given.isdecimal() else 0
 
 
 def _value(text: str) -> Any:

@@ -15,9 +15,12 @@ from orgrest.http.transport import BrokenOffError
 from orgrest.model import OrgrestError, TransportError
 from orgrest.org.arguments import Arguments
 from orgrest.run.assertions import verdicts
+from orgrest.run.bound_secrets import bound
+from orgrest.run.elements import scopes
 from orgrest.run.outcomes import FAILURES, EvaluationError, Exchange, Outcome, failed
 from orgrest.run.retry_policy import until
 from orgrest.run.script_runner import ScriptResults, ScriptRunner
+from orgrest.run.throttle import Limit, Throttle
 from orgrest.run.token_requests import TokenRequests
 
 if TYPE_CHECKING:
@@ -29,7 +32,7 @@ if TYPE_CHECKING:
     from orgrest.http.syntax import ParsedRequest
     from orgrest.http.transport import Client, Cookies
     from orgrest.http.values import Scope
-    from orgrest.model import Request, Response, Verdict
+    from orgrest.model import Bound, Request, Response, Verdict
     from orgrest.rendering.results import Rendered
     from orgrest.run.outcomes import Task
     from orgrest.run.results import RequestResults
@@ -71,10 +74,14 @@ class Sender:
         notify = _shown(settings.notify, frozenset())
         self._tokens = TokenRequests(self._numbers, notify)
         self._slept = 0.0
+        self._throttle = Throttle()
 
-    def token(self, grant: Grant) -> Token:
-        """Return a token of OAuth 2.0, one for all requests of the run. Raises OrgrestError."""
-        return self._tokens.get(grant, self._current_client())
+    def token(self, grant: Grant, bound: tuple[Bound, ...] = ()) -> Token:
+        """Return a token of OAuth 2.0, one for all requests of the run, for `bound` secrets.
+
+        Raises OrgrestError.
+        """
+        return self._tokens.get(grant, self._current_client(), bound)
 
     def _current_client(self) -> Client:
         if self.client is None:
@@ -89,7 +96,7 @@ class Sender:
 
         A request sent `early` is not sent again.
         """
-        with self._tokens.of_task() as asked:
+        with self._tokens.of_task() as asked, task.scope.taken.of_request():
             made = _Made(task, asked, self._sleep)
             try:
                 self._exchange(task, made, early)
@@ -98,51 +105,82 @@ class Sender:
             return made.outcome()
 
     def _exchange(self, task: Task, made: _Made, early: Early | None) -> None:
-        from orgrest.http.transport import wire_headers
-
         scripts = made.scripts
         for need in task.needed:
             need()
         for parsed in task.parsed:
             tested = len(scripts.tests)
+            if parsed.directive("no-reject-unauthorized") and not self._settings.insecure:
+                raise EvaluationError(
+                    "@no-reject-unauthorized: certificates are verified unless the run is started "
+                    "with --insecure"
+                )
             if not parsed.restclient:
                 parsed = self._before(parsed, task.scope, made)
                 if scripts.cancelled or not (self._settings.dry_run or self._is_wanted(parsed)):
                     continue
-            values = variables.Values(parsed, task.scope, defined=self.scripts.defined)
-            request = early.request if early else expand(parsed, task.scope, values)
-            if not parsed.restclient:
-                request = self._completed(parsed, task.scope, request, made)
-                if scripts.cancelled:
-                    continue
-            made.notes += (str(warning) for warning in request.notices)
-            if self._settings.dry_run:
-                request = self._with_cookies(parsed, request)
-                wire_headers(request)  # what could not be sent is told here, too
-                made.exchanges.append(Exchange(request, variables=tuple(values.origins())))
-                for capture in parsed.captures if task.scope.placeholders else ():
-                    task.scope.capture(parsed, capture.name, f"<{capture.name}>")
-                continue
-            from orgrest.rendering.results import captures  # a dry run needs none
+            mark = task.scope.taken.mark
+            several = list(scopes(parsed, task.scope))
+            task.scope.taken.show_to_scripts(task.scope.taken.since(mark))  # in any of the turns
+            if not several:
+                made.notes.append("the list is empty for which this is sent: nothing is sent")
+            for scope in several:
+                one = task if scope is task.scope else attrs.evolve(task, scope=scope)
+                self._turn(one, parsed, made, early, tested)
+                tested = len(scripts.tests)
 
-            response = self._settled(task, parsed, request, made, early)
-            self.results.answered(task.id, request, response)
-            for name, value in captures(request, response):
-                task.scope.capture(parsed, name, value)
-            if not parsed.restclient:
-                made.files += self._answered(task.scope, parsed, request, response, scripts)
-            scripts.tests += verdicts(
-                parsed,
-                task.scope,
-                task.arguments,
-                task.line,
-                (request, response),
-                self.scripts.started,
-            )
-            tests = tuple(scripts.tests[tested:])
-            rendered = _render(task, request, response, tests, self._settings.limit)
-            made.notes += rendered.notes
-            made.keep(rendered, tests)
+    def _turn(
+        self,
+        task: Task,
+        parsed: ParsedRequest,
+        made: _Made,
+        early: Early | None,
+        tested: int,
+    ) -> None:
+        """Send a request once; `tested` tests were judged before its own."""
+        from orgrest.http.transport import wire_headers
+
+        scripts = made.scripts
+        values = variables.Values(parsed, task.scope, defined=self.scripts.defined)
+        mark = task.scope.taken.mark
+        request = early.request if early else expand(parsed, task.scope, values)
+        if not parsed.restclient:
+            request = self._completed(parsed, task.scope, request, made)
+            if scripts.cancelled:
+                return
+            request = bound(request, task.scope.taken, mark)
+        made.notes += (str(warning) for warning in request.notices)
+        if self._settings.dry_run:
+            request = self._with_cookies(parsed, request)
+            wire_headers(request)  # what could not be sent is told here, too
+            made.exchanges.append(Exchange(request, variables=tuple(values.origins())))
+            for capture in parsed.captures if task.scope.placeholders else ():
+                task.scope.capture(parsed, capture.name, f"<{capture.name}>")
+            return
+        from orgrest.rendering.results import captures  # a dry run needs none
+
+        response = self._settled(task, parsed, request, made, early)
+        self.results.answered(task.id, request, response)
+        for name, value in captures(request, response):
+            task.scope.capture(parsed, name, value)
+        if not parsed.restclient:
+            made.files += self._answered(task.scope, parsed, request, response, scripts)
+        scripts.tests += verdicts(
+            parsed,
+            task.scope,
+            task.arguments,
+            task.line,
+            (request, response),
+            self.scripts.started,
+        )
+        described = self._settings.descriptions.verdict(
+            parsed, task.scope, task.arguments, (request, response), self.scripts.started
+        )
+        scripts.tests += () if described is None else (described,)
+        tests = tuple(scripts.tests[tested:])
+        rendered = _render(task, request, response, tests, self._settings.limit)
+        made.notes += rendered.notes
+        made.keep(rendered, tests)
 
     def prepare(self, parsed: ParsedRequest, scope: Scope) -> None:
         """Run the scripts of a request's file that run once. Raises OrgrestError."""
@@ -197,6 +235,8 @@ class Sender:
                 return False
         if (sleep := parsed.directive("sleep")) is not None:
             self._sleep(seconds(sleep.value.text, "sleep"), "@sleep")
+        if (limit := parsed.directive("ratelimit")) is not None:
+            self._sleep(self._throttle.wait(Limit.read(limit.value.text)), "@ratelimit")
         return True
 
     def _sleep(self, length: float, what: str = "sleep() in scripts") -> None:
@@ -321,7 +361,7 @@ class Sender:
                 on_message=_shown(self._settings.on_message, request.secrets),
                 cookies=None if parsed.directive("no-cookie-jar") else self._cookies,
                 trace=trace,
-                **_options(task.arguments, parsed, self._settings),
+                **options(task.arguments, parsed, self._settings),
             )
         except TransportError as error:
             if isinstance(error, BrokenOffError) and not trace.hops:
@@ -414,7 +454,7 @@ def seconds(text: str, what: str, unit: str = "ms") -> float:
     return float(match["number"]) * _UNITS[match["unit"] or unit]
 
 
-def _options(arguments: Arguments, parsed: ParsedRequest, settings: Settings) -> dict[str, Any]:
+def options(arguments: Arguments, parsed: ParsedRequest, settings: Settings) -> dict[str, Any]:
     """Return how header arguments, directives and settings want a request to be sent."""
     follow = "follow" not in arguments or arguments.flag("follow")
     options: dict[str, Any] = {
@@ -445,12 +485,18 @@ def _count(text: str) -> int:
 
 
 def expand(parsed: ParsedRequest, scope: Scope, values: variables.Values | None = None) -> Request:
-    """Complete a request by the rules of its language, as `variables.expand` does."""
+    """Complete a request by the rules of its language, as `variables.expand` does.
+
+    Raises ExpansionError, too, if a secret of the user's may not be sent where it goes.
+    """
+    mark = scope.taken.mark
     if parsed.above is not None:
         from orgrest.http import verb
 
-        return verb.expand(parsed, scope)
-    return variables.expand(parsed, scope, values)
+        request = verb.expand(parsed, scope)
+    else:
+        request = variables.expand(parsed, scope, values)
+    return bound(request, scope.taken, mark)
 
 
 def _render(
@@ -465,7 +511,9 @@ def _render(
             limit = rendering.parse_size(given)
         except ValueError as error:
             raise EvaluationError(f":limit: {error}") from None
-    heads = arguments.get("headers", "yes").lower()
+    # restclient.el writes no headers of what jq makes, either.
+    bare = arguments.flag("noheaders") or arguments.get("jq")
+    heads = arguments.get("headers", "no" if bare else "yes").lower()
     if heads not in ("yes", "no", "only"):
         raise EvaluationError(f":headers is yes, no or only, not {heads}")
     if heads == "yes" and arguments.flag("noheaders"):

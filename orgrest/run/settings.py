@@ -7,12 +7,15 @@ from typing import TYPE_CHECKING
 import attrs
 
 from orgrest.http.values import Inputs
+from orgrest.run.descriptions import Descriptions
 from orgrest.run.plan import Choice
 from orgrest.run.retry_policy import RetryPolicy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
+
+    from orgrest.run.history import History
 
 
 @attrs.frozen
@@ -34,7 +37,10 @@ class Settings:
     of tests; with `write`, its results go into the documents.
 
     `limit` is how many bytes of a body are shown, None for the usual; the rest goes into a file.
-    Below the folders of `allow_write` documents may write any file.
+    Below the folders of `allow_write` documents may write any file. What is sent is kept in the
+    `history`, unless that is None. With `insecure` documents may ask for what the client does then:
+    it verifies no certificates. `descriptions` are those of OpenAPI that exchanges are checked
+    against.
 
     Without `languages`, a document that has restclient blocks is taken for one of ob-restclient's:
     its blocks in http and rest are some other tool's. Elsewhere, all three languages are evaluated.
@@ -51,6 +57,7 @@ class Settings:
     timeout: float | None = None
     limit: int | None = None
     allow_write: tuple[Path, ...] = ()
+    insecure: bool = False
     until: int | None = None
     retry_policy: RetryPolicy = attrs.field(factory=RetryPolicy)
     fail: bool = False
@@ -59,6 +66,8 @@ class Settings:
     notify: Callable[[str], None] | None = None
     on_message: Callable[[str], None] | None = None
     ask: Callable[[str], bool] | None = None
+    history: History | None = None
+    descriptions: Descriptions = attrs.field(factory=Descriptions)
 
     def is_above(self, line: int | None) -> bool:
         """Tell whether what starts at a line (from 1; None is the first) is not below `until`."""

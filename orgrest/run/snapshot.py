@@ -71,7 +71,7 @@ def difference(old: str, new: str, volatile: Volatile) -> tuple[str, ...]:
     """
     if old == new:
         return ()
-    before, after = (_TESTS.sub("", _inside(text)) for text in (old, new))
+    before, after = (_TESTS.sub("", inside(text)) for text in (old, new))
     if volatile.paths:
         before, after = _without_paths(before, after, volatile.paths)
     headers = volatile.headers
@@ -129,7 +129,7 @@ def without_volatile(text: str, names: Iterable[str]) -> str:
     )
 
 
-def _inside(text: str) -> str:
+def inside(text: str) -> str:
     """Return the text of a result without what Org puts around it, where that is all of it."""
     text = textwrap.dedent(text).strip("\n")
     while (block := _BLOCK.fullmatch(text)) is not None:  # :wrap puts a block around a block

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from orgrest.http.auth.oauth2 import Grant, Token
     from orgrest.http.auth.tokens import Tokens
     from orgrest.http.transport import Client
-    from orgrest.model import Request, Response
+    from orgrest.model import Bound, Request, Response
 
 
 class TokenRequests:
@@ -31,6 +31,7 @@ class TokenRequests:
         `notify` shows the user what to do to get a token, None if nobody reads it.
         """
         self._client: Client | None = None
+        self._bound: tuple[Bound, ...] = ()
         self._numbers = numbers
         self._notify = notify
         self._tokens: Tokens | None = None
@@ -38,11 +39,14 @@ class TokenRequests:
         self._hidden: frozenset[str] = frozenset()  # secrets of the answers
         self._under_way = 0
 
-    def get(self, grant: Grant, client: Client) -> Token:
-        """Return a token, which `client` asks for. Raises OrgrestError if there is none."""
+    def get(self, grant: Grant, client: Client, bound: tuple[Bound, ...]) -> Token:
+        """Return a token, which `client` asks for, sending `bound` secrets where they may go.
+
+        Raises OrgrestError if there is none.
+        """
         from orgrest.http.auth.tokens import Tokens
 
-        self._client = client
+        self._client, self._bound = client, bound
 
         if self._tokens is None:
             self._tokens = Tokens(self._send, self._notify, sleep=self._wait)
@@ -70,7 +74,8 @@ class TokenRequests:
         trace = Trace(self._numbers)
         try:
             assert self._client is not None  # noqa: S101 - see get
-            return self._client.send(request, follow=False, trace=trace)
+            bound = attrs.evolve(request, bound=self._bound)
+            return self._client.send(bound, follow=False, trace=trace)
         finally:
             for hop in trace.hops:
                 if hop.response is not None:

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
 from typing import Any, Self
 
@@ -89,6 +89,12 @@ class Buffer:
     def command(self, name: str, line: int = 0) -> Any:
         return self.editor.run(name, self.uri, line)
 
+    def lenses(self) -> list[types.CodeLens]:
+        """The lenses, each resolved as an editor does before it is shown."""
+        params = types.CodeLensParams(self.identifier)
+        found = self.ask(types.TEXT_DOCUMENT_CODE_LENS, params)
+        return [one if one.command else self.ask(types.CODE_LENS_RESOLVE, one) for one in found]
+
     def settle(self) -> None:
         """Wait until the server has read all that was typed: it answers in order."""
         where = types.Position(0, 0)
@@ -112,6 +118,8 @@ class Editor:
         environ: dict[str, str] | None = None,
         without: tuple[str, ...] = (),
         port: int | None = None,
+        experimental: Any = None,
+        folders: Sequence[Path] = (),
     ) -> None:
         self.encoding = encoding
         self.buffers: dict[str, Buffer] = {}
@@ -120,6 +128,7 @@ class Editor:
         self.questions: list[str] = []
         self.answer: str | None = None
         self._port = port
+        self._folders = [types.WorkspaceFolder(one.as_uri(), one.name) for one in folders]
         self._environ = {**os.environ, **(environ or {})}
         self.capabilities = client_capabilities(client)
         assert self.capabilities.general is not None
@@ -130,6 +139,15 @@ class Editor:
             for name in parents:
                 found = getattr(found, name)
             setattr(found, last, None)
+        self.capabilities.experimental = experimental
+        self.watched: list[str] = []
+        """The patterns of files that the server wants to be told of."""
+        self.notified: list[Any] = []
+        """What `orgrest/response` said."""
+        self.prompts: list[tuple[str, bool]] = []
+        """What `orgrest/prompt` asked, and whether the answer was to be hidden."""
+        self.typed: str | None = None
+        """The answer to that; None dismisses it."""
         self.loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self.loop.run_forever, daemon=True)
         self.client: LanguageClient
@@ -150,8 +168,15 @@ class Editor:
         self.client = make_test_lsp_client()
         self.client.feature(types.WORKSPACE_APPLY_EDIT)(functools.partial(self._apply))
         self.client.feature(types.WINDOW_SHOW_MESSAGE_REQUEST)(functools.partial(self._answer))
+        self.client.feature("orgrest/response")(lambda one: self.notified.append(plain(one)))
+        self.client.feature("orgrest/prompt")(functools.partial(self._prompt))
+        self.client.feature(types.CLIENT_REGISTER_CAPABILITY)(functools.partial(self._register))
         # What it says it can, it should: it asks for lenses when a test does.
         self.client.feature(types.WORKSPACE_CODE_LENS_REFRESH)(lambda _: None)
+
+    def _prompt(self, question: Any) -> dict[str, str] | None:
+        self.prompts.append((question.message, question.hidden))
+        return None if self.typed is None else {"text": self.typed}
 
     async def _start(self) -> None:
         if self._port is None:
@@ -159,7 +184,9 @@ class Editor:
         else:
             await self.client.start_tcp("127.0.0.1", self._port)
         self.initialized = await self.client.initialize_session(
-            types.InitializeParams(capabilities=self.capabilities)
+            types.InitializeParams(
+                capabilities=self.capabilities, workspace_folders=self._folders or None
+            )
         )
         assert self.initialized.capabilities.position_encoding == self.encoding
 
@@ -189,11 +216,18 @@ class Editor:
     def request(self, method: str, params: Any) -> Any:
         return self.start(method, params).result(TIMEOUT)
 
-    def run(self, name: str, uri: str, line: int) -> Any:
-        return plain(self.start_run(name, uri, line).result(TIMEOUT))
+    def run(self, name: str, uri: str, line: int, token: str | None = None) -> Any:
+        return plain(self.start_run(name, uri, line, token=token).result(TIMEOUT))
 
-    def start_run(self, name: str, uri: str, line: int, identifier: str | None = None) -> Any:
-        params = types.ExecuteCommandParams(name, [{"uri": uri, "line": line}])
+    def start_run(
+        self,
+        name: str,
+        uri: str,
+        line: int,
+        identifier: str | None = None,
+        token: str | None = None,
+    ) -> Any:
+        params = types.ExecuteCommandParams(name, [{"uri": uri, "line": line}], token)
         return self.start(types.WORKSPACE_EXECUTE_COMMAND, params, identifier)
 
     def notify(self, method: str, params: Any) -> None:
@@ -259,6 +293,19 @@ class Editor:
         """Make an edit that the server gave as an answer."""
         answer = self.do(lambda: self._apply(types.ApplyWorkspaceEditParams(edit)))
         assert answer.applied, answer
+
+    def _register(self, params: types.RegistrationParams) -> None:
+        for one in params.registrations:
+            if one.method == types.WORKSPACE_DID_CHANGE_WATCHED_FILES:
+                found = plain(one.register_options)["watchers"]
+                self.watched += [watcher["globPattern"] for watcher in found]
+
+    def tell_of_file(self, path: Path) -> None:
+        """What an editor says of a file that another program changed, if it was asked to."""
+        if any(path.match(pattern.removeprefix("**/")) for pattern in self.watched):
+            event = types.FileEvent(path.as_uri(), types.FileChangeType.Changed)
+            params = types.DidChangeWatchedFilesParams([event])
+            self.notify(types.WORKSPACE_DID_CHANGE_WATCHED_FILES, params)
 
     def _answer(self, params: types.ShowMessageRequestParams) -> types.MessageActionItem | None:
         self.questions.append(params.message)

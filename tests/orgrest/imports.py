@@ -7,7 +7,7 @@ from pathlib import Path
 from click.testing import CliRunner, Result
 
 from orgrest.commands.main import program
-from orgrest.files import is_request_file
+from orgrest.files import File, is_request_file
 from orgrest.http.values import Inputs
 from orgrest.model import Request
 from orgrest.run.run import Run
@@ -34,7 +34,7 @@ def sent(
         directory=folder, environments=environments, overrides=values, environ=environ or {}
     )
     settings = Settings(inputs, dry_run=True)
-    run = Run(path.read_text("utf-8"), file=str(path), settings=settings, client=None,
+    run = Run(File.read(path).text, file=str(path), settings=settings, client=None,
               plain=is_request_file(path))  # fmt: skip
     outcomes = list(run.outcomes())
     problems = [str(one.reason) for one in outcomes if one.reason is not None]

@@ -25,6 +25,7 @@ from orgrest.editor.completion.offers import OFFERS
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
+    from orgrest.description.model import Description
     from orgrest.editor import regions
 
 __all__ = ["Candidate", "Context", "complete", "context"]
@@ -39,18 +40,26 @@ def complete(
     environ: Iterable[str] = (),
     settings: Callable[[], Mapping[str, tuple[str, str]]] = dict,
     imported: Callable[[], Imported] = Imported,
+    described: Callable[[str], Description | None] = lambda _: None,
 ) -> list[Candidate]:
     """Return the candidates at `offset` of `text`, the likeliest first.
 
     `files` lists the names in a folder, given as written in the document; names of folders end in a
     slash. `environ` are the names of environment variables. `settings` returns the variables of the
-    chosen environments: value and source; `imported` the names that other files define. Raises
-    ValueError for an offset outside of the text.
+    chosen environments: value and source; `imported` the names that other files define; `described`
+    the OpenAPI description in a file, as the document names it. Raises ValueError for an offset
+    outside of the text.
     """
-    cursor = Cursor(text, offset, document, files or (lambda _: ()), environ, settings, imported)
+    cursor = Cursor(
+        text, offset, document, files or (lambda _: ()), environ, settings, imported, described
+    )
     found: list[Candidate] = []
     for here in contexts(cursor):
-        if found and found[0].kind == "variable" and here.kind not in ("url", "query"):
+        if (
+            found
+            and found[0].kind == "variable"
+            and here.kind not in ("url", "query", "query value")
+        ):
             break
         offers = OFFERS[here.kind](cursor, here)
         chosen = [offer for offer in offers if fits(offer.text, here.prefix)]
@@ -62,7 +71,8 @@ def complete(
                 offer.text,
             )
         )
-        found += [cursor.candidate(here, offer) for offer in chosen]
+        different = {offer.text: offer for offer in reversed(chosen)}  # the first of its text
+        found += [cursor.candidate(here, offer) for offer in reversed(different.values())]
     return found
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, TypeAlias
 
-from orgrest.editor.completion import assertions, org_lines, request_files
+from orgrest.editor.completion import assertions, openapi, org_lines, request_files
 from orgrest.editor.completion.above import BLANKS
 from orgrest.http import registry
 from orgrest.http.parsing import grammar
@@ -90,6 +90,8 @@ def _url(cursor: Cursor, text: str) -> Iterator[Context]:
 def _query(cursor: Cursor, url: str) -> Iterator[Context]:
     if name := re.search(r"[?&]([^\s?&=#]*)$", url):
         yield cursor.here("query", name[1], rest=r"[^\s?&=#]*")
+    elif value := re.search(r"[?&]([^\s?&=#]+)=([^\s?&=#]*)$", url):
+        yield cursor.here("query value", value[2], value[1], r"[^\s?&=#]*")
 
 
 def _head(cursor: Cursor, text: str) -> Iterator[Context]:
@@ -118,6 +120,8 @@ def _header(cursor: Cursor, text: str) -> Iterator[Context]:
 def _value(cursor: Cursor, name: str, text: str) -> Iterator[Context]:
     header = registry.header(name)
     if header is None:
+        if openapi.operation(cursor) is not None:
+            yield cursor.here("value", text, name, rest=r"[^\s,;=]*")
         return
     if not header.single:
         text = text.rpartition(",")[2].lstrip(BLANKS)
@@ -134,6 +138,8 @@ def _body(cursor: Cursor, text: str) -> Iterator[Context]:
         yield cursor.here("file", name, folder + slash, r"[^\s/]*")
         return
     variable = next(_variable(cursor, text), None)
+    if variable is None or (variable.subject == ":" and not variable.prefix):
+        yield from openapi.body(cursor)
     if variable is None:
         return
     # A colon behind a word or a string belongs to JSON or a time of day until a name is begun

@@ -19,6 +19,8 @@ from orgrest.model import Span
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
+    from orgrest.description.model import Description
+
 # The endings of candidates, and the patterns for text behind the offset that has them already.
 _ENDS = [
     (": ", re.compile(r":[ \t]?")),
@@ -33,9 +35,9 @@ _ENDS = [
 class Cursor:
     """An offset in a text, and its surroundings.
 
-    `files`, `environ`, `settings` and `imported` are those of `complete`. `code` is the text in the
-    request language around the offset, or else all text, with LF line ends; the offset is in its
-    line between `before` and `after`.
+    `files`, `environ`, `settings`, `imported` and `described` are those of `complete`. `code` is
+    the text in the request language around the offset, or else all text, with LF line ends; the
+    offset is in its line between `before` and `after`.
     """
 
     def __init__(
@@ -47,6 +49,7 @@ class Cursor:
         environ: Iterable[str] = (),
         settings: Callable[[], Mapping[str, tuple[str, str]]] = dict,
         imported: Callable[[], Imported] = Imported,
+        described: Callable[[str], Description | None] = lambda _: None,
     ) -> None:
         if not 0 <= offset <= len(text):
             raise ValueError(f"offset {offset} is outside a text of {len(text)} characters")
@@ -54,6 +57,7 @@ class Cursor:
         self.environ = environ
         self.settings = settings
         self.imported = imported
+        self.described = described
         self.given = offset
         self.within_crlf = text[offset - 1 : offset + 1] == "\r\n"
         if "\r\n" in text:

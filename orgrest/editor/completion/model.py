@@ -15,6 +15,7 @@ Kind: TypeAlias = Literal[
     "method",
     "url",
     "query",  # the name of a parameter in a URL
+    "query value",
     "version",
     "header",
     "value",  # of a header
@@ -23,6 +24,8 @@ Kind: TypeAlias = Literal[
     "function",
     "environment",  # the name of an environment variable
     "file",
+    "field",  # of a JSON body
+    "field value",
     "hook",
     "language",  # of an Org block
     "property",  # of an Org document

@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from orgrest.editor.completion import assertions, request_files
+from orgrest.editor.completion import assertions, openapi, request_files
 from orgrest.editor.completion.cursor import Cursor
 from orgrest.editor.completion.model import Context, Kind, Offer
 from orgrest.editor.completion.variables import offers as variable_offers
@@ -45,7 +45,8 @@ def _methods(_: Cursor, __: Context) -> Iterator[Offer]:
         yield Offer(name, _about(method), f"{name} ", _rank(method))
 
 
-def _headers(_: Cursor, here: Context) -> Iterator[Offer]:
+def _headers(cursor: Cursor, here: Context) -> Iterator[Offer]:
+    yield from openapi.headers(cursor, here)
     lower = here.prefix != "" and here.prefix == here.prefix.lower()
     for canonical, header in registry.headers().items():
         name = canonical.lower() if lower else canonical
@@ -54,7 +55,9 @@ def _headers(_: Cursor, here: Context) -> Iterator[Offer]:
         yield Offer(name, about, f"{name}: ", 3 if response else _rank(header))
 
 
-def _values(_: Cursor, here: Context) -> Iterator[Offer]:
+def _values(cursor: Cursor, here: Context) -> Iterator[Offer]:
+    if here.kind == "value":
+        yield from openapi.header_values(cursor, here)
     header = registry.header(here.subject)
     if header is not None:
         for entry in header.values if here.kind == "value" else header.parameters:
@@ -62,6 +65,7 @@ def _values(_: Cursor, here: Context) -> Iterator[Offer]:
 
 
 def _urls(cursor: Cursor, here: Context) -> Iterator[Offer]:
+    yield from openapi.urls(cursor, here)
     urls = Counter(match["target"].split()[0] for match in cursor.others(_REQUESTS))
     hosts = Counter[str]()
     for url, count in urls.items():
@@ -75,7 +79,8 @@ def _urls(cursor: Cursor, here: Context) -> Iterator[Offer]:
         yield Offer(f"{scheme}://", f"An {scheme} URL.", rank=2)
 
 
-def _query_names(cursor: Cursor, _: Context) -> Iterator[Offer]:
+def _query_names(cursor: Cursor, here: Context) -> Iterator[Offer]:
+    yield from openapi.query_names(cursor, here)
     names = Counter[str]()
     for pattern in (_REQUESTS, _MORE_URL):
         for match in cursor.others(pattern):
@@ -154,6 +159,7 @@ OFFERS: Mapping[Kind, Callable[[Cursor, Context], Iterable[Offer]]] = {
     "method": _methods,
     "url": _urls,
     "query": _query_names,
+    "query value": openapi.query_values,
     "version": _versions,
     "header": _headers,
     "value": _values,
@@ -162,6 +168,8 @@ OFFERS: Mapping[Kind, Callable[[Cursor, Context], Iterable[Offer]]] = {
     "function": _functions,
     "environment": _environment,
     "file": _files,
+    "field": openapi.fields,
+    "field value": openapi.field_values,
     "hook": _hooks,
     "language": _languages,
     "property": _properties,

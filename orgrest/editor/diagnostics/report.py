@@ -54,6 +54,7 @@ class Report:
         self._known: _Known = {}
         self._before: _Known = before._known if before else {}
         self._environment: Hashable = ()
+        self._is_described = "openapi" in analysis.text
         found = analysis.imports.variables() if analysis.imports else {}
         self._imported = tuple((name, one.value.text) for name, (_, one) in found.items())
         findings = list(self._findings())
@@ -129,6 +130,12 @@ class Report:
                     known = hash((known, one.name, one.operator, one.value.text))
                 known = hash((known, *(capture.name for capture in item.captures)))
                 analysis.capture(item, scope)
+                if self._is_described:
+                    from orgrest.editor.diagnostics.openapi import of_description
+
+                    default = given.get("openapi")
+                    name = default if isinstance(default, str) else ""
+                    yield from of_description(text, item, scope, analysis.described, name)
                 definitions = []
                 start = item.span.end
 

@@ -2,7 +2,8 @@
 
 `completion`, `analysis` and the other modules of `orgrest.editor` compute what an editor shows.
 This package keeps the open documents (`documents`), answers the client (`features`), and sends
-requests on the user's command (`commands`, `sending`). Rules:
+requests on the user's command (`commands`, `sending`); `notifications` tells what came of them to
+clients with their own views. docs/language-server.md is for authors of editors' extensions. Rules:
 
 - Nothing is sent, run or written except by a command of the user.
 - Slow handlers work in a thread. A run has its own thread (`run`), shows its progress, and can be

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import functools
 import threading
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import attrs
 
@@ -19,10 +18,12 @@ from orgrest.run.outcomes import Outcome
 from orgrest.run.run import Run
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+    from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 
     from orgrest.http.transport import Client, Cookies
     from orgrest.run.settings import Settings
+
+_Answer = TypeVar("_Answer")
 
 
 class CancelledRunError(Exception):
@@ -40,11 +41,13 @@ class BackgroundRun:
         settings: Settings,
         plain: bool,
         cookies: Cookies | None = None,
-        ask: Callable[[str], Awaitable[bool]] | None = None,
+        ask: Callable[[str], Coroutine[Any, Any, bool]] | None = None,
+        prompt: Callable[[str, bool], Coroutine[Any, Any, str | None]] | None = None,
         notice: Callable[[str], None] = lambda _: None,
     ) -> None:
         """Prepare the evaluation; `ask` is awaited in the loop when a block needs confirmation.
 
+        So is `prompt` when a variable is asked for: with the question, and whether it is a secret.
         `notice` is called in the loop with messages about the selection of requests.
         """
         self._notice = notice
@@ -53,6 +56,7 @@ class BackgroundRun:
         self._client: Client | None = None
         self._question: Any = None
         self._cancelled = False
+        self.file = file
         self._text = text
         self._arguments: Mapping[str, Any] = {
             "file": file,
@@ -60,7 +64,10 @@ class BackgroundRun:
             "cookies": cookies,
             "write": writable_files.write,
         }
-        answer = functools.partial(self._answer, ask) if ask is not None else None
+        if prompt is not None:
+            inputs = attrs.evolve(settings.inputs, ask=lambda *what: self._answer(prompt(*what)))
+            settings = attrs.evolve(settings, inputs=inputs)
+        answer = None if ask is None else lambda question: bool(self._answer(ask(question)))
         self._settings = attrs.evolve(settings, ask=answer)
         self._run: Run | None = None
 
@@ -124,13 +131,14 @@ class BackgroundRun:
         with contextlib.suppress(RuntimeError):  # the loop has ended
             self._loop.call_soon_threadsafe(call, *what)
 
-    def _answer(self, ask: Callable[[str], Awaitable[bool]], question: str) -> bool:
-        """Ask in the event loop, and wait for the answer; a cancelled run does not ask."""
+    def _answer(self, question: Coroutine[Any, Any, _Answer]) -> _Answer | None:
+        """Ask in the event loop, and wait for the answer; None if the run is cancelled."""
         if self._cancelled:
-            return False
-        coroutine: Any = ask(question)
-        self._question = asyncio.run_coroutine_threadsafe(coroutine, self._loop)
+            question.close()
+            return None
+        self._question = asyncio.run_coroutine_threadsafe(question, self._loop)
         try:
-            return bool(self._question.result())
+            answer: _Answer = self._question.result()
         except BaseException:
-            return False
+            return None
+        return answer

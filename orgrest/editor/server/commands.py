@@ -10,6 +10,7 @@ Each takes one argument, `{"uri": ..., "line": N}` (lines count from 0; a `posit
 - ``orgrest.sendAllAbove`` sends all requests from the top to that line; `results` lists the result
   of each.
 - ``orgrest.copyAsCurl`` returns the request as a working curl command, secrets included.
+- ``orgrest.cancel`` ends all runs over the document, and returns how many.
 - ``orgrest.chooseEnvironment`` asks for the environment of the documents in this folder, remembers
   it, and returns `{"environments", "chosen"}`.
 """
@@ -75,6 +76,7 @@ async def _copy_as_curl(server: Server, document: Document, line: int, _token: T
             complete=True,
         ),
         plain=document.kind == "http",
+        prompt=server.prompt if server.asks_for_texts else None,
     )
     commands: list[str] = []
     try:
@@ -92,10 +94,7 @@ async def _choose_environment(
     server: Server, document: Document, _line: int, _token: Token
 ) -> dict[str, Any]:
     folder = server.folder(document)
-    try:
-        names = Scope(server.inputs(document)).environment.every.names
-    except OrgrestError as error:
-        raise JsonRpcException(visible(str(error)), types.LSPErrorCodes.RequestFailed) from error
+    names = _environment_names(server, document)
     if not names:
         reason = "there is no environment: no environment file is beside the document"
         raise JsonRpcException(reason, types.LSPErrorCodes.RequestFailed)
@@ -103,26 +102,63 @@ async def _choose_environment(
     question = f"Environment of the documents in {folder.name}? It is {now} now."
     answer = await server.choose(question, (*names, _NO_ENVIRONMENT), types.MessageType.Info)
     if answer is not None and answer in (*names, _NO_ENVIRONMENT):
-        try:
-            server.choices.choose(folder, () if answer == _NO_ENVIRONMENT else (answer,))
-        except OrgrestError as error:
-            server.show_message(f"the choice is not remembered: {error}", types.MessageType.Warning)
-        server.look_again()
+        _choose(server, document, () if answer == _NO_ENVIRONMENT else (answer,))
     return {"environments": list(names), "chosen": list(server.choices.of(folder))}
+
+
+async def _cancel(server: Server, document: Document, _line: int, _token: Token) -> int:
+    runs = [run for run in server.runs if run.file == document.name]
+    for run in runs:
+        run.cancel()
+    return len(runs)
+
+
+def environments(server: Server, params: Any) -> dict[str, Any]:
+    """Answer `orgrest/environments`: the names around a document, and those chosen for its folder.
+
+    With `chosen`, these are chosen now. Raises JsonRpcException if an environment file is invalid,
+    or for a name that none has.
+    """
+    document, _ = server.target([{"uri": params.textDocument.uri, "line": 0}])
+    names = _environment_names(server, document)
+    chosen = getattr(params, "chosen", None)
+    if isinstance(chosen, list):
+        if unknown := [one for one in chosen if one not in names]:
+            reason = f"there is no environment {', '.join(map(str, unknown))}"
+            raise JsonRpcException(visible(reason), types.LSPErrorCodes.RequestFailed)
+        _choose(server, document, tuple(chosen))
+    return {"environments": list(names), "chosen": list(server.choices.of(server.folder(document)))}
+
+
+def _choose(server: Server, document: Document, names: tuple[str, ...]) -> None:
+    try:
+        server.choices.choose(server.folder(document), names)
+    except OrgrestError as error:
+        server.show_message(f"the choice is not remembered: {error}", types.MessageType.Warning)
+    server.look_again()
+
+
+def _environment_names(server: Server, document: Document) -> tuple[str, ...]:
+    try:
+        return tuple(Scope(server.inputs(document)).environment.every.names)
+    except OrgrestError as error:
+        raise JsonRpcException(visible(str(error)), types.LSPErrorCodes.RequestFailed) from error
 
 
 @attrs.frozen
 class Command:
-    """A command: its title in menus, and its handler, which receives the line (from 0)."""
+    """A command: its title, its handler, which receives the line (from 0), if menus have it."""
 
     title: str
     run: Callable[[Server, Document, int, Token], Awaitable[Any]]
+    in_menu: bool = True
 
 
 COMMANDS: Mapping[str, Command] = {
     "orgrest.send": Command("Send request", _send),
     "orgrest.sendAllAbove": Command("Send all above", _send_all_above),
     "orgrest.copyAsCurl": Command("Copy as curl", _copy_as_curl),
+    "orgrest.cancel": Command("Cancel", _cancel, in_menu=False),
     "orgrest.chooseEnvironment": Command("Choose environment", _choose_environment),
 }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
@@ -25,15 +26,19 @@ if TYPE_CHECKING:
     from orgrest.editor.diagnostics.report import Report
     from orgrest.editor.names import Names
     from orgrest.editor.regions import Kind
+    from orgrest.editor.server.fragments import Tokens
     from orgrest.org.text import Edit
 
 _KINDS: dict[str, Kind] = {"org": "org", "http": "http", "rest": "http", "restclient": "http"}
-_SUFFIXES: dict[str, Kind] = {".org": "org", **dict.fromkeys(REQUEST_SUFFIXES, "http")}
+SUFFIXES: dict[str, Kind] = {".org": "org", **dict.fromkeys(REQUEST_SUFFIXES, "http")}
 _SEVERITIES = {
     "error": types.DiagnosticSeverity.Error,
     "warning": types.DiagnosticSeverity.Warning,
     "hint": types.DiagnosticSeverity.Hint,
 }
+
+
+_numbers = itertools.count(1)
 
 
 class Document:
@@ -62,6 +67,11 @@ class Document:
         """For each run in progress, the changes since it began."""
         self.shown: set[int] = set()
         """The numbers of the runs in progress; each shows its responses in a separate file."""
+        self.number = next(_numbers)
+        """What a lens says of the document to which it belongs."""
+        self.numbers = itertools.count(1)
+        self.tokens: Tokens | None = None
+        """The tokens that the client has."""
         self.timer: asyncio.TimerHandle | None = None
         self.reading = asyncio.Lock()
         self.judging = asyncio.Lock()
@@ -102,10 +112,19 @@ def to_range(text: Text, span: Span) -> types.Range:
     return types.Range(to_position(text, span.start), to_position(text, span.end))
 
 
+def to_json_range(text: Text, span: Span) -> dict[str, dict[str, int]]:
+    """Convert a span to the JSON of an LSP range."""
+    first, last = (
+        {"line": place.line, "character": place.character}
+        for place in (text.place(span.start), text.place(span.end))
+    )
+    return {"start": first, "end": last}
+
+
 def kind_of(item: types.TextDocumentItem) -> Kind | None:
     """Return the kind of a document that the client opened, None for an unsupported one."""
     suffix = Path(urlsplit(item.uri).path).suffix.lower()
-    return _KINDS.get(item.language_id) or _SUFFIXES.get(suffix)
+    return _KINDS.get(item.language_id) or SUFFIXES.get(suffix)
 
 
 def to_diagnostic(text: Text, one: Diagnostic) -> types.Diagnostic:

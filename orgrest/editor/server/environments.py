@@ -25,7 +25,7 @@ class Choices:
     """The choices of one server's user; `setting` has the environments of the client's settings.
 
     `variables` are those of the client's settings. Like `--var`, they override all others: they
-    supply values that the server cannot prompt for.
+    supply values that most clients cannot be asked for.
     """
 
     def __init__(self) -> None:

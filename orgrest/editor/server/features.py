@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import json
 import os
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
@@ -15,22 +16,26 @@ from typing import TYPE_CHECKING, Any
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 
-from orgrest.editor import outline
+from orgrest.editor import outline, pasted
 from orgrest.editor.completion import complete
 from orgrest.editor.completion.model import Imported
 from orgrest.editor.hover import hover
 from orgrest.editor.imported import Location, of_definition, of_lines, of_request
 from orgrest.editor.names import Names, Occurrence
 from orgrest.editor.positions import Text
-from orgrest.editor.server.commands import COMMANDS, command
+from orgrest.editor.server import fragments, navigation
+from orgrest.editor.server.commands import COMMANDS, command, environments
 from orgrest.editor.server.documents import (
     Document,
     to_diagnostic,
+    to_json_range,
     to_place,
     to_range,
     to_workspace_edit,
 )
+from orgrest.editor.server.fragments import Encoded, Tokens
 from orgrest.editor.server.server import Server
+from orgrest.editor.server.watching import watch_files
 from orgrest.editor.signatures import signature
 from orgrest.files import entries
 from orgrest.http.values import Scope
@@ -38,16 +43,17 @@ from orgrest.model import OrgrestError, Span
 from orgrest.org.blocks import ALL_LANGUAGES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from orgrest.editor.analysis import Analysis
-    from orgrest.editor.completion.model import Kind
+    from orgrest.editor.completion.model import Candidate, Kind
 
 _TRIGGERS = ':{/? &=<+("@$.'
 _COMPLETIONS: Mapping[Kind, types.CompletionItemKind] = {
     "method": types.CompletionItemKind.Method,
     "url": types.CompletionItemKind.Value,
     "query": types.CompletionItemKind.Field,
+    "query value": types.CompletionItemKind.EnumMember,
     "version": types.CompletionItemKind.Constant,
     "header": types.CompletionItemKind.Property,
     "value": types.CompletionItemKind.Value,
@@ -56,6 +62,8 @@ _COMPLETIONS: Mapping[Kind, types.CompletionItemKind] = {
     "function": types.CompletionItemKind.Function,
     "environment": types.CompletionItemKind.Constant,
     "file": types.CompletionItemKind.File,
+    "field": types.CompletionItemKind.Field,
+    "field value": types.CompletionItemKind.EnumMember,
     "hook": types.CompletionItemKind.Keyword,
     "language": types.CompletionItemKind.Constant,
     "property": types.CompletionItemKind.Property,
@@ -68,16 +76,9 @@ _COMPLETIONS: Mapping[Kind, types.CompletionItemKind] = {
     "subject": types.CompletionItemKind.Property,
     "operator": types.CompletionItemKind.Operator,
 }
-_SYMBOLS = {
-    "block": types.SymbolKind.Module,
-    "request": types.SymbolKind.Method,
-    "variable": types.SymbolKind.Variable,
-}
 
 
-def _complete(
-    server: Server, document: Document, params: types.CompletionParams
-) -> types.CompletionList:
+def _complete(server: Server, document: Document, params: types.CompletionParams) -> Encoded:
     """Return completions at a position; runs in the event loop because typing waits for it."""
     text = document.text
     found = complete(
@@ -88,17 +89,31 @@ def _complete(
         environ=os.environ,
         settings=functools.partial(_settings, server, document),
         imported=functools.partial(_imported, server, document),
+        described=lambda name: server.described.get(name, Scope(server.inputs(document))),
     )
-    items = [
-        types.CompletionItem(
-            one.label,
-            kind=_COMPLETIONS[one.kind],
-            documentation=one.documentation,
-            text_edit=types.TextEdit(to_range(text, one.span), text.with_line_ends(one.insert)),
-        )
-        for one in found
-    ]
-    return types.CompletionList(is_incomplete=False, items=items)
+    return _completion_list(server, text, found)
+
+
+def _completion_list(server: Server, text: Text, found: Sequence[Candidate]) -> Encoded:
+    """Return completions, with the range that they replace once if the client can read that."""
+    list_ = "text_document", "completion", "completion_list", "item_defaults"
+    spans = {one.span for one in found}
+    shared = len(spans) == 1 and "editRange" in (server.capability(*list_) or ())
+    answer: dict[str, Any] = {"isIncomplete": False, "items": []}
+    ranges = {span: to_json_range(text, span) for span in spans}
+    if shared:
+        answer["itemDefaults"] = {"editRange": ranges[found[0].span]}
+    for one in found:
+        item: dict[str, Any] = {"label": one.label, "kind": _COMPLETIONS[one.kind].value}
+        if one.documentation:
+            item["documentation"] = one.documentation
+        new = text.with_line_ends(one.insert)
+        if not shared:
+            item["textEdit"] = {"range": ranges[one.span], "newText": new}
+        elif new != one.label:
+            item["textEditText"] = new
+        answer["items"].append(item)
+    return Encoded(json.dumps(answer))
 
 
 def _settings(server: Server, document: Document) -> dict[str, tuple[str, str]]:
@@ -242,54 +257,57 @@ async def _rename(
 
 async def _symbols(
     server: Server, document: Document, _: types.DocumentSymbolParams
-) -> list[types.DocumentSymbol] | list[types.SymbolInformation] | None:
+) -> Encoded | list[types.SymbolInformation]:
     analysis, text = await server.analysis(document)
-    found = outline.symbols(analysis)
     if server.can("text_document", "document_symbol", "hierarchical_document_symbol_support"):
-        return [_symbol(text, one) for one in found]
-    flat = [x for one in found for x in (one, *one.children)]
+        return await asyncio.to_thread(fragments.symbols, analysis, text)
+    flat = [x for one in outline.symbols(analysis) for x in (one, *one.children)]
     return [
         types.SymbolInformation(
-            types.Location(document.uri, to_range(text, one.span)), one.name, _SYMBOLS[one.kind]
+            types.Location(document.uri, to_range(text, one.span)),
+            one.name,
+            fragments.SYMBOLS[one.kind],
         )
         for one in flat
     ]
 
 
-def _symbol(text: Text, one: outline.Symbol) -> types.DocumentSymbol:
-    return types.DocumentSymbol(
-        one.name,
-        _SYMBOLS[one.kind],
-        to_range(text, one.span),
-        to_range(text, one.selection),
-        detail=one.detail,
-        children=[_symbol(text, child) for child in one.children],
-    )
-
-
-async def _folds(
-    server: Server, document: Document, _: types.FoldingRangeParams
-) -> list[types.FoldingRange] | None:
+async def _folds(server: Server, document: Document, _: types.FoldingRangeParams) -> Encoded:
     analysis, text = await server.analysis(document)
-    places = [(text.place(x.start).line, text.place(x.end).line) for x in outline.folds(analysis)]
-    return [types.FoldingRange(first, last) for first, last in dict.fromkeys(places)]
+    return await asyncio.to_thread(fragments.folds, analysis, text)
 
 
-async def _tokens(
-    server: Server,
-    document: Document,
-    params: types.SemanticTokensParams | types.SemanticTokensRangeParams,
-) -> types.SemanticTokens | None:
+async def _tokens(server: Server, document: Document, _: types.SemanticTokensParams) -> Encoded:
+    return (await _all_tokens(server, document))[0].whole()
+
+
+async def _tokens_since(
+    server: Server, document: Document, params: types.SemanticTokensDeltaParams
+) -> Encoded:
+    found, before = await _all_tokens(server, document)
+    known = before is not None and before.id == params.previous_result_id
+    return found.since(before) if before is not None and known else found.whole()
+
+
+async def _all_tokens(server: Server, document: Document) -> tuple[Tokens, Tokens | None]:
+    """Return all tokens of a document, and those of its client until now."""
     analysis, text = await server.analysis(document)
-    within = None
-    if isinstance(params, types.SemanticTokensRangeParams):
-        start, end = params.range.start, params.range.end
-        within = Span(text.offset(to_place(start)), text.offset(to_place(end)))
-    data = await asyncio.to_thread(_token_data, analysis, text, within)
-    return types.SemanticTokens(data)
+    number = str(next(document.numbers))
+    found = await asyncio.to_thread(fragments.tokens, analysis, text, number)
+    before, document.tokens = document.tokens, found
+    return found, before
 
 
-def _token_data(analysis: Analysis, text: Text, within: Span | None) -> list[int]:
+async def _tokens_within(
+    server: Server, document: Document, params: types.SemanticTokensRangeParams
+) -> types.SemanticTokens:
+    analysis, text = await server.analysis(document)
+    start, end = params.range.start, params.range.end
+    within = Span(text.offset(to_place(start)), text.offset(to_place(end)))
+    return types.SemanticTokens(await asyncio.to_thread(_token_data, analysis, text, within))
+
+
+def _token_data(analysis: Analysis, text: Text, within: Span) -> list[int]:
     """Return the tokens in the protocol's encoding: each relative to the one before."""
     data: list[int] = []
     line = character = 0
@@ -304,21 +322,18 @@ def _token_data(analysis: Analysis, text: Text, within: Span | None) -> list[int
     return data
 
 
-async def _lenses(
-    server: Server, document: Document, _: types.CodeLensParams
-) -> list[types.CodeLens] | None:
+async def _lenses(server: Server, document: Document, _: types.CodeLensParams) -> Encoded:
     analysis, text = await server.analysis(document)
-    found: list[types.CodeLens] = []
-    last = await asyncio.to_thread(document.last.summaries, analysis)
-    for one in outline.lenses(analysis):
-        where = to_range(text, one.span)
-        if (summary := last.get(one.span.start)) is not None:
-            found.append(types.CodeLens(where, types.Command(summary, "")))  # not clickable
-        names = ["orgrest.send", *([] if one.first else ["orgrest.sendAllAbove"])]
-        found += (
-            types.CodeLens(where, command(name, document.uri, where.start.line)) for name in names
-        )
-    return found
+    return await asyncio.to_thread(fragments.lenses, analysis, text, document.last, document.number)
+
+
+def _resolve_lens(server: Server, lens: types.CodeLens) -> types.CodeLens:
+    """Give a lens the command that it stands for."""
+    name, number = lens.data if isinstance(lens.data, (list, tuple)) else ("", None)
+    document = server.document_by_number(number)
+    if document is not None and name in COMMANDS:
+        lens.command = command(name, document.uri, lens.range.start.line)
+    return lens
 
 
 async def _actions(
@@ -344,6 +359,7 @@ async def _actions(
                 )
                 for fix in report.fixes(one)
             )
+    found += await _pasted(server, document, text, version, Span(start, end))
     if _has_request(report.analysis, start):
         line = params.range.start.line
         found += (
@@ -352,9 +368,23 @@ async def _actions(
                 kind=types.CodeActionKind.Source,
                 command=command(name, document.uri, line),
             )
-            for name in COMMANDS
+            for name, one in COMMANDS.items()
+            if one.in_menu
         )
     return [x for x in found if not wanted or any(_is_kind(x.kind, kind) for kind in wanted)]
+
+
+async def _pasted(
+    server: Server, document: Document, text: Text, version: int | None, where: Span
+) -> list[types.CodeAction]:
+    """Return the action that makes a request of what is pasted there, if anything is."""
+    one = await asyncio.to_thread(pasted.find, text.text, document.kind, where)
+    if one is None:
+        return []
+    edit = to_workspace_edit(
+        document.uri, version, text, [one.edit], versioned=server.versioned_edits
+    )
+    return [types.CodeAction(one.title, kind=types.CodeActionKind.QuickFix, edit=edit)]
 
 
 def _is_kind(kind: types.CodeActionKind | str | None, wanted: types.CodeActionKind | str) -> bool:
@@ -400,13 +430,15 @@ FEATURES: tuple[tuple[str, Any, Any], ...] = (
     (types.TEXT_DOCUMENT_DOCUMENT_SYMBOL, _symbols, None),
     (types.TEXT_DOCUMENT_FOLDING_RANGE, _folds, None),
     (types.TEXT_DOCUMENT_SEMANTIC_TOKENS_FULL, _tokens, _LEGEND),
-    (types.TEXT_DOCUMENT_SEMANTIC_TOKENS_RANGE, _tokens, _LEGEND),
-    (types.TEXT_DOCUMENT_CODE_LENS, _lenses, None),
+    (types.TEXT_DOCUMENT_SEMANTIC_TOKENS_FULL_DELTA, _tokens_since, _LEGEND),
+    (types.TEXT_DOCUMENT_SEMANTIC_TOKENS_RANGE, _tokens_within, _LEGEND),
+    (types.TEXT_DOCUMENT_CODE_LENS, _lenses, types.CodeLensOptions(resolve_provider=True)),
     (
         types.TEXT_DOCUMENT_CODE_ACTION,
         _actions,
         types.CodeActionOptions([types.CodeActionKind.QuickFix, types.CodeActionKind.Source]),
     ),
+    *navigation.ROWS,
 )
 
 
@@ -417,6 +449,11 @@ def make_server() -> Server:
     server.feature(types.WORKSPACE_DID_CHANGE_CONFIGURATION)(
         lambda given: server.configure(given.settings)
     )
+    server.feature(types.INITIALIZED)(functools.partial(watch_files, server))
+    server.feature(types.WORKSPACE_DID_CHANGE_WATCHED_FILES)(lambda _: server.look_again())
+    server.feature(types.WORKSPACE_SYMBOL)(functools.partial(navigation.workspace_symbols, server))
+    server.feature(types.CODE_LENS_RESOLVE)(functools.partial(_resolve_lens, server))
+    server.feature("orgrest/environments")(functools.partial(environments, server))
     for name, one in COMMANDS.items():
         server.command(name)(functools.partial(one.run, server))
     for method, handler, options in FEATURES:

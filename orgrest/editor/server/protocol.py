@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+import inspect
+import json
 import typing
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +13,12 @@ from pygls.exceptions import JsonRpcException, JsonRpcInvalidParams
 from pygls.protocol import LanguageServerProtocol
 from pygls.protocol.language_server import lsp_method
 
+from orgrest.editor.server.fragments import Encoded
+from orgrest.editor.server.notifications import CAPABILITY
+
 if TYPE_CHECKING:
+    from collections.abc import Generator
+
     from orgrest.editor.server.documents import Document
 
 
@@ -42,6 +50,10 @@ class Protocol(LanguageServerProtocol):
         return self._shutdown
 
     _initialized = False
+
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        self._sending: set[asyncio.Future[None]] = set()
 
     def handle_message(self, message: Any) -> None:
         """Handle a message, unless it was refused as out of order or malformed."""
@@ -77,6 +89,18 @@ class Protocol(LanguageServerProtocol):
         error = {"code": int(code), "message": reason}
         self._send_data({"jsonrpc": self.VERSION, "id": number, "error": error})
 
+    def _send_response(self, msg_id: Any, result: Any = None, error: Any = None) -> None:
+        """Send a response; one that is `Encoded` already is sent as it is."""
+        if error is not None or not isinstance(result, Encoded) or self.writer is None:
+            super()._send_response(msg_id, result, error)
+            return
+        self._result_types.pop(msg_id, None)
+        body = f'{{"jsonrpc":"{self.VERSION}","id":{json.dumps(msg_id)},"result":{result.text}}}'
+        sent = self.writer.write(f"Content-Length: {len(body)}\r\n\r\n{body}".encode("ascii"))
+        if inspect.isawaitable(sent):
+            self._sending.add(task := asyncio.ensure_future(sent))
+            task.add_done_callback(self._sending.discard)
+
     def structure_message(self, data: dict[str, Any]) -> Any:
         """Parse a message; a request that cannot be parsed is answered with an error."""
         method = data.get("method")
@@ -89,6 +113,15 @@ class Protocol(LanguageServerProtocol):
             if "id" in data and "method" in data:
                 self._send_response(data["id"], error=error.to_response_error())
             raise
+
+    @lsp_method(types.INITIALIZE)
+    def lsp_initialize(
+        self, params: types.InitializeParams
+    ) -> Generator[Any, Any, types.InitializeResult]:
+        """Announce what this server does beyond the protocol."""
+        result = yield from super().lsp_initialize(params)
+        result.capabilities.experimental = CAPABILITY
+        return result
 
     @lsp_method(types.TEXT_DOCUMENT_DID_OPEN)
     def lsp_text_document__did_open(self, params: types.DidOpenTextDocumentParams) -> None:

@@ -13,14 +13,26 @@ from typing import TYPE_CHECKING, Any
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 
+from orgrest.editor.server.languages import editor_language
 from orgrest.files import FileError, write_result
 
 if TYPE_CHECKING:
     from orgrest.editor.server.documents import Document
     from orgrest.editor.server.server import Server
+    from orgrest.model import Response
     from orgrest.rendering.results import Rendered
+    from orgrest.run.outcomes import Outcome
 
-_LANGUAGES = {"js": ("javascript", ".js"), "nxml": ("xml", ".xml"), "text": ("plaintext", ".txt")}
+_SUFFIXES = {
+    "css": ".css",
+    "html": ".html",
+    "javascript": ".js",
+    "json": ".json",
+    "jsonc": ".jsonc",
+    "markdown": ".md",
+    "xml": ".xml",
+    "yaml": ".yaml",
+}
 
 
 class Responses:
@@ -28,34 +40,46 @@ class Responses:
 
     def __init__(self, server: Server, document: Document, number: int) -> None:
         self._server = server
-        self._found: list[tuple[dict[str, Any], list[Rendered]]] = []
+        self._found: list[tuple[dict[str, Any], list[tuple[str, Rendered]]]] = []
         stem = re.sub(r"[^\w.-]+", "-", Path(document.name).stem) or "response"
         stem += f"-{sha256(document.uri.encode()).hexdigest()[:8]}"  # names may clash
         self._stem = stem + (f"-{number}" if number > 1 else "")
 
-    def add(self, result: dict[str, Any], rendered: list[Rendered]) -> None:
-        """Add a request's responses and its `result`, which `show` completes."""
-        self._found.append((result, rendered))
+    def add(self, result: dict[str, Any], outcome: Outcome) -> None:
+        """Add the responses of a request, if it has any, and its `result`, completed by `show`."""
+        if self._server.shows_responses:
+            return
+        found = [
+            (_language(exchange.rendered, exchange.response), exchange.rendered)
+            for exchange in outcome.exchanges
+            if exchange.rendered is not None and exchange.response is not None
+        ]
+        if found:
+            self._found.append((result, found))
 
     async def show(self) -> None:
         """Show all responses; add ``text``, ``language`` and ``uri`` to each result."""
         if not self._found:
             return
-        languages = {one.language for _, found in self._found for one in found}
-        language = languages.pop() if len(languages) == 1 else "text"
-        path = self._server.scratch.path / f"{self._stem}.response{_language(language)[1]}"
+        path = self._server.scratch.path / f"{self._stem}.response{self._suffix()}"
         count = itertools.count(1)
         try:
             for result, found in self._found:
-                texts = [await self._text(one, count) for one in found]
-                shown = _language(found[0].language)[0] if found else "plaintext"
-                result |= {"text": "".join(texts), "language": shown, "uri": path.as_uri()}
+                texts = [await self._text(one, count) for _, one in found]
+                result |= {"text": "".join(texts), "language": found[0][0], "uri": path.as_uri()}
             text = "\n".join(result["text"] for result, _ in self._found)
             await asyncio.to_thread(write_result, path, text.encode("utf-8", "backslashreplace"))
         except FileError as error:
             self._server.show_message(str(error))
         else:
             await self._show_document(path)
+
+    def _suffix(self) -> str:
+        """Return the suffix of the file, by which an editor knows its language."""
+        every = [language for _, found in self._found for language, _ in found]
+        if len(set(every)) > 1 or (len(every) > 1 and every[0].startswith("json")):
+            return ".txt"  # a file of JSON has one value
+        return _SUFFIXES.get(every[0], ".txt")
 
     async def _text(self, one: Rendered, count: itertools.count[int]) -> str:
         """Return the text of a response; binary or oversized bodies are written to a file."""
@@ -74,6 +98,7 @@ class Responses:
                 )
 
 
-def _language(name: str) -> tuple[str, str]:
-    """Return the LSP identifier of a language, and the suffix of its files."""
-    return _LANGUAGES.get(name, (name, f".{name}"))
+def _language(rendered: Rendered, response: Response) -> str:
+    """Return the LSP identifier of the language of a response with its head in comments."""
+    found = editor_language(rendered, response)
+    return "jsonc" if found == "json" and rendered.head else found

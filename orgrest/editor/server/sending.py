@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import itertools
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import attrs
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 
@@ -13,6 +16,7 @@ from orgrest.editor.analysis import Analysis
 from orgrest.editor.assertions import Sent, counted
 from orgrest.editor.server.background_run import BackgroundRun, CancelledRunError
 from orgrest.editor.server.documents import to_workspace_edit
+from orgrest.editor.server.notifications import METHOD, responses
 from orgrest.editor.server.progress import Progress
 from orgrest.editor.server.responses import Responses
 from orgrest.model import OrgrestError, Source
@@ -20,10 +24,11 @@ from orgrest.org import document as org
 from orgrest.org.blocks import Block
 from orgrest.rendering.masking import mask
 from orgrest.rendering.sanitize import visible
+from orgrest.run.history import History
 from orgrest.run.outcomes import EvaluationError, Outcome
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Callable
 
     from orgrest.editor.positions import Change, Text
     from orgrest.editor.server.documents import Document
@@ -42,7 +47,7 @@ async def send(
 
     `token` is the client's progress token, if it gave one.
     """
-    return await _Sending(server, document).send(settings, token)
+    return await _Sending(server, document, token).send(settings)
 
 
 class _Sending:
@@ -51,24 +56,29 @@ class _Sending:
     `snapshot` is the text when the run began, `changes` are the edits since then.
     """
 
-    def __init__(self, server: Server, document: Document) -> None:
+    def __init__(self, server: Server, document: Document, token: int | str | None) -> None:
         self.server = server
+        self.token = token
         self.document = document
         self.snapshot = document.text
+        self.version = document.version
         self.changes: list[Change] = []
         self.number = next(n for n in itertools.count(1) if n not in document.shown)
         self.responses = Responses(server, document, self.number)
 
-    async def send(self, settings: Settings, token: int | str | None) -> list[dict[str, Any]]:
+    async def send(self, settings: Settings) -> list[dict[str, Any]]:
         """Send the requests, insert results as they arrive, and show the remaining responses."""
         server, document = self.server, self.document
+        loop = asyncio.get_running_loop()
+        history = History(lambda text: _in_loop(loop, partial(server.log, text)))
         run = BackgroundRun(
             self.snapshot.text,
             file=document.name,
-            settings=settings,
+            settings=attrs.evolve(settings, history=history),
             plain=document.kind == "http",
             cookies=document.cookies,
             ask=server.ask,
+            prompt=server.prompt if server.asks_for_texts else None,
             notice=self._notice if settings.until is not None else lambda _: None,
         )
         found: list[dict[str, Any]] = []
@@ -77,7 +87,7 @@ class _Sending:
         server.runs.add(run)
         progress = Progress(server, run)
         try:
-            await progress.begin(token)
+            await progress.begin(self.token)
             sent = await asyncio.to_thread(self._sent)
             async for result in self._results(run, sent):
                 progress.report(result["message"])
@@ -90,6 +100,7 @@ class _Sending:
             found.append({"state": "failed", "message": reason})
         finally:
             run.stop()
+            history.close()
             server.runs.discard(run)
             document.followed = [one for one in document.followed if one is not self.changes]
             document.shown.discard(self.number)
@@ -140,23 +151,30 @@ class _Sending:
             if exchange.response is not None:
                 result["status"] = exchange.response.status
                 result["duration"] = round(exchange.response.duration, 6)
-        shown = [e.rendered for e in outcome.exchanges if e.rendered is not None]
+        if server.shows_responses:
+            await self._notify(outcome, result["line"])
         placed = outcome.placing is not None and outcome.change is not None
         if placed and not server.can("workspace", "apply_edit"):
-            self.responses.add(result, shown)
+            self.responses.add(result, outcome)
             result["message"] += "; this editor takes no edits: the result is shown instead"
         elif outcome.placing is not None and outcome.change is not None:
             trouble = await self._put(outcome.placing)
             if trouble is not None:
-                self.responses.add(result, shown)
+                self.responses.add(result, outcome)
                 result |= {"state": "failed", "message": safe(trouble)}
-        elif document.kind == "http" and shown:
-            self.responses.add(result, shown)
-        if result["state"] == "failed":
+        elif document.kind == "http":
+            self.responses.add(result, outcome)
+        if result["state"] == "failed" and not server.shows_responses:
             server.show_message(result["message"])
         for note in outcome.notes:
             server.log(safe(f"{document.name}: {note}"), types.MessageType.Warning)
         return result
+
+    async def _notify(self, outcome: Outcome, line: int) -> None:
+        """Tell a client that shows responses itself what came of a request."""
+        server = self.server
+        for one in await responses(self.document, self.version, line, outcome, server.bodies):
+            server.protocol.notify(METHOD, {"token": self.token, **one})
 
     async def _put(self, placing: Placing) -> str | None:
         """Ask the client to insert a result; return None, or the reason why it was not inserted."""
@@ -203,6 +221,12 @@ class _Sending:
                 break
             at = change.move(at)
         return at
+
+
+def _in_loop(loop: asyncio.AbstractEventLoop, call: Callable[[], None]) -> None:
+    """Call a function from the thread of a run."""
+    with contextlib.suppress(RuntimeError):  # the loop has ended
+        loop.call_soon_threadsafe(call)
 
 
 def _block_now(

@@ -15,6 +15,7 @@ from pygls.exceptions import JsonRpcInvalidParams
 from pygls.lsp.server import LanguageServer
 
 from orgrest.editor.analysis import Analysis
+from orgrest.editor.described import Described
 from orgrest.editor.diagnostics.report import Report
 from orgrest.editor.imported import RequestFiles
 from orgrest.editor.names import Names
@@ -22,7 +23,9 @@ from orgrest.editor.positions import Text
 from orgrest.editor.server.documents import Document, kind_of, target_of, to_diagnostic
 from orgrest.editor.server.environments import Choices
 from orgrest.editor.server.lifetime import ScratchFolder, can_watch, end_of
+from orgrest.editor.server.notifications import Bodies, wants
 from orgrest.editor.server.protocol import Protocol
+from orgrest.editor.server.workspace_symbols import WorkspaceSymbols
 from orgrest.http.values import Inputs
 
 if TYPE_CHECKING:
@@ -45,8 +48,11 @@ class Server(LanguageServer):
         self.runs: set[BackgroundRun] = set()
         self.choices = Choices()
         self.scratch = ScratchFolder()
+        self.workspace_symbols = WorkspaceSymbols()
+        self.bodies = Bodies(self.scratch)
         self._tasks: set[asyncio.Task[None]] = set()
         self.files = RequestFiles(self._opened)
+        self.described = Described()
         """The files that open documents import."""
 
     # ---------------------------------------------------------------------------- documents
@@ -96,6 +102,15 @@ class Server(LanguageServer):
                 return document
         return None
 
+    @property
+    def documents(self) -> list[Document]:
+        """The open documents."""
+        return list(self._documents.values())
+
+    def document_by_number(self, number: Any) -> Document | None:
+        """Return the open document with a number, or None."""
+        return next((one for one in self._documents.values() if one.number == number), None)
+
     def _look_at_importing(self, imported: Document) -> None:
         """Check the documents that import this one again."""
         for document in self._documents.values():
@@ -143,6 +158,7 @@ class Server(LanguageServer):
                     before,
                     name=PurePath(document.name).name,
                     files=self.files,
+                    described=self.described,
                 )
             return document.analysis, text  # type: ignore[return-value]  # set above
 
@@ -223,15 +239,36 @@ class Server(LanguageServer):
 
     def can(self, *path: str) -> bool:
         """Return whether the client announced a capability."""
+        return bool(self.capability(*path))
+
+    def capability(self, *path: str) -> Any:
+        """Return what the client announced, or None."""
         found: Any = self.client_capabilities
         for name in path:
             found = getattr(found, name, None)
-        return bool(found)
+        return found
 
     @property
     def versioned_edits(self) -> bool:
         """Whether the client takes edits for one version of a document only."""
         return self.can("workspace", "workspace_edit", "document_changes")
+
+    @property
+    def shows_responses(self) -> bool:
+        """Whether the client shows responses itself, of which it is notified."""
+        return wants(self.client_capabilities.experimental, "responses")
+
+    @property
+    def asks_for_texts(self) -> bool:
+        """Whether the client lets its user answer `prompt`."""
+        return wants(self.client_capabilities.experimental, "prompts")
+
+    async def prompt(self, message: str, hidden: bool) -> str | None:
+        """Ask the user for a text; None if they dismiss the question."""
+        question = {"message": message, "hidden": hidden}
+        answer = await self.protocol.send_request_async("orgrest/prompt", question)
+        text = getattr(answer, "text", None)
+        return text if isinstance(text, str) else None
 
     async def ask(self, question: str) -> bool:
         """Ask the user a yes-or-no question; a dismissed question counts as no."""
@@ -267,9 +304,11 @@ class Server(LanguageServer):
             self._start(self.workspace_diagnostic_refresh_async(None))
 
     def look_again(self) -> None:
-        """Check all documents again after a change of their environments or variables."""
+        """Check all documents again after a change of what they are checked against."""
         for document in self._documents.values():
             self.look_soon(document, 0)
+        if any(document.pulled for document in self._documents.values()):
+            self.refresh_diagnostics()
 
     # ----------------------------------------------------------------------------- commands
 

@@ -4,25 +4,33 @@ from __future__ import annotations
 
 import re
 import shlex
+from base64 import b64encode
+from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
 from orgrest.http.auth import certificates
 from orgrest.http.curl.errors import CurlError
 from orgrest.model import Request
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
 _EMPTY = (("Content-Length", "0"),)  # sent for a POST without a body, but not by curl
+_LONGEST: Final = 100_000  # bytes of a word; Linux takes 128 KiB
 _DOTS = re.compile(r"/(?:\.|%2e){1,2}(?:/|$)", re.IGNORECASE)
 
 
-def to_command(request: Request) -> str:
-    """Write a request as a curl command that sends the same.
+def to_command(
+    request: Request, quote: Callable[[str], str] = shlex.quote, options: Sequence[str] = ()
+) -> str:
+    """Write a request as a curl command that sends the same, with further `options`.
 
-    Raises CurlError for a body with NUL bytes, which a command line cannot hold, and TransportError
-    for a request that cannot be sent at all.
+    A body that a command line cannot hold is piped into it. `quote` writes a word for the shell.
+    Raises CurlError for a WebSocket, and TransportError for a request that cannot be sent at all.
     """
     from orgrest.http.transport import wire_headers, wire_url
 
-    words = ["curl"]
+    words = ["curl", *options]
     url, sent = wire_url(request), wire_headers(request)
     if request.method == "WEBSOCKET":
         raise CurlError("curl does not talk over WebSockets", file=request.file, line=request.line)
@@ -41,22 +49,29 @@ def to_command(request: Request) -> str:
         words += ["-H", f"{name}: {value}" if value.strip() else f"{name};"]
     if request.body is None and sent[-1:] == _EMPTY != request.headers[-1:]:
         words += ["-H", "Content-Length: 0"]
+    piped = ""
     if request.body is not None:
         if request.header("Content-Type") is None:
             words += ["-H", "Content-Type:"]  # or curl sends one of its own
-        try:
-            body = request.body.decode()
-        except UnicodeDecodeError:
-            body = ""
-        if "\0" in body or (request.body and not body):
-            raise CurlError(
-                "the body is not text: a curl command can only hold it as a file",
-                file=request.file,
-                line=request.line,
-            )
-        words += ["--data-raw", body]
+        body = _word(request.body)
+        if body is None:
+            coded = b64encode(request.body).decode()
+            piped = f"printf %s {shlex.quote(coded)} | base64 -d | "
+            words += ["--data-binary", "@-"]
+        else:
+            words += ["--data-raw", body]
     words.append(url)
-    return _join([shlex.quote(word) for word in words])
+    return piped + _join([quote(word) for word in words])
+
+
+def _word(body: bytes) -> str | None:
+    """Return a body as a word of a command line, None if that cannot hold it."""
+    if b"\0" in body or len(body) > _LONGEST:
+        return None
+    try:
+        return body.decode()
+    except UnicodeDecodeError:
+        return None
 
 
 def _join(words: list[str]) -> str:

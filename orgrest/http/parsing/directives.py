@@ -55,6 +55,11 @@ _TABLE: Final = (
     Rule("disabled", "[EXPRESSION]", "The request is not sent."),
     Rule("ref", "NAME", "Sends the named request first, once a run.", names=True),
     Rule("force-ref", "NAME", "Sends the named request first, each time.", names=True),
+    Rule(
+        "openapi",
+        "FILE",
+        "An OpenAPI description: this request and those below it are checked against it.",
+    ),
     Rule("import", "FILE", "The requests and variables of another file can be named here."),
     Rule("loop", "for N | for NAME of LIST", "Sends the request several times."),
     Rule("no-redirect", "", "A redirect is not followed."),
@@ -90,8 +95,8 @@ _TABLE: Final = (
     Rule(
         "no-reject-unauthorized",
         "",
-        "Certificates are not verified.",
-        refused="certificates are verified unless the run is started with --insecure",
+        "Certificates are not verified, if the run is started with --insecure; else this is an "
+        "error.",
     ),
     Rule("no-client-cert", "", "The client certificate of the settings is not shown."),
     Rule(
@@ -109,8 +114,8 @@ _TABLE: Final = (
     Rule(
         "ratelimit",
         "max N expire MS",
-        "Throttles requests.",
-        refused="requests are not throttled here; take @sleep",
+        "No more than N requests are sent in that time; minIdleTime MS is the least time between "
+        "two, slot NAME in front are requests that count together.",
     ),
     Rule(
         "keep-streaming",

@@ -6,7 +6,8 @@ A job with a `host` is a script (`engine`); an answer with `sleep` means that it
 after a job with `resume`. The last one has `log`, `tests`, `globals`, `variables`, `removed`,
 `cancelled`, `request` (null, or what the script made of it) and `error` (`message`, `line` of the
 script from 1, or null). A job with `schemas` validates a value: JSON Schemas come from documents,
-too, and matching their patterns may take exponential time. One with `find` evaluates a path. Each
+too, and matching their patterns may take exponential time; one with `parts` does that with values
+and schemas of OpenAPI descriptions. One with `find` evaluates a path. Each
 job is preceded by its limit of CPU time in seconds, at which a signal ends the process. Memory is
 limited, too.
 """
@@ -21,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 _MOST_ERRORS = 5  # reported for an invalid value
+_LONGEST = 200  # characters of a message
 
 
 def _limit() -> None:
@@ -72,6 +74,38 @@ def _validate(job: dict[str, Any]) -> str:
     return json.dumps({"error": None, "found": found})
 
 
+def _validate_parts(job: dict[str, Any]) -> str:
+    """Validate values by schemas of OpenAPI descriptions: return the first messages about each."""
+    import itertools
+
+    import jsonschema
+    import jsonschema_specifications
+    import referencing
+    import referencing.exceptions
+    from referencing.jsonschema import DRAFT202012
+
+    resources = [
+        (uri, referencing.Resource.from_contents(content, default_specification=DRAFT202012))
+        for uri, content in job["descriptions"].items()
+    ]
+    registry = jsonschema_specifications.REGISTRY.with_resources(resources)
+    found: list[str] = []
+    for name, uri, value in job["parts"]:
+        validator = jsonschema.Draft202012Validator({"$ref": uri}, registry=registry)
+        try:
+            for error in itertools.islice(validator.iter_errors(value), _MOST_ERRORS):
+                hidden = error.validator == "not" and error.validator_value == {}
+                why = "is for requests only (writeOnly)" if hidden else error.message[:_LONGEST]
+                found.append(f"{name}{error.json_path[1:]}: {why}")
+        except referencing.exceptions.Unresolvable as error:
+            found.append(f"{name} cannot be checked: {error.ref} is not in the description")
+        except RecursionError:
+            found.append(f"{name} cannot be checked: its schema never comes to an end")
+        except Exception as error:  # a schema that is none, in one of many ways
+            found.append(f"{name} cannot be checked: its schema is none ({type(error).__name__})")
+    return json.dumps({"error": None, "found": found})
+
+
 def _find(job: dict[str, Any]) -> str:
     """Evaluate a path in a body."""
     from orgrest.model import OrgrestError
@@ -109,10 +143,8 @@ def _script(job: dict[str, Any], engines: list[Any]) -> Iterator[str]:
 
 def main() -> None:
     """Answer jobs until standard input ends."""
+    # What is imported later stands beside orgrest, also where that is no site of this Python's.
     sys.path.insert(0, str(Path(__file__).parents[3]))
-    import orgrest.http.sandbox  # noqa: F401  (from there also what is imported later)
-
-    del sys.path[0]
     _limit()
     engines: list[Any] = []
     script: Iterator[str] = iter(())
@@ -125,6 +157,8 @@ def main() -> None:
                 script = _script(job, engines)
             if "find" in job:
                 answer = _find(job)
+            elif "parts" in job:
+                answer = _validate_parts(job)
             else:
                 answer = _validate(job) if "schemas" in job else next(script)
         except MemoryError:

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING
 
 from orgrest.http.transport.budget import BrokenOffError, Budget
 from orgrest.http.transport.cookies import Cookies
+from orgrest.http.transport.destinations import check_destination
 from orgrest.http.transport.headers import wire_headers
 from orgrest.http.transport.trace import Hop, Trace
 from orgrest.http.transport.urls import wire_url
@@ -39,6 +40,7 @@ __all__ = [
     "Cookies",
     "Hop",
     "Trace",
+    "check_destination",
     "wire_headers",
     "wire_url",
 ]

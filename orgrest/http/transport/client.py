@@ -15,6 +15,7 @@ from orgrest.http.transport.budget import BrokenOffError, Budget
 from orgrest.http.transport.codings import is_cut_short, oddities
 from orgrest.http.transport.connections import CANCELLED, Exchange, Sockets
 from orgrest.http.transport.cookies import Cookies
+from orgrest.http.transport.destinations import check_destination
 from orgrest.http.transport.errors import DAMAGED_CHUNKS, code_of, explain, is_closed
 from orgrest.http.transport.headers import flow_of, headers_for
 from orgrest.http.transport.limits import (
@@ -175,6 +176,7 @@ class Client:
         if request.method not in websocket.METHODS:
             raise TransportError(f"a WebSocket cannot be opened with {request.method}")
         self._pools.refuse_proxy(url)
+        check_destination(request)
         self.budget.send()
         tls = self._tls(request.certificate) if url.scheme == "wss" else None
         cookie = sending.cookies.header(url.text.replace("ws", "http", 1))
@@ -240,6 +242,7 @@ class Client:
     def _exchange(self, request: Request, sending: _Sending) -> Response:
         if self._sockets.aborted:
             raise TransportError(CANCELLED)
+        check_destination(request)
         self.budget.send()
         url = parse_url(request.url)
         limits = sending.limits

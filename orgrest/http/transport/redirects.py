@@ -2,7 +2,8 @@
 
 Within an origin (scheme, host and port) everything is sent again. Another origin gets no
 credentials, no client certificate, and only the headers of an allow-list: any other header may
-carry a credential (`X-Api-Key`).
+carry a credential (`X-Api-Key`). One that a secret of the user's may not be sent to gets nothing of
+a request that holds it.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from urllib.parse import unquote, urljoin
 
 import attrs
 
+from orgrest.http.transport.destinations import check_destination
 from orgrest.http.transport.urls import parse_url, show
 from orgrest.model import Request, Response, TransportError, to_bytes
 
@@ -46,6 +48,15 @@ def _becomes_get(status: int, method: str) -> bool:
     )
 
 
+def _may_go(request: Request, url: str) -> bool:
+    """Tell whether the user's secrets in a request, in whatever form, may be sent to a URL."""
+    try:
+        check_destination(attrs.evolve(request, url=url))
+    except TransportError:
+        return False
+    return True
+
+
 def redirected(
     request: Request, response: Response, location: str
 ) -> tuple[Request, tuple[str, ...]]:
@@ -68,13 +79,17 @@ def redirected(
         method, body = "GET", None
         headers = tuple((n, v) for n, v in headers if n.lower() not in _ABOUT_BODY)
     if new.origin != old.origin:
+        bare = not _may_go(request, new.text)
         if request.credentials is not None:
             left_out = ("Authorization",)
         request = attrs.evolve(request, credentials=None, certificate=None)
+        if bare:
+            request = attrs.evolve(request, bound=())
         crossing = tuple(
             (name, value)
             for name, value in headers
             if name.lower() in _TO_ANY_ORIGIN
+            and not bare
             and not any(secret in value for secret in request.secrets)
         )
         left_out += tuple(
@@ -85,7 +100,9 @@ def redirected(
             )
         )
         headers = crossing
-        if body is not None and any(to_bytes(secret) in body for secret in request.secrets):
+        if body is not None and (
+            bare or any(to_bytes(secret) in body for secret in request.secrets)
+        ):
             raise TransportError(
                 f"the server redirects to another origin, {show(new.text)}; "
                 "the body holds a secret and is not sent on"

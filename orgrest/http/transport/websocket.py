@@ -13,6 +13,7 @@ import re
 import ssl
 import time
 from base64 import b64encode
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -64,7 +65,9 @@ def exchange(
     A refusing server's response is returned. Raises `TransportError`, also for a success without an
     upgrade, and OSError if no connection is established.
     """
-    client, errors = _package()
+    from websockets import exceptions
+
+    client: Any = import_module("websockets.sync.client")  # whose types want a socket
     options = _options(request, url, cookie, limits)
 
     def connection(sock: socket.socket, *arguments: Any, **options: Any) -> Any:
@@ -82,8 +85,8 @@ def exchange(
                     )
                 )
                 sockets.add(opened.socket)
-            why = _talk(opened, errors, messages(request.body or b""), limits, start, listener)
-        except errors.InvalidStatus as error:
+            why = _talk(opened, messages(request.body or b""), limits, start, listener)
+        except exceptions.InvalidStatus as error:
             found = error.response
             if found.status_code < 400:
                 answered = show(f"{found.status_code} {found.reason_phrase}".strip())
@@ -94,7 +97,7 @@ def exchange(
             raise TransportError(f"no WebSocket opened within {limits.connect:g} s") from error
         except ssl.SSLError:
             raise
-        except (errors.WebSocketException, ValueError, TransportError) as error:
+        except (exceptions.WebSocketException, ValueError, TransportError) as error:
             if sockets.aborted:
                 raise TransportError(CANCELLED) from error
             if isinstance(error, TransportError):
@@ -122,24 +125,15 @@ def _options(request: Request, url: Url, cookie: str | None, limits: Limits) -> 
     }
 
 
-def _package() -> tuple[Any, Any]:
-    try:
-        from websockets import exceptions
-        from websockets.sync import client
-    except ImportError as error:
-        raise TransportError("WebSockets need a package: pip install websockets") from error
-    return client, exceptions
-
-
 def _talk(
     opened: Any,
-    errors: Any,
     parts: list[tuple[bool, bytes]],
     limits: Limits,
     start: float,
     listener: Listener,
 ) -> str | None:
     """Send the messages and receive the server's; return why reading stopped early, if so."""
+    from websockets.exceptions import ConnectionClosed
 
     def receive() -> None:
         left = start + limits.total - time.monotonic()
@@ -163,7 +157,7 @@ def _talk(
         why = listener.why()
     except TimeoutError:
         why = "not listened to any longer: no message came in time (# @timeout TIME)"
-    except errors.ConnectionClosed as error:
+    except ConnectionClosed as error:
         why = _closed(error, limits.body)
     if unsent:
         why = f"{why or 'the server closed the WebSocket'}; messages that were not sent: {unsent}"

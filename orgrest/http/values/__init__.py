@@ -19,7 +19,8 @@ to values, `:name` only if the file has a line `:name = value`, and the first of
 4. `@name = value` in the file: the last one above the end of the request, else the first below,
    also for what stands in other values; in its own value a name means what it would without it;
 5. `:var name=value` of an Org block;
-6. `{{$uuid}}` and its like (`dynamic`), `{{$input ...}}` and `{{$password ...}}`, which ask;
+6. `{{$.list..name}}`, an element of a list, one after the other (`run.elements`);
+   `{{$uuid}}` and its like (`dynamic`), `{{$input ...}}` and `{{$password ...}}`, which ask;
 7. `{{login.response.body.$.token}}`, what another request got (`responses`), which is sent first;
 8. a variable of an imported file;
 9. a global variable of scripts that an earlier run left (`--globals`);
@@ -58,7 +59,7 @@ from orgrest.http.values.env_file import read_env_file
 from orgrest.http.values.expansion import expand
 from orgrest.http.values.functions import FUNCTIONS, Function, without_lisp
 from orgrest.http.values.inputs import Inputs
-from orgrest.http.values.references import REFERENCE, Reference, references
+from orgrest.http.values.references import REFERENCE, Reference, names_in, references
 from orgrest.http.values.scope import Scope, Session
 from orgrest.http.values.values import Origin, Values
 
@@ -77,6 +78,7 @@ __all__ = [
     "Values",
     "check",
     "expand",
+    "names_in",
     "read_env_file",
     "references",
     "value_of",

@@ -82,6 +82,7 @@ class Expressions:
         texts: dict[str, Any] = {}
         others: dict[str, Any] = {}
         got: dict[str, Response] = {}
+        mark = values.scope.taken.mark
         for name in dict.fromkeys(name for name, _ in javascript.names(code)):
             found = values.find(name, view)
             if isinstance(found, Scripted):
@@ -100,6 +101,7 @@ class Expressions:
                     texts[name] = others[name] = parsed_or(body)
                 else:
                     got[name] = response
+        values.scope.taken.show_to_scripts(values.scope.taken.since(mark))
         if values.blanks > blanks:
             return values.blank(code)
         bodies = (text_of(one.body, one.headers) for one in got.values())

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from orgrest.http.auth.oauth2 import Grant, Token
     from orgrest.http.syntax import ParsedRequest
-    from orgrest.model import Request, Response
+    from orgrest.model import Bound, Request, Response
 
 
 class RunContext:
@@ -50,9 +50,12 @@ class RunContext:
         """Return the last exchange, None at the beginning."""
         return None
 
-    def token(self, grant: Grant) -> Token:
-        """Return a token of OAuth 2.0. Raises `OrgrestError` if there is none."""
-        del grant
+    def token(self, grant: Grant, bound: tuple[Bound, ...] = ()) -> Token:
+        """Return a token of OAuth 2.0, for a grant with these secrets of the user's.
+
+        Raises `OrgrestError` if there is none.
+        """
+        del grant, bound
         reason = "a token is asked for only when the request is sent"
         raise OrgrestError(reason, code="credentials")
 

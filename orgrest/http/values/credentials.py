@@ -51,7 +51,8 @@ class Credentials:
             if name == certificates.HEADER:
                 self._certificate = self._located(certificates.from_header(value))
                 return None
-            found = auth.read(value, auth.Document(self._lookup(offset), self._token))
+            with self._scope.taken.of_grant():
+                found = auth.read(value, auth.Document(self._lookup(offset), self._token))
         except OrgrestError as error:
             raise self._values.error(offset, error.reason, error.code) from error
         if isinstance(found, str):

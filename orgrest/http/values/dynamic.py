@@ -40,7 +40,8 @@ class DynamicContext:
 
     `environ` looks up an environment variable, `dotenv` one of the document's `.env` files,
     `variable` one of the document's own; each returns None if there is none. `project` is the
-    project's folder. `seed` makes the values reproducible.
+    project's folder. `seed` makes the values reproducible. `user_secret` gives what the user keeps
+    elsewhere, None in a dry run.
     """
 
     environ: Callable[[str], str | None]
@@ -48,6 +49,7 @@ class DynamicContext:
     variable: Callable[[str], str | None]
     project: str
     seed: int | None = None
+    user_secret: Callable[[str], str | None] = lambda _: None
     _random: Random | None = None
 
     @property
@@ -77,7 +79,7 @@ class Dynamic:
     usage: str
     description: str
     pattern: re.Pattern[str]
-    compute: Callable[[re.Match[str], DynamicContext], str]
+    compute: Callable[[re.Match[str], DynamicContext], str | None]
     secret: bool = False
 
     @property
@@ -86,8 +88,10 @@ class Dynamic:
         return re.split(r"[ (]", self.usage, maxsplit=1)[0]
 
 
-def value(text: str, around: DynamicContext) -> tuple[str, bool]:
+def value(text: str, around: DynamicContext) -> tuple[str | None, bool]:
     """Return the value of `{{text}}`, and whether it is secret; `text` begins with `$`.
+
+    In a dry run some values are None.
 
     Raises OrgrestError if there is no such value, or its arguments are wrong.
     """
@@ -122,7 +126,7 @@ _FOREIGN: Final[Mapping[str, str]] = {
     "$aadV2Token": "tokens of Azure Active Directory come from VS Code; define a variable instead",
     "$oidcAccessToken": "write `Authorization: oauth2` with the variables that httpyac takes",
     "$auth.token": 'write {{$auth.token("ID")}}, with an object ID in Security.Auth',
-    "$historyFolder": "orgrest keeps no history of responses",
+    "$historyFolder": "`orgrest history` shows earlier responses",
     "$pickFile": "write the file's name",
 }
 
@@ -310,7 +314,7 @@ def _row(
     usage: str,
     description: str,
     pattern: str,
-    compute: Callable[[re.Match[str], DynamicContext], str],
+    compute: Callable[[re.Match[str], DynamicContext], str | None],
     *,
     secret: bool = False,
 ) -> Dynamic:
@@ -414,6 +418,13 @@ DYNAMICS: Final = (
         "A variable of the .env file beside the document.",
         r"\$dotenv\s+(?P<name>%?\S+)",
         _dotenv,
+        secret=True,
+    ),
+    _row(
+        "$secret NAME",
+        "A secret that the user keeps elsewhere, as secrets.toml lists it.",
+        r"\$secret\s+(?P<name>\S+)",
+        lambda match, around: around.user_secret(match["name"]),
         secret=True,
     ),
     _row(

@@ -174,6 +174,13 @@ def _looked_at(folders: Sequence[Path]) -> Iterator[Path]:
             yield from kind.files(folder)
 
 
+def files(folder: Path) -> Iterator[Path]:
+    """Yield the environment files of a document in `folder`; some may not exist."""
+    for place in _folders(folder.resolve()):
+        for kind in _KINDS:
+            yield from kind.files(place)
+
+
 def _look(folders: Sequence[Path]) -> Environments:
     found: dict[str, dict[str, Setting]] = {}
     broken: list[Broken] = []
@@ -306,6 +313,19 @@ _KINDS: Final = (
     _Kind(_named("http-client.env.json"), _jetbrains),
     _Kind(_named("http-client.private.env.json"), _jetbrains),
 )
+
+
+PATTERNS: Final = (
+    ".vscode/settings.json",
+    ".httpyac.json",
+    "httpyac.config.json",
+    ".env",
+    "*.env",
+    ".env.*",
+    "http-client.env.json",
+    "http-client.private.env.json",
+)
+"""What the names of environment files match, in any folder."""
 
 
 def _of_null(key: str, value: Any, environment: str, file: Path) -> OrgrestError | None:

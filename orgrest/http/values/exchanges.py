@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from orgrest.http.responses import Reference
     from orgrest.http.syntax import ParsedRequest
     from orgrest.http.values.context import RunContext
+    from orgrest.http.values.taken_secrets import TakenSecrets
 
 
 @attrs.frozen
@@ -21,6 +22,7 @@ class Exchanges:
     """The exchanges of a run; in a dry run nothing is sent."""
 
     _run: RunContext
+    _taken: TakenSecrets
 
     def key(self, name: str, using: ParsedRequest) -> Hashable | None:
         """Return the key of the request that a name in another request refers to, or None."""
@@ -43,7 +45,11 @@ class Exchanges:
         from orgrest.http import responses
 
         exchange = self._exchange(key)
-        return None if exchange is None else responses.value(reference, *exchange)
+        if exchange is None:
+            return None
+        if reference.what == "request":
+            self._taken.note(exchange[0].bound)
+        return responses.value(reference, *exchange)
 
     def _exchange(self, key: Hashable) -> tuple[Request, Response] | None:
         if self._run.placeholders:

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, Protocol
 
 from orgrest.http.syntax import Template
+from orgrest.http.values.computing import UNKNOWN
 from orgrest.http.values.functions import FUNCTIONS, LISP, USAGES
 from orgrest.http.values.strings import short, unquote
 from orgrest.model import ExpansionError, OrgrestError
@@ -31,6 +32,10 @@ class Variables(Protocol):
     """The interface through which an expression gets the values of variables."""
 
     scope: Scope
+
+    @property
+    def checks(self) -> bool:
+        """Whether nothing is sent: values that only a run provides are `UNKNOWN`."""
 
     def text(self, template: Template) -> str:
         """Return a text with its variables replaced."""
@@ -115,6 +120,8 @@ class Expression:
             count = str(most) if least == most else f"{least} to {most}"
             reason = f"{name} takes {count} arguments, not {len(arguments)}"
             raise self._error(start, reason, "bad-expression")
+        if function.in_run and self._values.checks:
+            return UNKNOWN
         try:
             return function.compute(self._values.scope, arguments)
         except OrgrestError as error:

@@ -14,14 +14,21 @@ from typing import TYPE_CHECKING
 from orgrest.model import OrgrestError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
 _REPOSITORY = (".git", ".hg")
 
 
-def locate(path: str, directory: Path, folder: Path, allowed: Iterable[Path]) -> Path:
+def locate(
+    path: str,
+    directory: Path,
+    folder: Path,
+    allowed: Iterable[Path],
+    on_read: Callable[[Path], None] | None = None,
+) -> Path:
     """Return the path of a file named by a document in `folder`, relative to `directory`.
 
+    `on_read` gets the path of a file that may be read, whether it exists or not.
     Raises `OrgrestError` if it is outside the allowed folders, is not a regular file, or cannot be
     found.
     """
@@ -36,6 +43,8 @@ def locate(path: str, directory: Path, folder: Path, allowed: Iterable[Path]) ->
                 f"{path} is outside the document's folder: "
                 f"--allow-read {found.parent} lets it be read"
             )
+        if on_read is not None:
+            on_read(found)
         if not stat.S_ISREG(found.stat().st_mode):
             raise OrgrestError(f"{path} is not a regular file")
     except OSError as error:

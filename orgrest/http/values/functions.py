@@ -31,6 +31,11 @@ def _env(scope: Scope, arguments: Sequence[str]) -> str:
     )
 
 
+def _secret(scope: Scope, arguments: Sequence[str]) -> str:
+    found = scope.user_secret(arguments[0])
+    return f"<{arguments[0]}>" if found is None else found
+
+
 def _netrc(scope: Scope, arguments: Sequence[str]) -> str:
     field = arguments[1] if len(arguments) > 1 else "password"
     try:
@@ -73,7 +78,7 @@ def _urlencode(scope: Scope, arguments: Sequence[str]) -> str:
 class Function:
     """A function of expressions: its usage, its description, and its number of arguments.
 
-    The result of a `secret` one is never shown.
+    The result of a `secret` one is never shown; one `in_run` is called only by a run.
     """
 
     usage: str
@@ -82,11 +87,21 @@ class Function:
     most: int
     compute: Callable[[Scope, Sequence[str]], str] = attrs.field(repr=False)
     secret: bool = False
+    in_run: bool = False
 
 
 FUNCTIONS: Mapping[str, Function] = {
     "env": Function(
         'env("NAME")', "A variable of the environment or the env file.", 1, 2, _env, secret=True
+    ),
+    "secret": Function(
+        'secret("NAME")',
+        "A secret that the user keeps elsewhere, as secrets.toml lists it.",
+        1,
+        1,
+        _secret,
+        secret=True,
+        in_run=True,
     ),
     "netrc": Function(
         'netrc("host")', "The password of a host's netrc entry.", 1, 2, _netrc, secret=True

@@ -23,6 +23,7 @@ class GlobalVariables:
 
     values: dict[str, Any] = attrs.field(factory=dict)
     secret: set[str] = attrs.field(factory=set)
+    _unkept: set[str] = attrs.field(factory=set)
 
     @classmethod
     def read(cls, data: bytes, file: str) -> Self:
@@ -37,15 +38,22 @@ class GlobalVariables:
 
     def written(self) -> bytes:
         """Return the content of the file that keeps them."""
-        content = {"variables": self.values, "secret": sorted(self.secret)}
+        kept = {name: one for name, one in self.values.items() if name not in self._unkept}
+        content = {"variables": kept, "secret": sorted(self.secret - self._unkept)}
         return json.dumps(content, ensure_ascii=False, indent=2).encode() + b"\n"
 
-    def replace(self, values: Mapping[str, Any], secrets: Iterable[str]) -> None:
-        """Take the values that a script left, and note which of them hold one of the `secrets`."""
+    def replace(
+        self, values: Mapping[str, Any], secrets: Iterable[str], *, keep: bool = True
+    ) -> None:
+        """Take the values that a script left, and note which of them hold one of the `secrets`.
+
+        Without `keep`, those that it changed are for this run only.
+        """
         hidden = [one for one in secrets if one.strip()]
         for name, value in values.items():
             if name not in self.values or self.values[name] != value:
                 self.secret.discard(name)
+                (self._unkept.discard if keep else self._unkept.add)(name)
                 if any(one in text_of(value) for one in hidden):
                     self.secret.add(name)
         self.values = dict(values)

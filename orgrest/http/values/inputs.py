@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from orgrest.http.values.secrets import UserSecrets
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
@@ -28,8 +30,10 @@ class Inputs:
     `remembered` are captures of earlier runs, with the lowest precedence, and `secrets` the secrets
     of those runs: a capture may contain one. `environments` are the names chosen from those in the
     files around the document. `ask` asks the user (the prompt, whether to hide the answer), and
-    returns None if nobody answers. `seed` makes dynamic values reproducible. `globals_` are the
-    global variables of scripts, None if each document has its own.
+    returns None if nobody answers. `on_read` is told of each file that a document names, before it
+    is read. `seed` makes dynamic values reproducible. `globals_` are the global variables of
+    scripts, None if each document has its own. `user_secrets` are those that the user keeps
+    elsewhere, None if there are none.
     """
 
     directory: Path = attrs.field(factory=Path)
@@ -42,12 +46,20 @@ class Inputs:
     secrets: frozenset[str] = attrs.field(default=frozenset(), converter=frozenset, repr=False)
     environments: tuple[str, ...] = attrs.field(default=(), converter=tuple)
     ask: Callable[[str, bool], str | None] | None = None
+    on_read: Callable[[Path], None] | None = None
     seed: int | None = None
     globals_: GlobalVariables | None = attrs.field(default=None, repr=False)
+    user_secrets: UserSecrets | None = attrs.field(default=None, repr=False, eq=False)
 
     @classmethod
     def of_user(cls, directory: Path, **given: Any) -> Inputs:
         """Add the environment and netrc file of this process's user to what is given."""
         path = Path(os.environ.get("NETRC") or Path.home() / ".netrc")
         netrc = path if path.is_file() else None
-        return cls(directory=directory, environ=os.environ, netrc=netrc, **given)
+        return cls(
+            directory=directory,
+            environ=os.environ,
+            netrc=netrc,
+            user_secrets=UserSecrets.of_user(),
+            **given,
+        )

@@ -7,8 +7,12 @@ from typing import TYPE_CHECKING
 
 import attrs
 
+from orgrest.http.syntax import HeaderLine
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
+
+    from orgrest.http.syntax import ParsedRequest
 
 REFERENCE = re.compile(r"\{\{[ \t]*([^\s{}:=\"'(),]+)[ \t]*\}\}|:(?=[^\s:=])")
 # In request files, the content of the braces may be more than a name: `$randomInt 5 200`. It ends
@@ -94,3 +98,18 @@ def defined_at(
         if defined(name):
             return name
     return None
+
+
+def names_in(parsed: ParsedRequest) -> Iterator[str]:
+    """Yield what a request of a request file refers to in double braces, in order."""
+    templates = [parsed.target]
+    for item in parsed.headers:
+        if isinstance(item, HeaderLine):
+            templates += [item.name, item.value]
+    if parsed.body is not None:
+        templates.append(parsed.body.template)
+    for template in templates:
+        text = template.text
+        for one in references(text, 0, len(text), (), lambda _: False, restclient=False):
+            if one.literal is None:
+                yield one.name

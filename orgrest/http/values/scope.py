@@ -14,6 +14,7 @@ from orgrest.http.values.files import locate
 from orgrest.http.values.global_variables import GlobalVariables
 from orgrest.http.values.inputs import Inputs
 from orgrest.http.values.netrc import look_up
+from orgrest.http.values.taken_secrets import TakenSecrets
 from orgrest.http.values.token_provider import TokenProvider
 from orgrest.model import OrgrestError, Source
 
@@ -63,6 +64,7 @@ class Session:
         self.secrets.update(self.globals.secrets())
         self.secret = partial(_note, self.secrets)  # not a method: that would be a reference cycle
         self.env = partial(_env, inputs, self.secret)
+        self.taken = TakenSecrets(inputs.user_secrets)
         self.environment = Environment(inputs.directory, inputs.environments, self.secret)
         self.dynamic_context: DynamicContext | None = None
         # of the names of overrides and captures
@@ -203,12 +205,12 @@ class Scope:
     @property
     def exchanges(self) -> Exchanges:
         """The exchanges of the document's named requests."""
-        return Exchanges(self._run)
+        return Exchanges(self._run, self._session.taken)
 
     @property
     def access(self) -> TokenProvider:
         """The tokens that requests carry."""
-        return TokenProvider(self._run, self._session.secret)
+        return TokenProvider(self._run, self._session.secret, self._session.taken)
 
     @property
     def placeholders(self) -> bool:
@@ -227,8 +229,8 @@ class Scope:
             raise OrgrestError(f"{reason} {given_by}", code="unanswered")
         return self.secret(given) if hidden else given
 
-    def dynamic(self, text: str) -> str:
-        """Return the value of `{{$...}}`. Raises `OrgrestError`."""
+    def dynamic(self, text: str) -> str | None:
+        """Return the value of `{{$...}}`, None if only a run gives it. Raises `OrgrestError`."""
         from orgrest.http.values import dynamic, environments
 
         session = self._session
@@ -240,9 +242,10 @@ class Scope:
                 variable=session.environment.value,
                 project=str(folder.resolve()),
                 seed=session.inputs.seed,
+                user_secret=partial(session.taken.take, ask=not self.placeholders),
             )
         value, secret = dynamic.value(text, session.dynamic_context)
-        return self.secret(value) if secret else value
+        return self.secret(value) if secret and value is not None else value
 
     def imported_variable(self, name: str) -> str | None:
         """Return the source of a name in an imported file, or None."""
@@ -278,6 +281,19 @@ class Scope:
         """Return the value of a variable of the environment or the env file, as a secret."""
         return self._session.env(name)
 
+    @property
+    def taken(self) -> TakenSecrets:
+        """The user's secrets that the document's requests hold."""
+        return self._session.taken
+
+    def user_secret(self, name: str) -> str | None:
+        """Return a secret that the user keeps elsewhere, or None in a dry run.
+
+        Raises `OrgrestError` if there is none.
+        """
+        value = self._session.taken.take(name, ask=not self.placeholders)
+        return None if value is None else self.secret(value)
+
     def netrc(self, host: str, field: str) -> str:
         """Return the `login`, `account` or `password` for `host`, as a secret.
 
@@ -304,4 +320,6 @@ class Scope:
         document's folder.
         """
         inputs = self._session.inputs
-        return locate(path, base or self.directory, inputs.directory, inputs.allow_read)
+        return locate(
+            path, base or self.directory, inputs.directory, inputs.allow_read, inputs.on_read
+        )

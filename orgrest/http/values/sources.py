@@ -190,10 +190,18 @@ def _global(use: Use) -> Found | None:
     return JavaScript(use.name) if use.name.startswith(("$global.", "$global[")) else None
 
 
+def _element(use: Use) -> Found | None:
+    """`{{$.list..name}}`, JetBrains': its turns give it a value before the request is completed."""
+    if not use.name.startswith("$."):
+        return None
+    return Computed(partial(use.scope.value_of_script, use.name), "an element", in_run=True)
+
+
 def _dynamic(use: Use) -> Found | None:
     if not use.name.startswith("$") or use.name in javascript.OBJECTS:
         return None
-    return Computed(lambda: use.scope.dynamic(use.name), "a dynamic value")
+    in_run = use.name.startswith("$secret")  # an editor's checks ask nobody for secrets
+    return Computed(lambda: use.scope.dynamic(use.name), "a dynamic value", in_run=in_run)
 
 
 def _exchange(use: Use) -> Found | None:
@@ -278,6 +286,7 @@ COMMON: tuple[Source, ...] = (
     _question,
     _auth_token,
     _global,
+    _element,
     _dynamic,
     _exchange,
     _script,

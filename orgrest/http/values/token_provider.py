@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from orgrest.http.auth.oauth2 import Grant
     from orgrest.http.values.context import RunContext
+    from orgrest.http.values.taken_secrets import TakenSecrets
 
 
 @attrs.frozen
@@ -21,6 +22,7 @@ class TokenProvider:
 
     _run: RunContext
     _secret: Callable[[str], str]
+    _taken: TakenSecrets
 
     def token(self, grant: Grant, kind: str = "token") -> str | None:
         """Return the access token (or `idToken`) for a grant, or None in a dry run.
@@ -31,7 +33,8 @@ class TokenProvider:
             self._secret(secret)
         if self._run.placeholders:
             return None
-        token = self._run.token(grant)
+        with self._taken.handed_over() as bound:
+            token = self._run.token(grant, bound)
         for secret in token.secrets:
             self._secret(secret)
         if kind == "idToken" and token.identity is None:

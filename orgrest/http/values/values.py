@@ -20,7 +20,7 @@ from orgrest.http.values.sources import (
     Use,
     find,
 )
-from orgrest.model import ExpansionError, OrgrestError
+from orgrest.model import Bound, ExpansionError, OrgrestError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -71,6 +71,9 @@ class Values:
         self.blanks = 0
         """How often a placeholder was used for a value."""
         self._blank: set[object] = set()  # the values that hold one
+        self._taken: dict[
+            object, tuple[Bound, ...]
+        ] = {}  # what the values hold of the user's secrets
         self._made: dict[str, Any] = {}  # results of expressions, by text
         self._size = 0  # total length of the values inserted so far in the request
         lengths = parsed.known.lengths
@@ -186,6 +189,8 @@ class Values:
             key = (name, view)
         if key in self._values:
             self.blanks += key in self._blank
+            if key in self._taken:
+                self.scope.taken.note(self._taken[key])
             return self._values[key]
         names = [opened for opened, _ in self._open]
         if (name, key) in self._open:
@@ -196,13 +201,15 @@ class Values:
             reason = f"more than {MAX_DEPTH} variables inside each other"
             raise self.error(offset, reason, "self-reference")
         self._open.append((name, key))
-        blanks = self.blanks
+        blanks, mark = self.blanks, self.scope.taken.mark
         try:
             value = self._compute(found, name, offset, view)
         finally:
             self._open.pop()
         if self.blanks > blanks:
             self._blank.add(key)
+        if taken := self.scope.taken.since(mark):
+            self._taken[key] = taken
         if not (isinstance(found, JavaScript) or (isinstance(found, Computed) and not found.once)):
             self._values[key] = value
         self._used.setdefault(name, (value, found))
@@ -267,8 +274,9 @@ class Values:
 
         try:
             security = self.scope.environment.value("Security")
-            grant = oauth2.from_security(security, found.grant, expand)
-            value = UNKNOWN if self.checks else self.scope.access.token(grant, found.kind)
+            with self.scope.taken.of_grant():
+                grant = oauth2.from_security(security, found.grant, expand)
+                value = UNKNOWN if self.checks else self.scope.access.token(grant, found.kind)
         except OrgrestError as error:
             raise self.error(offset, error.reason, error.code or "no-value") from error
         return self.blank(name) if value is None else value

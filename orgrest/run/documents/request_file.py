@@ -19,6 +19,7 @@ from orgrest.http.values import Scope, Values
 from orgrest.model import Source
 from orgrest.run.documents.imports import Imports
 from orgrest.run.documents.selection import check_names
+from orgrest.run.elements import MOST_TURNS
 from orgrest.run.outcomes import FAILURES, EvaluationError, Outcome, Task, failed
 from orgrest.run.plan import Plan, Step, StepId, split_tags
 
@@ -30,9 +31,6 @@ if TYPE_CHECKING:
     from orgrest.run.document import Running
     from orgrest.run.documents.imports import File
     from orgrest.run.settings import Settings
-
-MOST_TURNS = 10_000
-"""The maximum number of turns of `@loop`."""
 
 _TURNS = re.compile(r"for\s+(\d+)")
 _EACH = re.compile(r"for\s+(?P<name>\w+)\s+of\s+(?P<list>.+)")

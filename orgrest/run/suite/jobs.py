@@ -14,16 +14,16 @@ from typing import TYPE_CHECKING
 
 import attrs
 
+from orgrest.run.record import without_request
 from orgrest.run.suite import unit as units
-from orgrest.run.suite.record import without_request
 from orgrest.run.suite.summary import Brief, Summary
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from orgrest.run.record import Record
     from orgrest.run.settings import Settings
     from orgrest.run.suite.control import Control
-    from orgrest.run.suite.record import Record
     from orgrest.run.suite.spool import Spool
     from orgrest.run.suite.unit import Opened, Unit
 

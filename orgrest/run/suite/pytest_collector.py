@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from orgrest.run.plan import Step
-    from orgrest.run.suite.record import Record
+    from orgrest.run.record import Record
 
 
 class RequestFailedError(Exception):

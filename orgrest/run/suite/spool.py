@@ -1,7 +1,8 @@
 """The records of a run on disk, one line of JSON each: the `--jsonl` file or a temporary file.
 
 Records are written as they arrive, so a run of any length needs little memory, and a killed one
-leaves its records. Reports read them in the order of the documents, whatever the order of the jobs.
+leaves its records; with `--jsonl -` they also go to standard output. Reports read them in the order
+of the documents, whatever the order of the jobs.
 
 The first line describes the run (`{"format": 2, ...}`), the last one is its summary
 (`{"summary": ...}`); a truncated line, as after a power failure, is skipped.
@@ -10,33 +11,39 @@ The first line describes the run (`{"format": 2, ...}`), the last one is its sum
 from __future__ import annotations
 
 import json
+import sys
 import threading
 from operator import itemgetter
+from pathlib import Path
 from typing import IO, TYPE_CHECKING, Self
 
 from orgrest.files import FileError
 from orgrest.model import OrgrestError
+from orgrest.run.record import encoded
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
-    from orgrest.run.suite.record import Record
+    from orgrest.run.record import Record
 
 FORMAT = 2
+_STANDARD_OUTPUT = Path("-")
 
 
 class Spool:
     """A context manager for records, which any thread may add and which are read at the end."""
 
     def __init__(self, path: Path | None, head: Record) -> None:
-        """Create the file; a temporary one if `path` is None. Raises FileError."""
+        """Create the file; a temporary one if `path` is None or `-`. Raises FileError."""
         self._lock = threading.Lock()
+        self._told = path == _STANDARD_OUTPUT
         self._places: list[tuple[int, int, int, int]] = []
         self._path = path
         self._end = 0
         try:
-            self._stream = _temporary() if path is None else path.open("w+b", buffering=0)
+            self._stream = (
+                _temporary() if path is None or self._told else path.open("w+b", buffering=0)
+            )
         except OSError as error:
             raise FileError(f"cannot be written: {error.strerror}", file=str(path)) from None
         try:
@@ -64,6 +71,9 @@ class Spool:
         line = encoded(value) + b"\n"
         try:
             self._stream.write(line)
+            if self._told:
+                sys.stdout.buffer.write(line)
+                sys.stdout.buffer.flush()
         except OSError as error:
             raise FileError(f"cannot be written: {error.strerror}", file=str(self._path)) from None
         self._end += len(line)
@@ -73,12 +83,6 @@ class Spool:
         for _, _, place, length in sorted(self._places):
             self._stream.seek(place)
             yield json.loads(self._stream.read(length))
-
-
-def encoded(value: Record) -> bytes:
-    """Return a value as JSON; surrogates, which stand for non-UTF-8 bytes, are escaped."""
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-    return text.encode("utf-8", "backslashreplace")
 
 
 def _temporary() -> IO[bytes]:

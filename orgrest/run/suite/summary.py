@@ -11,7 +11,7 @@ import attrs
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from orgrest.run.suite.record import Record
+    from orgrest.run.record import Record
 
 OUTCOMES = ("passed", "failed", "error", "skipped")
 PERCENTILES = (50, 90, 95, 99)

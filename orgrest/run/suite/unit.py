@@ -11,19 +11,18 @@ import attrs
 
 from orgrest.files import File, FileError, is_request_file
 from orgrest.model import OrgrestError
-from orgrest.run import writable_files
+from orgrest.run import record, writable_files
 from orgrest.run.plan import Part
 from orgrest.run.run import Run
-from orgrest.run.suite import record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from orgrest.run.outcomes import Outcome
     from orgrest.run.plan import Plan, Step
+    from orgrest.run.record import Record
     from orgrest.run.settings import Settings
     from orgrest.run.suite.control import Control
-    from orgrest.run.suite.record import Record
 
 
 @attrs.frozen

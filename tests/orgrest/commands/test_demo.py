@@ -26,14 +26,17 @@ def _no_proxies(monkeypatch: pytest.MonkeyPatch) -> None:
             monkeypatch.delenv(name)
 
 
-def test_the_tour_is_evaluated_and_printed(tmp_path: Path, capsys) -> None:
+def test_the_tour_is_evaluated_and_its_first_request_printed(tmp_path: Path, capsys) -> None:
     with pytest.raises(SystemExit) as ended:
         main(["demo", str(tmp_path / "tour.org")])
     out = capsys.readouterr().out
     assert ended.value.code == 0
     text = (tmp_path / "tour.org").read_text()
-    assert text in out
-    assert out.endswith(f"8 requests answered, 0 failed. The document is {tmp_path / 'tour.org'}\n")
+    shown, _, end = out.partition("8 requests answered, 0 failed. ")
+    assert shown.strip() in text
+    assert shown.count("#+begin_src") == shown.count("#+RESULTS") == 1
+    assert len(shown.splitlines()) < 40
+    assert end == f"The whole tour is in {tmp_path / 'tour.org'}\n"
     assert text.count("#+RESULTS") == 8
     assert '"name": "you"' in text
     assert "HTTP/1.1 404 Not Found" in text
@@ -57,7 +60,7 @@ def test_without_a_path_it_is_a_temporary_file(
     said: list[str] = []
     assert demo.run(None, said.append)
     (path,) = tmp_path.iterdir()
-    assert said[-1].endswith(f"The document is {path}")
+    assert said[-1].endswith(f"The whole tour is in {path}")
 
 
 def test_a_file_that_is_there_is_not_replaced(tmp_path: Path, capsys) -> None:

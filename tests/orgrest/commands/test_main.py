@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import signal
 import stat
 import subprocess
@@ -57,24 +58,6 @@ def server() -> Iterator[RawServer]:
     }
     with RawServer(by_path(answers)) as running:
         yield running
-
-
-class Called:
-    """What a call of the command line gave."""
-
-    def __init__(self, status: int, out: str, err: str) -> None:
-        self.status, self.out, self.err = status, out, err
-
-
-@pytest.fixture
-def orgrest(capsys: pytest.CaptureFixture[str]) -> Callable[..., Called]:
-    def call(*arguments: str) -> Called:
-        with pytest.raises(SystemExit) as ended:
-            main(arguments)
-        printed = capsys.readouterr()
-        return Called(int(ended.value.code or 0), printed.out, printed.err)
-
-    return call
 
 
 @pytest.fixture
@@ -471,6 +454,19 @@ class TestUsage:
         monkeypatch.setattr(sys.stdin, "isatty", lambda: True)
         assert "which FILE?" in orgrest().err
 
+    def test_who_starts_a_run_lets_a_request_ask_for_unverified_certificates(
+        self, orgrest, notes, server
+    ) -> None:
+        notes("# @no-reject-unauthorized\nGET HOST/json\n", "a.http")
+        refused = orgrest("a.http")
+        assert refused.status == 1
+        assert "a.http:2: @no-reject-unauthorized" in refused.err
+        assert "--insecure" in refused.err
+        assert server.requests == []
+        assert orgrest("a.http", "--insecure").status == 0
+        assert len(server.requests) == 1
+        assert orgrest("test", "a.http", "--insecure").status == 0
+
     def test_insecure_warns(self, orgrest, notes) -> None:
         notes(BLOCK)
         assert (
@@ -482,8 +478,29 @@ class TestUsage:
         assert "demo" in out
         assert "curl" in out
 
+    def test_help_shows_each_option_in_one_section(self, orgrest) -> None:
+        text = orgrest("test", "--help").out
+        sections = re.split(r"^(\w[^\n]*):\n", text, flags=re.MULTILINE)
+        found = dict(zip(sections[1::2], sections[2::2], strict=True))
+        assert re.findall(r"^  (--\w+)", found["Which requests"], re.MULTILINE) == [
+            "--name",
+            "--tag",
+        ]
+        options = re.findall(r"^  (?:-\w, )?(--[\w-]+)", text, re.MULTILINE)
+        assert len(options) == len(set(options)) > 25
+
+    def test_help_fits_a_narrow_terminal(self) -> None:
+        command = [sys.executable, "-m", "orgrest", "test", "--help"]
+        narrow = {**os.environ, "COLUMNS": "40"}
+        text = subprocess.run(
+            command, env=narrow, capture_output=True, text=True, check=True
+        ).stdout
+        assert max(map(len, text.splitlines())) <= 40
+
     @pytest.mark.parametrize("flag", ["-h", "--help"])
-    @pytest.mark.parametrize("name", ["demo", "curl", "complete", "lsp", "emacs", "babel"])
+    @pytest.mark.parametrize(
+        "name", ["demo", "tutorial", "curl", "complete", "lsp", "emacs", "babel"]
+    )
     def test_each_command_tells_what_it_does(self, orgrest, name: str, flag: str) -> None:
         done = orgrest(name, flag)
         assert done.status == 0

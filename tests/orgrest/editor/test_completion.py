@@ -888,7 +888,7 @@ def test_the_command_offers_names_of_the_environment(
 ) -> None:
     monkeypatch.setenv("ORGREST_SECRET", "hunter2")
     file = tmp_path / "a.rest"
-    file.write_text(':a := env("ORGREST_')
+    file.write_text(':a := env("ORGREST_SEC')
     _, found, _ = run(capsys, str(file), "--offset", str(len(file.read_text())))
     assert [one["insert"] for one in found] == ["ORGREST_SECRET"]
     assert "hunter2" not in json.dumps(found)

@@ -26,6 +26,7 @@ from xml.etree import ElementTree
 import pytest
 from click.testing import CliRunner
 from components import needs
+from emacs_runs import call, emacs, environment, init_line
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from servers import RawServer, by_path, response
@@ -40,47 +41,6 @@ if TYPE_CHECKING:
 
 needs_emacs = needs("emacs")
 ORGREST_EL = Path(str(files("orgrest.editor") / "orgrest.el"))
-
-PRELUDE = """
-(require 'json)
-(setq make-backup-files nil auto-save-default nil create-lockfiles nil
-      org-confirm-babel-evaluate nil)
-(defun wait-for (test)
-  (let ((end (+ 20 (float-time))))
-    (while (and (not (funcall test)) (< (float-time) end)) (accept-process-output nil 0.02))
-    (unless (funcall test) (error "Nothing came"))))
-(defun tell (value) (princ (concat "\\nTOLD " (json-encode value) "\\n")))
-(defun at (text) (goto-char (point-min)) (search-forward text) (goto-char (match-beginning 0)))
-"""
-
-
-def environment(home: Path) -> dict[str, str]:
-    home.mkdir(exist_ok=True)
-    return {**os.environ, "HOME": str(home), "LC_ALL": "C.UTF-8", "TERM": "xterm-256color"}
-
-
-def init_line() -> str:
-    return CliRunner().invoke(editor_commands.emacs).output
-
-
-def emacs(folder: Path, script: str, *flags: str, line: str | None = None) -> list[object]:
-    """Run a Lisp program in Emacs after the line for the init file; give what it `tell`s."""
-    path = folder / "script.el"
-    path.write_text(f"{line or init_line()}{PRELUDE}{script}")
-    done = subprocess.run(
-        ["emacs", "--batch", "-Q", *flags, "-l", str(path)],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        cwd=folder,
-        env=environment(folder / "home"),
-        stdin=subprocess.DEVNULL,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr[-3000:]
-    told = (line.partition("TOLD ") for line in done.stdout.split("\n"))
-    return [json.loads(value) for _, mark, value in told if mark]
-
 
 # ------------------------------------------------------------------------------------------ set-up
 
@@ -490,22 +450,6 @@ def test_a_program_that_is_not_there_is_named(tmp_path: Path) -> None:
 
 
 # ---------------------------------------------------------------- the commands that Emacs stands on
-
-
-def call(api: str, tmp_path: Path, **changes: object) -> dict[str, object]:
-    """What orgrest.el sends for a block, but for some changes."""
-    body = f"GET {api}/json"
-    return {
-        "document": f"* A\n#+begin_src restclient\n{body}\n#+end_src\n",
-        "file": "notes.org",
-        "directory": str(tmp_path),
-        "line": 3,
-        "body": body,
-        "arguments": {},
-        "results": ["raw", "replace"],
-        "values": {},
-        "literal": {},
-    } | changes
 
 
 def babel(given: object) -> tuple[int, str]:
@@ -1105,7 +1049,7 @@ def test_neovim_shows_what_is_wrong_and_sends_what_is_on_the_screen(
     assert "none" in str(found["diagnostic"])
     assert str(found["response"]).startswith('{\n  "a": [')
     assert "HTTP/1.1 200 OK" in str(found["response"])
-    assert found["language"] in ("json", "javascript")
+    assert found["language"] == "jsonc"
     assert found["curl"] == f"curl {api}/json"
     assert "none" in str(found["failure"])
 
@@ -1138,7 +1082,7 @@ def test_neovim_completes(tmp_path: Path) -> None:
 def test_the_task_for_vs_code_sends_the_request_and_its_pattern_finds_errors(
     tmp_path: Path, api: str
 ) -> None:
-    tasks, keys, settings = (json.loads(block) for block in blocks("vscode.md", "json"))
+    settings, tasks, keys = (json.loads(block) for block in blocks("vscode.md", "json"))
     (task,) = tasks["tasks"]
     assert tasks["version"] == "2.0.0"
     assert [key["args"] for key in keys] == [task["label"]]
@@ -1160,14 +1104,18 @@ def test_the_task_for_vs_code_sends_the_request_and_its_pattern_finds_errors(
         "5",
         "the variable none is not defined",
     )
-    # what the extension's package.json contributes
-    assert {name for name in settings if name.startswith("glspc.")} <= {
-        "glspc.server.command",
-        "glspc.server.commandArguments",
-        "glspc.server.languageId",
-        "glspc.server.environmentVariables",
-        "glspc.server.initializationOptions",
-    }
+    path.write_text(
+        f"GET {api}/text\n{{{{none}}\n\n###\nGET {api}/text\n?? status == 200\n?? body == a:1: b\n"
+        f"\n###\nGET {api}/text\n> {{%\nclient.log('/tmp/x:7: not wrong')\n%}}\n"
+    )
+    told = run(5).stderr + run(10).stderr
+    assert ["ok  status == 200" in told, "note: " in told] == [True, True]
+    found = re.findall(pattern["regexp"], told, re.MULTILINE)
+    assert [(one[1], one[3].partition(":")[0]) for one in found] == [("7", "FAILED  body == a")]
+    package = Path(__file__).parents[3] / "editors" / "vscode" / "package.json"
+    known = json.loads(package.read_text())["contributes"]["configuration"]["properties"]
+    own = {name: about["default"] for name, about in known.items() if ".trace." not in name}
+    assert settings == own
 
 
 def test_the_settings_for_helix_are_toml_with_its_keys() -> None:
@@ -1262,7 +1210,7 @@ def library(name: str) -> list[str]:
 
 EGLOT = """
 (require 'eglot)
-(setq eglot-autoshutdown nil eglot-sync-connect 10 eglot-confirm-server-initiated-edits nil)
+(setq eglot-autoshutdown nil eglot-sync-connect 10)
 (defun start ()
   (let ((eglot-connect-timeout 20)) (apply #'eglot (eglot--guess-contact)))
   (wait-for #'eglot-current-server))
@@ -1282,9 +1230,10 @@ def test_eglot_finds_the_server_of_both_modes_and_completes_checks_and_sends(
     (tmp_path / "a.http").write_text(f"GET {api}/text\n\n###\n\nGET {api}/{{{{none}}}}\n")
     block = f"#+begin_src restclient\nGET {api}/json\n#+end_src\n"
     (tmp_path / "notes.org").write_text(block)
+    (setting,) = (one for one in blocks("emacs.md", "emacs-lisp") if "eglot" in one)
     told = emacs(
         tmp_path,
-        f"""{EGLOT}
+        f"""{EGLOT}{setting}
         (find-file "a.http") (start)
         (wait-for (lambda () (flymake-diagnostics)))
         (tell (flymake-diagnostic-text (car (flymake-diagnostics))))

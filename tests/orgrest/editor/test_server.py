@@ -26,6 +26,8 @@ from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 from servers import RawServer, by_path, echo, response
 
+from orgrest.commands.main import main
+
 JSON = "Content-Type: application/json"
 TEXT = "Content-Type: text/plain"
 BLOCK = "#+begin_src restclient :noheaders\nGET {}/json\n#+end_src\n"
@@ -198,6 +200,18 @@ def test_two_results_on_their_way_land_below_their_blocks(
         assert plain(first.result(TIMEOUT))["state"] == "done"
     expected = text.replace("#+end_src\n\n*", f"#+end_src\n{RESULT}\n*") + RESULT
     assert buffer.text == f"newer\nnew\n{expected}"
+
+
+def test_what_an_editor_sends_is_in_the_history(
+    editor: Editor, server: RawServer, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    buffer = editor.open(folder / "kept.http", f"### kept\nGET {server.url}/json\n", "http")
+    assert plain(editor.start_run("orgrest.send", buffer.uri, 1).result(TIMEOUT))["state"] == "done"
+    with pytest.raises(SystemExit):
+        main(["history", "show", "--name", "kept", "--json"])
+    record = json.loads(capsys.readouterr().out)
+    assert record["document"] == str((folder / "kept.http").resolve())
+    assert record["exchanges"][0]["response"]["body"]["text"] == '{"a":1}'
 
 
 def test_a_result_lands_right_in_a_text_that_was_sent_whole(
@@ -465,7 +479,7 @@ def test_the_response_to_a_request_file_is_shown_in_a_document(
     found = buffer.command("orgrest.send", 2)
     assert buffer.text == text
     assert found["text"].startswith('{\n  "a": 1\n}\n// GET http')
-    assert found["language"] == "javascript"
+    assert (found["language"], Path(found["uri"]).suffix) == ("jsonc", ".jsonc")
     assert found["status"] == 200
     assert found["line"] == 2
     assert [one.uri for one in editor.client.shown_documents] == [found["uri"]]
@@ -933,10 +947,26 @@ def test_fixes_are_offered_where_something_is_wrong(editor: Editor, folder: Path
     assert actions(0) == []
 
 
+def test_a_pasted_curl_command_becomes_a_request(
+    editor: Editor, server: RawServer, folder: Path
+) -> None:
+    text = f"### a\r\ncurl {server.url}/pasted \\\r\n  -H 'X-A: b'\r\n"
+    buffer = editor.open(folder / "a.http", text, "http")
+    where = types.Range(types.Position(1, 2), types.Position(1, 2))
+    context = types.CodeActionContext([], only=["quickfix"])
+    params = types.CodeActionParams(buffer.identifier, where, context)
+    actions = buffer.ask(types.TEXT_DOCUMENT_CODE_ACTION, params)
+    (one,) = [one for one in actions if one.title == "Turn the curl command into a request"]
+    editor.make(one.edit)
+    assert buffer.text == f"### a\r\nGET {server.url}/pasted\r\nX-A: b\r\n"
+    assert buffer.command("orgrest.send", 1)["state"] == "done"
+    assert b"X-A: b" in server.requests[-1]
+
+
 def test_lenses_send_what_they_stand_above(editor: Editor, server: RawServer, folder: Path) -> None:
     text = f"GET {server.url}/404\n###\nGET {server.url}/json\n"
     buffer = editor.open(folder / "a.http", text, "http")
-    lenses = buffer.ask(types.TEXT_DOCUMENT_CODE_LENS, types.CodeLensParams(buffer.identifier))
+    lenses = buffer.lenses()
     titles = [(one.range.start.line, one.command.title) for one in lenses]
     assert titles == [(0, "Send request"), (2, "Send request"), (2, "Send all above")]
     command = lenses[1].command
@@ -955,12 +985,12 @@ def test_what_came_of_assertions_is_shown_at_their_lines_and_above_the_request(
     (found,) = buffer.diagnostics(lambda found: len(found) == 1)
     assert buffer.shown(found.range) == "body a == 2"
     assert (found.code, found.message) == ("failed-assertion", "body a == 2: body a is 1")
-    lenses = buffer.ask(types.TEXT_DOCUMENT_CODE_LENS, types.CodeLensParams(buffer.identifier))
+    lenses = buffer.lenses()
     assert "1 of 2 assertions FAILED: body a == 2" in lenses[0].command.title
     buffer.replace("a == 2", "a == 1")
     buffer.diagnostics(lambda found: not found)
     buffer.command("orgrest.send", 0)
-    lenses = buffer.ask(types.TEXT_DOCUMENT_CODE_LENS, types.CodeLensParams(buffer.identifier))
+    lenses = buffer.lenses()
     assert lenses[0].command.title.endswith("2 assertions held")
 
 
@@ -1458,3 +1488,61 @@ def test_imported_files_are_known_as_they_are_in_the_editor(editor: Editor, fold
     (found,) = buffer.diagnostics(lambda found: bool(found))
     assert found.code == "undefined-variable"
     editor.close(lib)
+
+
+def test_a_client_gets_only_the_tokens_that_changed(editor: Editor, folder: Path) -> None:
+    text = "### a\nGET http://x/\nA: b\n\n" * 20
+    buffer = editor.open(folder / "a.http", text, "http")
+
+    def since(number: str) -> Any:
+        params = types.SemanticTokensDeltaParams(buffer.identifier, number)
+        return buffer.ask(types.TEXT_DOCUMENT_SEMANTIC_TOKENS_FULL_DELTA, params)
+
+    params = types.SemanticTokensParams(buffer.identifier)
+    whole = buffer.ask(types.TEXT_DOCUMENT_SEMANTIC_TOKENS_FULL, params)
+    buffer.replace("A: b", "A: bcd")
+    changed = since(whole.result_id)
+    (edit,) = changed.edits
+    data = list(whole.data)
+    data[edit.start : edit.start + edit.delete_count] = edit.data
+    assert len(edit.data) < len(data) / 10
+    assert list(since("unknown").data) == data
+    other = buffer.ask(types.TEXT_DOCUMENT_SEMANTIC_TOKENS_FULL, params)
+    assert list(other.data) == data
+
+
+def test_a_lens_that_is_none_stays_without_a_command(editor: Editor, folder: Path) -> None:
+    where = types.Range(types.Position(0, 0), types.Position(0, 0))
+    for data in (None, ["orgrest.send", 10**9], ["rm", 1], "x", {"a": 1}):
+        lens = types.CodeLens(where, data=data)
+        assert editor.request(types.CODE_LENS_RESOLVE, lens).command is None
+
+
+def _offered(buffer: Buffer, marked: str) -> Any:
+    params = types.CompletionParams(buffer.identifier, buffer.at(marked))
+    return buffer.ask(types.TEXT_DOCUMENT_COMPLETION, params)
+
+
+def test_completions_say_once_what_they_replace_to_a_client_that_can_read_that(
+    editor: Editor, folder: Path
+) -> None:
+    text = "@one = 1\n@other = 2\nGET http://{{o}}\nAcc\n"
+    buffer = editor.open(folder / "a.http", text, "http")
+    plain_list = _offered(buffer, "{{o|}}")
+    modern = Editor()
+    modern.capabilities.text_document.completion.completion_list = (  # type: ignore[union-attr]
+        types.CompletionListCapabilities(item_defaults=["editRange"])
+    )
+    with modern:
+        same = modern.open(folder / "a.http", text, "http")
+        found = _offered(same, "{{o|}}")
+        assert found.item_defaults.edit_range == plain_list.items[0].text_edit.range
+        assert all(one.text_edit is None for one in found.items)
+        assert [one.text_edit_text or one.label for one in found.items] == [
+            one.text_edit.new_text for one in plain_list.items
+        ]
+        assert {"one", "other"} <= {one.label for one in found.items}
+        header = _offered(same, "Acc|")
+        (accept,) = [one for one in header.items if one.label == "Accept"]
+        assert accept.text_edit_text == "Accept: "
+        assert _offered(same, "1|\n@").items == ()

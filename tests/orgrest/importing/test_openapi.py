@@ -11,7 +11,7 @@ import jsonschema
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from imports import imported, sent
+from imports import imported, parts, sent
 
 from orgrest.importing import yaml_text
 from orgrest.importing.errors import ImportingError
@@ -175,7 +175,7 @@ def test_what_is_not_translated_is_told(operation: Json, told: str, tmp_path: Pa
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("swagger: '2.0'\ninfo: {}", "OpenAPI 2.0 is not read here"),
+        ("swagger: '1.2'\ninfo: {}", "OpenAPI 1.2 is not read here"),
         ("openapi: 4.0.0", "OpenAPI 4.0.0 is not read here"),
         ("openapi: [", "this is not YAML"),
         ("openapi: !!python/object/apply:os.system [id]", "this is not YAML"),
@@ -252,3 +252,55 @@ def test_yaml_means_text_where_tools_mean_it() -> None:
     }  # fmt: skip
     with pytest.raises(ImportingError, match="larger than 16 MiB"):
         yaml_text.load("x" * (yaml_text.LARGEST + 1), "x")
+
+
+SWAGGER = {
+    "swagger": "2.0", "info": {"title": "API"}, "host": "api.example", "basePath": "/v1/",
+    "schemes": ["http", "https"], "consumes": ["application/json"],
+    "produces": ["application/json"],
+    "securityDefinitions": {"basic": {"type": "basic"},
+                            "key": {"type": "apiKey", "in": "header", "name": "X-Key"}},
+    "security": [{"basic": []}],
+    "parameters": {"page": {"name": "page", "in": "query", "type": "integer", "required": True,
+                            "default": 3},
+                   "task": {"name": "task", "in": "body",
+                            "schema": {"$ref": "#/definitions/Task"}}},
+    "definitions": {"Task": {"type": "object", "properties": {"id": {"type": "integer"}},
+                             "example": {"id": 7}}},
+    "paths": {
+        "/tasks/{id}": {
+            "parameters": [{"name": "id", "in": "path", "type": "string", "required": True,
+                            "x-example": "a b"}],
+            "get": {"parameters": [{"$ref": "#/parameters/page"},
+                                   {"name": "tag", "in": "query", "type": "array", "required": True,
+                                    "items": {"type": "string", "enum": ["x"]},
+                                    "collectionFormat": "multi"}],
+                    "security": [{"key": []}], "responses": {"200": {"schema": {}}}},
+            "put": {"parameters": [{"$ref": "#/parameters/task"}], "responses": {"204": {}}},
+            "post": {"consumes": ["application/x-www-form-urlencoded"],
+                     "parameters": [{"name": "name", "in": "formData", "type": "string",
+                                     "default": "n"}], "responses": {}},
+            "patch": {"parameters": [{"name": "file", "in": "formData", "type": "file"}],
+                      "responses": {}},
+        }
+    },
+}  # fmt: skip
+
+
+def test_a_description_of_swagger_2_makes_the_requests_that_it_describes(tmp_path: Path) -> None:
+    done = imported(tmp_path, json.dumps(SWAGGER), "--strict")
+    assert done.exit_code == 0, done.stderr
+    (tmp_path / "file").write_text("content")
+    basic = ("Authorization", "Basic bWU6cHc=")
+    url = "https://api.example/v1/tasks/a%20b"
+    form = "application/x-www-form-urlencoded"
+    get, put, post, patch = sent(tmp_path, username="me", password="pw", key="k")
+    assert parts(get) == (
+        "GET", f"{url}?page=3&tag=x", (("Accept", "application/json"), ("X-Key", "k")), None,
+    )  # fmt: skip
+    assert (put.method, put.headers) == ("PUT", (("Content-Type", "application/json"), basic))
+    assert json.loads(put.body or b"") == {"id": 7}
+    assert parts(post) == ("POST", url, (("Content-Type", form), basic), b"name=n")
+    assert (patch.header("Content-Type") or "").startswith("multipart/form-data; boundary=")
+    assert b'name="file"; filename="file"' in (patch.body or b"")
+    assert b"content" in (patch.body or b"")

@@ -310,6 +310,8 @@ def test_every_argument_that_changes_something_is_known() -> None:
     evaluating = [*folder.glob("*.py"), *(folder / "documents").glob("*.py")]
     for path in (arguments.__file__, layout.__file__, *evaluating):
         source = Path(path).read_text("utf-8")
+        if "arguments" not in source:  # the records of the history have keys, too
+            continue
         heeded.update(re.findall(r'\.(?:get|flag)\(\s*"([a-z][\w-]*)"', source))
         heeded.update(re.findall(r'"([\w-]+)" (?:not )?in (?:arguments|self)\b(?!\.)', source))
     assert len(heeded) > 15

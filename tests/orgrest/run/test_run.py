@@ -135,6 +135,7 @@ class TestResults:
         ("line", "result"),
         [
             (":noheaders", '#+BEGIN_SRC js\n{\n  "a": 1\n}\n#+END_SRC\n'),
+            (":jq .a", "#+BEGIN_SRC js\n1\n#+END_SRC\n"),
             (":headers no", '#+BEGIN_SRC js\n{\n  "a": 1\n}\n#+END_SRC\n'),
             (":results value", '{\n  "a": 1\n}\n'),
             (":results value :jq .a", "1\n"),

@@ -510,7 +510,7 @@ def test_variables_of_postman_are_those_of_the_run(run) -> None:
     ("code", "said"),
     [
         ("pm.sendRequest('http://x')", "write a request with # @name login"),
-        ("pm.cookies.get('a')", "cookies are kept, and sent, without a script"),
+        ("pm.cookies.jar()", "cookies are kept, and sent, without a script"),
         ("pm.execution.setNextRequest('x')", "requests are sent in their order"),
     ],
 )
@@ -566,6 +566,24 @@ def test_global_variables_are_kept_in_the_file_that_the_user_names(
     assert "made" in json.loads(kept.read_text())["secret"]
 
 
+def test_a_run_of_tests_keeps_global_variables_too(recorder: RawServer, tmp_path: Path) -> None:
+    kept, first, second = (tmp_path / name for name in ("globals.json", "a.http", "b.http"))
+    first.write_text(
+        f"GET {recorder.url}/a\n\n> {{% client.global.set('token', response.body.token) %}}\n"
+    )
+    second.write_text(f"GET {recorder.url}/{{{{token}}}}\n")
+    recorder.requests.clear()
+    assert command("test", first, second, "--globals", kept) == 0
+    assert stat.S_IMODE(kept.stat().st_mode) == 0o600
+    assert command("test", second, "--globals", kept) == 0
+    paths = [one.split(b" ", 2)[1].decode() for one in recorder.requests]
+    assert paths == ["/a", "/t/a", "/t/a"]
+    assert command("test", first, second, "--globals", kept, "-j", "2") == 2
+    kept.write_text("[]")
+    assert command("test", second, "--globals", kept) == 2
+    assert kept.read_text() == "[]"
+
+
 def test_what_a_file_defines_counts_more_than_what_an_earlier_run_left(
     recorder: RawServer, tmp_path: Path
 ) -> None:
@@ -593,3 +611,137 @@ def test_a_file_that_keeps_no_global_variables_is_left_alone(tmp_path: Path, con
     assert command(file, "--globals", kept) == 2
     assert kept.read_text() == content
     assert command(file, "--globals", kept, "--cookies", kept) == 2
+
+
+OLDER = """\
+tests["status"] = responseCode.code === 200 && responseCode.name === "OK";
+tests["body"] = responseBody.has('"id"') && JSON.parse(responseBody).id === 41;
+tests["header"] = postman.getResponseHeader("x-ID") === "9" && responseHeaders["X-Id"] === "9";
+tests["fails"] = responseTime < 0;
+postman.setEnvironmentVariable("id", JSON.parse(responseBody).id);
+tests["variable"] = environment.id === 41 && postman.getEnvironmentVariable("id") === 41;
+for (const name of ["a", "b"]) tests["loop " + name] = globals.id === 41;
+postman.clearGlobalVariable("gone");
+tests["gone"] = !("gone" in environment) && iteration === 0 && data.x === undefined;
+"""
+
+
+def test_scripts_of_old_collections_run_as_they_are(run) -> None:
+    done = run(f"@gone = x\nGET HOST/a\n\n> {{%\n{OLDER}%}}\n\n###\nGET HOST/{{{{id}}}}\n")
+    assert not done.reasons
+    assert done.sent == ["GET /a", "GET /41"]
+    first, _ = done.outcomes
+    assert {one.name: one.held for one in first.tests} == {
+        "status": True, "body": True, "header": True, "fails": False, "variable": True,
+        "loop a": True, "loop b": True, "gone": True,
+    }  # fmt: skip
+
+
+def test_a_script_may_return_as_postmans_may(run) -> None:
+    done = run(
+        "GET HOST/\n\n> {%\ntests.a = true;\nif (responseCode.code === 200) return;\n"
+        "tests.b = true;\n%}\n\n###\nGET HOST/\n\n> {%\ntests.a = true;\nreturn }\n%}\n"
+    )
+    assert [[one.name for one in each.tests] for each in done.outcomes] == [["a"], []]
+    assert "SyntaxError" in done.reasons[0]
+
+
+def test_names_of_old_collections_are_free_for_other_scripts(run) -> None:
+    code = "const tests = [1]; let data = 2; var iteration = 3; function postman() { return 4; }"
+    done = run(
+        f"< {{%\n{code}\nrequest.variables.set('n', tests[0] + data + iteration + postman());\n%}}"
+        "\nGET HOST/{{n}}\n"
+    )
+    assert done.sent == ["GET /10"]
+
+
+def test_pm_changes_headers_and_knows_cookies_and_the_name(run) -> None:
+    done = run(
+        "### one\n< {%\npm.request.headers.add({key: 'X-A', value: '{{v}}'});\n"
+        "pm.request.headers.upsert('x-b: 2');\npm.request.headers.remove('X-C');\n%}\n"
+        "@v = 1\nGET HOST/\nX-B: 1\nX-C: 3\nCookie: a=b; c=d\n\n> {%\n"
+        "pm.test(pm.info.requestName, () => {\n"
+        "  pm.expect(pm.cookies.get('c')).to.equal('d');\n"
+        "  pm.expect(pm.cookies.has('e')).to.equal(false);\n"
+        "  pm.expect(pm.cookies.toObject()).to.eql({a: 'b', c: 'd'});\n});\n%}\n"
+    )
+    assert not done.reasons
+    assert [done.header(name) for name in ("X-A", "X-B", "X-C")] == [["1"], ["2"], []]
+    assert [(one.name, one.held) for one in done.outcomes[0].tests] == [("one", True)]
+
+
+# ------------------------------------------------------------- once for each element (JetBrains')
+
+CLIENTS = """\
+< {%
+request.variables.set("clients", [{"id": 1, "name": "x"}, {"id": 2, "name": "b"}, {"id": 3}]);
+%}
+"""
+
+
+def test_a_request_is_sent_for_each_element_of_a_list(run) -> None:
+    done = run(
+        CLIENTS + "POST HOST/{{$.clients..id}}?n={{ $.clients[*].id }}\nX-Id: {{$.clients..id}}\n\n"
+        '{"id": {{$.clients..id}}}\n\n> {%\n'
+        "client.test(`${request.iteration()} ${request.templateValue(0)}`, () =>\n"
+        "  client.assert(response.body.path.startsWith('/' + request.templateValue(0))));\n%}\n"
+        "?? status == 200\n\n###\nGET HOST/after\n"
+    )
+    assert not done.reasons
+    assert done.sent == ["POST /1?n=1", "POST /2?n=2", "POST /3?n=3", "GET /after"]
+    assert [done.header("X-Id", n) for n in range(3)] == [["1"], ["2"], ["3"]]
+    assert done.body(2) == '{"id": 3}'
+    first, _ = done.outcomes
+    assert [(one.name, one.held) for one in first.tests] == [
+        ("0 1", True), ("status == 200", True),
+        ("1 2", True), ("status == 200", True),
+        ("2 3", True), ("status == 200", True),
+    ]  # fmt: skip
+    assert [len(one.tests) for one in first.exchanges] == [2, 2, 2]
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (CLIENTS + "GET HOST/{{$.clients..id}}/{{$.clients..name}}\n", "$.clients..id 3"),
+        ("GET HOST/{{$.nobody..id}}\n", "the variable nobody is not defined"),
+        ("@a = text\nGET HOST/{{$.a..id}}\n", "a is no JSON"),
+        ("@a = [1]\nGET HOST/{{$.a[?}}\n", "is no JSONPath"),
+        ("@a = [1]\nGET HOST/{{$..a}}\n", "begins with the name of a variable"),
+        (f"@a = {list(range(10_001))}\nGET HOST/{{{{$.a[*]}}}}\n", "10,000 elements at most"),
+    ],
+)
+def test_a_list_that_cannot_be_gone_over_is_told_and_nothing_is_sent(
+    run, text: str, told: str
+) -> None:
+    done = run(text)
+    assert not done.sent or "at most" in told
+    assert told in done.reasons[0]
+
+
+def test_a_list_of_the_file_or_of_an_environment_will_do(run, tmp_path: Path) -> None:
+    (tmp_path / "http-client.env.json").write_text('{"dev": {"ids": [7, 8]}}')
+    done = run(
+        '@names = ["x", "y"]\nGET HOST/{{$.ids[*]}}/{{$.names[*]}}\n',
+        inputs={"environments": ("dev",)},
+    )
+    assert done.sent == ["GET /7/x", "GET /8/y"]
+
+
+def test_for_an_empty_list_nothing_is_sent_and_that_is_told(run) -> None:
+    done = run("@a = []\nGET HOST/{{$.a[*].id}}\n")
+    assert not done.sent
+    (one,) = done.outcomes
+    assert one.state == "skipped"
+    assert "the list is empty" in one.notes[0]
+
+
+def test_a_dry_run_shows_each_request(run) -> None:
+    done = run(CLIENTS + "GET HOST/{{$.clients..id}}\n", dry_run=True)
+    (one,) = done.outcomes
+    assert [exchange.request.url.rpartition("/")[2] for exchange in one.exchanges] == [
+        "1",
+        "2",
+        "3",
+    ]
+    assert not done.sent

@@ -80,6 +80,7 @@ return () => {
     body: {getRaw: () => body, tryGetSubstituted: () => body, string: () => body},
     headers: headersOf(job.request.headers),
     iteration: () => job.iteration,
+    templateValue: (index) => (index in job.elements ? job.elements[index] : null),
   });
   if (job.response !== null) {
     const type = job.response.type;
@@ -98,12 +99,19 @@ return () => {
     },
     configurable: true,
   });
+  const told = orgrest.load("older")();
   result.ending = () => {
     delete result.ending;
+    told();
     result.globals = globals;
   };
   try {
-    orgrest.evaluate(job.code);
+    try {
+      orgrest.evaluate(job.code);
+    } catch (error) {  // before anything ran: Postman's scripts are the body of a function
+      if (String(error) !== "SyntaxError: return not in a function") throw error;
+      orgrest.evaluate(`(function () {${job.code}\n})()`);
+    }
     orgrest.done();
   } catch (error) {
     if (error === exit) orgrest.done();

@@ -48,6 +48,39 @@ return () => {
     }
   };
   const scope = () => store(() => values, change);
+  const {result} = orgrest;
+  const sent = () => (result.request === null ? job.request : result.request);
+  const changed = (headers) => { result.request = {...sent(), headers}; };
+  const pairOf = (given) => {
+    if (typeof given === "object" && given !== null) return [String(given.key), String(given.value)];
+    const [name, ...value] = String(given).split(":");
+    return [name.trim(), value.join(":").trim()];
+  };
+  const without = (name) => sent().headers.filter(
+    (pair) => pair[0].toLowerCase() !== String(name).toLowerCase()
+  );
+  const headers = {
+    add(given) { changed([...sent().headers, pairOf(given)]); },
+    upsert(given) { changed([...without(pairOf(given)[0]), pairOf(given)]); },
+    remove(name) { changed(without(name)); },
+  };
+  for (const name of ["get", "has", "toObject", "each", "all"]) {
+    headers[name] = (...given) => headersOf(sent().headers)[name](...given);
+  }
+  const cookies = () => {
+    const pairs = [];
+    const take = (text) => {
+      const at = text.indexOf("=");
+      if (at > 0) pairs.push([text.slice(0, at).trim(), text.slice(at + 1).trim()]);
+    };
+    for (const [name, value] of job.request.headers) {
+      if (name.toLowerCase() === "cookie") value.split(";").forEach(take);
+    }
+    for (const [name, value] of job.response === null ? [] : job.response.headers) {
+      if (name.toLowerCase() === "set-cookie") take(value.split(";")[0]);
+    }
+    return Object.fromEntries(pairs);
+  };
   const pm = {
     test: Object.assign((name, body) => {
       test(name, body);
@@ -55,9 +88,10 @@ return () => {
     }, {skip: () => pm}),
     expect, environment: scope(), globals: scope(), collectionVariables: scope(),
     variables: scope(), iterationData: scope(),
-    info: {eventName: job.response === null ? "prerequest" : "test", iteration: job.iteration},
+    info: {eventName: job.response === null ? "prerequest" : "test", iteration: job.iteration,
+      requestName: job.name},
     request: {
-      method: job.request.method, headers: headersOf(job.request.headers),
+      method: job.request.method, headers,
       url: Object.assign(Object.create({toString: () => job.request.url}), {
         getHost: () => new URL(job.request.url).hostname,
         getPath: () => new URL(job.request.url).pathname,
@@ -68,7 +102,10 @@ return () => {
     sendRequest: elsewhere(
       "pm.sendRequest", "write a request with # @name login, and # @ref login where it is needed"
     ),
-    cookies: {get: elsewhere("pm.cookies", "cookies are kept, and sent, without a script")},
+    cookies: {
+      get: (name) => cookies()[name], has: (name) => has(cookies(), name), toObject: cookies,
+      jar: elsewhere("pm.cookies.jar", "cookies are kept, and sent, without a script"),
+    },
     visualizer: {set: elsewhere("pm.visualizer", "--html makes a page of a run")},
     execution: {setNextRequest: elsewhere(
       "pm.execution.setNextRequest", "requests are sent in their order, and # @ref names others"

@@ -7,7 +7,6 @@ import json
 import re
 import socket
 import subprocess
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
@@ -169,7 +168,9 @@ class TestData:
     def test_the_fields_are_those_that_the_documentation_has(self, run) -> None:
         page = (HERE.parents[3] / "docs/ci.md").read_text("utf-8")
         documented = set(re.findall(r"^\| `([\w.\[\]]+)` \|", page, re.MULTILINE))
-        report = run("a.http", "--repeat", "2", a_http=DOCUMENT).report
+        api = '{"openapi": "3.1.0", "paths": {"/json": {"get": {"responses": {"200": {}}}}}}'
+        options = ("--repeat", "2", "--openapi", "api.json")
+        report = run("a.http", *options, a_http=DOCUMENT, api_json=api).report
         assert _fields(report) <= documented
         assert {name for name in documented if name.partition(".")[0] in report} <= _fields(report)
 
@@ -210,15 +211,6 @@ class TestData:
         with RawServer(response(b"{nothing", "Content-Type: application/json")) as wrong:
             reported(f"GET {wrong.url}")
         assert "{nothing" in (folder / "r.html").read_text()
-
-    def test_without_jinja_a_page_is_refused_before_anything_is_sent(
-        self, run, server, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setitem(sys.modules, "jinja2", None)
-        done = run("--html", "r.html", "a.http", a_http="GET HOST/json")
-        assert done.status == 2
-        assert "scriptschema[report]" in done.err
-        assert server.requests == []
 
     def test_a_long_body_is_cut_and_a_binary_one_is_base64(self, run) -> None:
         body = "é" * 50_000
@@ -377,6 +369,18 @@ class TestHar:
         for entry in json.loads((reported() / "r.har").read_text())["log"]["entries"]:
             parts = [v for n, v in entry["timings"].items() if n != "ssl" and v >= 0]
             assert entry["time"] == pytest.approx(sum(parts), abs=0.01)
+
+
+def test_a_program_reads_each_record_from_standard_output_and_nothing_else(
+    run, folder: Path
+) -> None:
+    done = run("a.http", "--jsonl", "-", "--junit", "r.xml", a_http=DOCUMENT)
+    head, *records, summary = map(json.loads, done.out.splitlines())
+    assert (head["format"], summary["summary"]["requests"]) == (2, len(records))
+    assert {one["outcome"] for one in records} >= {"passed", "failed", "skipped"}
+    assert not (folder / "-").exists()
+    assert (folder / "r.xml").exists()
+    assert "only one" in run("a.http", "--jsonl", "-", "--tap", "-", a_http=DOCUMENT).err
 
 
 class TestSecrets:

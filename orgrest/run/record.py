@@ -9,6 +9,8 @@ from __future__ import annotations
 import codecs
 import contextlib
 import hashlib
+import json
+import time
 from base64 import b64encode
 from datetime import UTC, datetime
 from functools import partial
@@ -68,6 +70,20 @@ def of_outcome(
         "exchanges": [_of_exchange(one, outcome.secrets) for one in exchanges],
         "notes": [hide(note) for note in outcome.notes],
     }
+
+
+def by_itself(outcome: Outcome, place: Record) -> Record:
+    """Return the record of an outcome outside a run of tests; its exchanges tell when it was."""
+    every = [one for one in (*outcome.exchanges, outcome.broken) if one is not None]
+    took = sum(one.response.duration for one in every if one.response is not None)
+    started = min((one.started for one in every), default=time.time())
+    return of_outcome(outcome, None, place, started, took, fail=False)
+
+
+def encoded(value: Record) -> bytes:
+    """Return a value as JSON; surrogates, which stand for non-UTF-8 bytes, are escaped."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return text.encode("utf-8", "backslashreplace")
 
 
 def without_request(
@@ -199,10 +215,11 @@ def _of_body(
     """Return a body: the beginning of its `text` or, if it is binary, of its bytes in base64."""
     cut = truncated or len(data) > BODY
     found: Record = {"type": mask(kind, secrets), "size": len(data), "cut": cut}
+    if cut or text is None:  # what is kept does not tell all bodies apart
+        found["sha256"] = hashlib.sha256(data, usedforsecurity=False).hexdigest()
     if text is None:
-        digest = hashlib.sha256(data, usedforsecurity=False).hexdigest()
         shown = mask_bytes(data[:BODY], secrets)
-        return {**found, "base64": b64encode(shown).decode(), "sha256": digest}
+        return {**found, "base64": b64encode(shown).decode()}
     shown_text = mask(text, secrets)
     if cut and secrets:
         shown_text = mask_cut(shown_text, secrets)

@@ -1,0 +1,130 @@
+"""The command ``orgrest export``."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from orgrest.commands.completion import documents
+from orgrest.commands.console import complain, inputs_of, safe, text_of, with_values
+from orgrest.exporting import FORMATS
+from orgrest.files import FileError, is_request_file, write, write_new, write_private
+from orgrest.model import OrgrestError
+
+if TYPE_CHECKING:
+    from orgrest.exporting.model import Export
+    from orgrest.importing.writing import Written
+
+
+@click.command("export")
+@click.argument("file", shell_complete=documents)
+@click.option(
+    "--to",
+    "target",
+    type=click.Choice(list(FORMATS)),
+    required=True,
+    help="; ".join(f"{name}: {what}" for name, what in FORMATS.items()) + ".",
+)
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Write here: a new file.",
+)
+@click.option("--name", "names", multiple=True, metavar="NAME", help="The request with this name.")
+@click.option("--line", "lines", multiple=True, type=int, metavar="N", help="The one at this line.")
+@click.option(
+    "--keep-variables", is_flag=True, help="Keep references to variables; secrets are left out."
+)
+@with_values
+@click.option(
+    "--stdin-name",
+    type=click.Path(path_type=Path),
+    metavar="NAME",
+    help="With the FILE -, take standard input for the text of the file NAME.",
+)
+@click.option("--strict", is_flag=True, help="Status 1 if something is not in the export.")
+def export(
+    file: str,
+    *,
+    target: str,
+    output: Path | None,
+    names: tuple[str, ...],
+    lines: tuple[int, ...],
+    keep_variables: bool,
+    variables: dict[str, str],
+    env_file: tuple[Path, ...],
+    environments: tuple[str, ...],
+    seed: int | None,
+    stdin_name: Path | None,
+    strict: bool,
+) -> None:
+    """Write the requests of FILE for another tool.
+
+    Nothing is sent. Variables have their values, secrets included: what is written works. What a
+    format cannot say (scripts, captures, assertions) is listed on standard error.
+
+    \b
+    orgrest export --to postman api.http -o api.postman_collection.json
+    orgrest export --to python --name login notes.org
+    orgrest export --to curl --keep-variables api.http
+    """
+    from orgrest.exporting.reading import read
+    from orgrest.run.settings import Settings
+
+    if target == "har" and keep_variables:
+        raise click.UsageError("a HAR file has no variables to keep")
+    try:
+        if output is not None and output.exists():
+            raise FileError("this file exists: name a new one", file=str(output))
+        path, text = text_of(file, stdin_name)
+        inputs = inputs_of(
+            path.resolve().parent,
+            variables=variables,
+            env_file=env_file,
+            environments=environments,
+            seed=seed,
+        )
+        found = read(
+            text,
+            file=str(path),
+            plain=is_request_file(path),
+            settings=Settings(inputs, names=names, lines=lines),
+            keep=keep_variables,
+        )
+        beside = None if output is None else f"{output.stem}-bodies"
+        written: Written = import_module(f"orgrest.exporting.{target}").write(found, beside=beside)
+        if found.calls:
+            _save(found, written, output)
+    except OrgrestError as error:
+        complain(str(error))
+        sys.exit(2)
+    sys.exit(_told(found, written, strict=strict))
+
+
+def _save(found: Export, written: Written, output: Path | None) -> None:
+    """Write the file and those beside it, or print it. Raises OrgrestError."""
+    private = any(one and one in written.text for one in found.secrets)
+    if output is None:
+        click.echo(written.text, nl=False)
+    else:
+        for name, data in written.files.items():
+            write_new(output.parent / name, data)
+        (write_private if private else write)(output, written.text.encode())
+    if private:
+        complain("this holds secrets: keep it to yourself (--keep-variables leaves them out)")
+
+
+def _told(found: Export, written: Written, *, strict: bool) -> int:
+    """Tell what is not in the export; return the exit status."""
+    for reason in found.failed:
+        complain(f"not exported: {safe(reason, found.secrets)}")
+    notes = [*(note for call in found.calls for note in call.lost), *written.notes]
+    for note in notes:
+        complain(safe(f"{note.place}: not exported: {note.reason}", found.secrets))
+    return int(bool(found.failed) or (strict and bool(notes)))

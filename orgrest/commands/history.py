@@ -1,0 +1,258 @@
+"""``orgrest history`` and ``orgrest diff``: what earlier runs sent and got, and what differs."""
+
+from __future__ import annotations
+
+import sys
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from orgrest.commands.console import complain
+from orgrest.model import OrgrestError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from orgrest.run.comparison import Difference
+    from orgrest.run.history import KeptRun
+    from orgrest.run.record import Record
+
+_JSON = partial(click.option, "--json", "as_json", is_flag=True)
+
+
+@click.group(invoke_without_command=True)
+@click.pass_context
+def history(context: click.Context) -> None:
+    """Show what earlier runs sent and got.
+
+    Runs of `orgrest FILE`, of `orgrest test` and those that an editor starts are kept, 200 of them
+    and 64 MiB at most, in the user's cache folder, without secrets. With the environment variable
+    ORGREST_HISTORY=off none is kept; a folder there is used instead.
+    """
+    if context.invoked_subcommand is None:
+        context.invoke(list_, count=20, as_json=False)
+
+
+@history.command("list")
+@click.option(
+    "-n", "count", type=click.IntRange(1), default=20, metavar="N", help="How many runs (20)."
+)
+@_JSON(help="Print a line of JSON for each run.")
+def list_(count: int, as_json: bool) -> None:
+    """List the last runs, the last one first."""
+    sys.exit(_told(partial(_list, count, as_json=as_json)))
+
+
+@history.command()
+@click.argument("run", default="1")
+@click.option("--name", metavar="NAME", help="Only requests of this name (or FILE:LINE).")
+@_JSON(help="Print a line of JSON for each request, as in reports.")
+def show(run: str, name: str | None, as_json: bool) -> None:
+    """Show the requests of a RUN and their responses.
+
+    RUN is its id, the beginning of one, or its number from the last run, which is 1.
+    """
+    sys.exit(_told(partial(_show, run, name, as_json=as_json)))
+
+
+@click.command()
+@click.argument("name")
+@click.option("--with", "other", metavar="RUN", help="Compare with this run's, by id or number.")
+@click.option(
+    "--stored", is_flag=True, help="Compare with the result that stands in its Org document."
+)
+@click.option(
+    "--volatile", multiple=True, metavar="HEADER", help="A header that may differ, besides Date."
+)
+@_JSON(help="Print the differences as JSON.")
+def diff(
+    name: str, *, other: str | None, stored: bool, volatile: tuple[str, ...], as_json: bool
+) -> None:
+    """Compare the last response to the request NAME with the one before it.
+
+    NAME is a request's name, or the file's name and the line of one without: `api.http:12`. Exit
+    status: 0 if they are the same, 1 if not, 2 if they cannot be compared.
+    """
+    if other is not None and stored:
+        raise click.UsageError("--with and --stored exclude each other")
+    sys.exit(_told(partial(_diff, name, other, volatile, stored=stored, as_json=as_json)))
+
+
+def _told(work: Any) -> int:
+    """Return a command's status; tell an error."""
+    try:
+        return int(work())
+    except OrgrestError as error:
+        complain(str(error))
+        return 2
+
+
+def _list(count: int, *, as_json: bool) -> int:
+    import json
+    from itertools import islice
+
+    from orgrest.run.history import runs
+
+    for number, run in enumerate(islice(runs(), count), 1):
+        failed = sum(one["outcome"] in ("failed", "error") for one in run.records)
+        if as_json:
+            found = {
+                "run": run.id,
+                "started": run.started,
+                "documents": run.documents,
+                "requests": len(run.records),
+                "failed": failed,
+            }
+            click.echo(json.dumps(found, ensure_ascii=False))
+            continue
+        documents = ", ".join(_shortened(one, run) for one in run.documents)
+        more = " (and more that were not kept)" if run.cut else ""
+        what = f"{len(run.records)} request{'' if len(run.records) == 1 else 's'}{more}"
+        what += f", {failed} failed" if failed else ""
+        click.echo(f"{number:>3}  {run.id}  {_local(run.started)}  {_safe(documents)}  {what}")
+    return 0
+
+
+def _show(which: str, name: str | None, *, as_json: bool) -> int:
+    import json
+
+    from orgrest.run.history import run_called
+
+    run = run_called(which)
+    found = [one for one in run.records if name is None or _is_called(one, name)]
+    if not found:
+        raise OrgrestError(
+            f"the run {run.id} has no request {name}" if name else "nothing was sent"
+        )
+    for record in found:
+        if as_json:
+            click.echo(json.dumps(record, ensure_ascii=False))
+        else:
+            click.echo(_safe("\n".join(_text(record, run)), one_line=False))
+    return 0
+
+
+def _diff(
+    name: str, other: str | None, volatile: tuple[str, ...], *, stored: bool, as_json: bool
+) -> int:
+    import json
+
+    from orgrest.run.comparison import compare, compare_stored
+    from orgrest.run.history import run_called, runs
+
+    found = _found(name, list(runs()))
+    run, new = next(found, (None, None))
+    if run is None or new is None:
+        raise OrgrestError(f"the history has no request {name}: `orgrest history show` shows some")
+    differences: list[Difference]
+    if stored:
+        differences = compare_stored(_result(name, Path(new["document"])), new)
+        what = f"the result in {new['document']}"
+    else:
+        before = next(found if other is None else _found(name, [run_called(other)]), None)
+        if before is None and other is None:
+            raise OrgrestError(f"{name} was answered once: there is nothing to compare with")
+        if before is None:
+            raise OrgrestError(f"the run {other} has no request {name}")
+        what = before[0].id
+        differences = compare(before[1], new, volatile)
+    if as_json:
+        told = {
+            "old": what,
+            "new": run.id,
+            "differences": [
+                {"place": one.place, "old": one.old, "new": one.new, "lines": one.lines}
+                for one in differences
+            ],
+        }
+        click.echo(json.dumps(told, ensure_ascii=False))
+    else:
+        click.echo(f"orgrest: {_safe(what)} -> {run.id}", err=True)
+        for one in differences:
+            click.echo(_safe(str(one), one_line=False))
+    return 1 if differences else 0
+
+
+def _found(name: str, among: list[KeptRun]) -> Iterator[tuple[KeptRun, Record]]:
+    """Yield the records of a request, the last one first."""
+    for run in among:
+        for record in reversed(run.records):
+            if _is_called(record, name):
+                yield run, record
+
+
+def _is_called(record: Record, name: str) -> bool:
+    return name in (record["name"], f"{Path(record['file']).name}:{record['line']}")
+
+
+def _result(name: str, path: Path) -> str:
+    """Return the result of a named block in an Org document. Raises OrgrestError."""
+    from orgrest.files import File, is_request_file
+
+    if is_request_file(path):
+        raise OrgrestError("request files hold no results: --stored is for Org", file=str(path))
+    from orgrest.org.document import Document
+    from orgrest.org.results import result_of
+    from orgrest.run.snapshot import inside
+
+    document = Document(File.read(path).text)
+    block = document.block_named(name)
+    result = None if block is None else result_of(document, block)
+    if result is None:
+        raise OrgrestError(f"no result of a block {name} stands there", file=str(path))
+    return inside(document.text[result.start : result.end])
+
+
+def _text(record: Record, run: KeptRun) -> Iterator[str]:
+    """Yield a record as text: each request, and its response."""
+    place = f"{_shortened(record['file'], run)}:{record['line']}"
+    why = f": {record['reason']}" if record["reason"] else ""
+    yield f"# {place} {record['name'] or ''}".rstrip() + f"  {record['outcome']}{why}"
+    for one in record["assertions"]:
+        reason = f"  {one['reason']}" if one["reason"] else ""
+        yield f"# {'ok    ' if one['passed'] else 'FAILED'}  {one['name']}{reason}"
+    for exchange in record["exchanges"]:
+        request, response = exchange["request"], exchange["response"]
+        yield f"{request['method']} {request['url']}"
+        yield from _message(request)
+        if response is None:
+            yield f"# no response: {exchange['error']}"
+        else:
+            yield f"HTTP/{response['version']} {response['status']} {response['reason']}"
+            yield from _message(response)
+
+
+def _message(message: Record) -> Iterator[str]:
+    """Yield the headers and the body of a request or response."""
+    yield from (f"{name}: {value}" for name, value in message["headers"])
+    yield ""
+    body = message["body"]
+    if body is None:
+        return
+    if "text" not in body:
+        yield f"[{body['size']} bytes of binary data]"
+    elif body["text"]:
+        yield body["text"]
+    if body["cut"]:
+        yield f"[the beginning of {body['size']} bytes]"
+    yield ""
+
+
+def _shortened(path: str, run: KeptRun) -> str:
+    """Return a path as it was given, if it lies below the folder of its run."""
+    given = Path(path)
+    return str(given.relative_to(run.directory)) if given.is_relative_to(run.directory) else path
+
+
+def _local(time: str) -> str:
+    from datetime import datetime
+
+    return datetime.fromisoformat(time).astimezone().strftime("%Y-%m-%d %H:%M:%S")
+
+
+def _safe(text: str, *, one_line: bool = True) -> str:
+    from orgrest.rendering.sanitize import visible
+
+    return visible(text, one_line=one_line)

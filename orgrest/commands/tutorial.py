@@ -1,0 +1,47 @@
+"""The command ``orgrest tutorial``: a folder with what the tutorial needs."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from orgrest.commands.console import complain
+from orgrest.files import FileError
+
+NEXT = """\
+{folder} has tasks.py, a server of tasks to send requests to. Type next, in two terminals:
+
+  cd {folder}
+  python3 tasks.py
+
+  cd {folder}
+  echo 'GET http://127.0.0.1:8931/tasks' > tasks.http
+  orgrest tasks.http
+"""
+
+
+@click.command()
+@click.argument("folder", type=click.Path(path_type=Path, file_okay=False), metavar="DIR")
+def tutorial(folder: Path) -> None:
+    """Make the folder DIR, with the server that the tutorial sends its requests to.
+
+    DIR must not exist, or be empty. Nothing else is needed to follow the tutorial, and all that it
+    makes stays there.
+    """
+    from orgrest.files import write
+
+    server = Path(__file__).with_name("tutorial_server.py").read_bytes()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if any(folder.iterdir()):
+            raise FileError("not empty; name a folder that is new", file=str(folder))
+        write(folder / "tasks.py", server)
+    except OSError as error:
+        complain(f"{folder}: {error.strerror}")
+        sys.exit(2)
+    except FileError as error:
+        complain(str(error))
+        sys.exit(2)
+    click.echo(NEXT.format(folder=folder), nl=False)

@@ -1,0 +1,1 @@
+"""OpenAPI descriptions beside requests: what they allow, and whether that was sent and came."""

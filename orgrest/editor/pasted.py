@@ -1,0 +1,162 @@
+"""Text that other tools copy for a request, pasted into a document: found, and written as one.
+
+`find` looks at the selected lines, or at those around the cursor: from one request, heading or
+block to the next, and the paragraph. What is there is read as `orgrest import` reads it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
+
+import attrs
+
+from orgrest.http.parsing import request_file
+from orgrest.model import OrgrestError, Span
+from orgrest.org.text import Edit
+
+if TYPE_CHECKING:
+    from orgrest.editor.regions import Kind
+    from orgrest.importing.model import Collection
+
+_LONGEST: Final = 2**20  # characters: this is looked at whenever the cursor moves
+_EDGE: Final = {
+    "http": re.compile(r"^[ \t]*###.*\n?", re.MULTILINE),
+    "org": re.compile(r"^(?:\*+ |[ \t]*#\+).*\n?", re.MULTILINE),
+}
+"""The lines between which a pasted text stands."""
+_OPEN: Final = re.compile(r"^[ \t]*#\+(begin|end)_(\S+)", re.MULTILINE | re.IGNORECASE)
+_EMPTY: Final = re.compile(r"^[ \t]*\n", re.MULTILINE)
+_HEADING: Final = re.compile(r"^\*+ .*\n", re.MULTILINE)
+
+
+@attrs.frozen
+class Pasted:
+    """A title for the user, and the change of the document."""
+
+    title: str
+    edit: Edit
+
+
+@attrs.frozen
+class _Found:
+    """What lines hold: its name for the user, and its requests."""
+
+    span: Span
+    what: str
+    collection: Collection
+
+    @property
+    def badness(self) -> tuple[int, int]:
+        """How much of the lines is not translated; the more lines the better."""
+        notes = sum(1 for _ in self.collection.folder.all_notes())
+        return notes, self.span.start - self.span.end
+
+
+def find(text: str, kind: Kind, selection: Span) -> Pasted | None:
+    """Return what is pasted at a selection, or at the cursor if that is empty; None if nothing."""
+    found = [one for span in _spans(text, kind, selection) if (one := _read(text, kind, span))]
+    if not found or (
+        _is_in_block(text, selection.start) if kind == "org" else request_file.is_restclient(text)
+    ):
+        return None
+    best = min(found, key=lambda one: one.badness)
+    new = _written(text, kind, best)
+    if new is None:
+        return None
+    several = sum(1 for _ in best.collection.folder.requests()) > 1
+    title = f"Turn the {best.what} into {'requests' if several else 'a request'}"
+    return Pasted(title, Edit(best.span.start, best.span.end, new))
+
+
+def _spans(text: str, kind: Kind, selection: Span) -> Iterator[Span]:
+    """Yield the lines that may be meant."""
+    if text[selection.start : selection.end].strip():
+        yield _lines(text, selection.start, selection.end)
+        return
+    around = _between(_EDGE[kind], text, selection.start, Span(0, len(text)))
+    yield around
+    yield _between(_EMPTY, text, selection.start, around)
+
+
+def _between(edge: re.Pattern[str], text: str, offset: int, within: Span) -> Span:
+    """Return the lines around an offset, up to an edge on both sides."""
+    start, end = within.start, within.end
+    for match in edge.finditer(text, within.start, within.end):
+        if match.end() <= offset:
+            start = match.end()
+        elif match.start() >= offset or offset < match.end():
+            end = min(end, match.start()) if match.start() >= offset else match.start()
+            break
+    return Span(start, max(start, end))
+
+
+def _lines(text: str, start: int, end: int) -> Span:
+    newline = text.find("\n", max(start, end - 1))
+    return Span(text.rfind("\n", 0, start) + 1, len(text) if newline < 0 else newline + 1)
+
+
+def _read(text: str, kind: Kind, span: Span) -> _Found | None:
+    """Return what lines hold, None if it is nothing that can be read."""
+    given = text[span.start : span.end]
+    inner = given.strip()
+    if not inner or len(inner) > _LONGEST:
+        return None
+    what = _what(inner, kind)
+    if what is None:
+        return None
+    from orgrest.importing import read
+
+    try:
+        collection = read("pasted", inner.encode("utf-8", "surrogatepass"))
+    except OrgrestError:
+        return None
+    if not any(one.method for one in collection.folder.requests()):
+        return None
+    start = span.start + len(given) - len(given.lstrip())
+    return _Found(_lines(text, start, start + len(inner)), what, collection)
+
+
+def _what(text: str, kind: Kind) -> str | None:
+    """Return what a text begins like."""
+    from orgrest.importing import fetch, messages, shell_scripts
+
+    if shell_scripts.BEGINS.match(text):
+        return "curl command"
+    if fetch.BEGINS.match(text):
+        return "call of fetch"
+    if text.startswith("{") and '"url"' in text and '"headers"' in text:
+        return "HAR entry"
+    if kind == "org" and messages.BEGINS.match(text):  # in a request file it is a request
+        return "HTTP message"
+    return None
+
+
+def _is_in_block(text: str, offset: int) -> bool:
+    """Tell whether an offset of an Org text is between the lines of a block."""
+    inside = ""
+    for match in _OPEN.finditer(text, 0, offset):
+        if match[1].lower() == "begin":
+            inside = inside or match[2].lower()
+        elif match[2].lower() == inside:
+            inside = ""
+    return bool(inside)
+
+
+def _written(text: str, kind: Kind, found: _Found) -> str | None:
+    """Return the requests as they stand in the place of the lines; None if that cannot be."""
+    from orgrest.importing import writing
+
+    make = writing.org_of if kind == "org" else writing.request_file_of
+    written = make(found.collection, bodies=None)
+    if written.notes:  # a body that needs a file of its own
+        return None
+    if kind == "org":
+        return _HEADING.sub("", written.text).strip("\n") + "\n"
+    new = written.text
+    above = text[: found.span.start].rstrip().rpartition("\n")[2].lstrip()
+    if above.startswith("###"):
+        new = re.sub(r"\A###.*\n", "", new)
+    below = text[found.span.end :].lstrip()
+    return new + ("\n###\n" if below and not below.startswith("###") else "")

@@ -1,0 +1,95 @@
+"""The requests of the protocol that lead through documents; `ROWS` has a handler for each.
+
+Links, highlights, ranges to select, hints with values, and the symbols of a workspace's files.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lsprotocol import types
+from pygls.uris import to_fs_path
+
+from orgrest.editor import navigation
+from orgrest.editor.server.documents import Document, to_place, to_position, to_range
+from orgrest.model import Span
+
+if TYPE_CHECKING:
+    from orgrest.editor.server.server import Server
+
+
+async def _links(
+    server: Server, document: Document, _: types.DocumentLinkParams
+) -> list[types.DocumentLink]:
+    analysis, text = await server.analysis(document)
+    found = await asyncio.to_thread(navigation.links, analysis)
+    return [types.DocumentLink(to_range(text, one.span), one.target) for one in found]
+
+
+async def _highlights(
+    server: Server, document: Document, params: types.DocumentHighlightParams
+) -> list[types.DocumentHighlight] | None:
+    names, text = await server.names(document)
+    one = await asyncio.to_thread(names.at, text.offset(to_place(params.position)))
+    if one is None:
+        return None
+    found = await asyncio.to_thread(names.same, one)
+    kinds = types.DocumentHighlightKind
+    return [
+        types.DocumentHighlight(
+            to_range(text, x.span), kinds.Read if x.role == "use" else kinds.Write
+        )
+        for x in found
+    ]
+
+
+async def _selections(
+    server: Server, document: Document, params: types.SelectionRangeParams
+) -> list[types.SelectionRange]:
+    names, text = await server.names(document)
+    found: list[types.SelectionRange] = []
+    for position in params.positions:
+        offset = text.offset(to_place(position))
+        spans = await asyncio.to_thread(navigation.around, names.analysis, names, offset)
+        parent: types.SelectionRange | None = None
+        for span in reversed(spans):
+            parent = types.SelectionRange(to_range(text, span), parent)
+        if parent is not None:
+            found.append(parent)
+    return found
+
+
+async def _hints(
+    server: Server, document: Document, params: types.InlayHintParams
+) -> list[types.InlayHint]:
+    names, text = await server.names(document)
+    start, end = text.offset(to_place(params.range.start)), text.offset(to_place(params.range.end))
+    within = Span(start, max(start, end))
+    found = await asyncio.to_thread(navigation.hints, names.analysis, names, within)
+    return [
+        types.InlayHint(to_position(text, one.offset), f"= {one.text}", padding_left=True)
+        for one in found
+    ]
+
+
+ROWS: tuple[tuple[str, Any, Any], ...] = (
+    (types.TEXT_DOCUMENT_DOCUMENT_LINK, _links, types.DocumentLinkOptions()),
+    (types.TEXT_DOCUMENT_DOCUMENT_HIGHLIGHT, _highlights, None),
+    (types.TEXT_DOCUMENT_SELECTION_RANGE, _selections, None),
+    (types.TEXT_DOCUMENT_INLAY_HINT, _hints, None),
+)
+
+
+async def workspace_symbols(
+    server: Server, params: types.WorkspaceSymbolParams
+) -> list[types.WorkspaceSymbol]:
+    """Answer `workspace/symbol`."""
+    roots = (to_fs_path(uri) for uri in server.workspace.folders)
+    folders = [Path(root) for root in roots if root]
+    encoding: Any = types.PositionEncodingKind(server.workspace.position_encoding).value
+    opened = server.documents
+    return await asyncio.to_thread(
+        server.workspace_symbols.find, params.query, folders, opened, encoding
+    )

@@ -1,0 +1,114 @@
+"""The notification `orgrest/response`: what came of a request, as data for an editor's own views.
+
+A client asks for it by the experimental capability `CAPABILITY`; it then shows responses itself.
+docs/language-server.md describes the fields for authors of editors' extensions.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from typing import TYPE_CHECKING, Any, Literal
+
+from orgrest.editor.server.languages import editor_language
+from orgrest.files import FileError, write_result
+from orgrest.rendering import content
+from orgrest.rendering.masking import mask_bytes
+from orgrest.run import record
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from orgrest.editor.server.documents import Document
+    from orgrest.editor.server.lifetime import ScratchFolder
+    from orgrest.model import Response
+    from orgrest.run.outcomes import Exchange, Outcome
+
+METHOD = "orgrest/response"
+CAPABILITY = {"orgrest": {"responses": True, "prompts": True}}
+"""What client and server announce under `experimental`."""
+KEPT = 50
+"""How many files of bodies a server keeps."""
+
+
+def wants(experimental: Any, what: Literal["responses", "prompts"]) -> bool:
+    """Return whether a client's experimental capabilities announce one of ours."""
+    asked = experimental.get("orgrest") if isinstance(experimental, dict) else None
+    return isinstance(asked, dict) and asked.get(what) is True
+
+
+class Bodies:
+    """The files with the bodies of the last responses, for an editor to open, show and copy."""
+
+    def __init__(self, scratch: ScratchFolder) -> None:
+        """Write nothing yet."""
+        self._scratch = scratch
+        self._numbers = itertools.count(1)
+        self._files: list[Path] = []
+
+    def write(self, response: Response, secrets: frozenset[str]) -> str:
+        """Write a body; return the URI of its file. Secrets are masked in text. Raises FileError.
+
+        The oldest file is removed if there are too many.
+        """
+        kind = content.media_type(response)
+        binary = content.is_binary(response, kind)
+        suffix = content.extension(kind)
+        suffix = ".txt" if suffix == ".bin" and not binary else suffix
+        path = self._scratch.path / f"body-{next(self._numbers)}{suffix}"
+        write_result(path, response.body if binary else mask_bytes(response.body, secrets))
+        self._files.append(path)
+        for old in self._files[:-KEPT]:
+            old.unlink(missing_ok=True)
+        del self._files[:-KEPT]
+        return path.as_uri()
+
+
+async def responses(
+    document: Document, version: int, line: int, outcome: Outcome, bodies: Bodies
+) -> list[dict[str, Any]]:
+    """Return the notifications for an outcome: first those of the requests that it needed.
+
+    `line` (from 0) is where it stands in that version of the document.
+    """
+    folder = document.path.parent if document.path else None
+    found: list[dict[str, Any]] = []
+    for one in (*outcome.needed, outcome):
+        other = folder / one.file if one.file is not None and folder is not None else None
+        found.append(
+            {
+                "textDocument": {"uri": document.uri, "version": version},
+                "request": {
+                    "uri": document.uri if other is None else other.resolve().as_uri(),
+                    "line": line if one is outcome else one.line - 1,
+                },
+                "record": await asyncio.to_thread(_record, document, one, bodies),
+            }
+        )
+    return found
+
+
+def _record(document: Document, outcome: Outcome, bodies: Bodies) -> record.Record:
+    found = record.by_itself(outcome, {"document": document.name, "file": document.name})
+    exchanges = (*outcome.exchanges, *((outcome.broken,) if outcome.broken else ()))
+    for data, exchange in zip(found["exchanges"], exchanges, strict=True):
+        if exchange.response is not None:
+            secrets = outcome.secrets | exchange.request.secrets
+            shown = dict(_shown(exchange, exchange.response, secrets, bodies))
+            data["response"]["body"] |= shown
+    return found
+
+
+def _shown(
+    exchange: Exchange, response: Response, secrets: frozenset[str], bodies: Bodies
+) -> Iterator[tuple[str, Any]]:
+    """Yield what an editor needs in order to show a body, beside what a report has."""
+    rendered = exchange.rendered
+    yield "pretty", None if rendered is None else rendered.body
+    yield "language", "plaintext" if rendered is None else editor_language(rendered, response)
+    if response.body:
+        try:
+            yield "uri", bodies.write(response, secrets)
+        except FileError as error:
+            yield "problem", str(error)

@@ -1,0 +1,98 @@
+"""The symbols of a workspace: the requests and blocks of all its documents."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from lsprotocol import types
+
+from orgrest.editor import outline
+from orgrest.editor.analysis import Analysis
+from orgrest.editor.positions import Text
+from orgrest.editor.server.documents import SUFFIXES, to_range
+from orgrest.editor.server.fragments import SYMBOLS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from orgrest.editor.positions import Encoding
+    from orgrest.editor.server.documents import Document
+
+_MOST_FILES = 2_000
+_MOST_FOUND = 500
+_LARGEST = 2**20
+_SKIPPED = frozenset({"node_modules", "__pycache__", "venv"})
+
+
+class WorkspaceSymbols:
+    """The requests of all files of a workspace, each file read once as long as it is unchanged."""
+
+    def __init__(self) -> None:
+        """Read nothing yet."""
+        self._known: dict[Path, tuple[tuple[int, int], list[types.WorkspaceSymbol]]] = {}
+
+    def find(
+        self, query: str, folders: list[Path], opened: list[Document], encoding: Encoding
+    ) -> list[types.WorkspaceSymbol]:
+        """Return the symbols whose names have the letters of `query`, in their order."""
+        found = [one for document in opened for one in _of_text(document)]
+        shown = {document.real_path for document in opened}
+        known, self._known = self._known, {}
+        for path in _files(folders):
+            if path in shown:
+                continue
+            try:
+                status = path.stat()
+                stamp = status.st_mtime_ns, status.st_size
+                kept = known.get(path)
+                if kept is None or kept[0] != stamp:
+                    kept = stamp, list(_of_file(path, encoding))
+            except (OSError, UnicodeDecodeError):
+                continue
+            self._known[path] = kept
+            found += kept[1]
+        return [one for one in found if _matches(query, one.name)][:_MOST_FOUND]
+
+
+def _of_file(path: Path, encoding: Encoding) -> Iterator[types.WorkspaceSymbol]:
+    if path.stat().st_size > _LARGEST:
+        return
+    text = Text(path.read_bytes().decode("utf-8-sig"), encoding)
+    analysis = Analysis(text.text, SUFFIXES[path.suffix.lower()])
+    yield from _symbols(analysis, text, path.as_uri())
+
+
+def _of_text(document: Document) -> Iterator[types.WorkspaceSymbol]:
+    analysis = document.analysis
+    if analysis is None or analysis.text != document.text.text:
+        analysis = Analysis(document.text.text, document.kind)
+    yield from _symbols(analysis, document.text, document.uri)
+
+
+def _symbols(analysis: Analysis, text: Text, uri: str) -> Iterator[types.WorkspaceSymbol]:
+    """Yield the requests and blocks of a document; variables are not looked for by their names."""
+    for one in outline.symbols(analysis):
+        if one.kind != "variable":
+            place = types.Location(uri, to_range(text, one.selection))
+            yield types.WorkspaceSymbol(place, one.name, SYMBOLS[one.kind])
+
+
+def _files(folders: list[Path]) -> Iterator[Path]:
+    """Yield the documents below folders, without hidden folders and those of packages."""
+    count = 0
+    for folder in folders:
+        for place, inner, names in os.walk(folder):
+            inner[:] = sorted(x for x in inner if x not in _SKIPPED and not x.startswith("."))
+            for name in sorted(names):
+                if Path(name).suffix.lower() in SUFFIXES:
+                    count += 1
+                    if count > _MOST_FILES:
+                        return
+                    yield Path(place, name).resolve()
+
+
+def _matches(query: str, name: str) -> bool:
+    letters = iter(name.lower())
+    return all(letter in letters for letter in query.lower() if not letter.isspace())

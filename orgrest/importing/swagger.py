@@ -1,0 +1,147 @@
+"""Swagger 2.0 descriptions, as OpenAPI 3.0 would say the same.
+
+Only what makes requests is converted; schemas and their references stay as they are. Source: the
+OpenAPI specification 2.0, and the guide to upgrading of 3.0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+_SCHEMA: Final = ("type", "format", "items", "enum", "default", "minimum", "maximum", "pattern")
+_FLOWS: Final = {"application": "clientCredentials", "accessCode": "authorizationCode"}
+_STYLES: Final = {"ssv": "spaceDelimited", "pipes": "pipeDelimited"}
+_FORM: Final = "application/x-www-form-urlencoded"
+_OPERATIONS: Final = ("get", "put", "post", "delete", "options", "head", "patch")
+KEPT: Final = ("definitions", "parameters", "responses")
+"""The parts to which references lead."""
+
+
+def upgraded(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a description of Swagger 2.0 as one of OpenAPI 3.0."""
+    left = ("swagger", "host", "basePath", "schemes", "consumes", "produces", "paths",
+            "securityDefinitions")  # fmt: skip
+    found = {key: value for key, value in given.items() if key not in left}
+    paths = _object(given.get("paths"))
+    definitions = _object(given.get("securityDefinitions"))
+    return {
+        **found,
+        "openapi": "3.0.4",
+        "servers": _servers(given),
+        "paths": {path: _path(_object(item), given) for path, item in paths.items()},
+        "components": {"securitySchemes": {k: _scheme(_object(v)) for k, v in definitions.items()}},
+    }
+
+
+def _object(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _servers(given: Mapping[str, Any]) -> list[dict[str, Any]]:
+    base = "/" + str(given.get("basePath") or "").strip("/")
+    if not given.get("host"):
+        return [{"url": base}]
+    schemes = [str(one) for one in _list(given.get("schemes"))] or ["https"]
+    scheme = "https" if "https" in schemes else schemes[0]
+    return [{"url": f"{scheme}://{given['host']}{base.rstrip('/')}"}]
+
+
+def _scheme(given: Mapping[str, Any]) -> dict[str, Any]:
+    if given.get("type") == "basic":
+        return {"type": "http", "scheme": "basic"}
+    if given.get("type") != "oauth2":
+        return dict(given)
+    flow = str(given.get("flow"))
+    kept = ("authorizationUrl", "tokenUrl", "scopes")
+    details = {key: given[key] for key in kept if key in given}
+    return {"type": "oauth2", "flows": {_FLOWS.get(flow, flow): details}}
+
+
+def _path(item: Mapping[str, Any], whole: Mapping[str, Any]) -> dict[str, Any]:
+    shared = _parameters(item.get("parameters"), whole)
+    found: dict[str, Any] = {"parameters": [_parameter(one) for one in shared if _plain(one)]}
+    for key, value in item.items():
+        if key in _OPERATIONS and isinstance(value, Mapping):
+            found[key] = _operation(value, [one for one in shared if not _plain(one)], whole)
+        elif key != "parameters":
+            found[key] = value
+    return found
+
+
+def _operation(
+    given: Mapping[str, Any], bodies: list[Mapping[str, Any]], whole: Mapping[str, Any]
+) -> dict[str, Any]:
+    left = ("parameters", "consumes", "produces", "responses", "schemes")
+    found = {key: value for key, value in given.items() if key not in left}
+    own = _parameters(given.get("parameters"), whole)
+    found["parameters"] = [_parameter(one) for one in own if _plain(one)]
+    named = {one.get("name") for one in own}
+    bodies = [one for one in bodies if one.get("name") not in named]
+    bodies += [one for one in own if not _plain(one)]
+    kinds = [str(one) for one in _list(given.get("consumes", whole.get("consumes")))]
+    if bodies:
+        found["requestBody"] = _body(bodies, kinds)
+    produced = [str(one) for one in _list(given.get("produces", whole.get("produces")))]
+    responses = _object(given.get("responses"))
+    found["responses"] = {
+        str(code): {"content": {kind: {} for kind in produced}}
+        for code, one in responses.items()
+        if {"schema", "examples", "$ref"} & _object(one).keys()
+    }
+    return found
+
+
+def _parameters(given: Any, whole: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Return parameters; references lead to those of the whole description."""
+    found = []
+    for one in _list(given):
+        reference = str(_object(one).get("$ref", ""))
+        if reference.startswith("#/parameters/"):
+            name = reference.removeprefix("#/parameters/").replace("~1", "/").replace("~0", "~")
+            one = _object(whole.get("parameters")).get(name)
+        if isinstance(one, Mapping):
+            found.append(one)
+    return found
+
+
+def _plain(parameter: Mapping[str, Any]) -> bool:
+    """Tell whether a parameter is no part of a body."""
+    return parameter.get("in") not in ("body", "formData")
+
+
+def _parameter(given: Mapping[str, Any]) -> dict[str, Any]:
+    left = (*_SCHEMA, "collectionFormat", "uniqueItems", "maxItems", "minItems", "maxLength",
+            "minLength", "multipleOf", "exclusiveMaximum", "exclusiveMinimum")  # fmt: skip
+    found = {key: value for key, value in given.items() if key not in left}
+    if "x-example" in given:
+        found["example"] = given["x-example"]
+    layout = given.get("collectionFormat", "csv")
+    if given.get("in") in ("query", "header", "path"):
+        found["explode"] = layout == "multi"
+    if layout in _STYLES:
+        found["style"] = _STYLES[layout]
+    return {**found, "schema": _schema(given)}
+
+
+def _schema(given: Mapping[str, Any]) -> dict[str, Any]:
+    found = {key: given[key] for key in _SCHEMA if key in given}
+    return {**found, "type": "string", "format": "binary"} if found.get("type") == "file" else found
+
+
+def _body(given: Iterable[Mapping[str, Any]], kinds: list[str]) -> dict[str, Any]:
+    """Return the body that a parameter in the body describes, or those of a form."""
+    for one in given:
+        if one.get("in") == "body":
+            media = {key: one[key] for key in ("schema", "example") if key in one}
+            media |= {"example": one["x-example"]} if "x-example" in one else {}
+            return {"content": dict.fromkeys(kinds or ["application/json"], media)}
+    fields = {str(one.get("name")): _schema(one) for one in given}
+    files = any(one.get("format") == "binary" for one in fields.values())
+    multi = files or (_FORM not in kinds and "multipart/form-data" in kinds)
+    kind = "multipart/form-data" if multi else _FORM
+    return {"content": {kind: {"schema": {"type": "object", "properties": fields}}}}

@@ -1,0 +1,72 @@
+"""Requests that are sent once for each element of a list: `{{$.clients..id}}`, JetBrains'.
+
+The paths are JSONPaths in an object of all variables. Several in one request advance together.
+Source: JetBrains' HTTP Client documentation, "Iterate over collections".
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Final
+
+from orgrest.http.responses import all_found
+from orgrest.http.values import Values, names_in
+from orgrest.http.values.global_variables import text_of
+from orgrest.model import OrgrestError
+from orgrest.run.outcomes import EvaluationError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from orgrest.http.syntax import ParsedRequest
+    from orgrest.http.values import Scope
+
+MOST_TURNS: Final = 10_000
+"""How often a request is sent at most, for a list or by `@loop`."""
+_ROOT: Final = re.compile(r"\$\.(?P<name>[A-Za-z_][\w-]*)(?=[.\[])")
+
+
+def scopes(parsed: ParsedRequest, scope: Scope) -> Iterator[Scope]:
+    """Yield the scope of each turn of a request; its own one if it has no such path.
+
+    In a dry run, a list that another request has yet to provide has one turn. Raises
+    EvaluationError if a path is malformed, or the lists have different lengths.
+    """
+    paths = [] if parsed.restclient else list(dict.fromkeys(_paths(parsed)))
+    if not paths:
+        yield scope
+        return
+    found = {path: _elements(path, parsed, scope) for path in paths}
+    lengths = {len(one) for one in found.values()}
+    if len(lengths) > 1:
+        told = ", ".join(f"{path} {len(one)}" for path, one in found.items())
+        raise EvaluationError(f"lists that advance together have as many elements: {told}")
+    for turn in range(min(lengths.pop(), MOST_TURNS + 1)):
+        if turn == MOST_TURNS:
+            raise EvaluationError(f"a request is sent for {MOST_TURNS:,} elements at most")
+        values = {path: one[turn] for path, one in found.items()}
+        yield scope.block(scope.values, {**scope.literal, "$index": str(turn), **values})
+
+
+def _paths(parsed: ParsedRequest) -> Iterator[str]:
+    return (name for name in names_in(parsed) if name.startswith("$."))
+
+
+def _elements(path: str, parsed: ParsedRequest, scope: Scope) -> list[str]:
+    match = _ROOT.match(path)
+    if match is None:
+        raise EvaluationError(f"{{{{{path}}}}} begins with the name of a variable: $.list..name")
+    values = Values(parsed, scope)
+    text = values.value(match["name"], parsed.span.start)
+    if values.blanks:
+        return [f"<{path}>"]
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        why = f"{match['name']} is no JSON, in which {path} could be looked for"
+        raise EvaluationError(why) from None
+    try:
+        return [text_of(one) for one in all_found(f'{{"{match["name"]}": {text}}}', path)]
+    except OrgrestError as error:
+        raise EvaluationError(f"{{{{{path}}}}}: {error.reason}") from None

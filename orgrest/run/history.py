@@ -1,0 +1,264 @@
+"""The history: what earlier runs sent and got, kept in the user's cache folder.
+
+Each run that sends something has a file of its own there, so concurrent runs cannot damage each
+other's: a line of JSON for the run, then one for each outcome as it comes, the records of reports
+(`record`: without secrets, bodies cut). Only the user may read them. Their number and size
+are bounded: a new file removes the oldest ones. A file that cannot be written ends the history of
+that run, with a line for the user, and never the run.
+
+The folder is `$XDG_CACHE_HOME/orgrest/history` (`~/.cache/orgrest/history`). `ORGREST_HISTORY`
+names another one, or is `off`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import threading
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import attrs
+
+from orgrest.model import OrgrestError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from orgrest.run.outcomes import Outcome
+    from orgrest.run.record import Record
+
+VARIABLE = "ORGREST_HISTORY"
+FORMAT = 1
+MOST_RUNS = 200
+MOST_BYTES = 64 * 2**20
+"""The maximum number and total size of the files; the last run is kept in any case."""
+MOST_OF_RUN = 8 * 2**20
+"""How many bytes of one run are kept; what follows is not."""
+_NAME = re.compile(r"(?P<id>\d{8}-\d{6}-\d{6}-[0-9a-f]{4})\.jsonl")
+_LONGEST_LINE = 2 * MOST_OF_RUN
+
+
+def folder() -> Path | None:
+    """Return the folder of the history, None if it is off. Raises OrgrestError if none is known."""
+    given = os.environ.get(VARIABLE, "")
+    if given == "off":
+        return None
+    if given:
+        path = Path(given)
+        if path.is_absolute():
+            return path
+        raise OrgrestError(f"{VARIABLE} is `off` or an absolute path, not {given}")
+    cache = os.environ.get("XDG_CACHE_HOME", "")
+    try:
+        base = Path(cache) if Path(cache).is_absolute() else Path.home() / ".cache"
+    except RuntimeError as error:
+        raise OrgrestError(f"{error} ({VARIABLE}=off keeps none)") from None
+    return base / "orgrest" / "history"
+
+
+class History:
+    """The history of one run, which any thread may write; its file is created with its first line.
+
+    `notify` gets one line if it cannot be kept.
+    """
+
+    def __init__(self, notify: Callable[[str], None]) -> None:
+        self._notify = notify
+        self._lock = threading.Lock()
+        self._number: int | None = None
+        self._size = 0
+        self._count = 0
+        self._ended = False
+
+    def keep(self, outcome: Outcome, document: str) -> None:
+        """Keep what was sent for an outcome, of the file `document`; nothing if nothing was."""
+        if self._ended or not (outcome.exchanges or outcome.broken):
+            return
+        with self._lock:
+            if self._ended:
+                return
+            try:
+                if self._number is None:
+                    self._number = self._create()
+                    if self._number is None:
+                        return
+                self._count += 1
+                line = _line(_record(outcome, self._count, document))
+                if self._size + len(line) > MOST_OF_RUN:
+                    line = _line({"more": True})
+                    self._ended = True
+                self._write(line)
+            except OrgrestError as error:
+                self._fail(str(error))
+            except OSError as error:
+                self._fail(error.strerror or str(error))
+
+    def close(self) -> None:
+        """Close the file; nothing is kept from now on."""
+        with self._lock:
+            self._ended = True
+            if self._number is not None:
+                os.close(self._number)
+                self._number = None
+
+    def _create(self) -> int | None:
+        place = folder()
+        if place is None:
+            self._ended = True
+            return None
+        place.mkdir(mode=0o700, parents=True, exist_ok=True)
+        now = time.time()
+        stamp = time.strftime("%Y%m%d-%H%M%S", time.gmtime(now)) + f"-{int(now % 1 * 1e6):06}"
+        path = place / f"{stamp}-{os.urandom(2).hex()}.jsonl"
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+        number = os.open(path, flags, 0o600)
+        head = {"history": FORMAT, "started": _time(now), "directory": str(Path.cwd())}
+        self._write(_line(head), number)
+        _prune(place, path.name)
+        return number
+
+    def _write(self, line: bytes, number: int | None = None) -> None:
+        """Append a line; of one that does not fit on the disk nothing is left."""
+        number = self._number if number is None else number
+        if number is None:
+            return
+        try:
+            written = os.write(number, line)
+            if written < len(line):
+                os.write(number, line[written:])
+        except OSError:
+            with contextlib.suppress(OSError):
+                os.ftruncate(number, self._size)
+            raise
+        self._size += len(line)
+
+    def _fail(self, why: str) -> None:
+        self._ended = True
+        self._notify(f"the history of this run is not kept: {why} ({VARIABLE}=off turns it off)")
+
+
+def _line(value: Record) -> bytes:
+    from orgrest.run.record import encoded
+
+    return encoded(value) + b"\n"
+
+
+def _record(outcome: Outcome, number: int, document: str) -> Record:
+    from orgrest.run.record import by_itself
+
+    return by_itself(outcome, {"order": [0, number], "document": document, "file": document})
+
+
+def _time(seconds: float) -> str:
+    from datetime import UTC, datetime
+
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds")
+
+
+def _files(place: Path) -> list[tuple[str, int]]:
+    """Return the names and sizes of the history's files, the oldest first."""
+    found: list[tuple[str, int]] = []
+    try:
+        with os.scandir(place) as entries:
+            for one in entries:
+                if _NAME.fullmatch(one.name) and one.is_file(follow_symlinks=False):
+                    with contextlib.suppress(FileNotFoundError):  # just removed by another run
+                        found.append((one.name, one.stat(follow_symlinks=False).st_size))
+    except FileNotFoundError:
+        return []
+    return sorted(found)
+
+
+def _prune(place: Path, own: str) -> None:
+    """Remove the oldest files until the others, with room for this run, are within the limits."""
+    others = [one for one in _files(place) if one[0] != own]
+    count, size = len(others) + 1, sum(one[1] for one in others) + MOST_OF_RUN
+    for name, bytes_ in others:
+        if count <= MOST_RUNS and size <= MOST_BYTES:
+            return
+        with contextlib.suppress(OSError):  # removed by another run, or open on Windows
+            (place / name).unlink()
+        count, size = count - 1, size - bytes_
+
+
+@attrs.frozen
+class KeptRun:
+    """A run of the history: its id, when it started, the folder it was started in, its records.
+
+    `cut` tells that it sent more than was kept.
+    """
+
+    id: str
+    started: str
+    directory: str
+    records: tuple[Record, ...] = attrs.field(repr=False)
+    cut: bool = False
+
+    @property
+    def documents(self) -> tuple[str, ...]:
+        """The files of its documents."""
+        return tuple(dict.fromkeys(one["document"] for one in self.records))
+
+
+def runs() -> Iterator[KeptRun]:
+    """Yield the runs of the history, the last one first. Raises OrgrestError.
+
+    Lines cut off by a kill or a full disk are left out, and so are runs removed meanwhile.
+    """
+    place = folder()
+    if place is None:
+        raise OrgrestError(f"the history is off: {VARIABLE} says so")
+    try:
+        names = [name for name, _ in _files(place)]
+    except OSError as error:
+        raise OrgrestError(f"cannot be read: {error.strerror}", file=str(place)) from None
+    for name in reversed(names):
+        try:
+            with (place / name).open("rb") as stream:
+                data = stream.read(_LONGEST_LINE)
+        except FileNotFoundError:
+            continue
+        except OSError as error:
+            reason = f"cannot be read: {error.strerror}"
+            raise OrgrestError(reason, file=str(place / name)) from None
+        found = _read(name, data)
+        if found is not None:
+            yield found
+
+
+def _read(name: str, data: bytes) -> KeptRun | None:
+    lines: list[Record] = []
+    for line in data.split(b"\n"):
+        with contextlib.suppress(ValueError, RecursionError):  # cut off
+            value = json.loads(line)
+            if isinstance(value, dict):
+                lines.append(value)
+    if not lines or lines[0].get("history") != FORMAT:
+        return None
+    head, *rest = lines
+    records = tuple(one for one in rest if "exchanges" in one)
+    cut = any("more" in one for one in rest)
+    return KeptRun(
+        name.removesuffix(".jsonl"), head["started"], head["directory"], records, cut=cut
+    )
+
+
+def run_called(which: str) -> KeptRun:
+    """Return a run by its id, the beginning of it, or its number from the last one (1).
+
+    Raises OrgrestError if there is none, or several.
+    """
+    if which.isdecimal() and len(which) < 5:
+        for number, one in enumerate(runs(), 1):
+            if number == int(which):
+                return one
+        raise OrgrestError(f"the history has no run {which}: `orgrest history` lists them")
+    found = [one for one in runs() if one.id.startswith(which)]
+    if len(found) != 1:
+        what = "several runs begin" if found else "no run begins"
+        raise OrgrestError(f"{what} with {which}: `orgrest history` lists them")
+    return found[0]

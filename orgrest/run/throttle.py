@@ -1,0 +1,65 @@
+"""`# @ratelimit`: requests are held back, so that a server is not asked too often.
+
+`slot NAME` are requests that count together, `minIdleTime MS` is the least time between two of
+them, `max N expire MS` says that no more than N are sent in that time.
+
+Source: httpyac's guide, "Meta data: ratelimit".
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+import time
+from typing import Self
+
+import attrs
+
+from orgrest.run.outcomes import EvaluationError
+
+_LIMIT = re.compile(
+    r"\s*(?:slot:?\s+(?P<slot>\S+)\s*)?(?:minIdleTime:?\s+(?P<idle>\d{1,9})\s*)?"
+    r"(?:max:?\s+(?P<most>\d{1,9})\s+expire:?\s+(?P<expire>\d{1,9})\s*)?",
+    re.IGNORECASE,
+)
+
+
+@attrs.frozen
+class Limit:
+    """How often requests of a slot are sent: times in seconds; `most` is 0 for any number."""
+
+    slot: str
+    idle: float
+    most: int
+    expire: float
+
+    @classmethod
+    def read(cls, text: str) -> Self:
+        """Read a directive's value. Raises EvaluationError."""
+        found = _LIMIT.fullmatch(text)
+        if found is None or not (found["idle"] or found["most"]):
+            raise EvaluationError(
+                "@ratelimit is `max N expire MS`, `minIdleTime MS` or both, behind `slot NAME` if "
+                f"there are several, not {text.strip()!r}"
+            )
+        idle, most, expire = (int(found[name] or 0) for name in ("idle", "most", "expire"))
+        return cls(found["slot"] or "", idle / 1000, most, expire / 1000)
+
+
+class Throttle:
+    """When the requests of a run were sent, by slot; threads may ask at the same time."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._sent: dict[str, list[float]] = {}
+
+    def wait(self, limit: Limit, now: float | None = None) -> float:
+        """Return the seconds until a request may be sent, which counts as sent then."""
+        now = time.monotonic() if now is None else now
+        with self._lock:
+            sent = self._sent.setdefault(limit.slot, [])
+            earliest = max(now, sent[-1] + limit.idle) if sent else now
+            if limit.most and len(sent) >= limit.most:
+                earliest = max(earliest, sent[-limit.most] + limit.expire)
+            sent.append(earliest)
+        return earliest - now

@@ -1,0 +1,283 @@
+"""Completion from the description that a document names."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from openapi_text import API
+
+from orgrest.commands.main import main
+from orgrest.description.model import Description
+from orgrest.editor.analysis import Analysis
+from orgrest.editor.completion import complete
+from orgrest.editor.described import Described
+from orgrest.editor.diagnostics.report import Report
+from orgrest.http.values import Inputs, Scope
+
+HOST = "https://api.example.com"
+KNOWN = Description.read(API.replace("HOST", HOST).encode(), "api.yaml")
+LINE = "# @openapi api.yaml\n"
+POST = "POST {{host}}/orders\nContent-Type: application/json\n\n"
+
+
+def offered(text: str, described: Description | None = KNOWN, kind: str = "http") -> list[str]:
+    """What is offered at the bar in a text, and is of the description."""
+    at = text.index("|")
+    found = complete(text[:at] + text[at + 1 :], at, document=kind, described=lambda _: described)
+    return [one.insert for one in found]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("GET |", [f"{HOST}/v1/orders", f"{HOST}/v1/orders/mine", f"{HOST}/v1/orders/{{{{id}}}}"]),
+        ("GET https://api.example.com/v1/orders/m|", [f"{HOST}/v1/orders/mine"]),
+        ("GET {{host}}/orders/|", ["{{host}}/orders/mine", "{{host}}/orders/{{id}}"]),
+        ("POST {{host}}/|", ["{{host}}/orders"]),
+        ("GET {{host}}/orders?|", ["page=", "tags="]),
+        ("GET {{host}}/v1/orders?page=1&t|", ["tags="]),
+        ("GET {{host}}/orders?tags=|", ["a", "b"]),
+        ("GET {{host}}/orders/{{id}}?|", []),
+        ("GET {{host}}/orders\nX-C|", ["X-Client: "]),
+        ("POST {{host}}/orders\nContent-Type: application/j|", ["application/json"]),
+        (POST + "{|", ['"secret": ', '"state": ', '"parent": ', '"price": ']),
+        (POST + '{\n  "s|"', ["secret", "state"]),
+        (POST + '{"state": |}', ['"done"', "null", '"open"']),
+        (POST + '{"state": "o|"}', ["open"]),
+        (POST + '{"state": o|', ['"open"']),
+        (POST + '{"x": [{"y": 1}, "z"], "parent": {"st|', ["state"]),
+        (POST + '{"parent": {"parent": {"state": "d|', ["done"]),
+        (POST + '{"state": "open"|', []),
+        (POST + "[|", []),
+        ("DELETE {{host}}/orders\n\n{|", []),
+    ],
+)
+def test_what_the_description_has_is_offered(text, expected) -> None:
+    found = offered(LINE + text)
+    assert found[: len(expected)] == expected
+    if not expected:
+        assert found == offered(LINE + text, None)
+
+
+def test_only_the_description_above_counts() -> None:
+    assert offered("GET {{host}}/orders?|\n" + LINE) == []
+    assert offered("GET {{host}}/orders?|") == []
+
+
+def test_a_header_argument_names_one_in_org() -> None:
+    text = "#+PROPERTY: header-args :openapi api.yaml\n\n#+begin_src {}\n{}\n#+end_src\n"
+    found = offered(text.format("restclient", "GET :host/o|"), kind="org")
+    assert found[:2] == [":host/orders", ":host/orders/:id"]
+    assert offered(text.format("http", "GET {{host}}/orders?p|"), kind="org") == ["page="]
+
+
+EVIL = ["a\nGET http://evil.example/", "{{$processEnv HOME}}", "a b", "a\u202eb", ""]
+
+
+@pytest.mark.parametrize("evil", EVIL)
+def test_no_description_puts_lines_or_variables_into_a_document(evil) -> None:
+    schema = {"type": "object", "properties": {evil: {}, "x": {"enum": [evil]}}}
+    parameters = [
+        {"name": evil, "in": "query"},
+        {"name": evil, "in": "header"},
+        {"name": "q", "in": "query", "schema": {"enum": [evil]}},
+    ]
+    body = {"content": {"application/json": {"schema": schema}}}
+    operation = {"parameters": parameters, "requestBody": body}
+    paths = {"/orders": {"post": operation}, f"/{evil}/x": {"post": {}}}
+    servers = [{"url": f"http://h/{evil}"}]
+    whole = {"openapi": "3.1.0", "paths": paths, "servers": servers}
+    described = Description.read(json.dumps(whole).encode(), "api.json")
+    for one in (
+        "POST |",
+        "POST {{host}}/|",
+        "POST {{host}}/orders?|",
+        "POST {{host}}/orders?q=|",
+        "POST {{host}}/orders\n|",
+        POST + "{|",
+        POST + '{"|',
+        POST + '{"x": |',
+        POST + '{"x": "|',
+    ):
+        for inserted in offered(LINE + one, described):
+            assert "\n" not in inserted
+            assert "processEnv" not in inserted
+            assert inserted.isprintable()
+
+
+def test_a_candidate_tells_what_it_is() -> None:
+    text = LINE + "GET {{host}}/orders?"
+    first = complete(text, len(text), document="http", described=lambda _: KNOWN)[0]
+    assert (first.label, first.documentation) == ("page", "integer")
+    text = LINE + POST + "{"
+    first = complete(text, len(text), document="http", described=lambda _: KNOWN)[0]
+    assert first.documentation == "string, required"
+    assert offered(LINE + "GET {{host}}/ord|")[0] == "{{host}}/orders"
+
+
+def test_an_editor_reads_what_the_document_names_and_nothing_above_it(
+    tmp_path: Path, capsys
+) -> None:
+    folder = tmp_path / "docs"
+    folder.mkdir()
+    (folder / "api.yaml").write_text(API)
+    (tmp_path / "api.yaml").write_text(API)
+    for name, count in (("api.yaml", 2), ("../api.yaml", 0), ("none.yaml", 0), ("a.http", 0)):
+        text = f"# @openapi {name}\nGET {{{{host}}}}/orders?"
+        (folder / "a.http").write_text(text)
+        with pytest.raises(SystemExit) as ended:
+            main(["complete", str(folder / "a.http"), "--offset", str(len(text))])
+        assert not ended.value.code
+        assert len(json.loads(capsys.readouterr().out)) == count, name
+
+
+def test_a_description_is_read_again_when_it_changes(tmp_path: Path, monkeypatch) -> None:
+    scope, described = Scope(Inputs(directory=tmp_path)), Described()
+    (tmp_path / "api.yaml").write_text(API)
+    first = described.get("api.yaml", scope)
+    assert first is not None
+    assert described.get("api.yaml", scope) is first
+    (tmp_path / "api.yaml").write_text(API + "\n")
+    assert described.get("api.yaml", scope) is not first
+    (tmp_path / "api.yaml").write_text("a: [")
+    assert described.get("api.yaml", scope) is None
+    monkeypatch.setattr("orgrest.editor.described.LARGEST", 3)
+    (tmp_path / "api.yaml").write_text(API)
+    assert described.get("api.yaml", scope) is None
+    for number in range(20):
+        (tmp_path / f"{number}.yaml").write_text("x")
+        assert described.get(f"{number}.yaml", scope) is None
+
+
+TEXTS = st.lists(
+    st.sampled_from(
+        ['"', "{", "}", "[", "]", ",", ":", " ", "\n", "state", "\\", "1", "{{x}}", "é"]
+    )
+).map("".join)
+
+
+@given(TEXTS)
+def test_no_text_in_a_body_stops_completion(text) -> None:
+    offered(LINE + POST + "{" + text + "|")
+
+
+PARTS = st.recursive(
+    st.integers() | st.booleans() | st.text('ab"\\{', max_size=3),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text("xy:,}", max_size=2), inner)
+    ),
+    max_leaves=8,
+)
+
+
+@given(PARTS, st.sampled_from([None, 1, 3]))
+def test_what_stands_before_a_field_does_not_hide_it(value, indent) -> None:
+    before = json.dumps({"first": value}, indent=indent)[:-1]
+    assert offered(LINE + POST + before + ', "parent": {"stat|') == ["state"]
+
+
+KEYS = ["paths", "/orders", "get", "post", "parameters", "name", "in", "schema", "enum", "$ref"]
+KEYS += ["requestBody", "content", "application/json", "properties", "items", "allOf", "required"]
+KEYS += ["servers", "url", "responses", "200", "headers"]
+
+
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.text(max_size=3),
+        lambda inner: (
+            st.lists(inner, max_size=3)
+            | st.dictionaries(
+                st.sampled_from(KEYS),
+                inner,
+                max_size=4,
+            )
+        ),
+        max_leaves=30,
+    )
+)
+def test_no_description_however_malformed_stops_completion(value) -> None:
+    inner = value if isinstance(value, dict) else {"paths": value}
+    wrapped = {"paths": {"/orders": {"get": inner, "post": inner, "parameters": value}}}
+    for whole in (inner, wrapped):
+        text = json.dumps({"openapi": "3.1.0", **whole}).encode()
+        described = Description.read(text, "api.json")
+        for one in (
+            "GET {{host}}/|",
+            "GET {{host}}/orders?|",
+            "GET {{host}}/orders\nX-|",
+            POST + "{|",
+        ):
+            offered(LINE + one, described)
+
+
+# ---------------------------------------------------------------------------------- diagnostics
+
+
+def told(folder: Path, text: str, kind: str = "http") -> list[tuple[str, str]]:
+    """The problems that a description makes, each with what it is about."""
+    (folder / "api.yaml").write_text(API.replace("HOST", HOST))
+    report = Report(Analysis(text, kind, lambda: Inputs(directory=folder)))
+    return [
+        (text[one.span.start : one.span.end], one.message)
+        for one in report.diagnostics
+        if one.code == "openapi"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("request_", "expected"),
+    [
+        (f"GET {HOST}/v1/orders?page=1\nX-Client: c-1", []),
+        (
+            f"GET {HOST}/v1/orders?page=x\nX-Client: c",
+            ["parameter page: 'x' is not of type 'integer'"],
+        ),
+        (f"GET {HOST}/v1/orders?tags=a\nX-Client: c", []),
+        (f"GET {HOST}/v1/orders?q=1\nX-Client: c", ["query parameter q is not described"]),
+        (f"GET {HOST}/v1/orders", ["header parameter X-Client is missing"]),
+        (f"GET {HOST}/v1/orders/x", ["path parameter id: 'x' is not of type 'integer'"]),
+        (f"@id = 7\nGET {HOST}/v1/orders/{{{{id}}}}", []),
+        (f"# @prompt id\nGET {HOST}/v1/orders/{{{{id}}}}", []),
+        ("# @prompt host\nGET {{host}}/v1/orders?q=1\nX-Client: c", ["q is not described"]),
+        ("# @prompt host\nGET {{host}}/v1/nothing", []),
+        (f"GET {HOST}/v1/nothing", ["api.yaml describes no GET here"]),
+        (f"DELETE {HOST}/v1/orders", ["api.yaml describes no DELETE here"]),
+        ("GET https://other.example/v1/nothing", []),
+        (f"POST {HOST}/v1/orders", ["the request's body is missing"]),
+        (f"POST {HOST}/v1/orders\nContent-Type: text/plain\n\nx", ["text/plain is not described"]),
+        (f"POST {HOST}/v1/orders\nContent-Type: application/json\n\n{{}}", []),
+    ],
+)
+def test_what_the_description_forbids_is_told_while_it_is_written(
+    tmp_path: Path, request_, expected
+) -> None:
+    found = told(tmp_path, LINE + request_ + "\n")
+    assert len(found) == len(expected)
+    for (about, message), part in zip(found, expected, strict=True):
+        assert part in message
+        assert about.startswith(("http", "{{host}}"))
+    assert told(tmp_path, request_ + "\n") == []
+
+
+def test_a_description_that_cannot_be_read_is_told_at_its_line(tmp_path: Path) -> None:
+    for name, why in (
+        ("none.yaml", "No such file"),
+        ("../api.yaml", "outside"),
+        ("bad.yaml", "YAML"),
+    ):
+        (tmp_path / "bad.yaml").write_text("openapi: [")
+        ((about, message),) = told(tmp_path, f"# @openapi {name}\nGET {HOST}/v1/orders\n")
+        assert about == name
+        assert why in message
+
+
+def test_org_tells_it_at_the_request(tmp_path: Path) -> None:
+    request = f"GET {HOST}/v1/orders?q=1\nX-Client: c\n"
+    text = f"#+begin_src restclient :openapi api.yaml\n{request}#+end_src\n"
+    ((about, message),) = told(tmp_path, text, "org")
+    assert about == f"{HOST}/v1/orders?q=1"
+    assert "q is not described" in message

@@ -1,0 +1,137 @@
+"""The process that stays alive for Emacs and evaluates one block after the other."""
+
+from __future__ import annotations
+
+import json
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from components import needs
+from emacs_runs import call, emacs
+from servers import RawServer, by_path, response
+
+needs_emacs = needs("emacs")
+
+RUN = """
+(defun run (text)
+  (at text)
+  (condition-case problem (progn (org-babel-execute-src-block) (tell "done"))
+    (error (tell (error-message-string problem)))
+    (quit (tell "quit"))))
+(defun who () (tell (and (process-live-p orgrest--helper) (process-id orgrest--helper))))
+(find-file "notes.org")
+"""
+
+
+@pytest.fixture
+def api() -> Iterator[str]:
+    with RawServer(by_path({"/json": response(b'{"a":1}')})) as running:
+        yield running.url
+
+
+def document(folder: Path, *requests: str) -> Path:
+    path = folder / "notes.org"
+    path.write_text("".join(f"#+begin_src restclient\n{one}\n#+end_src\n\n" for one in requests))
+    return path
+
+
+@needs_emacs
+def test_one_process_evaluates_all_blocks_also_after_one_that_fails(
+    tmp_path: Path, api: str
+) -> None:
+    path = document(tmp_path, f"GET {api}/json", "GET http://{{none}}/", f"HEAD {api}/json")
+    told = emacs(
+        tmp_path,
+        f'{RUN}(run "GET {api}") (who) (run "GET http://{{{{") (who) (run "HEAD") (who)'
+        "(save-buffer)",
+    )
+    done, first, failed, second, again, third = told
+    assert [done, again] == ["done", "done"]
+    assert "none is not defined" in str(failed)
+    assert first == second == third is not None
+    assert path.read_text().count("#+RESULTS:") == 2
+
+
+@needs_emacs
+def test_a_process_that_was_killed_is_started_again(tmp_path: Path, api: str) -> None:
+    document(tmp_path, f"GET {api}/json")
+    told = emacs(
+        tmp_path,
+        f'{RUN}(run "GET") (who) (kill-process orgrest--helper)'
+        "(wait-for (lambda () (not (process-live-p orgrest--helper))))"
+        '(run "GET") (who)',
+    )
+    assert [told[0], told[2]] == ["done", "done"]
+    assert told[1] != told[3]
+
+
+@needs_emacs
+def test_a_changed_environment_counts_for_the_next_block(tmp_path: Path, api: str) -> None:
+    path = document(tmp_path, f':a := env("WHERE")\nGET {api}/:a')
+    told = emacs(
+        tmp_path,
+        f'{RUN}(setenv "WHERE" "none") (run ":a :=")'
+        '(setenv "WHERE" "json") (run ":a :=") (save-buffer)',
+    )
+    assert told == ["done", "done"]
+    assert '"a": 1' in path.read_text()
+
+
+@needs_emacs
+def test_quitting_ends_the_request_that_is_under_way(tmp_path: Path, api: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        url = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        document(tmp_path, f"GET {url}/", f"HEAD {api}/json")
+        told = emacs(
+            tmp_path,
+            f"{RUN}(run-at-time 3 nil (lambda () (setq quit-flag t)))"
+            '(run "GET") (tell orgrest--helper) (run "HEAD")',
+        )
+    assert told == ["quit", None, "done"]
+
+
+@needs_emacs
+def test_a_program_that_cannot_serve_says_why(tmp_path: Path, api: str) -> None:
+    document(tmp_path, f"GET {api}/json")
+    broken = tmp_path / "broken"
+    broken.write_text("#!/bin/sh\necho 'orgrest: it is broken' >&2\nexit 3\n")
+    broken.chmod(0o755)
+    told = emacs(tmp_path, f'{RUN}(setq orgrest-command (list "{broken}")) (run "GET")')
+    assert told == ["it is broken"]
+
+
+@needs_emacs
+def test_a_process_that_is_not_used_ends(tmp_path: Path, api: str) -> None:
+    document(tmp_path, f"GET {api}/json")
+    told = emacs(
+        tmp_path,
+        f'(setq orgrest--helper-idle 0.2){RUN}(run "GET")'
+        "(wait-for (lambda () (null orgrest--helper)))"
+        "(tell (mapcar (lambda (one) (buffer-name one))"
+        ' (seq-filter (lambda (one) (string-match "orgrest \\\\(babel\\\\|err\\\\)"'
+        " (buffer-name one))) (buffer-list))))",
+    )
+    assert told == ["done", None]
+
+
+def test_each_line_is_answered_also_behind_nonsense(tmp_path: Path, api: str) -> None:
+    lines: list[Any] = [call(api, tmp_path), {}, call(api, tmp_path, body="GET http://{{x}}/")]
+    text = "".join(f"{json.dumps(one)}\n" for one in lines) + "{\n" + f"{json.dumps(lines[0])}\n"
+    done = subprocess.run(
+        [sys.executable, "-m", "orgrest", "babel", "--serve"],
+        input=text,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    first, nothing, failed, nonsense, last = map(json.loads, done.stdout.splitlines())
+    assert '"a": 1' in first["result"]
+    assert "no document" in nothing["error"]
+    assert "x is not defined" in failed["error"]
+    assert "not JSON" in nonsense["error"]
+    assert set(last) == set(first)

@@ -1,0 +1,80 @@
+"""What the extension for VS Code says of orgrest, compared with orgrest; tests/vscode runs it."""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from orgrest.commands.main import program
+from orgrest.http.assertions.operators import OPERATORS
+from orgrest.http.assertions.subjects import SUBJECTS
+from orgrest.http.parsing.request_file.grammar import METHODS, RARE_METHODS
+
+ROOT = Path(__file__).parents[3]
+FOLDER = ROOT / "editors" / "vscode"
+
+
+def read(name: str) -> Any:
+    return json.loads((FOLDER / name).read_text())
+
+
+SNIPPETS = read("snippets/http.json")
+
+
+def expanded(body: list[str]) -> str:
+    """A snippet's text with the defaults that it suggests."""
+    text = "\n".join(body)
+    while (found := re.sub(r"\$\{\d+:((?:[^${}\\]|\\.|\{\{|(?<=\\\})\})*)\}", r"\1", text)) != text:
+        text = found
+    return re.sub(r"\\([$}])", r"\1", re.sub(r"(?<!\\)\$\d", "", text))
+
+
+@pytest.mark.parametrize("name", SNIPPETS)
+def test_each_snippet_can_be_sent(name: str, tmp_path: Path) -> None:
+    body = SNIPPETS[name]["body"]
+    text = expanded(body)
+    if name == "Named request" or name == "Prompt" or text.startswith(("@", "Authorization")):
+        above = text.startswith(("@", "#"))
+        text = f"{text}\nGET https://example.org/" if above else f"GET https://example.org/\n{text}"
+    elif text.startswith(("??", ">")):
+        text = f"GET https://example.org/\n\n{text}"
+    elif text.startswith("<"):
+        text = f"{text}\nGET https://example.org/"
+    (tmp_path / "a.txt").write_text("x")
+    (tmp_path / "a.http").write_text(text + "\n")
+    secrets = {"PASSWORD": "pw", "AWS_ACCESS_KEY_ID": "id", "AWS_SECRET_ACCESS_KEY": "key"}
+    values = [word for one in ("token=t", "name=n") for word in ("--var", one)]
+    done = CliRunner().invoke(
+        program, [str(tmp_path / "a.http"), "--dry-run", *values], env=secrets
+    )
+    assert done.exit_code == 0, done.output
+
+
+def test_the_extension_has_the_version_of_the_package() -> None:
+    version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+    assert {read("package.json")["version"], read("package-lock.json")["version"]} == {version}
+
+
+def test_all_methods_subjects_and_operators_are_coloured() -> None:
+    rules = read("syntaxes/http.tmLanguage.json")["repository"]
+    request = re.compile(rules["request"]["begin"])
+    for method in (*METHODS.split("|"), *RARE_METHODS.split("|"), "CUSTOM"):
+        found = request.match(f"{method} https://example.org/ HTTP/1.1")
+        assert found is not None
+        assert method in found.groups()
+    subjects, operators = (one["match"] for one in rules["assertion"]["patterns"][1:3])
+    for subject in SUBJECTS:
+        assert re.fullmatch(subjects.replace("\\G", ""), subject), subject
+    for operator in OPERATORS:
+        assert re.search(operators, f"x {operator} 1"), operator
+
+
+def test_no_host_of_a_registry_stands_in_the_locks() -> None:
+    for name in ("package-lock.json", "tests/package-lock.json"):
+        assert '"resolved"' not in (FOLDER / name).read_text()

@@ -1,0 +1,184 @@
+"""Exports: what the other tool sends is what orgrest sends."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+from components import require
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+from imports import imported, sent
+from recorded import har, requests
+from servers import RawServer, response
+
+from orgrest.commands.main import program
+from orgrest.files import File
+from orgrest.http.transport import Client, wire_url
+from orgrest.http.values import Inputs
+from orgrest.model import Request
+from orgrest.run.run import Run
+from orgrest.run.settings import Settings
+
+TOLD = ["requests sends", "is sent as one header"]
+SOME = settings(max_examples=25, deadline=None,
+                suppress_health_check=[HealthCheck.function_scoped_fixture])  # fmt: skip
+
+
+def export(path: Path, target: str, *more: str) -> Result:
+    return CliRunner().invoke(program, ["export", "--to", target, str(path), *more])
+
+
+def parts_sent(data: bytes) -> tuple[bytes, list[bytes], bytes]:
+    """Return the request line, the header lines that are not each tool's own, and the body."""
+    head, _, body = data.partition(b"\r\n\r\n")
+    line, *lines = head.split(b"\r\n")
+    line = re.sub(rb"%[0-9a-f]{2}", lambda match: match[0].upper(), line)
+    own = (b"user-agent:", b"accept-encoding:", b"connection:", b"content-length: 0")
+    kept = [one.rstrip() for one in lines if not one.lower().startswith(own)]
+    return line, sorted(kept), body
+
+
+def run_orgrest(path: Path, **values: str) -> None:
+    inputs = Inputs(directory=path.parent, overrides=values, environ={"SECRET": "s3cr3t"})
+    with Client() as client:
+        run = Run(File.read(path).text, file=str(path), settings=Settings(inputs),
+                  client=client, plain=path.suffix == ".http")  # fmt: skip
+        for outcome in run.outcomes():
+            assert outcome.reason is None, outcome.reason
+
+
+def run_curl(script: str, **values: str) -> None:
+    require("curl")
+    environ = {"PATH": os.environ["PATH"], "HOME": "/nonexistent", "no_proxy": "*"}
+    subprocess.run(["sh", "-e", "-c", script], check=True, capture_output=True,
+                   env=environ | values, timeout=30)  # fmt: skip
+
+
+def run_python(script: str, monkeypatch: pytest.MonkeyPatch, **values: str) -> None:
+    with monkeypatch.context() as patch:
+        patch.setenv("NETRC", "/nonexistent")
+        patch.setenv("NO_PROXY", "*")
+        for name, value in values.items():
+            patch.setenv(name, value)
+        exec(compile(script, "exported.py", "exec"), {"print": lambda *_: None})
+
+
+def document(folder: Path, wanted: list[dict[str, Any]], output: str) -> Path:
+    """Return a document that sends these requests."""
+    folder = Path(tempfile.mkdtemp(dir=folder))
+    assert imported(folder, har(wanted), output=output).exit_code == 0
+    return folder / output
+
+
+@pytest.mark.parametrize("output", ["out.http", "out.org"])
+@pytest.mark.parametrize("target", ["curl", "python"])
+@SOME
+@given(wanted=st.lists(requests(), min_size=1, max_size=3))
+def test_what_is_written_sends_what_orgrest_sends(
+    wanted: list[dict[str, Any]], output: str, target: str, tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    with RawServer(response(b"ok")) as server:
+        for one in wanted:
+            one["url"] = one["url"].replace("http://h.example", server.url)
+        path = document(tmp_path, wanted, output)
+        run_orgrest(path)
+        done = export(path, target)
+        assert done.exit_code == 0, done.output
+        ours, server.requests[:] = server.requests[:], []
+        if target == "curl":
+            run_curl(done.stdout)
+        else:
+            run_python(done.stdout, monkeypatch)
+            for told in TOLD:  # what requests cannot send otherwise
+                if told in done.stderr:
+                    return
+        theirs = server.requests[:]
+    assert list(map(parts_sent, theirs)) == list(map(parts_sent, ours)), done.stdout
+
+
+@pytest.mark.parametrize("target", ["har", "postman"])
+@SOME
+@given(wanted=st.lists(requests(), min_size=1, max_size=3))
+def test_what_is_written_is_read_back_as_the_same_requests(
+    wanted: list[dict[str, Any]], target: str, tmp_path: Path
+) -> None:
+    path = document(tmp_path, wanted, "out.http")
+    done = export(path, target)
+    assert done.exit_code == 0, done.output
+    if "Postman takes it" in done.stderr:
+        return
+    folder = Path(tempfile.mkdtemp(dir=tmp_path))
+    assert imported(folder, done.stdout).exit_code == 0
+    assert [wired(one) for one in sent(folder)] == [wired(one) for one in sent(path.parent)]
+
+
+def wired(request: Request) -> tuple[str, str, tuple[tuple[str, str], ...], bytes | None]:
+    headers = tuple(sorted(request.headers))
+    return request.method, wire_url(request), headers, request.body or None
+
+
+VALUES = st.one_of(
+    st.text("abcXYZ019 '\"$`\\%&=?/#@:;{}é<>!~*", max_size=12),
+    st.sampled_from(["8080", "5", "http", "a b", "{}", "$HOME", "{{$uuid}}"]),
+).map(str.strip)
+
+
+@pytest.mark.parametrize("target", ["curl", "python", "postman"])
+@SOME
+@example(name="8080", other="x y", form="json")
+@example(name="a b", other="", form="form")
+@given(name=VALUES.filter(bool), other=VALUES, form=st.sampled_from(["json", "form", "text"]))
+def test_variables_that_are_kept_send_what_their_values_send(
+    name: str, other: str, form: str, target: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kind = {"json": "application/json", "form": "application/x-www-form-urlencoded",
+            "text": "text/plain"}[form]  # fmt: skip
+    body = {"json": '{"a": "{{name}}",\n "b": "{{other}}"}', "form": "a={{name}}&b={{other}}",
+            "text": "{{other}} é {{name}}\n{{name}}"}[form]  # fmt: skip
+    with RawServer(response(b"ok")) as server:
+        path = Path(tempfile.mkdtemp(dir=tmp_path)) / "a.http"
+        path.write_text(
+            f"@base = {server.url}/api\n@port = {server.port}\n@http_proxy = http://nowhere\n"
+            f"### a\nPOST {{{{base}}}}/x/{{{{name}}}}?q={{{{other}}}}&p={{{{http_proxy}}}}\n"
+            f"Content-Type: {kind}\n"
+            "X-A: a{{name}}b{{other}}\nAuthorization: Basic {{name}} {{other}}\n\n"
+            f"{body}\n\n### b\nGET http://127.0.0.1:{{{{port}}}}/{{{{PATH}}}}\n"
+            "Authorization: Bearer {{PATH}}-{{$processEnv SECRET}}\n",
+            "utf-8",
+        )
+        secret = {"processEnv_SECRET": "s3cr3t", "processenv_secret": "s3cr3t"}
+        with monkeypatch.context() as patch:
+            patch.setenv("SECRET", "s3cr3t")
+            given_ = ("--var", f"name={name}", "--var", f"other={other}", "--var", "PATH=p")
+            if export(path, "curl", *given_).exit_code:  # a value that cannot be sent
+                return
+            done = export(path, target, "--keep-variables", *given_)
+        assert done.exit_code == 0, done.output
+        if any(told in done.stderr for told in [*TOLD, "Postman takes it"]):
+            return
+        run_orgrest(path, name=name, other=other, PATH="p")
+        ours, server.requests[:] = server.requests[:], []
+        if target == "curl":
+            run_curl(done.stdout, **secret)
+        elif target == "python":
+            run_python(done.stdout, monkeypatch, **secret)
+        else:
+            run_postman(done.stdout, path.parent)
+        theirs = server.requests[:]
+    assert "s3cr3t" not in done.stdout
+    assert done.stdout.count("base") >= 2
+    assert list(map(parts_sent, theirs)) == list(map(parts_sent, ours)), done.stdout
+
+
+def run_postman(collection: str, folder: Path) -> None:
+    """Send what our own import makes of a collection."""
+    assert imported(folder, collection).exit_code == 0
+    run_orgrest(folder / "out.http", processEnv_SECRET="s3cr3t")

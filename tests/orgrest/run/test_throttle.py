@@ -1,0 +1,78 @@
+"""`# @ratelimit`: a server is not asked more often than the directive says."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from servers import RawServer, response
+
+from orgrest.http.transport import Client
+from orgrest.run.outcomes import EvaluationError
+from orgrest.run.run import Run
+from orgrest.run.settings import Settings
+from orgrest.run.throttle import Limit, Throttle
+
+MILLISECONDS = st.integers(1, 2000)
+
+
+@given(
+    st.lists(st.integers(0, 500), min_size=2, max_size=40),
+    st.integers(0, 800),
+    st.integers(0, 5),
+    MILLISECONDS,
+)
+def test_no_more_are_sent_in_a_time_than_is_allowed(
+    pauses: list[int], idle: int, most: int, expire: int
+) -> None:
+    throttle, limit = Throttle(), Limit("", idle, most, expire)
+    now, sent = 0.0, []
+    for pause in pauses:
+        now += pause
+        wait = throttle.wait(limit, now)
+        assert wait >= 0
+        sent.append(now + wait)
+    assert all(after - before >= idle for before, after in pairwise(sent))
+    if most:
+        assert all(b - a >= expire for a, b in zip(sent, sent[most:], strict=False))
+    # Nothing waits longer than it has to: without the last one it would go at once.
+    assert throttle.wait(limit, sent[-1] + idle + expire) == 0
+
+
+def test_slots_do_not_wait_for_each_other() -> None:
+    throttle = Throttle()
+    one, two = Limit.read("slot a minIdleTime 1000"), Limit.read("slot b minIdleTime 1000")
+    assert [throttle.wait(each, 5.0) for each in (one, two, one)] == [0, 0, 1]
+
+
+@pytest.mark.parametrize(
+    ("text", "limit"),
+    [
+        ("max 2 expire 1000", Limit("", 0, 2, 1)),
+        ("minIdleTime 500", Limit("", 0.5, 0, 0)),
+        ("slot: api minIdleTime: 20 max: 3 expire: 50", Limit("api", 0.02, 3, 0.05)),
+    ],
+)
+def test_httpyacs_spellings_are_read(text: str, limit: Limit) -> None:
+    assert Limit.read(text) == limit
+
+
+@pytest.mark.parametrize("text", ["", "soon", "max 2", "expire 5", "max two expire 5", "slot a"])
+def test_what_says_no_limit_is_an_error(text: str) -> None:
+    with pytest.raises(EvaluationError, match="@ratelimit is"):
+        Limit.read(text)
+
+
+def test_requests_of_a_file_are_held_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    waits: list[float] = []
+    with RawServer(response(b"{}")) as server, Client() as client:
+        monkeypatch.setattr(client.budget, "wait", waits.append)
+        one = f"# @ratelimit minIdleTime 600000\nGET {server.url}/\n"
+        run = Run(
+            "###\n".join([one] * 3), file="a.http", settings=Settings(), client=client, plain=True
+        )
+        assert [outcome.reason for outcome in run.outcomes()] == [None] * 3
+    # The first goes at once, the others ten minutes after it, and twenty.
+    assert [round(wait / 600) for wait in waits if wait] == [1, 2]
