@@ -11,7 +11,9 @@ there, every real component that a test needs has been installed.
 """
 
 import os
+import shutil
 import signal
+import tempfile
 from collections import Counter
 from collections.abc import Generator
 
@@ -55,6 +57,11 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "long: only runs with --long")
     profile = "anew" if "CI" in os.environ else "repeatable"
     hypothesis.settings.load_profile("long" if config.getoption("--long") else profile)
+    # What the programs remember of a user must not reach the home of who runs the tests.
+    home = tempfile.mkdtemp(prefix="orgrest-tests-")
+    config.add_cleanup(lambda: shutil.rmtree(home, ignore_errors=True))
+    os.environ["XDG_STATE_HOME"] = f"{home}/state"
+    os.environ["ORGREST_HISTORY"] = f"{home}/history"
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -11,12 +11,14 @@ import re
 import shutil
 import subprocess
 import sys
+from importlib.metadata import version
 from pathlib import Path
 
 import moving
 import reference
 
 ROOT = Path(__file__).parents[2]
+_CODE = re.compile(r"`[^`\n]+`")
 _PATTERN = re.compile(r"^(?P<lead> *- )(?P<folder>\S+)/\*\.md\n", re.MULTILINE)
 
 
@@ -29,9 +31,20 @@ def gather() -> None:
         page = folder / path
         page.parent.mkdir(parents=True, exist_ok=True)
         page.write_text(text, encoding="utf-8")
+    with (folder / "index.md").open("a", encoding="utf-8") as home:
+        home.write(f"\nVersion {version('scriptschema')}, under the MIT licence.\n")
+    for page in folder.rglob("*.md"):
+        lines = page.read_text("utf-8").split("\n")
+        shown = [_CODE.sub(_bars, one) if one.startswith("|") else one for one in lines]
+        page.write_text("\n".join(shown), encoding="utf-8")
     config = (ROOT / "docs/site/mkdocs.yml").read_text("utf-8")
     listed = _PATTERN.sub(lambda found: _pages(found, config), config)
     (ROOT / "build/mkdocs.yml").write_text(listed, encoding="utf-8")
+
+
+def _bars(found: re.Match[str]) -> str:
+    """Return code of a table with its bars as they are: escaped for GitHub, not for Zensical."""
+    return found[0].replace("\\|", "|")
 
 
 def _pages(found: re.Match[str], config: str) -> str:

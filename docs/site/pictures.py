@@ -64,7 +64,7 @@ def play(terminal: Terminal) -> None:
     terminal.type(f"{END}#+begin_src restclient :jq .[0]\rGE{COMPLETE}")
     terminal.wait_for(r"\bGET\b")
     terminal.type(f":host/tasks?done=true\r#+end_src{UP}{SEND}")
-    terminal.wait_for("Request duration")
+    terminal.wait_for("RESULTS")
     terminal.type(f"{END}\r#+begin_src restclient\r#+end_src{OPEN}PO{COMPLETE}")
     terminal.wait_for(r"\bPOST\b")
     terminal.type(":host/tasks\rAccept: application/json\rConten")

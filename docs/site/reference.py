@@ -12,12 +12,16 @@ from html import escape
 from importlib import import_module
 from importlib.util import find_spec
 from inspect import cleandoc
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from scriptschema.luau.library import Parameter, Signature
+
+    _Sections = Callable[[click.Command, click.Context], dict[str, list[tuple[str, str]]]]
 
 SKIPPED = {"__main__", "commands", "hypothesis_plugin"}
 """What is started and not imported; the pages of the commands describe it."""
@@ -26,12 +30,12 @@ SKIPPED = {"__main__", "commands", "hypothesis_plugin"}
 def pages() -> dict[str, str]:
     """Return the text of each generated page by its path."""
     return {
-        "scriptschema/reference/commands.md": _scriptschema_commands(),
+        **_scriptschema_commands(),
         "scriptschema/reference/rules.md": _rules(),
         "scriptschema/reference/idioms.md": _idioms(),
         "scriptschema/reference/operators.md": _operators(),
         "scriptschema/reference/library.md": _library(),
-        "orgrest/reference/commands.md": _orgrest_commands(),
+        **_orgrest_commands(),
         "orgrest/reference/header-arguments.md": _header_arguments(),
         "orgrest/reference/functions.md": _functions(),
         **dict(_modules("scriptschema")),
@@ -42,54 +46,75 @@ def pages() -> dict[str, str]:
 # ------------------------------------------------------------------------------------ commands
 
 
-def _scriptschema_commands() -> str:
+def _scriptschema_commands() -> dict[str, str]:
     from scriptschema.commands.main import main
+    from scriptschema.commands.sections import sections
 
     context = click.Context(main, info_name="scriptschema", help_option_names=_HELP)
-    text = _described(main, context)
-    text += "".join(_command(main.commands[name], name, context, 2) for name in main.commands)
-    return f"# Commands of scriptschema\n\n{_OPTIONS}\n\n{text}"
+    commands = [_Command(main.commands[name], name, context) for name in main.commands]
+    return _command_pages("scriptschema", _described(main, context, sections), commands, sections)
 
 
-def _orgrest_commands() -> str:
+def _orgrest_commands() -> dict[str, str]:
     from orgrest.commands.main import program
+    from orgrest.commands.sections import sections
 
     context = click.Context(program, info_name="orgrest", help_option_names=_HELP)
-    text = _described(program, context)
-    for name in program.list_commands(context):
-        command = program.get_command(context, name)
-        if command is not None and not command.hidden:
-            text += _command(command, f"orgrest {name}", None, 2)
-    return f"# Commands of orgrest\n\n{_OPTIONS}\n\n{text}"
+    found = [(name, program.get_command(context, name)) for name in program.list_commands(context)]
+    commands = [
+        _Command(command, f"orgrest {name}", None)
+        for name, command in found
+        if command is not None and not command.hidden
+    ]
+    return _command_pages("orgrest", _described(program, context, sections), commands, sections)
 
 
 _HELP = ["-h", "--help"]  # click keeps the first that it is given for a command
-_OPTIONS = "`-h` and `--help` of each command tell the same as this page."
+_OPTIONS = "`-h` and `--help` of each command tell the same as its page."
 
 
-def _command(command: click.Command, name: str, parent: click.Context | None, level: int) -> str:
-    context = click.Context(command, info_name=name, parent=parent, help_option_names=_HELP)
+class _Command(NamedTuple):
+    command: click.Command
+    name: str
+    parent: click.Context | None
+
+
+def _command_pages(
+    program: str, described: str, commands: list[_Command], sections: _Sections
+) -> dict[str, str]:
+    """Return a page for the program itself, and one for each of its commands."""
+    folder = f"{program}/reference/commands"
+    rows, found = [], {}
+    for one in commands:
+        word = one.name.split()[-1]
+        found[f"{folder}/{word}.md"] = _page(one, 1, sections)
+        told = _cell(one.command.get_short_help_str(200))
+        rows.append((f"[`{program} {word}`](commands/{word}.md)", told))
+    overview = f"# Commands of {program}\n\n{_OPTIONS}\n\n"
+    overview += _table(("command", "what it does"), rows)
+    return {f"{folder}.md": f"{overview}## `{program}`\n\n{described}", **found}
+
+
+def _page(one: _Command, level: int, sections: _Sections) -> str:
+    context = click.Context(
+        one.command, info_name=one.name, parent=one.parent, help_option_names=_HELP
+    )
     path = context.command_path
-    text = f"{'#' * level} `{path}`\n\n" + _described(command, context)
-    if isinstance(command, click.Group):
-        for inner in command.commands:
-            text += _command(command.commands[inner], inner, context, level + 1)
+    text = f"{'#' * level} `{path}`\n\n" + _described(one.command, context, sections)
+    if isinstance(one.command, click.Group):
+        for name, inner in one.command.commands.items():
+            text += _page(_Command(inner, name, context), level + 1, sections)
     return text
 
 
-def _described(command: click.Command, context: click.Context) -> str:
+def _described(command: click.Command, context: click.Context, sections: _Sections) -> str:
     usage = " ".join([context.command_path, *command.collect_usage_pieces(context)])
     text = f"```text\n{usage}\n```\n\n{_paragraphs(cleandoc(command.help or ''))}\n\n"
-    records = [
-        record
-        for parameter in command.get_params(context)
-        if isinstance(parameter, click.Option)
-        and (record := parameter.get_help_record(context)) is not None
-    ]
-    rows = [(f"`{option}`", _cell(told)) for option, told in records if "--help" not in option]
-    if not rows:
-        return text
-    return text + _table(("option", ""), rows)
+    for title, records in sections(command, context).items():
+        rows = [(f"`{option}`", _cell(told)) for option, told in records if "--help" not in option]
+        if rows:
+            text += f"**{title}**\n\n" + _table(("option", "what it does"), rows)
+    return text
 
 
 def _paragraphs(text: str) -> str:
@@ -117,20 +142,21 @@ def _rules() -> str:
 
 
 def _idioms() -> str:
-    from scriptschema.generation.programs.idioms import FILES, IDIOMS, UNTYPED, _read
+    from scriptschema.generation.programs.idioms import FILES, IDIOMS, SPANS, UNTYPED, _read
 
     text = (
         "# Idioms of programs\n\nThe pieces that programs that run are made of, by topic, with "
         "their weights: `weights={'counter': 9}` makes one likelier, and 0 leaves it out. Words in "
         "capitals stand for what is generated there. An untyped one is not in programs with sound "
-        "types.\n\n"
+        "types, one with a version in those for that Luau or a newer one.\n\n"
     )
     for topic in FILES:
         source = _read(topic)
         text += f"## {topic.capitalize()}\n\n"
         for name, (weight, template) in IDIOMS.items():
             if f"-- {name}: " in source:
-                mark = ", untyped" if name in UNTYPED else ""
+                mark = f", Luau {SPANS[name].since}" if name in SPANS else ""
+                mark += ", untyped" if name in UNTYPED else ""
                 text += f"**{name}** ({weight:g}{mark})\n\n"
                 text += f"```lua\n{template.strip()}\n```\n\n"
     return text
@@ -203,7 +229,7 @@ def _header_arguments() -> str:
         values = "<br>".join(f"`{value}`: {_cell(told)}" for value, told in known.values.items())
         inert = " Org's; changes nothing in orgrest." if known.inert else ""
         rows.append((f"`:{name}`", _cell(known.description) + inert, values))
-    return text + _table(("argument", "", "values"), rows)
+    return text + _table(("argument", "what it does", "values"), rows)
 
 
 def _functions() -> str:

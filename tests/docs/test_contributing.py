@@ -27,6 +27,13 @@ def test_contributing_shows_the_floors_that_the_contracts_hold(package: str) -> 
     assert contract["exhaustive"]
 
 
+def test_what_contributing_says_to_touch_is_there() -> None:
+    first, _, _ = (ROOT / "CONTRIBUTING.md").read_text().partition("\n## ")
+    named = re.findall(r"`((?:scriptschema|orgrest|tests)/[^`]+)`", first)
+    assert len(named) > 15
+    assert [name for name in named if not (ROOT / name).exists()] == []
+
+
 def test_the_classifiers_name_the_pythons_that_tox_tests() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     named = re.findall(r"Python :: (3\.\d+)", " ".join(project["classifiers"]))

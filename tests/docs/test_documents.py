@@ -17,5 +17,8 @@ def test_a_document_of_a_page_can_be_read(
     file = tmp_path_factory.mktemp("document") / f"page{SUFFIXES[block.language]}"
     file.write_text(block.text)
     secrets = {"API_PASSWORD": "a long secret", "TASKS_PASSWORD": "a long secret"}
+    listed = file.with_name("secrets.toml")  # as the page on secrets has it
+    listed.write_text('[github]\nhosts = ["api.github.com"]\n')
+    secrets["ORGREST_SECRETS"] = str(listed)
     done = CliRunner().invoke(program, [str(file), "--dry-run"], env=secrets)
     assert done.exit_code == 0, done.output

@@ -44,9 +44,10 @@ VARYING = (
 
 
 def environment() -> dict[str, str]:
-    """The environment of a shell after an install."""
+    """The environment of a shell after an install, in which scripts import what is beside them."""
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
-    return {**os.environ, "PATH": path, "TERM": "xterm-256color", "PYTHONUNBUFFERED": "1"}
+    given = {name: value for name, value in os.environ.items() if name != "PYTHONSAFEPATH"}
+    return {**given, "PATH": path, "TERM": "xterm-256color", "PYTHONUNBUFFERED": "1"}
 
 
 def same(expected: str, got: str) -> bool:
@@ -84,10 +85,15 @@ def seen(command: str, folder: Path) -> str:
     return "".join(f"{line.rstrip()}\n" for line in screen.display).rstrip("\n") + "\n"
 
 
-def run_console(block: Block, folder: Path) -> None:
+def run_console(block: Block, folder: Path) -> Path:
+    """Run the commands of a block; return the folder in which the next ones are run."""
     for command, expected in session(block.text):
+        if command.startswith("cd "):
+            folder /= command.removeprefix("cd ").strip()
+            continue
         shown = seen(command, folder)
         assert same(f"{expected.rstrip()}\n", shown), f"{block}: $ {command}\n{shown}"
+    return folder
 
 
 @contextmanager
@@ -132,17 +138,18 @@ def test_an_example_does_what_the_page_shows(
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if is_tutorial(page)], ids=str)
-def test_a_tutorial_can_be_followed_from_top_to_bottom(page: Path, tmp_path: Path) -> None:
-    shutil.copytree(ROOT / "examples", tmp_path / "examples")
+def test_a_tutorial_can_be_followed_from_top_to_bottom_in_an_empty_folder(
+    page: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path
     with ExitStack() as terminals:
         for block in blocks(page):
             if block.language != "console":
                 if block.title:
-                    (tmp_path / block.title).parent.mkdir(parents=True, exist_ok=True)
-                    (tmp_path / block.title).write_text(block.text)
+                    (folder / block.title).write_text(block.text)
             elif block.text == "^C\n":
                 terminals.close()  # what runs in the second terminal
             elif block.title:
-                terminals.enter_context(second_terminal(block, tmp_path))
+                terminals.enter_context(second_terminal(block, folder))
             else:
-                run_console(block, tmp_path)
+                folder = run_console(block, folder)

@@ -11,6 +11,7 @@ from urllib.parse import unquote, urlsplit
 
 import click
 import pytest
+from browser import Browser
 from pages import PAGES, ROOT, blocks
 from site_modules import site_module
 
@@ -105,12 +106,46 @@ def test_every_page_can_be_reached_from_the_navigation(built: dict[Path, Page]) 
 
 def test_no_command_or_option_is_missing_from_the_reference(built: dict[Path, Page]) -> None:
     for package, top in (("scriptschema", main), ("orgrest", program)):
-        text = (SITE / package / "reference/commands.html").read_text("utf-8")
+        folder = SITE / package / "reference"
+        pages = [folder / "commands.html", *(folder / "commands").glob("*.html")]
+        text = "".join(page.read_text("utf-8") for page in pages)
         for command in commands(top):
             for parameter in command.params:
                 for option in parameter.opts:
                     if option.startswith("-"):
                         assert option in text, f"{command.name} {option}"
+
+
+def test_no_table_shows_an_escape_or_has_a_row_of_other_cells(built: dict[Path, Page]) -> None:
+    for path, page in built.items():
+        assert "\\|" not in page.text, path
+        for table in re.findall(r"<table.*?</table>", page.text, re.DOTALL):
+            rows = re.findall(r"<tr.*?</tr>", table, re.DOTALL)
+            assert len({len(re.findall(r"<t[dh]\b", row)) for row in rows}) == 1, path
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_no_page_is_wider_than_a_phone(built: dict[Path, Page], scheme: str) -> None:
+    kinds = (
+        "index",
+        "which",
+        "dependencies",
+        "scriptschema/tutorial",
+        "scriptschema/reference/rules",
+    )
+    kinds += ("scriptschema/reference/commands/fuzz", "orgrest/reference/header-arguments")
+    kinds += ("orgrest/moving/httpyac", "scriptschema/reference/api/wire")
+    media = [{"name": "prefers-color-scheme", "value": scheme}]
+    phone = {"width": 390, "height": 844, "deviceScaleFactor": 1, "mobile": True}
+    with Browser() as browser:
+        browser.call("Emulation.setEmulatedMedia", features=media)
+        browser.call("Emulation.setDeviceMetricsOverride", **phone)
+        for kind in kinds:
+            browser.open(SITE / f"{kind}.html")
+            assert browser.ask("document.documentElement.scrollWidth - innerWidth") <= 0, kind
+            background = browser.ask("getComputedStyle(document.body).backgroundColor")
+            light = max(map(int, re.findall(r"\d+", background)[:3])) > 127
+            assert light == (scheme == "light"), kind
 
 
 def test_every_public_name_is_in_the_reference(built: dict[Path, Page]) -> None:

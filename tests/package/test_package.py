@@ -41,6 +41,14 @@ def tool(name: str) -> Path:
     return Path(sys.executable).with_name(name)
 
 
+DESCRIPTION = """\
+openapi: 3.1.0
+info: {title: Tasks, version: "1"}
+servers: [{url: http://127.0.0.1:1}]
+paths: {/tasks: {get: {responses: {"200": {description: all tasks}}}}}
+"""
+
+
 class Built(NamedTuple):
     sdist: Path
     wheel: Path
@@ -109,6 +117,24 @@ def test_scriptschema_without_extras_generates_shows_and_tests(bare: Path, tmp_p
     assert "ModuleSet" in run(bare / "scriptschema", "show", tmp_path / "programs" / "0.pb")
     code = "from scriptschema import strategies; print(strategies.module_sets().example())"
     assert run(bare / "python", "-W", "ignore", "-c", code).startswith("ModuleSet(")
+
+
+def test_what_people_meet_in_their_first_hour_needs_no_extra(bare: Path, tmp_path: Path) -> None:
+    programs = tmp_path / "programs"
+    run(bare / "scriptschema", "generate", "--programs", "-n", 2, "-o", programs)
+    text = tmp_path / "text"
+    run(bare / "scriptschema", "convert", programs / "0.pb", "--to", "text", "-o", text)
+    campaign, target = tmp_path / "campaign", f"command:{sys.executable} -c pass {{file}}"
+    run(bare / "scriptschema", "fuzz", "--target", target, "-o", campaign, "--count", 5)
+    run(bare / "scriptschema", "report", campaign, "-o", tmp_path / "report.html")
+    assert "scriptschema[plot]" in (tmp_path / "report.html").read_text()
+    (tmp_path / "api.yaml").write_text(DESCRIPTION)
+    run(bare / "orgrest", "import", tmp_path / "api.yaml", "-o", tmp_path / "api.http")
+    assert "GET" in (tmp_path / "api.http").read_text()
+    (tmp_path / "schema.json").write_text('{"type": "array"}')
+    (tmp_path / "a.http").write_text("GET http://127.0.0.1:1/\n?? body schema schema.json\n")
+    run(bare / "orgrest", "test", tmp_path / "a.http", "--html", tmp_path / "r.html", status=1)
+    assert "<html" in (tmp_path / "r.html").read_text()
 
 
 def test_orgrest_without_extras_answers_its_tour(bare: Path) -> None:

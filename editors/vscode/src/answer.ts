@@ -1,0 +1,152 @@
+// What the server tells of a request: the notification `orgrest/response`, whose fields
+// docs/language-server.md describes, and what the views take from it.
+
+export interface Body {
+  type: string;
+  size: number;
+  cut: boolean;
+  text?: string;
+  base64?: string;
+  pretty?: string | null;
+  language?: string;
+  uri?: string;
+  problem?: string;
+}
+
+export type Header = [name: string, value: string];
+
+export interface Timing {
+  resolve: number | null;
+  connect: number | null;
+  tls: number | null;
+  wait: number | null;
+  download: number | null;
+}
+
+export interface SentRequest {
+  method: string;
+  url: string;
+  headers: Header[];
+  body: Body | null;
+}
+
+export interface Response {
+  status: number;
+  reason: string;
+  version: string;
+  url: string;
+  headers: Header[];
+  body: Body;
+  redirects: { status: number; url: string }[];
+}
+
+export interface Exchange {
+  request: SentRequest;
+  response: Response | null;
+  attempts: number;
+  error: string | null;
+  duration: number | null;
+  timing: Timing | null;
+  earlier: Exchange[];
+}
+
+export interface Assertion {
+  name: string;
+  passed: boolean;
+  reason: string;
+  line: number;
+  expected: string | null;
+  actual: string | null;
+  difference: string[];
+}
+
+export interface Record {
+  line: number | null;
+  name: string | null;
+  outcome: "passed" | "failed" | "error" | "skipped";
+  reason: string | null;
+  started: string;
+  duration: number;
+  assertions: Assertion[];
+  exchanges: Exchange[];
+  notes: string[];
+}
+
+export interface Answer {
+  token: string | number | null;
+  textDocument: { uri: string; version: number };
+  request: { uri: string; line: number };
+  record: Record;
+}
+
+/** The last exchange of an answer that has a response; the one that a request was sent for. */
+export function answered(answer: Answer): (Exchange & { response: Response }) | undefined {
+  return answer.record.exchanges.findLast(
+    (one): one is Exchange & { response: Response } => one.response !== null,
+  );
+}
+
+/** What a request is called: its name, else its method and the path of its URL. */
+export function title(answer: Answer): string {
+  const { record } = answer;
+  if (record.name) return record.name;
+  const request = record.exchanges.at(-1)?.request;
+  if (request === undefined) return `line ${answer.request.line + 1}`;
+  return `${request.method} ${URL.canParse(request.url) ? new URL(request.url).pathname : request.url}`;
+}
+
+/** One line on what came of a request. */
+export function summary(answer: Answer): string {
+  const { record } = answer;
+  const exchange = answered(answer);
+  const words: string[] = [];
+  if (exchange) {
+    words.push(`${exchange.response.status} ${exchange.response.reason}`.trim());
+    if (exchange.duration !== null) words.push(duration(exchange.duration));
+    words.push(size(exchange.response.body.size));
+  }
+  const failed = record.assertions.filter((one) => !one.passed).length;
+  if (failed) words.push(`${failed} of ${record.assertions.length} assertions failed`);
+  else if (record.assertions.length) words.push(`${record.assertions.length} passed`);
+  if (record.reason) words.push(record.reason);
+  return words.join(" · ") || record.outcome;
+}
+
+/** The whole response as HTTP would write it: the head, then the body as text. */
+export function wholeResponse(response: Response): string {
+  return `${head(response)}\n\n${response.body.text ?? ""}`;
+}
+
+export function head(response: Response): string {
+  const version = response.version.startsWith("HTTP") ? response.version : `HTTP/${response.version}`;
+  return [`${version} ${response.status} ${response.reason}`.trim(), ...lines(response.headers)].join("\n");
+}
+
+/** A request as HTTP would write it, secrets masked as the server did. */
+export function wholeRequest(request: SentRequest): string {
+  const first = [`${request.method} ${request.url}`, ...lines(request.headers)].join("\n");
+  if (!request.body) return first;
+  const text = request.body.text ?? `(${size(request.body.size)} of binary data)`;
+  return `${first}\n\n${text}${request.body.cut ? "\n..." : ""}`;
+}
+
+function lines(headers: Header[]): string[] {
+  return headers.map(([name, value]) => `${name}: ${value}`);
+}
+
+/** The suffix of a file for a body, by the server's file or by its language. */
+export function extension(body: Body): string {
+  const name = body.uri === undefined ? "" : new URL(body.uri).pathname;
+  const dot = name.lastIndexOf(".");
+  return dot > name.lastIndexOf("/") ? name.slice(dot) : ".txt";
+}
+
+export function size(bytes: number): string {
+  if (bytes < 1024) return `${bytes} B`;
+  if (bytes < 1024 * 1024) return `${(bytes / 1024).toFixed(1)} KiB`;
+  return `${(bytes / 1024 / 1024).toFixed(1)} MiB`;
+}
+
+export function duration(seconds: number): string {
+  return seconds < 1 ? `${Math.round(seconds * 1000)} ms` : `${seconds.toFixed(2)} s`;
+}

@@ -1,0 +1,110 @@
+// The environment of the active document, or of one beside the response view, in the status bar.
+
+import * as vscode from "vscode";
+
+import type { Server } from "./server.ts";
+
+const LANGUAGES = new Set(["http", "org"]);
+const NONE = "No Environment";
+
+interface Answer {
+  environments: string[];
+  chosen: string[];
+}
+
+export class Environments implements vscode.Disposable {
+  private readonly item = vscode.window.createStatusBarItem(
+    "orgrest.environment",
+    vscode.StatusBarAlignment.Right,
+    100,
+  );
+  private readonly chosen = new Map<string, string[]>();
+  private readonly disposables: vscode.Disposable[];
+
+  private readonly server: Server;
+
+  constructor(server: Server) {
+    this.server = server;
+    this.item.name = "orgrest: environment";
+    this.item.command = "orgrest.switchEnvironment";
+    this.item.tooltip = "The environment of the requests in this folder";
+    this.disposables = [
+      this.item,
+      vscode.window.onDidChangeVisibleTextEditors(() => void this.show()),
+      server.onStart(() => void this.show()),
+    ];
+    void this.show();
+  }
+
+  dispose(): void {
+    for (const one of this.disposables) one.dispose();
+  }
+
+  /** Let the user choose the environment of the document that is shown. */
+  async choose(): Promise<void> {
+    const document = shown();
+    if (document === undefined) return;
+    const found = await this.ask(document.uri);
+    if (found === undefined) return;
+    if (found.environments.length === 0) {
+      const files = "http-client.env.json, .httpyac.json, .env or .vscode/settings.json";
+      void vscode.window.showInformationMessage(`There is no environment: none is defined in ${files} around this file.`);
+      return;
+    }
+    const items = [...found.environments, NONE].map((label) => ({
+      label,
+      description: found.chosen.includes(label) ? "chosen" : "",
+    }));
+    const picked = await vscode.window.showQuickPick(items, { title: "The environment of the requests in this folder" });
+    if (picked === undefined) return;
+    await this.ask(document.uri, picked.label === NONE ? [] : [picked.label]);
+    await this.show();
+  }
+
+  /** The environments of a document, which the server remembers for each folder. */
+  async of(uri: vscode.Uri): Promise<string[]> {
+    const known = this.chosen.get(folderOf(uri));
+    return known ?? (await this.ask(uri))?.chosen ?? [];
+  }
+
+  /** The settings have changed. */
+  forget(): void {
+    this.chosen.clear();
+    void this.show();
+  }
+
+  async show(): Promise<void> {
+    const document = shown();
+    if (document === undefined || !vscode.workspace.isTrusted) {
+      this.item.hide();
+      return;
+    }
+    const names = await this.of(document.uri);
+    if (shown() !== document) return;
+    this.item.text = `$(server-environment) ${names.join(", ") || NONE}`;
+    this.item.show();
+  }
+
+  private async ask(uri: vscode.Uri, chosen?: string[]): Promise<Answer | undefined> {
+    const client = await this.server.client();
+    const params = { textDocument: { uri: uri.toString() }, ...(chosen ? { chosen } : {}) };
+    try {
+      const found = await client?.sendRequest<Answer>("orgrest/environments", params);
+      if (found) this.chosen.set(folderOf(uri), found.chosen);
+      return found;
+    } catch (error) {
+      if (chosen) void vscode.window.showErrorMessage(String(error)); // else diagnostics say it
+      return undefined;
+    }
+  }
+}
+
+/** The document whose environment counts: the active one, else one that is seen. */
+function shown(): vscode.TextDocument | undefined {
+  const editors = [vscode.window.activeTextEditor, ...vscode.window.visibleTextEditors];
+  return editors.find((one) => one && LANGUAGES.has(one.document.languageId))?.document;
+}
+
+function folderOf(uri: vscode.Uri): string {
+  return vscode.Uri.joinPath(uri, "..").toString();
+}

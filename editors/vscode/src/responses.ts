@@ -1,0 +1,105 @@
+// The answers of this session: the last two of each request, and their text as read-only documents of
+// its own language, which can be folded, searched and compared.
+
+import * as vscode from "vscode";
+
+import { answered, extension, title, wholeResponse } from "./answer.ts";
+import type { Answer } from "./answer.ts";
+
+const SCHEME = "orgrest-response";
+const MOST_DOCUMENTS = 40;
+
+export class Responses implements vscode.TextDocumentContentProvider, vscode.Disposable {
+  private readonly byRequest = new Map<string, Answer[]>();
+  private readonly texts = new Map<string, string>();
+  private readonly registered = vscode.workspace.registerTextDocumentContentProvider(SCHEME, this);
+  private count = 0;
+
+  dispose(): void {
+    this.registered.dispose();
+  }
+
+  provideTextDocumentContent(uri: vscode.Uri): string {
+    return this.texts.get(uri.toString()) ?? "This response is not kept any more.";
+  }
+
+  keep(answer: Answer): void {
+    const key = keyOf(answer);
+    this.byRequest.set(key, [...(this.byRequest.get(key) ?? []).slice(-1), answer]);
+  }
+
+  /** The response that the same request got before this one. */
+  before(answer: Answer): Answer | undefined {
+    const known = this.byRequest.get(keyOf(answer)) ?? [];
+    const found = known[known.indexOf(answer) - 1];
+    return found && answered(found) ? found : undefined;
+  }
+
+  /** Open the body as a document of its language; what is too long or binary as its file. */
+  async open(answer: Answer): Promise<void> {
+    const body = answered(answer)?.response.body;
+    if (body === undefined) return;
+    const options = { viewColumn: vscode.ViewColumn.Beside, preserveFocus: true, preview: true };
+    if (body.uri !== undefined && (!body.pretty || (body.cut && body.pretty.length >= 1024 * 1024))) {
+      await vscode.commands.executeCommand("vscode.open", vscode.Uri.parse(body.uri), options);
+      return;
+    }
+    await vscode.window.showTextDocument(await this.document(answer), options);
+  }
+
+  /** Show what has changed since the response before. */
+  async compare(answer: Answer): Promise<void> {
+    const before = this.before(answer);
+    if (before === undefined) return;
+    const [old, now] = await Promise.all([this.document(before), this.document(answer)]);
+    await vscode.commands.executeCommand("vscode.diff", old.uri, now.uri, `${title(answer)}: before ↔ now`);
+  }
+
+  /** Copy the body's text. */
+  async copy(answer: Answer): Promise<void> {
+    const body = answered(answer)?.response.body;
+    if (body === undefined) return;
+    const text = body.cut || body.text === undefined ? await textOf(body.uri) : body.text;
+    await vscode.env.clipboard.writeText(text);
+  }
+
+  /** Let the user say where the response goes: the body as it came, or all of it with the head. */
+  async save(answer: Answer, what: "body" | "all"): Promise<void> {
+    const response = answered(answer)?.response;
+    if (response === undefined) return;
+    const { body } = response;
+    const whole = body.uri === undefined ? Buffer.alloc(0) : await bytesOf(body.uri);
+    const head = wholeResponse({ ...response, body: { ...body, text: "" } });
+    const name = title(answer).replaceAll(/[^\w.-]+/g, "-").replaceAll(/^-+|-+$/g, "") || "response";
+    const folder = vscode.Uri.joinPath(vscode.Uri.parse(answer.textDocument.uri), "..");
+    const suggested = name + (what === "body" ? extension(body) : ".http.txt");
+    const uri = await vscode.window.showSaveDialog({ defaultUri: vscode.Uri.joinPath(folder, suggested) });
+    if (uri === undefined) return;
+    const bytes = what === "body" ? whole : Buffer.concat([Buffer.from(head), whole]);
+    await vscode.workspace.fs.writeFile(uri, bytes);
+  }
+
+  private async document(answer: Answer): Promise<vscode.TextDocument> {
+    const body = answered(answer)?.response.body;
+    const name = encodeURIComponent(title(answer).replaceAll("/", "-").replace(/^-+/, "") || "response");
+    const uri = vscode.Uri.parse(`${SCHEME}:/${++this.count}/${name}${body ? extension(body) : ".txt"}`);
+    this.texts.set(uri.toString(), body?.pretty || body?.text || "");
+    for (const old of [...this.texts.keys()].slice(0, -MOST_DOCUMENTS)) this.texts.delete(old);
+    const document = await vscode.workspace.openTextDocument(uri);
+    return vscode.languages.setTextDocumentLanguage(document, body?.language ?? "plaintext");
+  }
+}
+
+/** One request of one document: by its name, or where it stands. */
+export function keyOf({ request, record }: Answer): string {
+  return `${request.uri}#${record.name ?? request.line}`;
+}
+
+/** The bytes of a body's file. */
+export async function bytesOf(uri: string): Promise<Uint8Array> {
+  return vscode.workspace.fs.readFile(vscode.Uri.parse(uri));
+}
+
+async function textOf(uri: string | undefined): Promise<string> {
+  return uri === undefined ? "" : new TextDecoder().decode(await bytesOf(uri));
+}

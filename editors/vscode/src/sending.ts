@@ -1,0 +1,124 @@
+// Sends requests, shows that they are under way with a button that cancels them, and remembers the
+// last one.
+
+import * as vscode from "vscode";
+import { ExecuteCommandRequest, WorkDoneProgress } from "vscode-languageclient/node";
+
+import type { Server } from "./server.ts";
+
+/** Where a command of the server's applies. */
+export interface Target {
+  uri: string;
+  line: number;
+}
+
+export type Sending = "orgrest.send" | "orgrest.sendAllAbove";
+
+interface Result {
+  state: "done" | "failed" | "skipped" | "cached" | "cancelled";
+  message: string;
+}
+
+const QUIET = 600;
+/** How many milliseconds a run may take before a notification shows that it is under way. */
+
+export class Sender implements vscode.Disposable {
+  private readonly running = new Map<string, () => void>();
+  private readonly item = vscode.window.createStatusBarItem("orgrest.sending", vscode.StatusBarAlignment.Left);
+  private last: { command: Sending; target: Target } | undefined;
+  private count = 0;
+
+  private readonly server: Server;
+
+  constructor(server: Server) {
+    this.server = server;
+    this.item.name = "orgrest: requests under way";
+    this.item.command = "orgrest.cancelRequest";
+    this.item.tooltip = "Cancel the request";
+  }
+
+  dispose(): void {
+    this.item.dispose();
+  }
+
+  /** Send what a command says, until that is done or cancelled; false if there is no server. */
+  async send(command: Sending, target: Target): Promise<boolean> {
+    const client = await this.server.client();
+    if (client === undefined) return false;
+    this.last = { command, target };
+    void vscode.commands.executeCommand("setContext", "orgrest.sent", true);
+    const token = `orgrest-${++this.count}`;
+    const messages = new vscode.EventEmitter<string>();
+    const listening = client.onProgress(WorkDoneProgress.type, token, (value) => {
+      if ("message" in value && value.message) messages.fire(value.message);
+    });
+    const cancel = (): void => {
+      void client.sendNotification("window/workDoneProgress/cancel", { token });
+    };
+    this.follow(token, cancel);
+    const work = client
+      .sendRequest(ExecuteCommandRequest.type, { command, arguments: [target], workDoneToken: token })
+      .then((result: Result) => void this.tell(result, target))
+      .catch((error: unknown) => {
+        void vscode.window.showErrorMessage(error instanceof Error ? error.message : String(error));
+      })
+      .finally(() => {
+        listening.dispose();
+        messages.dispose();
+        this.follow(token);
+      });
+    const shown = setTimeout(() => void notify(work, messages.event, cancel), QUIET);
+    await work;
+    clearTimeout(shown);
+    return true;
+  }
+
+  /** Send again what was sent last; false if nothing was. */
+  async again(): Promise<boolean> {
+    return this.last !== undefined && this.send(this.last.command, this.last.target);
+  }
+
+  cancel(): void {
+    for (const cancel of this.running.values()) cancel();
+  }
+
+  /** Lines above the last request were added or removed: it has moved. */
+  moved({ document, contentChanges }: vscode.TextDocumentChangeEvent): void {
+    const target = this.last?.target;
+    if (target?.uri !== document.uri.toString()) return;
+    for (const { range, text } of contentChanges) {
+      if (range.end.line < target.line || (range.end.line === target.line && range.end.character === 0)) {
+        target.line += text.split("\n").length - 1 - (range.end.line - range.start.line);
+      }
+    }
+  }
+
+  private follow(token: string, cancel?: () => void): void {
+    if (cancel) this.running.set(token, cancel);
+    else this.running.delete(token);
+    const count = this.running.size;
+    void vscode.commands.executeCommand("setContext", "orgrest.sending", count > 0);
+    this.item.text = count === 1 ? "$(sync~spin) Sending" : `$(sync~spin) Sending ${count}`;
+    if (count > 0) this.item.show();
+    else this.item.hide();
+  }
+
+  /** Say what no view of a response says. */
+  private tell(result: Result, { uri }: Target): void {
+    if (result.state === "cancelled") vscode.window.setStatusBarMessage("Request cancelled", 5000);
+    else if (result.state === "skipped") void vscode.window.showWarningMessage(`Not sent: ${result.message}`);
+    else if (!uri.endsWith(".org")) return;
+    else if (result.state === "failed") void vscode.window.showErrorMessage(result.message);
+    else vscode.window.setStatusBarMessage(result.message, 10_000);
+  }
+}
+
+async function notify(work: Promise<void>, messages: vscode.Event<string>, cancel: () => void): Promise<void> {
+  const options = { location: vscode.ProgressLocation.Notification, title: "Sending", cancellable: true };
+  await vscode.window.withProgress(options, async (progress, cancelled) => {
+    const heard = messages((message) => progress.report({ message }));
+    cancelled.onCancellationRequested(cancel);
+    await work;
+    heard.dispose();
+  });
+}

@@ -1,0 +1,172 @@
+// The language server: found, started, restarted, and asked. It runs only in trusted folders.
+
+import * as path from "node:path";
+import * as vscode from "vscode";
+import { CloseAction, ErrorAction, LanguageClient } from "vscode-languageclient/node";
+import type { StaticFeature } from "vscode-languageclient/node";
+
+import type { Answer } from "./answer.ts";
+import { run } from "./programs.ts";
+import { findServer, NoPython } from "./python.ts";
+import type { Launch } from "./python.ts";
+
+/** What runs a command of the server's that a lens or a code action names. */
+export type Commands = (command: string, args: unknown[], next: () => unknown) => unknown;
+
+interface Prompt {
+  message: string;
+  hidden: boolean;
+}
+
+/** Announces that this client shows responses itself, and lets the user answer prompts. */
+const VIEWS: StaticFeature = {
+  fillClientCapabilities: (capabilities) => {
+    capabilities.experimental = { orgrest: { responses: true, prompts: true } };
+  },
+  initialize: () => undefined,
+  getState: () => ({ kind: "static" }),
+  clear: () => undefined,
+};
+
+export class Server implements vscode.Disposable {
+  readonly log = vscode.window.createOutputChannel("orgrest", { log: true });
+  private readonly answers = new vscode.EventEmitter<Answer>();
+  readonly onAnswer = this.answers.event;
+  private readonly starts = new vscode.EventEmitter<void>();
+  readonly onStart = this.starts.event;
+  private starting: Promise<LanguageClient | undefined> | undefined;
+
+  private readonly folder: string;
+  private readonly commands: Commands;
+
+  constructor(folder: string, commands: Commands) {
+    this.folder = folder;
+    this.commands = commands;
+  }
+
+  /** The client of the running server, started now if need be; undefined if that is impossible. */
+  client(): Promise<LanguageClient | undefined> {
+    if (!vscode.workspace.isTrusted) return Promise.resolve(undefined);
+    this.starting ??= this.start();
+    return this.starting;
+  }
+
+  async restart(): Promise<void> {
+    await this.stop();
+    await this.client();
+  }
+
+  async stop(): Promise<void> {
+    const client = await this.starting?.catch(() => undefined);
+    this.starting = undefined;
+    await client?.dispose().catch((error: unknown) => this.log.warn(String(error)));
+  }
+
+  dispose(): Promise<void> {
+    return this.stop();
+  }
+
+  /** The program that serves, for what it does beside serving. Throws NoPython. */
+  launch(): Promise<Launch> {
+    const settings = vscode.workspace.getConfiguration("orgrest");
+    const wishes = {
+      path: settings.get("path", ""),
+      interpreter: settings.get("interpreter", ""),
+      chosen: () => chosenPython(),
+      bundle: path.join(this.folder, "bundled", "serve.py"),
+      platform: process.platform,
+    };
+    return findServer(wishes, run);
+  }
+
+  private async start(): Promise<LanguageClient | undefined> {
+    try {
+      const launch = await this.launch();
+      this.log.info(`${[launch.command, ...launch.args].join(" ")} (${launch.origin})`);
+      const client = this.newClient(launch);
+      await client.start();
+      await vscode.commands.executeCommand("setContext", "orgrest.active", true);
+      this.starts.fire();
+      return client;
+    } catch (error) {
+      this.starting = undefined;
+      this.log.error(String(error));
+      void this.explain(error);
+      return undefined;
+    }
+  }
+
+  /** One message with one button; the next request that is sent tries again. */
+  private async explain(error: unknown): Promise<void> {
+    const noPython = error instanceof NoPython;
+    const text = noPython ? error.message : "The server of orgrest could not be started: see the log.";
+    const button = noPython ? "Select a Python..." : "Show the Log";
+    if ((await vscode.window.showErrorMessage(text, button)) !== button) return;
+    await vscode.commands.executeCommand(noPython ? "orgrest.selectInterpreter" : "orgrest.showLog");
+  }
+
+  private newClient({ command, args }: Launch): LanguageClient {
+    const languages = ["http", "org"];
+    const client = new LanguageClient(
+      "orgrest",
+      "orgrest",
+      { command, args: [...args, "lsp"], options: { cwd: this.folder } },
+      {
+        documentSelector: languages.flatMap((language) => [
+          { language, scheme: "file" },
+          { language, scheme: "untitled" },
+        ]),
+        initializationOptions: settingsOfServer(),
+        outputChannel: this.log,
+        middleware: {
+          executeCommand: (name, given, next) => this.commands(name, given, () => next(name, given)),
+        },
+        errorHandler: {
+          error: () => ({ action: ErrorAction.Continue }),
+          closed: () => {
+            this.starting = undefined;
+            void vscode.commands.executeCommand("setContext", "orgrest.active", false);
+            return {
+              action: CloseAction.DoNotRestart,
+              message: "The server of orgrest has ended; sending a request starts it again.",
+            };
+          },
+        },
+      },
+    );
+    client.registerFeature(VIEWS);
+    client.onRequest("orgrest/prompt", async ({ message, hidden }: Prompt) => {
+      const text = await vscode.window.showInputBox({ prompt: message, password: hidden, ignoreFocusOut: true });
+      return text === undefined ? null : { text };
+    });
+    client.onNotification("orgrest/response", (answer: Answer) => this.answers.fire(answer));
+    return client;
+  }
+
+  /** Tell a running server that settings have changed. */
+  async configure(): Promise<void> {
+    const client = await this.starting;
+    await client?.sendNotification("workspace/didChangeConfiguration", { settings: settingsOfServer() });
+  }
+}
+
+function settingsOfServer(): object {
+  const settings = vscode.workspace.getConfiguration("orgrest");
+  return { environments: settings.get("environments", []), variables: settings.get("variables", {}) };
+}
+
+/** The interpreter that the Python extension runs, if that extension is there. */
+async function chosenPython(): Promise<string | undefined> {
+  interface Python {
+    environments?: { getActiveEnvironmentPath?: (resource?: vscode.Uri) => { path?: string } };
+  }
+  const extension = vscode.extensions.getExtension<Python>("ms-python.python");
+  if (extension === undefined) return undefined;
+  try {
+    const python = await extension.activate();
+    const resource = vscode.window.activeTextEditor?.document.uri;
+    return python.environments?.getActiveEnvironmentPath?.(resource).path;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,131 @@
+// The response view: a webview beside the source, one for all requests or one for each.
+
+import { randomBytes } from "node:crypto";
+import * as vscode from "vscode";
+
+import { answered, title } from "./answer.ts";
+import type { Answer } from "./answer.ts";
+import { page } from "./page.ts";
+import type { Extra } from "./page.ts";
+import { bytesOf, keyOf } from "./responses.ts";
+import type { Responses } from "./responses.ts";
+
+const MOST_RAW = 1024 * 1024;
+const MOST_PREVIEW = 8 * 1024 * 1024;
+
+export type Action = "open" | "copy" | "saveBody" | "save" | "curl" | "compare";
+
+interface Message {
+  tab?: string;
+  index?: number;
+  action?: Action;
+}
+
+/** One panel, and the answers of the run that it shows. */
+interface View {
+  panel: vscode.WebviewPanel;
+  answers: Answer[];
+  index: number;
+  tab: string;
+}
+
+export class Views implements vscode.Disposable {
+  private readonly views = new Map<string, View>();
+  private lastView: View | undefined;
+
+  private readonly responses: Responses;
+  private readonly act: (action: Action, answer: Answer) => unknown;
+
+  constructor(responses: Responses, act: (action: Action, answer: Answer) => unknown) {
+    this.responses = responses;
+    this.act = act;
+  }
+
+  dispose(): void {
+    for (const { panel } of this.views.values()) panel.dispose();
+  }
+
+  /** The answer that is shown in the view used last. */
+  get current(): Answer | undefined {
+    return this.lastView?.answers[this.lastView.index];
+  }
+
+  /** Show an answer: with the others of its run, or in place of those of an earlier one. */
+  async show(answer: Answer): Promise<void> {
+    const settings = vscode.workspace.getConfiguration("orgrest");
+    const key = settings.get("showResponseInDifferentTab", false) ? keyOf(answer) : "";
+    const preserveFocus = !settings.get("previewResponsePanelTakeFocus", false);
+    const view = this.views.get(key) ?? this.open(key, settings.get("previewColumn", "beside"), preserveFocus);
+    const sameRun = answer.token !== null && view.answers[0]?.token === answer.token;
+    view.answers = sameRun ? [...view.answers, answer] : [answer];
+    view.index = view.answers.length - 1;
+    this.lastView = view;
+    void vscode.commands.executeCommand("setContext", "orgrest.answered", true);
+    await this.render(view);
+    if (!view.panel.visible) view.panel.reveal(undefined, preserveFocus);
+  }
+
+  private open(key: string, column: string, preserveFocus: boolean): View {
+    const viewColumn = column === "current" ? vscode.ViewColumn.Active : vscode.ViewColumn.Beside;
+    const panel = vscode.window.createWebviewPanel(
+      "orgrest.response",
+      "Response",
+      { viewColumn, preserveFocus },
+      { enableScripts: true, enableForms: false, enableFindWidget: true, localResourceRoots: [] },
+    );
+    const view: View = { panel, answers: [], index: 0, tab: "Pretty" };
+    this.views.set(key, view);
+    panel.onDidDispose(() => {
+      this.views.delete(key);
+      if (this.lastView === view) this.lastView = undefined;
+    });
+    panel.onDidChangeViewState(() => {
+      if (panel.active) this.lastView = view;
+    });
+    panel.webview.onDidReceiveMessage((message: Message) => void this.receive(view, message));
+    return view;
+  }
+
+  private async receive(view: View, { tab, index, action }: Message): Promise<void> {
+    if (typeof tab === "string") view.tab = tab;
+    if (typeof index === "number" && index in view.answers) {
+      view.index = index;
+      await this.render(view);
+    }
+    const answer = view.answers[view.index];
+    if (action !== undefined && answer) await this.act(action, answer);
+  }
+
+  private async render(view: View): Promise<void> {
+    const answer = view.answers[view.index];
+    if (answer === undefined) return;
+    const extra = await extraOf(answer);
+    if (view.answers[view.index] !== answer) return; // another one came meanwhile
+    const { answers, index, tab } = view;
+    const comparable = this.responses.before(answer) !== undefined;
+    view.panel.title = title(answer);
+    view.panel.webview.html = page({ answers, index, tab, extra, comparable }, randomBytes(16).toString("hex"));
+  }
+}
+
+/** Read from a body's file what the answer has only the beginning of. */
+async function extraOf(answer: Answer): Promise<Extra> {
+  const body = answered(answer)?.response.body;
+  if (body?.uri === undefined || body.size > MOST_PREVIEW) return {};
+  const type = body.type.split(";")[0]?.trim().toLowerCase() ?? "";
+  try {
+    if (/^image\/[\w.+-]+$/.test(type)) {
+      const data = Buffer.from(await bytesOf(body.uri)).toString("base64");
+      return { preview: { kind: "image", data, type } };
+    }
+    const isHtml = type === "text/html" || type === "application/xhtml+xml";
+    if (body.text === undefined || !(isHtml || body.cut)) return {};
+    const text = body.cut ? new TextDecoder().decode(await bytesOf(body.uri)) : body.text;
+    return {
+      raw: text.slice(0, MOST_RAW),
+      ...(isHtml ? { preview: { kind: "html" as const, text } } : {}),
+    };
+  } catch {
+    return {}; // the file is gone: what the answer has is shown
+  }
+}

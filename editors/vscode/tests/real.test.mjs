@@ -1,0 +1,262 @@
+// What a user gets, in a real VS Code: `npm test` here, after `npm run package` above.
+
+import assert from "node:assert/strict";
+import * as fs from "node:fs";
+import { after, afterEach, before, describe, test } from "node:test";
+
+import { Api } from "./server.mjs";
+import { Code, startBrowser } from "./vscode.mjs";
+
+const SLOW = 90_000;
+
+let api;
+let browser;
+
+before(async () => {
+  api = await Api.start();
+  browser = await startBrowser();
+});
+
+after(async () => {
+  await browser?.close();
+  api?.stop();
+});
+
+/** Try something until it holds, as a user would look again. */
+async function eventually(what, check, patience = 20_000) {
+  const end = Date.now() + patience;
+  for (;;) {
+    const found = await check();
+    if (found) return found;
+    if (Date.now() > end) assert.fail(`${what}: not within ${patience / 1000} s`);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+}
+
+describe("in a trusted folder", () => {
+  let code;
+  let workbench;
+
+  before(async () => {
+    const files = {
+      "a.http": `@api = ${api.url}
+
+### Read
+# @name read
+GET {{api}}/read
+Authorization: Bearer {{token}}
+
+?? status == 200
+?? body name == other
+
+### Wait
+GET {{api}}/slow
+`,
+      "two.http": `### First
+GET ${api.url}/counted
+
+### Second
+GET ${api.url}/{{where}}
+`,
+      "hostile.http": `GET ${api.url}/hostile\n\n###\nGET ${api.url}/image\n\n###\nGET ${api.url}/long\n`,
+      "asks.http": `GET ${api.url}/asked?{{$password Password?}}\n`,
+      "tests.http": `### setup\n# @name setup\nGET ${api.url}/setup\n\n### Check\nGET ${api.url}/checked\n\n?? status == 200\n?? body name == other\n`,
+      "notes.org": `* Notes\n#+begin_src http\nGET ${api.url}/org\n#+end_src\n`,
+      "http-client.env.json": JSON.stringify({ dev: { where: "from-dev" }, live: { where: "from-live" } }),
+      "http-client.private.env.json": JSON.stringify({ dev: { token: "a-secret-token" } }),
+    };
+    code = await Code.start({ files, settings: { "orgrest.environments": ["dev"] } });
+    workbench = await code.open(browser, "a.http");
+  });
+
+  after(() => code?.stop());
+
+  afterEach((context) => workbench?.screenshot(`after ${context.name}`));
+
+  /** Open another file of the folder, by its name, and nothing else. */
+  async function openFile(name) {
+    await workbench.run("View: Close All Editors");
+    await workbench.page.locator(".editor-group-container.empty").waitFor();
+    await workbench.run("File: Focus on Files Explorer");
+    await workbench.page.locator(".explorer-folders-view .monaco-list-row", { hasText: name }).dblclick();
+    await workbench.page.locator(`.tab.active[data-resource-name="${name}"]`).waitFor();
+    await workbench.lens("Send request").waitFor(); // VS Code asks for none while its editor has no focus
+  }
+
+  test("a click on the lens sends the request and shows the response beside, and the focus stays", { timeout: SLOW }, async () => {
+    await workbench.lens("Send request").click({ timeout: 60_000 });
+    await workbench.response.locator(".summary", { hasText: "200 OK" }).waitFor();
+    await workbench.screenshot("response");
+    const pretty = await workbench.response.locator('section[data-tab="Pretty"] pre').innerText();
+    assert.match(pretty, /^\{\n {2}"name": "orgrest",\n/);
+    assert.match(pretty, /12345678901234567890/);
+    assert.deepEqual(api.requests, ["GET /read"]);
+    assert.equal(api.headers.authorization, "Bearer a-secret-token");
+    assert.equal(await workbench.page.evaluate(() => document.activeElement?.closest(".editor-instance") !== null), true);
+  });
+
+  test("headers, the request without its secrets, tests and timings have their tabs", async () => {
+    assert.match(await (await workbench.tab("Headers")).innerText(), /HTTP\/1\.1 200 OK\nContent-Type: application\/json/);
+    const request = await (await workbench.tab("Request")).innerText();
+    assert.match(request, /GET http:\/\/127\.0\.0\.1:\d+\/read/);
+    assert.doesNotMatch(request, /a-secret-token/);
+    assert.match(await (await workbench.tab("Raw")).innerText(), /^\{"name":"orgrest","list"/);
+    assert.match(await (await workbench.tab("Timings")).innerText(), /Wait for the response\s+\d+ ms/);
+    assert.match(await (await workbench.tab("Tests")).innerText(), /✓ status == 200\s+✗ body name == other/);
+  });
+
+  test("the response opens as a document of its own language, which finds no error in it", async () => {
+    await workbench.response.getByRole("button", { name: "Open" }).click();
+    await workbench.page.locator('.tab[data-resource-name$=".json"]').click();
+    await workbench.status(/^JSON$/).waitFor();
+  });
+
+  test("a request that takes long is cancelled by a button, and the server sees that", { timeout: SLOW }, async () => {
+    await openFile("a.http");
+    await workbench.lens("Send request", 1).click();
+    const notification = workbench.notification("Sending");
+    await notification.getByRole("button", { name: "Cancel" }).click();
+    await workbench.status("Request cancelled").waitFor();
+    await eventually("the connection is closed", () => api.closed.length === 1);
+    await notification.waitFor({ state: "detached" });
+  });
+
+  test("the environment that is chosen stands in the status bar and is what is sent", { timeout: SLOW }, async () => {
+    await openFile("two.http");
+    await workbench.status("dev").click();
+    await workbench.pick("live");
+    await workbench.status("live").waitFor();
+    await workbench.lens("Send request", 1).click();
+    await workbench.response.locator(".summary", { hasText: "200 OK" }).waitFor();
+    assert.equal(api.requests.at(-1), "GET /from-live");
+  });
+
+  test("what a request asks for is typed into an input box, hidden where it is a secret", { timeout: SLOW }, async () => {
+    await openFile("asks.http");
+    await workbench.lens("Send request").click();
+    const input = workbench.page.locator(".quick-input-widget input:visible");
+    await workbench.page.locator(".quick-input-widget", { hasText: "Password?" }).waitFor();
+    assert.equal(await input.getAttribute("type"), "password");
+    await input.fill("typed");
+    await input.press("Enter");
+    await workbench.response.locator(".summary", { hasText: "200 OK" }).waitFor();
+    assert.equal(api.requests.at(-1), "GET /asked?typed");
+    assert.doesNotMatch(await (await workbench.tab("Request")).innerText(), /typed/);
+  });
+
+  test("all requests of a file are sent in order, and each response can be chosen", { timeout: SLOW }, async () => {
+    await openFile("two.http");
+    await workbench.run("orgrest: Send All Requests");
+    const options = workbench.response.locator("select option");
+    await eventually("both responses are listed", async () => (await options.count()) === 2);
+    assert.deepEqual(api.requests.slice(-2), ["GET /counted", "GET /from-live"]);
+    await workbench.response.locator("select").selectOption("0");
+    await eventually("the first is shown", async () =>
+      /"count": 1/.test(await workbench.response.locator('section[data-tab="Pretty"]').innerText().catch(() => "")),
+    );
+  });
+
+  test("a response is compared with the one before", { timeout: SLOW }, async () => {
+    await workbench.page.locator(".tab.active").first().click(); // with the focus, lenses are asked for anew
+    await new Promise((resolve) => setTimeout(resolve, 1000));
+    await workbench.lens("Send request").click();
+    await eventually("the second count is shown", async () =>
+      /"count": 2/.test(await workbench.response.locator("section").first().innerText().catch(() => "")),
+    );
+    await workbench.response.getByRole("button", { name: "Compare" }).click();
+    await workbench.page.locator(".monaco-diff-editor .line-insert, .monaco-diff-editor .char-insert").first().waitFor();
+    await workbench.screenshot("compare");
+  });
+
+  test("the last request is sent again by a key", async () => {
+    await openFile("two.http");
+    await workbench.page.locator(".editor-instance .view-lines").first().click();
+    const count = api.count;
+    await workbench.page.keyboard.press("Control+Alt+l");
+    await eventually("it is sent again", () => api.count === count + 1);
+  });
+
+  test("a hostile response runs nothing and loads nothing", { timeout: SLOW }, async () => {
+    await openFile("hostile.http");
+    await workbench.lens("Send request").click();
+    await workbench.response.locator(".summary", { hasText: "200 OK" }).waitFor();
+    const dialogs = [];
+    workbench.page.on("dialog", (dialog) => dialogs.push(dialog.message()));
+    const preview = await workbench.tab("Preview");
+    await preview.locator("iframe").contentFrame().locator("h1", { hasText: "Hostile" }).waitFor();
+    await workbench.screenshot("preview");
+    for (const tab of ["Raw", "Headers", "Request", "Timings", "Pretty"]) await workbench.tab(tab);
+    await new Promise((resolve) => setTimeout(resolve, 1000));
+    assert.deepEqual(dialogs, []);
+    assert.deepEqual(api.requests.filter((one) => one.includes("/beacon")), []);
+    assert.deepEqual(workbench.loaded.filter((one) => one.startsWith(api.url)), []);
+    assert.doesNotMatch(await workbench.page.title(), /pwned/);
+  });
+
+  test("an image is shown as one, and a long text to its end", { timeout: SLOW }, async () => {
+    await workbench.lens("Send request", 1).click();
+    const image = workbench.response.locator('section[data-tab="Preview"] img');
+    await eventually("the image is drawn", async () => (await image.evaluate((one) => one.naturalWidth).catch(() => 0)) === 1);
+    await workbench.lens("Send request", 2).click();
+    await workbench.response.locator(".summary", { hasText: "195.3 KiB" }).waitFor();
+    assert.match(await (await workbench.tab("Raw")).innerText(), /the end\s*$/);
+  });
+
+  test("the Test Explorer runs a file and shows the assertion that failed", { timeout: SLOW }, async () => {
+    await openFile("tests.http");
+    await workbench.run("Testing: Focus on Test Explorer View");
+    const rows = workbench.page.locator(".test-explorer .monaco-list-row");
+    const count = api.requests.length;
+    await rows.filter({ hasText: "tests.http" }).hover();
+    await rows.filter({ hasText: "tests.http" }).getByRole("button", { name: "Run Test" }).click();
+    await eventually("the requests are sent", () => api.requests.length === count + 2);
+    await rows.filter({ hasText: "tests.http" }).locator(".codicon-testing-failed-icon").waitFor();
+    await workbench.page.getByText("orgrest != other").first().waitFor();
+    await workbench.screenshot("tests");
+    assert.deepEqual(api.requests.slice(-2), ["GET /setup", "GET /checked"]);
+  });
+
+  test("in Org the answer comes below its block", { timeout: SLOW }, async () => {
+    await openFile("notes.org");
+    await workbench.lens("Send request").click();
+    const lines = workbench.page.locator(".editor-instance .view-lines").first();
+    await eventually("the result is inserted", async () => /#\+RESULTS:/i.test((await lines.innerText()).replaceAll(" ", " ")));
+    await workbench.screenshot("org");
+  });
+});
+
+describe("in a folder that is not trusted", () => {
+  let code;
+  let workbench;
+  const ran = () => fs.existsSync(`${code.root}/ran`);
+
+  before(async () => {
+    const files = {
+      "a.http": `### Read\nGET ${api.url}/untrusted\n`,
+      "evil.sh": '#!/bin/sh\ntouch "$(dirname "$0")/../ran"\n',
+      ".vscode/settings.json": "{}",
+    };
+    code = await Code.start({ files, trust: false });
+    fs.chmodSync(code.file("evil.sh"), 0o755);
+    const own = { "orgrest.path": code.file("evil.sh"), "orgrest.interpreter": code.file("evil.sh") };
+    fs.writeFileSync(code.file(".vscode/settings.json"), JSON.stringify(own));
+    workbench = await code.open(browser, "a.http");
+    await workbench.page.getByRole("button", { name: "No, I don't trust the authors" }).click();
+  });
+
+  after(() => code?.stop());
+  afterEach((context) => workbench?.screenshot(`after ${context.name}`));
+
+  test("requests are highlighted, nothing is started, and sending says why not", { timeout: SLOW }, async () => {
+    await workbench.page.locator(".statusbar-item", { hasText: "Restricted Mode" }).waitFor();
+    await workbench.status("HTTP requests").waitFor();
+    await workbench.page.locator(".view-line span[class^=mtk]:not(.mtk1)", { hasText: "GET" }).waitFor();
+    await workbench.page.locator(".editor-instance .view-lines").first().click();
+    await workbench.page.keyboard.press("Control+Alt+r");
+    await workbench.notification("sends nothing from a folder that you do not trust").waitFor();
+    assert.equal(await workbench.lens("Send request").count(), 0);
+    assert.equal(ran(), false);
+    assert.equal(api.requests.includes("GET /untrusted"), false);
+    await workbench.screenshot("restricted");
+  });
+});

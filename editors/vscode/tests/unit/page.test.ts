@@ -1,0 +1,98 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { highlighted } from "../../src/highlight.ts";
+import { page } from "../../src/page.ts";
+import { answer, body, exchange } from "./answers.ts";
+
+const HOSTILE = `</pre><script>alert(1)</script><img src=x onerror=alert(1)>"'&{{x}}`;
+const shown = { index: 0, tab: "Pretty", extra: {}, comparable: false };
+
+/** The tags of a page with the names of their attributes, without its own style and script. */
+function tags(html: string): string[] {
+  const own = html.replace(/<style>.*?<\/style>/s, "").replace(/<script nonce="n">.*?<\/script>/s, "");
+  return [...own.matchAll(/<[^>]*>/g)].map(([tag]) => tag.replaceAll(/"[^"]*"/g, ""));
+}
+
+function hostile() {
+  const response = {
+    reason: HOSTILE,
+    url: HOSTILE,
+    headers: [[HOSTILE, HOSTILE]] as [string, string][],
+    redirects: [{ status: 302, url: HOSTILE }],
+    body: body({ type: HOSTILE, text: HOSTILE, pretty: HOSTILE, language: HOSTILE, problem: HOSTILE }),
+  };
+  const request = { method: HOSTILE, url: HOSTILE, headers: [[HOSTILE, HOSTILE]] as [string, string][], body: body({ text: HOSTILE }) };
+  const assertion = { name: HOSTILE, passed: false, reason: HOSTILE, line: 1, expected: HOSTILE, actual: HOSTILE, difference: [HOSTILE] };
+  return answer({
+    name: HOSTILE,
+    reason: HOSTILE,
+    notes: [HOSTILE],
+    assertions: [assertion],
+    exchanges: [exchange(response, { request })],
+  });
+}
+
+test("no text of a response becomes markup of the page", () => {
+  for (const language of ["json", "xml", "html", "text"]) {
+    const found = hostile();
+    const first = found.record.exchanges[0]?.response;
+    if (first) first.body.language = language;
+    const html = page({ ...shown, answers: [found, found], extra: { raw: HOSTILE, preview: { kind: "html", text: HOSTILE } } }, "n");
+    for (const tag of tags(html)) assert.doesNotMatch(tag, /onerror|^<script|^<img/, tag);
+    assert.equal(html.match(/<script/g)?.length, 1);
+  }
+});
+
+test("an image's type and data cannot leave their attribute", () => {
+  const preview = { kind: "image", data: `"><script>`, type: `image/png" onerror="x` } as const;
+  const html = page({ ...shown, answers: [answer()], extra: { preview } }, "n");
+  for (const tag of tags(html)) assert.doesNotMatch(tag, /onerror/);
+  assert.equal(html.match(/<script/g)?.length, 1);
+});
+
+test("the page's policy allows its own script and nothing from a network", () => {
+  const html = page({ ...shown, answers: [answer()] }, "the-nonce");
+  const policy = /content="(default-src[^"]*)"/.exec(html)?.[1] ?? "";
+  assert.match(policy, /^default-src 'none'; /);
+  assert.match(policy, /script-src 'nonce-the-nonce'/);
+  assert.doesNotMatch(policy, /https?:|\*|unsafe-eval|script-src[^;]*unsafe/);
+});
+
+test("colouring loses no character of a text", () => {
+  const texts = ['{"a": [1, -2.5e+3, true, null, "x\\"y", {"b": "<&>"}]}', "<a b=\"c\"><!-- d --></a>", HOSTILE, '"'.repeat(99)];
+  const unescape = (html: string): string =>
+    html
+      .replace(/<[^>]*>/g, "")
+      .replaceAll("&lt;", "<")
+      .replaceAll("&gt;", ">")
+      .replaceAll("&quot;", '"')
+      .replaceAll("&#39;", "'")
+      .replaceAll("&amp;", "&");
+  for (const text of texts) {
+    for (const language of ["json", "xml", "html", "plaintext"]) assert.equal(unescape(highlighted(text, language)), text);
+  }
+});
+
+test("a request without an answer says why", () => {
+  const failed = exchange(null, { error: "the connection was refused" });
+  const html = page({ ...shown, answers: [answer({ outcome: "error", exchanges: [failed], reason: "the connection was refused" })] }, "n");
+  assert.match(html, /<p class="error">the connection was refused<\/p>/);
+  assert.doesNotMatch(html, /data-tab="Pretty"/);
+  assert.match(html, /data-tab="Request"/);
+});
+
+test("binary data are shown as bytes, and as an image where they are one", () => {
+  const data = Buffer.from([0x89, 0x50, 0x4e, 0x47]).toString("base64");
+  const { text: _, ...binary } = body({ type: "image/png", pretty: "", base64: data, size: 4 });
+  const answers = [answer({ exchanges: [exchange({ body: binary })] })];
+  const html = page({ ...shown, answers, extra: { preview: { kind: "image", data, type: "image/png" } } }, "n");
+  assert.match(html, /000000 {2}89 50 4e 47 .*\.PNG/);
+  assert.match(html, new RegExp(`src="data:image/png;base64,${data}"`));
+});
+
+test("the responses of one run can be chosen among", () => {
+  const html = page({ ...shown, index: 1, answers: [answer({ name: "first" }), answer({ name: "second" })] }, "n");
+  assert.match(html, /<option value="0">first: 200 OK/);
+  assert.match(html, /<option value="1" selected>second: 200 OK/);
+});
