@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from bisect import bisect_right
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
 import attrs
 
@@ -178,7 +178,12 @@ class Capture:
 
 
 class Credentials(ABC):
-    """Credentials that become a header only on sending; `http.auth` has a class for each scheme."""
+    """Credentials that become a header only on sending; `http.auth` has a class for each scheme.
+
+    The requests of `one_connection` go over one, which no other request is sent over.
+    """
+
+    one_connection: ClassVar[bool] = False
 
     @property
     @abstractmethod

@@ -22,6 +22,7 @@ MODULES = {
     "google-re2": "re2",
     "protobuf": "google",
     "pure-protobuf": "pure_protobuf",
+    "pyspnego": "spnego",
     "python-dotenv": "dotenv",
     "pyyaml": "yaml",
     "python-jsonpath": "jsonpath",

@@ -12,6 +12,7 @@ from typing import Any, Final
 from orgrest.exporting.model import Basic, Call, Export, Text
 from orgrest.exporting.postman_tests import events
 from orgrest.http.auth.digest import DigestCredentials
+from orgrest.http.auth.ntlm import NtlmCredentials
 from orgrest.http.auth.sigv4 import AwsCredentials
 from orgrest.http.transport import wire_url
 from orgrest.importing.model import Note
@@ -126,6 +127,12 @@ class _Writer:
         if isinstance(given, Basic | DigestCredentials):
             kind = "basic" if isinstance(given, Basic) else "digest"
             fields = {"username": given.user, "password": given.password}
+        elif isinstance(given, NtlmCredentials) and given.scheme == "NTLM":
+            domain, _, user = given.user.rpartition("\\")
+            kind, fields = (
+                "ntlm",
+                {"username": user, "password": given.password, "domain": domain},
+            )
         elif isinstance(given, AwsCredentials):
             kind = "awsv4"
             fields = {"accessKey": given.key, "secretKey": given.secret,

@@ -39,8 +39,9 @@ def header_of(kind: str, given: Mapping[str, str]) -> tuple[Authorization, str]:
     if kind == "basic":
         return _pair("Basic", given)
     if kind == "digest":
-        found, problem = _pair("Digest", given)
-        return found, problem
+        return _pair("Digest", given)
+    if kind == "ntlm":
+        return _ntlm(given)
     if kind == "bearer":
         return Authorization("Authorization", f"Bearer {given.get('token', '')}".rstrip()), ""
     if kind == "apikey":
@@ -69,6 +70,17 @@ def _pair(scheme: str, given: Mapping[str, str]) -> tuple[Authorization, str]:
         return Authorization(), f"{scheme} needs a name and a password without blanks"
     coded = base64.b64encode(plain.encode()).decode()
     return Authorization("Authorization", f"Basic {coded}"), ""
+
+
+def _ntlm(given: Mapping[str, str]) -> tuple[Authorization, str]:
+    user, domain = given.get("username", ""), given.get("domain", "")
+    if domain:
+        between = "\\\\" if user.startswith("{{") else "\\"  # one would escape the braces
+        user = f"{domain}{between}{user}"
+    found, problem = _pair("NTLM", {**given, "username": user})
+    if given.get("workstation") and not problem:
+        problem = "the workstation is left out: the name of this machine is sent"
+    return found, problem
 
 
 def _aws(given: Mapping[str, str]) -> tuple[Authorization, str]:

@@ -116,8 +116,8 @@ def _certificate(field: str, command: Command, word: str, value: str) -> None:
     command.certificate |= given
 
 
-def _digest(command: Command) -> None:
-    command.scheme = ("Digest",)
+def _scheme(name: str, command: Command) -> None:
+    command.scheme = (name,)
 
 
 def _aws(command: Command, word: str, value: str) -> None:
@@ -228,7 +228,9 @@ _INSTEAD = {
 _FLAGS: dict[str, Callable[[Command], None]] = {
     "-G": _query,
     "--get": _query,
-    "--digest": _digest,
+    "--digest": partial(_scheme, "Digest"),
+    "--ntlm": partial(_scheme, "NTLM"),
+    "--negotiate": partial(_scheme, "Negotiate"),
     "-I": _head,
     "--head": _head,
     **dict.fromkeys(

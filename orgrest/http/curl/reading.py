@@ -179,7 +179,7 @@ def _check_body(text: str, body: str | None) -> None:
     if not kept or (read[0].body.template.text if read[0].body else None) != (body or None):
         raise CurlError(
             "a request file cannot hold this body, and nothing else a time limit, a certificate or "
-            "credentials: leave --max-time, --connect-timeout, --cert, --key and --digest out"
+            "credentials: leave --max-time, --connect-timeout, --cert, --key and credentials out"
         )
 
 

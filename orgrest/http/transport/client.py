@@ -175,6 +175,8 @@ class Client:
 
         if request.method not in websocket.METHODS:
             raise TransportError(f"a WebSocket cannot be opened with {request.method}")
+        if request.credentials is not None and request.credentials.one_connection:
+            raise TransportError("a WebSocket cannot be opened with NTLM credentials")
         self._pools.refuse_proxy(url)
         check_destination(request)
         self.budget.send()
@@ -227,10 +229,20 @@ class Client:
 
     def _authenticated(self, request: Request, sending: _Sending) -> Response:
         """Send a request as often as its credentials require; return the last response."""
+        if request.credentials is None or not request.credentials.one_connection:
+            pools = self._public if sending.limits.public else self._pools  # no pooled private one
+            return self._flow(request, sending, pools)
+        pools = Pools(self._sockets, self._tls)
+        try:
+            return self._flow(request, sending, pools)
+        finally:
+            pools.close()
+
+    def _flow(self, request: Request, sending: _Sending, pools: Pools) -> Response:
         flow = flow_of(request, parse_url(request.url))
         sent, timing = next(flow), Timing()
         while True:
-            response = self._exchange(sent, sending)
+            response = self._exchange(sent, sending, pools)
             timing += response.timing or Timing()
             try:
                 sent = flow.send(response)
@@ -239,7 +251,7 @@ class Client:
                 warnings = (*response.warnings, *told)
                 return attrs.evolve(response, timing=timing, warnings=warnings)
 
-    def _exchange(self, request: Request, sending: _Sending) -> Response:
+    def _exchange(self, request: Request, sending: _Sending, pools: Pools) -> Response:
         if self._sockets.aborted:
             raise TransportError(CANCELLED)
         check_destination(request)
@@ -247,7 +259,6 @@ class Client:
         url = parse_url(request.url)
         limits = sending.limits
         lines = headers_for(request, url, sending.cookies.header(url.text))
-        pools = self._public if limits.public else self._pools  # no pooled private one
         pool, forwarded = pools.pool(url, request.certificate)
         target = url.text if forwarded else url.target
         length = next(find_headers(lines, "Content-Length"), None)

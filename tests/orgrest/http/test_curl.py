@@ -423,7 +423,7 @@ class TestFromCurl:
             ("curl", "has no URL"),
             ("curl a b", "two URLs: a and b"),
             ("curl http://x/ -H", "-H has no value"),
-            ("curl http://x/ --ntlm x", "--ntlm is not understood"),
+            ("curl http://x/ --krb x", "--krb is not understood"),
             ("curl 'http://x/", "not a shell command: it ends inside a quote"),
             ("curl http://x/ \\", "it ends inside a quote or after a backslash"),
             ("curl http://x/ -d @a -d b", "@a stands beside other data"),

@@ -15,6 +15,7 @@ from imports import imported, parts, sent
 from servers import RawServer, response
 
 from orgrest.commands.main import program
+from orgrest.http.auth.ntlm import NtlmCredentials
 from orgrest.importing.expectations import as_pm, is_foreign, translated
 
 SCHEMA = "https://schema.getpostman.com/json/collection/v2.1.0/collection.json"
@@ -155,6 +156,23 @@ class TestRequests:
         assert "Authorization: Digest me pw\n" in text
         assert "Authorization: AWS k s token:t region:r service:x\n" in text
         assert all(one.credentials is not None for one in sent(tmp_path))
+
+    def test_ntlm_keeps_its_domain_also_before_a_variable(self, tmp_path: Path) -> None:
+        plain = values(username="me", password="pw", domain="OFFICE")
+        named = values(username="{{user}}", password="pw", domain="OFFICE", workstation="PC")
+        done = imported(
+            tmp_path,
+            collection(
+                *(item(name, auth={"type": "ntlm", "ntlm": given})
+                  for name, given in (("A", plain), ("B", named))),
+                variable=[{"key": "user", "value": "me"}],
+            ),
+        )  # fmt: skip
+        assert "the workstation is left out" in done.stderr
+        assert "Authorization: NTLM OFFICE\\me pw\n" in (tmp_path / "out.http").read_text()
+        assert [one.credentials for one in sent(tmp_path)] == [
+            NtlmCredentials("NTLM", "OFFICE\\me", "pw")
+        ] * 2
 
     def test_settings_become_directives(self, tmp_path: Path) -> None:
         one = item() | {
