@@ -175,6 +175,7 @@ class Editor:
         self.client.feature(types.WORKSPACE_CODE_LENS_REFRESH)(lambda _: None)
 
     def _prompt(self, question: Any) -> dict[str, str] | None:
+        assert question.textDocument.uri in self.buffers
         self.prompts.append((question.message, question.hidden))
         return None if self.typed is None else {"text": self.typed}
 

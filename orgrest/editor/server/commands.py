@@ -18,6 +18,7 @@ Each takes one argument, `{"uri": ..., "line": N}` (lines count from 0; a `posit
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from typing import Any, TypeAlias
 
 import attrs
@@ -76,7 +77,7 @@ async def _copy_as_curl(server: Server, document: Document, line: int, _token: T
             complete=True,
         ),
         plain=document.kind == "http",
-        prompt=server.prompt if server.asks_for_texts else None,
+        prompt=partial(server.prompt, document) if server.asks_for_texts else None,
     )
     commands: list[str] = []
     try:

@@ -23,7 +23,7 @@ from orgrest.editor.hover import hover
 from orgrest.editor.imported import Location, of_definition, of_lines, of_request
 from orgrest.editor.names import Names, Occurrence
 from orgrest.editor.positions import Text
-from orgrest.editor.server import fragments, navigation
+from orgrest.editor.server import fragments, navigation, views
 from orgrest.editor.server.commands import COMMANDS, command, environments
 from orgrest.editor.server.documents import (
     Document,
@@ -324,7 +324,8 @@ def _token_data(analysis: Analysis, text: Text, within: Span) -> list[int]:
 
 async def _lenses(server: Server, document: Document, _: types.CodeLensParams) -> Encoded:
     analysis, text = await server.analysis(document)
-    return await asyncio.to_thread(fragments.lenses, analysis, text, document.last, document.number)
+    last = None if server.shows_outcomes else document.last
+    return await asyncio.to_thread(fragments.lenses, analysis, text, last, document.number)
 
 
 def _resolve_lens(server: Server, lens: types.CodeLens) -> types.CodeLens:
@@ -454,6 +455,9 @@ def make_server() -> Server:
     server.feature(types.WORKSPACE_SYMBOL)(functools.partial(navigation.workspace_symbols, server))
     server.feature(types.CODE_LENS_RESOLVE)(functools.partial(_resolve_lens, server))
     server.feature("orgrest/environments")(functools.partial(environments, server))
+    server.feature("orgrest/history")(functools.partial(views.history, server))
+    server.feature("orgrest/session")(functools.partial(views.session, server))
+    server.feature("orgrest/pasted")(functools.partial(views.pasted, server))
     for name, one in COMMANDS.items():
         server.command(name)(functools.partial(one.run, server))
     for method, handler, options in FEATURES:

@@ -140,12 +140,12 @@ def _kept(
     return found
 
 
-def lenses(analysis: Analysis, text: Text, outcomes: LastOutcomes, number: int) -> Encoded:
+def lenses(analysis: Analysis, text: Text, outcomes: LastOutcomes | None, number: int) -> Encoded:
     """Return the lenses of a document: what came of each request, and commands to be resolved.
 
-    They are resolved by the document's `number`.
+    They are resolved by the document's `number`. Without `outcomes` there are only the commands.
     """
-    last = outcomes.summaries(analysis)
+    last = outcomes.summaries(analysis) if outcomes is not None else {}
     found: list[str] = []
     for one in outline.lenses(analysis):
         place = text.place(one.span.start)

@@ -26,13 +26,13 @@ if TYPE_CHECKING:
     from orgrest.run.outcomes import Exchange, Outcome
 
 METHOD = "orgrest/response"
-CAPABILITY = {"orgrest": {"responses": True, "prompts": True}}
+CAPABILITY = {"orgrest": {"responses": True, "prompts": True, "outcomes": True}}
 """What client and server announce under `experimental`."""
 KEPT = 50
 """How many files of bodies a server keeps."""
 
 
-def wants(experimental: Any, what: Literal["responses", "prompts"]) -> bool:
+def wants(experimental: Any, what: Literal["responses", "prompts", "outcomes"]) -> bool:
     """Return whether a client's experimental capabilities announce one of ours."""
     asked = experimental.get("orgrest") if isinstance(experimental, dict) else None
     return isinstance(asked, dict) and asked.get(what) is True
@@ -95,12 +95,12 @@ def _record(document: Document, outcome: Outcome, bodies: Bodies) -> record.Reco
     for data, exchange in zip(found["exchanges"], exchanges, strict=True):
         if exchange.response is not None:
             secrets = outcome.secrets | exchange.request.secrets
-            shown = dict(_shown(exchange, exchange.response, secrets, bodies))
-            data["response"]["body"] |= shown
+            more = dict(shown(exchange, exchange.response, secrets, bodies))
+            data["response"]["body"] |= more
     return found
 
 
-def _shown(
+def shown(
     exchange: Exchange, response: Response, secrets: frozenset[str], bodies: Bodies
 ) -> Iterator[tuple[str, Any]]:
     """Yield what an editor needs in order to show a body, beside what a report has."""

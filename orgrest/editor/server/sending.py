@@ -78,7 +78,7 @@ class _Sending:
             plain=document.kind == "http",
             cookies=document.cookies,
             ask=server.ask,
-            prompt=server.prompt if server.asks_for_texts else None,
+            prompt=partial(server.prompt, document) if server.asks_for_texts else None,
             notice=self._notice if settings.until is not None else lambda _: None,
         )
         found: list[dict[str, Any]] = []

@@ -263,9 +263,14 @@ class Server(LanguageServer):
         """Whether the client lets its user answer `prompt`."""
         return wants(self.client_capabilities.experimental, "prompts")
 
-    async def prompt(self, message: str, hidden: bool) -> str | None:
-        """Ask the user for a text; None if they dismiss the question."""
-        question = {"message": message, "hidden": hidden}
+    @property
+    def shows_outcomes(self) -> bool:
+        """Whether the client shows what came of requests at their lines itself."""
+        return wants(self.client_capabilities.experimental, "outcomes")
+
+    async def prompt(self, document: Document, message: str, hidden: bool) -> str | None:
+        """Ask the user for a text that a document needs; None if they dismiss the question."""
+        question = {"textDocument": {"uri": document.uri}, "message": message, "hidden": hidden}
         answer = await self.protocol.send_request_async("orgrest/prompt", question)
         text = getattr(answer, "text", None)
         return text if isinstance(text, str) else None
@@ -293,7 +298,7 @@ class Server(LanguageServer):
     def show_outcomes(self, document: Document) -> None:
         """Refresh diagnostics and code lenses, which depend on the outcomes of requests."""
         self.look_soon(document, 0)
-        if self.can("workspace", "code_lens", "refresh_support"):
+        if not self.shows_outcomes and self.can("workspace", "code_lens", "refresh_support"):
             self._start(self.workspace_code_lens_refresh_async(None))
         if document.pulled:
             self.refresh_diagnostics()

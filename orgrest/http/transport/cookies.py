@@ -55,12 +55,13 @@ class Cookies:
 
     def header(self, url: str) -> str | None:
         """Return the Cookie header's value for a request for `url`, or None."""
-        if self._jar is None:
+        jar = self._jar  # which another thread may forget meanwhile
+        if jar is None:
             return None
         from urllib.request import Request as CookieRequest
 
         request = CookieRequest(url)  # noqa: S310  (never opened)
-        self._jar.add_cookie_header(request)
+        jar.add_cookie_header(request)
         return request.get_header("Cookie")
 
     @classmethod
@@ -85,15 +86,25 @@ class Cookies:
         cookies._jar.clear_expired_cookies()
         return cookies
 
+    def __iter__(self) -> Iterator[Cookie]:
+        """Yield the cookies that have not expired."""
+        with self._lock:
+            known = list(self._jar or ())
+        return (cookie for cookie in known if not cookie.is_expired())
+
+    def clear(self) -> None:
+        """Forget all cookies."""
+        with self._lock:
+            self._jar = None
+
     def written(self) -> bytes:
         """Return the content of a file with these cookies."""
         lines = ["# Netscape HTTP Cookie File", "# Written by orgrest --cookies: keep it private."]
-        with self._lock:
-            for cookie in self._jar or ():
-                fields = _fields(cookie)
-                # A control character in a value could start another cookie.
-                if not cookie.is_expired() and not any(map(_CONTROL.search, fields)):
-                    lines.append("\t".join(fields))
+        for cookie in self:
+            fields = _fields(cookie)
+            # A control character in a value could start another cookie.
+            if not any(map(_CONTROL.search, fields)):
+                lines.append("\t".join(fields))
         return "".join(f"{line}\n" for line in lines).encode("latin-1", "replace")
 
     @property
@@ -133,11 +144,15 @@ def _cookie(fields: list[str], *, http_only: bool) -> Cookie:
     )
 
 
+def domain_of(cookie: Cookie) -> str:
+    """Return the host or domain of a cookie as its server wrote it."""
+    return "localhost" if cookie.domain == "localhost.local" else cookie.domain
+
+
 def _fields(cookie: Cookie) -> tuple[str, ...]:
     http_only = _HTTP_ONLY if cookie.has_nonstandard_attr("HttpOnly") else ""
-    domain = "localhost" if cookie.domain == "localhost.local" else cookie.domain
     return (
-        f"{http_only}{domain}",
+        f"{http_only}{domain_of(cookie)}",
         "TRUE" if cookie.domain.startswith(".") else "FALSE",
         cookie.path,
         "TRUE" if cookie.secure else "FALSE",

@@ -75,7 +75,7 @@ def data_of(told: Any) -> bytes:
 
 def test_a_client_learns_that_it_can_ask_for_responses(editor: Editor) -> None:
     found = editor.initialized.capabilities.experimental
-    assert found == EXPERIMENTAL
+    assert found == {"orgrest": {**EXPERIMENTAL["orgrest"], "outcomes": True}}
 
 
 def test_a_response_comes_with_all_that_a_view_shows(
