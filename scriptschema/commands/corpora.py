@@ -17,6 +17,7 @@ from scriptschema.commands.corpus_inputs import (
     items_of,
     make_reader,
     reading_options,
+    tell_losses,
 )
 
 if TYPE_CHECKING:
@@ -83,6 +84,7 @@ def import_command(inputs: tuple[Path, ...], output: Path, **options: Any) -> No
         if found.skipped:
             text += f"; {counted(found.skipped, 'file')} imported before"
         click.echo(text, err=True)
+        tell_losses(found.incomplete, reader.luau)
 
 
 @corpus.command("export")
@@ -132,6 +134,7 @@ def export_command(inputs: tuple[Path, ...], output: Path, to_format: Any, **opt
             apart(inputs, output)
             found = transfer.export_trees(items, output, to_format, reader, failed.report)
         click.echo(f"{counted(found.new, 'tree')}, {found.known:,} there already", err=True)
+        tell_losses(found.incomplete, reader.luau)
 
 
 @corpus.command("distill")
@@ -215,6 +218,7 @@ def reduce_corpus(
             f"{counted(counts.features, 'feature')} -> {counted(counts.kept, 'tree')}"
         )
         click.echo(text, err=True)
+        tell_losses(counts.incomplete, reader.luau)
         if counts.others and not merge:
             click.echo(f"{output} holds {counts.others:,} more, which were there before", err=True)
 

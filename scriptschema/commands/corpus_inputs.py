@@ -12,7 +12,9 @@ import click
 
 from scriptschema.commands.console import (
     INPUT,
+    counted,
     drop_unknown_option,
+    luau_option,
     message_class,
     message_option,
     progress,
@@ -22,6 +24,7 @@ from scriptschema.commands.console import (
 if TYPE_CHECKING:
     from scriptschema.files import FileError, Input
     from scriptschema.fuzzing.corpora.reading import Reader
+    from scriptschema.versions import Version
 
 CommandT = TypeVar("CommandT", bound=Callable[..., Any])
 
@@ -34,6 +37,7 @@ def reading_options(command: CommandT) -> CommandT:
     """Add the options that `make_reader` takes."""
     for option in (
         click.option("--delimited", is_flag=True, help="The inputs are streams (generate -n)."),
+        luau_option,
         drop_unknown_option,
         message_option,
         click.option(
@@ -47,13 +51,26 @@ def reading_options(command: CommandT) -> CommandT:
     return command
 
 
-def make_reader(from_format: Any, message_name: str, drop_unknown: bool, delimited: bool) -> Reader:
+def make_reader(
+    from_format: Any,
+    message_name: str,
+    drop_unknown: bool,
+    delimited: bool,
+    luau: Version | None,
+) -> Reader:
     """The reader that the options ask for; a usage error if they name no message."""
     from scriptschema import files
     from scriptschema.fuzzing.corpora.reading import Reader
 
     unknown = files.DROP if drop_unknown else files.ERROR
-    return Reader(message_class(message_name), from_format, unknown, delimited)
+    return Reader(message_class(message_name, luau), from_format, unknown, delimited, luau)
+
+
+def tell_losses(incomplete: int, luau: Version | None) -> None:
+    """Say how many sources were read of which the trees do not say all."""
+    if incomplete:
+        text = f"{counted(incomplete, 'source')} with more than the schema has"
+        click.echo(text + ("" if luau else ": --luau today has it"), err=True)
 
 
 def items_of(inputs: Iterable[Path], what: str) -> Iterator[Input | FileError]:

@@ -16,7 +16,7 @@ from scriptschema import extras
 from scriptschema.base import UNSET
 from scriptschema.commands.console import counted
 from scriptschema.fuzzing.corpora.statistics import PERCENTILES, CorpusStats, percentile, total
-from scriptschema.messages import MESSAGES
+from scriptschema.messages import schema
 
 BAR: Final = 30
 BINS: Final = 40
@@ -68,6 +68,7 @@ def _frequencies(stats: CorpusStats) -> Any:
     table.add_column("number", justify="right")
     table.add_column("share", justify="right")
     table.add_column("")
+    known = schema(stats.luau).messages
     messages, alternatives, fields = stats.messages, stats.alternatives, stats.fields
     nodes = messages.total()
     for name, count in messages.most_common():
@@ -76,7 +77,7 @@ def _frequencies(stats: CorpusStats) -> Any:
         parts += Counter({k: v for k, v in fields.items() if k.startswith(f"{name}.")})
         for part, number in parts.most_common():
             label = part.partition(".")[2]
-            label = f"(no {MESSAGES[name].ONEOF})" if label == UNSET else label
+            label = f"(no {known[name].ONEOF})" if label == UNSET else label
             _row(table, f"  {label}", number, count, "green")
     return table
 
@@ -134,7 +135,7 @@ def plot(stats: CorpusStats, form: str) -> bytes:
     alternatives = stats.alternatives
     groups = {
         name: {k.partition(".")[2]: v for k, v in alternatives.items() if k.startswith(name)}
-        for name in (f"{name}." for name in MESSAGES)
+        for name in (f"{name}." for name in schema(stats.luau).messages)
     }
     groups = {name: parts for name, parts in groups.items() if parts}
     rows = sum(len(parts) + 1 for parts in groups.values())

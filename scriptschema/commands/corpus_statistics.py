@@ -54,10 +54,11 @@ def stats_command(
     from scriptschema.commands import corpus_report
     from scriptschema.fuzzing.corpora.statistics import CorpusStats
 
-    found = CorpusStats()
+    reader = make_reader(**options)
+    found = CorpusStats(luau=reader.luau)
     with failures() as failed:
         with failed.caught():
-            read_all(inputs, make_reader(**options), found.add_scan, failed.report)
+            read_all(inputs, reader, found.add_scan, failed.report)
             if plot_file:
                 write_plot(plot_file, corpus_report.plot(found, plot_file.suffix[1:]))
         if as_json:
@@ -87,9 +88,11 @@ def diff_command(
     check_plot(plot_file)
     from scriptschema.commands import corpus_difference
     from scriptschema.fuzzing.corpora.difference import FeatureCounts
+    from scriptschema.fuzzing.corpora.statistics import CorpusStats
 
     reader = make_reader(**options)
-    both = FeatureCounts(), FeatureCounts()
+    one_counts, two_counts = (FeatureCounts(CorpusStats(luau=reader.luau)) for _ in range(2))
+    both = one_counts, two_counts
     names = str(one), str(two)
     with failures() as failed:
         with failed.caught():

@@ -4,27 +4,33 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from scriptschema.commands.console import NonEmptyPath, report
+from scriptschema.commands.console import NonEmptyPath, luau_option, report
 from scriptschema.commands.luau import load_names, names_option
+
+if TYPE_CHECKING:
+    from scriptschema.versions import Version
 
 
 @click.command("dictionary")
 @click.option("-o", "--output", metavar="FILE", help="Where to write (standard output).")
 @names_option
-def dictionary_command(output: str | None, names_path: Path | None) -> None:
+@luau_option
+def dictionary_command(output: str | None, names_path: Path | None, luau: Version | None) -> None:
     """Write Luau's tokens as a dictionary for libFuzzer (-dict) and AFL++ (-x).
 
     \b
     python -m scriptschema dictionary -o luau.dict
+    python -m scriptschema dictionary --luau today -o luau.dict
     """
     from scriptschema import files
     from scriptschema.fuzzing.dictionary import dictionary
 
     target = files.STANDARD if output is None else Path(output)
-    files.write(target, dictionary(load_names(names_path)).encode())
+    files.write(target, dictionary(load_names(names_path), luau).encode())
 
 
 @click.command("report")

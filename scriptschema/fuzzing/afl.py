@@ -7,7 +7,8 @@ is not Luau is mutated into a new program.
 With `AFL_CUSTOM_MUTATOR_ONLY=1` all mutants are programs. In the folder of an instance,
 `OUT/NAME/`, the file `scriptschema.txt` tells each minute, and at the end, what became of each
 operator. The names of queue entries say which operators made them, and with `@` the style that
-they are written in; with `SCRIPTSCHEMA_STYLE=plain` there are none.
+they are written in; with `SCRIPTSCHEMA_STYLE=plain` there are none. `SCRIPTSCHEMA_LUAU=today`, or a
+version, says what the target takes beyond the schema.
 
 The functions are those that AFL++ calls (docs/custom_mutators.md there; 4.04c and later); an error
 in one would end the campaign, so none of them raises one whatever the inputs are. What they return
@@ -23,7 +24,7 @@ from typing import Final
 
 from scriptschema import files
 from scriptschema.choices import RandomChoices
-from scriptschema.fuzzing.source_mutation import SourceMutator
+from scriptschema.fuzzing.source_mutation import SourceMutator, version_asked
 from scriptschema.fuzzing.trimming import MOST, Trimmer
 
 LOG: Final = "scriptschema.txt"
@@ -39,7 +40,8 @@ class _Engine:
 
     def __init__(self, seed: int) -> None:
         self.choices = RandomChoices(seed)
-        self.sources = SourceMutator(styles=os.environ.get(STYLE) != "plain")
+        styles = os.environ.get(STYLE) != "plain"
+        self.sources = SourceMutator(styles=styles, luau=version_asked())
         self.mutant = b""
         self.trimmer: Trimmer | None = None
         self.folder: Path | None = None

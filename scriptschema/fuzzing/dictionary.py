@@ -4,16 +4,35 @@ from __future__ import annotations
 
 from typing import Final
 
+from scriptschema.luau.members import NEWER_MEMBERS
 from scriptschema.luau.names import DEFAULT, KEYWORDS, Names
 from scriptschema.luau.operators import BINARY, COMPOUND, UNARY
+from scriptschema.versions import Version
 
 _SYMBOLS: Final = ("(", ")", "{", "}", "[", "]", ";", ":", ",", ".", "...", "=", "->", "::", "?")
 _WORDS: Final = ("continue", "type", "export", "typeof", "self")
 """Names that are keywords only in some places."""
 
+_NEWER: Final = {
+    "read": "0.677",
+    "write": "0.677",
+    "//=": "0.677",
+    "@native": "0.677",
+    "@checked": "0.677",
+    "@deprecated": "0.677",
+    "@[": "0.687",
+    "<<": "0.701",
+    ">>": "0.701",
+    "const": "0.711",
+    "1i": "0.715",
+}
+"""What the schema cannot say, and since when Luau has it."""
 
-def dictionary(names: Names = DEFAULT) -> str:
+
+def dictionary(names: Names = DEFAULT, luau: Version | None = None) -> str:
     """Return the dictionary: keywords, operators, symbols, globals, libraries' members, types.
+
+    With `luau`, what that version has beyond the schema is there, too.
 
     A line is a token in quotation marks; libFuzzer and AFL++ read the same format. No token has a
     character that would have to be escaped there.
@@ -29,6 +48,12 @@ def dictionary(names: Names = DEFAULT) -> str:
         "metamethods": names.metamethods,
         "types": [*names.primitives, *names.classes],
     }
+    if luau is not None:
+        newer = [text for text, since in _NEWER.items() if Version.parse(since) <= luau]
+        newer += [
+            ".".join(filter(None, found)) for found, span in NEWER_MEMBERS.items() if luau in span
+        ]
+        parts[f"newer than the schema, in Luau {luau}"] = newer
     lines: list[str] = []
     seen: set[str] = set()
     for title, tokens in parts.items():

@@ -58,7 +58,7 @@ def _inlining(
             block.body.pop(index.step(stat)[1])
         for node in nodes:
             content: Any = copy(value)
-            if content.which not in node.FIELDS:  # parentheses, where a call or an index follows
+            if content.which not in node.ALL_FIELDS:  # parentheses, where a call follows
                 content = m.Expr(group=m.ExprGroup(expr=content))
             setattr(node, content.which, content.alternative)
         return edited
@@ -175,7 +175,7 @@ def _give(node: Any, parameters: Sequence[m.Local], arguments: Sequence[m.Expr])
             value = given.get(inner.alternative.var.name)
             if value is not None:
                 content = copy(value)
-                if content.which not in inner.FIELDS:
+                if content.which not in inner.ALL_FIELDS:
                     content = m.Expr(group=m.ExprGroup(expr=content))
                 setattr(inner, content.which, content.alternative)
 

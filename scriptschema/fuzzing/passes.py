@@ -155,7 +155,7 @@ def hoist(index: AnyIndex) -> Iterator[Edit]:
     """A descendant in place of the one around it: expressions, prefixes and types."""
     for number, inner in _nearest(index, (m.Expr, m.ExprPrefix), (m.Expr, m.ExprPrefix)):
         outer, node = index.nodes[number], index.nodes[inner]
-        if node.which in outer.FIELDS:  # not every expression is one that may be called
+        if node.which in outer.ALL_FIELDS:  # not every expression is one that may be called
             yield _gain(index, number, inner), putting(index, number, _as(outer, node))
     for number, inner in _nearest(index, (m.Type,), (m.Type,)):
         node = index.nodes[inner]
@@ -166,7 +166,7 @@ def call_arguments(index: AnyIndex) -> Iterator[Edit]:
     """A call's first argument called with the others: `f(x)` in place of `pcall(f, x)`."""
     for number in index.of(m.ExprCall):
         call: Any = index.nodes[number]
-        if call.args and call.args[0].which in m.ExprPrefix.FIELDS:
+        if call.args and call.args[0].which in m.ExprPrefix.ALL_FIELDS:
             gain = -len(Index(call.func))
             yield gain, changing(index, number, _call_first)
 

@@ -3,10 +3,14 @@
 Such engines (AFL++, Atheris) keep what the target reads. So nothing has to be converted when a find
 is replayed or a corpus shared; what it costs is a parse for each input that is mutated, which is
 done once for the many mutants of one input.
+
+Sources are read as those of the newest Luau. What is made for them is of the schema's, or of the
+version that the environment variable SCRIPTSCHEMA_LUAU names: `0.711`, or `today`.
 """
 
 from __future__ import annotations
 
+import os
 from collections import OrderedDict
 from typing import Any, Final
 
@@ -20,6 +24,10 @@ from scriptschema.luau.parse import ParseError, parse
 from scriptschema.luau.render import render
 from scriptschema.luau.repair import repair
 from scriptschema.messages import Local, ModuleSet, Name, Typename
+from scriptschema.versions import TODAY, Version
+
+VERSION: Final = "SCRIPTSCHEMA_LUAU"
+"""The environment variable that names the Luau that an engine's target is."""
 
 SIZE: Final = 150
 """The number of messages that programs tend to: engines go for speed, and small runs are fast."""
@@ -50,11 +58,13 @@ class SourceMutator:
     The same source, donor and choices give the same mutant. `mutator` has the operators' weights
     and statistics; `parsed` counts the sources that were read, `unreadable` those that could not
     be, `generated` the programs that were made in their place. With `styles`, some mutants are
-    written in a style (see `luau.render.render`), whose seed is `style`.
+    written in a style (see `luau.render.render`), whose seed is `style`. `luau` is the version that
+    mutants are for: what is newer is left out of them.
     """
 
-    def __init__(self, *, styles: bool = True) -> None:
-        self.mutator = Mutator(programs=True, size=SIZE)
+    def __init__(self, *, styles: bool = True, luau: Version | None = None) -> None:
+        self.mutator = Mutator(programs=True, size=SIZE, luau=luau)
+        self.luau = luau
         self.styles = styles
         self.style: int | None = None
         """The style of the last mutant."""
@@ -102,7 +112,8 @@ class SourceMutator:
         found = None
         try:
             if len(source) <= LONGEST:
-                found = Index(repair(_with_known_names(parse(source).tree)))
+                read = _with_known_names(parse(source, luau=TODAY).tree)
+                found = Index(repair(read, luau=self.luau))
         except ParseError:
             pass
         self.parsed += 1
@@ -136,10 +147,19 @@ class SourceMutator:
 
     def _program(self, choices: Choices) -> ModuleSet:
         self.generated += 1
-        tree = program(choices=choices, size=SIZE)
+        tree = program(choices=choices, size=SIZE, luau=self.luau)
         if tree.module is not None:
             tree = repair(ModuleSet(program=tree.program))
         return tree
+
+
+def version_asked() -> Version | None:
+    """The version that the environment names; ends the program where that is none."""
+    text = os.environ.get(VERSION)
+    try:
+        return Version.parse(text) if text else None
+    except ValueError as error:
+        raise SystemExit(f"{VERSION}: {error}") from None
 
 
 def _with_known_names(tree: ModuleSet) -> ModuleSet:

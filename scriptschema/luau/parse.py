@@ -31,12 +31,12 @@ import attrs
 
 from scriptschema.luau.names import DEFAULT, NameReader, Names
 from scriptschema.luau.parsing.expressions import read_expression
-from scriptschema.luau.parsing.reader import Loss, ParseError, Reader
+from scriptschema.luau.parsing.reader import COMMENTS, Loss, ParseError, Reader
 from scriptschema.luau.parsing.statements import read_block
 from scriptschema.messages import ModuleSet, StatBlock
 from scriptschema.versions import Version
 
-__all__ = ["Loss", "ParseError", "ParseResult", "parse"]
+__all__ = ["COMMENTS", "Loss", "ParseError", "ParseResult", "parse"]
 
 
 @attrs.frozen

@@ -33,6 +33,7 @@ from scriptschema.fuzzing.afl import STYLE
 from scriptschema.fuzzing.campaign.config import Config
 from scriptschema.fuzzing.campaign.folder import AFL, CORPUS, Campaign
 from scriptschema.fuzzing.campaign.workers import Worker
+from scriptschema.fuzzing.source_mutation import VERSION
 from scriptschema.fuzzing.targets import leftovers
 from scriptschema.fuzzing.targets.processes import split
 from scriptschema.generation.programs import program
@@ -85,8 +86,9 @@ class AflEngine:
         self.problem = ""
         """Why an instance does not work; empty while all do."""
         self._campaign = campaign
-        style = "random" if campaign.config.styles else "plain"
-        self._instances = [_Instance(self.folder, n, self.command, style) for n in range(instances)]
+        config = campaign.config
+        given = {STYLE: "random" if config.styles else "plain", VERSION: str(config.version or "")}
+        self._instances = [_Instance(self.folder, n, self.command, given) for n in range(instances)]
         self._stopping = threading.Event()
         self._watcher = threading.Thread(target=self._watch, daemon=True)
 
@@ -154,8 +156,10 @@ class AflEngine:
 class _Instance:
     """One process of afl-fuzz, with its log."""
 
-    def __init__(self, folder: Path, number: int, command: list[str], style: str) -> None:
-        self._style = style
+    def __init__(
+        self, folder: Path, number: int, command: list[str], given: dict[str, str]
+    ) -> None:
+        self._given = given
         self.name = "main" if number == 0 else f"secondary{number}"
         self._folder = folder
         self._words = ["afl-fuzz", "-i", str(folder / "seeds"), "-o", str(folder / "out")]
@@ -172,7 +176,7 @@ class _Instance:
         modules = map(importlib.import_module, ("scriptschema", "attr"))
         paths = {str(Path(module.__file__ or "").parents[1]) for module in modules}
         environment |= {**_ENVIRONMENT, "PYTHONPATH": os.pathsep.join(sorted(paths))}
-        environment |= {"PYTHONDONTWRITEBYTECODE": "1", STYLE: self._style}
+        environment |= {"PYTHONDONTWRITEBYTECODE": "1", **self._given}
         environment |= {leftovers.OWNER: leftovers.engine_mark()}
         try:
             with self._log.open("ab") as log:
@@ -268,6 +272,7 @@ def _seeds(campaign: Campaign) -> Iterator[tuple[str, bytes]]:
     for path in (campaign.path / CORPUS).glob("*.pb"):
         tree = encoding.decode(ModuleSet, path.read_bytes())
         yield f"{path.stem}.luau", sources.encode(render(tree.program))
+    config = campaign.config
     for number in range(SEEDS):
-        tree = program(seed=campaign.config.seed + number, size=_SEED_SIZE)
+        tree = program(seed=config.seed + number, size=_SEED_SIZE, luau=config.version)
         yield f"generated{number}.luau", sources.encode(render(tree.program))

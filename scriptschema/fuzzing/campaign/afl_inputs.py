@@ -9,6 +9,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
+from scriptschema.base import walk
+from scriptschema.codec.copying import copy
 from scriptschema.fuzzing import encoding
 from scriptschema.fuzzing.campaign.config import Config
 from scriptschema.fuzzing.campaign.folder import AFL, JUDGED
@@ -18,7 +20,7 @@ from scriptschema.fuzzing.source_mutation import SourceMutator
 from scriptschema.fuzzing.targets import outcome
 from scriptschema.luau.render import render
 from scriptschema.luau.sources import encode
-from scriptschema.messages import ModuleSet
+from scriptschema.messages import ExprCall, ModuleSet
 
 _CLAIMS: Final = MappingProxyType({"crashes": outcome.CRASH, "hangs": outcome.HANG, "queue": ""})
 """The outcome that AFL++ claims for the inputs in each of its folders."""
@@ -30,7 +32,7 @@ class Inputs(ProgramSource):
     def __init__(self, config: Config, seed: int, folder: Path) -> None:
         super().__init__(config, seed)
         self._folder = folder / AFL
-        self._sources = SourceMutator()
+        self._sources = SourceMutator(luau=config.version)
         self._done: set[str] = set()
         self._waiting: list[tuple[str, Path]] = []
         self._unreadable: list[str] = []
@@ -59,7 +61,8 @@ class Inputs(ProgramSource):
                 text = f"AFL++ saved it among its {path.parent.name}: {path.name}"
                 claim = Verdict(Signature(kind), text)
             origin = {"engine": "afl", "input": name}
-            made = Made(index.tree, origin, _style_of(name, source, index.tree), claim=claim)
+            tree, style = _styled(name, source, index.tree)
+            made = Made(tree, origin, style, claim=claim)
             return made if claim or self.admits(encoding.encode(made.tree)) else self.stripped(made)
         return None
 
@@ -91,10 +94,24 @@ class Inputs(ProgramSource):
                     yield name, path
 
 
-def _style_of(name: str, source: bytes, tree: ModuleSet) -> int | None:
-    """The style that the name of an input says it is written in, if that is what it is now."""
+def _styled(name: str, source: bytes, tree: ModuleSet) -> tuple[ModuleSet, int | None]:
+    """The tree, and the style that an input's name says it is written in, if that is what it is.
+
+    A call without parentheses may be of the style, and not of the tree.
+    """
     found = re.search(r"@([0-9]{1,9})", name)
-    if found is None:
-        return None
-    style = int(found[1])
-    return style if encode(render(tree.program, style=style)) == source else None
+    if found is not None:
+        style = int(found[1])
+        for each in (tree, _in_parentheses(tree)):
+            if encode(render(each.program, style=style)) == source:
+                return each, style
+    return tree, None
+
+
+def _in_parentheses(tree: ModuleSet) -> ModuleSet:
+    """Return a copy in which all calls have parentheses."""
+    copied = copy(tree)
+    for node, _ in walk(copied):
+        if isinstance(node, ExprCall):
+            node.parenless = None
+    return copied

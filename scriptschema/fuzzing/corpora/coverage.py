@@ -13,8 +13,8 @@ import zlib
 from collections.abc import Callable
 from typing import Final
 
-from scriptschema import wire
 from scriptschema.files import FileError
+from scriptschema.fuzzing import encoding
 from scriptschema.fuzzing.command_test import CommandTest
 from scriptschema.fuzzing.corpora.folder import Journal, line_of, name_of
 from scriptschema.messages import ModuleSet
@@ -48,7 +48,7 @@ class CommandCoverage:
         name = name_of(data)
         if name in self._known:
             return self._known[name]
-        printed = self.command.output(wire.decode(ModuleSet, data), LIMIT)
+        printed = self.command.output(encoding.decode(ModuleSet, data), LIMIT)
         if not printed:
             how = "took too long" if printed is None else "printed nothing"
             self.report(FileError(f"{name}: {self.command.words[0]} {how}"))

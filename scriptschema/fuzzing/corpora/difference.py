@@ -13,7 +13,10 @@ from scriptschema.wire import Scan
 
 @attrs.define
 class FeatureCounts:
-    """What a corpus holds, and in how many of its trees each feature is."""
+    """What a corpus holds, and in how many of its trees each feature is.
+
+    `stats` says of which Luau the trees are.
+    """
 
     stats: CorpusStats = attrs.field(factory=CorpusStats)
     _numbers: Counter[int] = attrs.field(factory=Counter)
@@ -25,7 +28,7 @@ class FeatureCounts:
 
     def features(self) -> Counter[str]:
         """How many trees have each feature, by its name."""
-        known = names()
+        known = names(self.stats.luau)
         return Counter({known[number]: count for number, count in self._numbers.items()})
 
 

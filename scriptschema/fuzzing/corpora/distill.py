@@ -31,6 +31,8 @@ class Counts:
 
     trees: int = 0
     failed: int = 0
+    incomplete: int = 0
+    """Sources of which the schema could not say all."""
     shapes: int = 0
     features: int = 0
     """How many features all these trees have, together with those that were there before."""
@@ -74,6 +76,7 @@ class _Candidates:
                     report(found)
                     continue
                 counts.trees += 1
+                counts.incomplete += found.losses > 0
                 shape = features.shape_of(found.scan)
                 rank = (len(found.data), name_of(found.data))
                 known = self._shapes.get(shape)
@@ -121,7 +124,7 @@ def distill(
     before = len(corpus.names)
     if merge:
         with _Candidates() as there:
-            there.read(corpus_files([folder]), Reader(reader.cls), report)
+            there.read(corpus_files([folder]), Reader(reader.cls, luau=reader.luau), report)
             for data in there.trees():
                 covered |= judge(data)
     with _Candidates() as candidates:

@@ -22,7 +22,7 @@ from scriptschema import files, interop, wire
 from scriptschema.base import Message
 from scriptschema.files import FileError, Input
 from scriptschema.luau import sources
-from scriptschema.luau.parse import ParseError, parse
+from scriptschema.luau.parse import COMMENTS, ParseError, parse
 from scriptschema.messages import ModuleSet
 from scriptschema.versions import Version
 
@@ -42,7 +42,7 @@ _ENDINGS: Final[dict[str, Form]] = {**files.ENDINGS, **dict.fromkeys(sources.END
 class Found:
     """A tree of a corpus: where it was found, its canonical bytes, and what they hold.
 
-    `losses` is how many things a source has that the schema lacks.
+    `losses` is how many things a source has that the schema lacks, comments apart.
     """
 
     name: str
@@ -109,7 +109,8 @@ class Reader:
         else:
             # Each source has names of its own, so that they stay apart in the built-in tables.
             result = parse(data, module=_module(item, data), luau=self.luau)
-            tree, losses = result.tree, len(result.losses)
+            tree = result.tree
+            losses = sum(loss.what not in COMMENTS for loss in result.losses)
         data = wire.encode(tree, luau=self.luau)
         return Found(name, data, self.scan(data), losses)
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from enum import IntEnum
 from functools import cache
 from typing import Any, Final, Literal
 
@@ -19,14 +18,15 @@ import attrs
 from scriptschema import wire
 from scriptschema.base import UNSET, Message
 from scriptschema.codec.scanning import parts
-from scriptschema.messages import MESSAGES
+from scriptschema.messages import Schema, schema
+from scriptschema.versions import Version
 
 PERCENTILES: Final = (0, 10, 50, 90, 99, 100)
 
 
 @attrs.define
 class CorpusStats:
-    """Counts of a corpus, by the schema's names."""
+    """Counts of a corpus, by the names of the schema that `luau` has, the version of its trees."""
 
     trees: int = 0
     nodes: Counter[int] = attrs.field(factory=Counter)
@@ -37,15 +37,17 @@ class CorpusStats:
     """How many trees have each size in bytes, in the binary format."""
     parts: Counter[int] = attrs.field(factory=Counter)
     """How often each of `codec.scanning.parts()` occurs, by its number."""
+    luau: Version | None = attrs.field(default=None, kw_only=True)
 
     def add(self, tree: Message) -> None:
         """Count a tree. Raises wire.EncodeError, and then counts nothing."""
-        self.add_scan(wire.scan(tree.__class__, wire.encode(tree)))
+        data = wire.encode(tree, luau=self.luau)
+        self.add_scan(wire.scan(tree.__class__, data, luau=self.luau))
 
     def add_scan(self, scan: wire.Scan) -> None:
-        """Count a tree by what `wire.scan` found."""
+        """Count a tree by what `wire.scan` found, by the schema of `luau`."""
         self.trees += 1
-        self.nodes[sum(map(_node_counts().__getitem__, scan.parts))] += 1
+        self.nodes[sum(map(_node_counts(schema(scan.luau)).__getitem__, scan.parts))] += 1
         self.depths[scan.depth] += 1
         self.sizes[scan.size] += 1
         self.parts.update(scan.parts)
@@ -71,7 +73,7 @@ class CorpusStats:
         return self._count("values")
 
     def _count(self, kind: Literal["messages", "alternatives", "fields", "values"]) -> Counter[str]:
-        known = parts()
+        known = parts(schema(self.luau))
         counts: Counter[str] = Counter()
         for number, count in self.parts.items():
             for name in getattr(known[number], kind):
@@ -84,27 +86,29 @@ class CorpusStats:
         Of a message that does not occur, the parts are not listed.
         """
         messages = self.messages
+        known = _known(schema(self.luau))
         return {
             kind: [
                 name
-                for name in known
+                for name in names
                 if not counts[name] and (kind == "messages" or messages[name.partition(".")[0]])
             ]
-            for kind, known, counts in (
-                ("messages", MESSAGES, messages),
-                ("alternatives", ALTERNATIVES, self.alternatives),
-                ("fields", FIELDS, self.fields),
-                ("values", VALUES, self.values),
+            for kind, names, counts in (
+                ("messages", known.messages, messages),
+                ("alternatives", known.alternatives, self.alternatives),
+                ("fields", known.fields, self.fields),
+                ("values", known.values, self.values),
             )
         }
 
     def as_json(self) -> dict[str, Any]:
         """Everything as JSON's types; counts of all names, 0 included, in the schema's order."""
+        known = _known(schema(self.luau))
         counts = {
-            "messages": (MESSAGES, self.messages),
-            "alternatives": ([*ALTERNATIVES, *UNSETS], self.alternatives),
-            "fields": (FIELDS, self.fields),
-            "values": (VALUES, self.values),
+            "messages": (known.messages, self.messages),
+            "alternatives": ([*known.alternatives, *known.unsets], self.alternatives),
+            "fields": (known.fields, self.fields),
+            "values": (known.values, self.values),
         }
         return {
             "trees": self.trees,
@@ -144,25 +148,32 @@ def percentile(counts: Counter[int], percent: float) -> int:
     raise ValueError("there are no trees")
 
 
-_ALL: Final = [field for cls in MESSAGES.values() for field in cls.FIELDS.values()]
+@attrs.frozen
+class _Known:
+    """The names of all that a schema can count, in its order."""
 
-ALTERNATIVES: Final = [f"{f.message}.{f.schema_name}" for f in _ALL if f.oneof]
-"""The alternatives of all oneofs."""
-
-UNSETS: Final = [f"{name}.{UNSET}" for name, cls in MESSAGES.items() if cls.ONEOF]
-
-FIELDS: Final = [
-    f"{f.message}.{f.schema_name}" for f in _ALL if not f.oneof and f.rule != "required"
-]
-"""The optional and the repeated fields."""
-
-VALUES: Final = [
-    f"{f.type_name}.{member.name}" for f in _ALL if issubclass(f.type, IntEnum) for member in f.type
-]
-"""The values of all enums."""
+    messages: list[str]
+    alternatives: list[str]
+    unsets: list[str]
+    fields: list[str]
+    values: list[str]
 
 
 @cache
-def _node_counts() -> list[int]:
+def _known(schema: Schema) -> _Known:
+    every = [field for fields in schema.fields.values() for field in fields.values()]
+    return _Known(
+        messages=[*schema.messages],
+        alternatives=[f"{f.message}.{f.schema_name}" for f in every if f.oneof],
+        unsets=[f"{name}.{UNSET}" for name, cls in schema.messages.items() if cls.ONEOF],
+        fields=[
+            f"{f.message}.{f.schema_name}" for f in every if not f.oneof and f.rule != "required"
+        ],
+        values=[f"{name}.{value.name}" for name, enum in schema.enums.items() for value in enum],
+    )
+
+
+@cache
+def _node_counts(schema: Schema) -> list[int]:
     """How many messages each part of a scan is."""
-    return [len(part.messages) for part in parts()]
+    return [len(part.messages) for part in parts(schema)]

@@ -31,6 +31,8 @@ class Counts:
     failed: int = 0
     skipped: int = 0
     """Files that an earlier import has read, and that have not changed since."""
+    incomplete: int = 0
+    """Sources of which the schema could not say all."""
 
 
 Report = Callable[[FileError], None]
@@ -67,7 +69,9 @@ def import_trees(
                     counts.failed += 1
                     sound = False
                     report(found)
-                elif corpus.add(found.data):
+                    continue
+                counts.incomplete += found.losses > 0
+                if corpus.add(found.data):
                     counts.new += 1
                 else:
                     counts.known += 1
@@ -87,6 +91,7 @@ def _line_of(item: Input, reader: Reader) -> bytes | None:
     if not stat.S_ISREG(found.st_mode):
         return None
     how = [reader.cls.__name__, reader.form, reader.unknown, reader.streams]
+    how += [str(reader.luau)] if reader.luau else []
     return line_of([os.path.abspath(item.path), found.st_size, found.st_mtime_ns, *how])  # noqa: PTH100  # links stay
 
 
@@ -138,6 +143,7 @@ def export_trees(
                     for name, data in written.items():
                         files.write(target.parent / name, data)
                 counts.new += 1
+                counts.incomplete += found.losses > 0
     return counts
 
 
@@ -156,9 +162,9 @@ def _is_there(stem: Path, ending: str) -> bool:
 def _files_of(found: Found, form: Form, ending: str, name: str, reader: Reader) -> dict[str, bytes]:
     if form == "binary":
         return {name + ending: found.data}
-    tree: Any = wire.decode(reader.cls, found.data)
+    tree: Any = wire.decode(reader.cls, found.data, luau=reader.luau)
     if form != "luau":
-        return {name + ending: files.serialize(tree, form)}
+        return {name + ending: files.serialize(tree, form, reader.luau)}
     return sources.source_files_of(tree, name)
 
 
@@ -180,6 +186,7 @@ def export_stream(
                     else:
                         file.write(files.delimited(found.data))
                         counts.new += 1
+                        counts.incomplete += found.losses > 0
     except OSError as error:
         raise FileError(f"{path}: {files.reason_of(error)}") from None
     return counts

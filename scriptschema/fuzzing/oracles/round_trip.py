@@ -12,7 +12,7 @@ from scriptschema.fuzzing.oracles.verdict import Signature, Verdict
 from scriptschema.fuzzing.targets.base import Sources
 from scriptschema.fuzzing.targets.leftovers import Folder
 from scriptschema.fuzzing.targets.processes import split, start, text_of, watch
-from scriptschema.luau.parse import ParseError, ParseResult, parse
+from scriptschema.luau.parse import COMMENTS, ParseError, ParseResult, parse
 from scriptschema.luau.render import render_module_set
 from scriptschema.messages import ExprCall, TypeTableItem
 from scriptschema.versions import TODAY
@@ -33,7 +33,7 @@ def own(sources: Sources, plain: Sources | None = None) -> Verdict | None:
         if sources != plain:
             styled = parse(sources.program, module=sources.module, luau=TODAY)
             same &= _as_any_printer(styled) == _as_any_printer(found)
-            same &= {loss.what for loss in styled.losses} <= {"comment", "directive"}
+            same &= {loss.what for loss in styled.losses} <= COMMENTS
     except ParseError as error:
         said = normalisation.message(str(error))
         return Verdict(

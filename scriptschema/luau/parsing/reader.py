@@ -41,6 +41,10 @@ class Loss:
         return f"{self.line}:{self.column}: {self.what}: {self.how}"
 
 
+COMMENTS: Final = frozenset({"comment", "directive"})
+"""What losses are called that are no part of a program."""
+
+
 class ParseError(ValueError):
     """A source that is not Luau.
 

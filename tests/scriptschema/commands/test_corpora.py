@@ -541,3 +541,85 @@ def test_diff_tells_what_cannot_be_read(tmp_path: Path) -> None:
         f"error: {tmp_path}/nothing: No such file or directory",
     ]
     assert b"2 trees" in done.stdout
+
+
+TODAY = """
+@native
+local function f(x: number): number return x // 0.5 end
+const k, big = 1.5, 5i
+local t: {read a: number} = {a = f(k) :: any}
+export type function g(x) return x end
+k //= 2
+"""
+
+
+@pytest.fixture
+def newer(tmp_path: Path) -> Path:
+    """A folder with a source of today's Luau, and its tree in text format."""
+    folder = tmp_path / "newer"
+    files.write(folder / "a.luau", TODAY.encode())
+    tree = parse("return integer.add(1i, 2i)", luau="today").tree
+    files.write(folder / "b.textproto", files.serialize(tree, "text", "today"))
+    return folder
+
+
+def test_a_corpus_of_todays_luau_loses_nothing_on_its_way(newer: Path, tmp_path: Path) -> None:
+    assert said("import", newer, "--luau", "today", "-o", tmp_path / "c") == (
+        "2 new trees, 0 there already\n"
+    )
+    said("export", tmp_path / "c", "--luau", "today", "--to", "luau", "-o", tmp_path / "sources")
+    exported = b" ".join(content(tmp_path / "sources").values())
+    for text in (b"@native", b"// 0.5", b"const ", b"5i", b":: any", b"read ", b"type function"):
+        assert text in exported
+    said("distill", tmp_path / "c", "--luau", "today", "-o", tmp_path / "d")
+    assert trees_in(tmp_path / "d") == trees_in(tmp_path / "c")
+    again = said("merge", newer, "--luau", "today", "-o", tmp_path / "d")
+    assert "2 trees, 2 shapes" in again
+    assert "-> 0 trees" in again
+    stats = json.loads(ok_here("corpus", "stats", tmp_path / "c", "--luau", "today", "--json"))
+    assert stats["messages"]["ExprConstantInteger"] == 3
+    assert stats["fields"]["ExprFunction.attributes"] == 1
+    assert "StatClass" in stats["never"]["messages"]
+    printed = ok_here("corpus", "stats", tmp_path / "c", "--luau", "today").decode()
+    assert "ExprConstantInteger" in printed
+    diff = json.loads(
+        ok_here(
+            "corpus", "diff", newer / "a.luau", newer / "b.textproto", "--luau", "today", "--json"
+        )
+    )
+    assert "integer.add" in diff["two"]["alone"]
+    assert "ExprFunction.attributes" in diff["one"]["alone"]
+    covered = said(
+        "distill",
+        tmp_path / "c",
+        "--luau",
+        "today",
+        "-o",
+        tmp_path / "e",
+        "--coverage",
+        f"{sys.executable} -c 'import sys; print(sys.stdin.read())'",
+    )
+    assert "2 trees, 2 shapes" in covered
+
+
+def test_what_the_schema_lacks_is_told_and_never_lost_in_silence(
+    newer: Path, tmp_path: Path
+) -> None:
+    (newer / "c.luau").write_text("local x = 0.5")
+    (newer / "d.luau").write_text("--!strict\nlocal x = 5 -- a comment is no loss")
+    told = said("import", newer, "-o", tmp_path / "c", status=1)
+    assert "1 source with more than the schema has: --luau today has it" in told
+    assert "integer" in told
+    assert "b.textproto" in told
+    older = said("import", newer, "--luau", "0.700", "-o", tmp_path / "d", status=1)
+    assert "0.711" in older
+
+
+def test_a_file_is_imported_again_for_another_version(tmp_path: Path) -> None:
+    files.write(tmp_path / "in" / "a.luau", b"local x = 0.5")
+    said("import", tmp_path / "in", "-o", tmp_path / "c")
+    told = said("import", tmp_path / "in", "--luau", "today", "-o", tmp_path / "c")
+    assert told == "1 new tree, 0 there already\n"
+    assert "1 file imported before" in said(
+        "import", tmp_path / "in", "--luau", "today", "-o", tmp_path / "c"
+    )

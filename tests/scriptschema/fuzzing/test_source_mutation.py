@@ -13,6 +13,7 @@ from scriptschema.fuzzing.trimming import MOST, Trimmer
 from scriptschema.luau.parse import parse
 from scriptschema.luau.render import render
 from scriptschema.luau.repair import check
+from scriptschema.versions import Version
 
 SOURCE = b"""local total = 0
 for i = 1, 10 do
@@ -72,6 +73,44 @@ def test_names_that_are_not_in_the_tables_stay_different_from_one_another() -> N
     assert len({variable.name for variable in statement.vars}) == 40
     customs = {node.custom for node in tree.nodes if type(node).__name__ == "Name"}  # type: ignore[attr-defined]
     assert len(customs) == 3
+
+
+NEWER = b"""
+const big = 9007199254740993i
+@native
+local function half(x: number): number return x * 0.5 end
+print(half(3), integer.add(big, 1i), (half :: any)(7 // 2))
+"""
+
+
+def test_what_is_newer_than_the_schema_stays_in_mutants() -> None:
+    mutator = SourceMutator(styles=False)
+    made = [mutator.mutate(NEWER, RandomChoices(seed)) for seed in range(40)]
+    assert mutator.unreadable == 0
+    for text in (b"const ", b"@native", b"0.5", b"93i", b"::"):
+        assert sum(text in each for each in made) > 20
+
+
+def test_what_the_target_does_not_take_is_left_out_of_mutants() -> None:
+    mutator = SourceMutator(luau=Version(700))
+    for seed in range(40):
+        made = mutator.mutate(NEWER, RandomChoices(seed), donor=NEWER)
+        assert check(parse(made, luau="0.700").tree, luau="0.700") == []
+
+
+def test_an_engine_is_told_of_the_target_by_the_environment(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("SCRIPTSCHEMA_LUAU", "0.711")
+    afl.init(1)
+    source = bytes(afl.fuzz(bytearray(NEWER), bytearray(), 1 << 16))
+    assert parse(source, luau="0.711")
+    assert b"const" in source or b"0.5" in source
+    monkeypatch.setenv("SCRIPTSCHEMA_LUAU", "0.2")
+    with pytest.raises(SystemExit, match=r"SCRIPTSCHEMA_LUAU: '0\.2' is not a version"):
+        afl.init(1)
+    monkeypatch.delenv("SCRIPTSCHEMA_LUAU")
+    afl.init(1)
 
 
 def test_no_mutant_is_longer_than_the_engine_takes() -> None:

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scriptschema.luau.members import NEWER_MEMBERS
-from scriptschema.luau.names import DEFAULT, KEYWORDS, NEWER, NameReader, Names
+from scriptschema.luau.names import DEFAULT, KEYWORDS, NEWER, NameReader, Names, look_up
 from scriptschema.messages import ExprGlobal, ExprLocal, ExprPrefix, Local, Name
 from scriptschema.versions import TODAY, Version
 
@@ -161,6 +161,21 @@ def test_tables_come_from_toml_and_json_and_go_there(tmp_path: Path) -> None:
     assert Names.load(saved) == names
     assert Names.from_dict(DEFAULT.to_dict()) == DEFAULT
     assert hash(names) != hash(DEFAULT)
+
+
+NEWER_NAMES = """
+use reason isnan isinf isfinite nan e phi sqrt2 tau readinteger writeinteger integer create
+fromstring tonumber neg bnot bswap countlz countrz add sub mul div idiv mod rem udiv urem lt le gt
+ge ult ule ugt uge min max band bor bxor btest lshift rshift arshift lrotate rrotate extract replace
+clamp maxsigned minsigned
+"""
+
+
+def test_names_in_old_trees_stay_when_the_library_grows() -> None:
+    # What is new goes to the end of `members._NEWER`, and to the end here: an index is a place.
+    for place, name in enumerate(NEWER_NAMES.split()):
+        assert look_up(("",), NEWER + place) == name
+    assert look_up(("",), NEWER + len(NEWER_NAMES.split())) == ""
 
 
 @pytest.mark.parametrize(
