@@ -56,6 +56,40 @@ def _pairs(_: object, parameter: click.Parameter, given: Iterable[str]) -> dict[
     return found
 
 
+def _as_proxy(given: str, parameter: click.Parameter) -> str:
+    from orgrest.http.transport.proxies import read_proxy
+    from orgrest.model import OrgrestError
+
+    try:
+        return read_proxy(given)
+    except OrgrestError as error:
+        raise click.BadParameter(error.reason, param=parameter) from None
+
+
+def with_proxies(
+    allowed: Callable[..., Callable[[_Command], _Command]],
+) -> Callable[[_Command], _Command]:
+    """Return what decorates a command with the options for proxies, in a section.
+
+    They are `proxy`, None if it is not given, and `proxies`, those that documents may choose.
+    """
+    through = allowed(
+        "--proxy",
+        callback=lambda _, parameter, given: None if given is None else _as_proxy(given, parameter),
+        metavar="URL",
+        help="Send through this proxy instead of the environment's.",
+    )
+    choice = allowed(
+        "--allow-proxy",
+        "proxies",
+        multiple=True,
+        callback=lambda _, parameter, given: tuple(_as_proxy(one, parameter) for one in given),
+        metavar="URL",
+        help="Let documents send through this proxy (# @proxy URL).",
+    )
+    return lambda command: through(choice(command))
+
+
 def with_values(command: _Command) -> _Command:
     """Decorate a command with the options for the sources of values.
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import click
 
 from orgrest.commands.completion import documents
-from orgrest.commands.console import complain, globals_in, inputs_of, with_values
+from orgrest.commands.console import complain, globals_in, inputs_of, with_proxies, with_values
 from orgrest.commands.sections import Sectioned, section
 from orgrest.files import FileError, is_request_file, read_bytes, write_private
 from orgrest.model import OrgrestError
@@ -141,6 +141,7 @@ _kept = section("What is kept between runs")
     help="Follow redirects of public servers to private addresses.",
 )
 @_allowed("--insecure", is_flag=True, help="Do not verify TLS certificates.")
+@with_proxies(_allowed)
 @_kept(
     "--cookies",
     "cookie_file",
@@ -196,6 +197,8 @@ def evaluate(
     ca: Path | None,
     insecure: bool,
     allow_private: bool,
+    proxy: str | None,
+    proxies: tuple[str, ...],
     cookie_file: Path | None,
     globals_file: Path | None,
     stdin_name: Path | None,
@@ -264,6 +267,7 @@ def evaluate(
                     ca=ca,
                     insecure=insecure,
                     allow_private=allow_private,
+                    proxy=proxy,
                     budget=Budget(max_requests),
                 )
                 history = History(complain)
@@ -282,6 +286,7 @@ def evaluate(
             limit=limit,
             allow_write=allow_write,
             insecure=insecure,
+            proxies=(*proxies, *filter(None, (proxy,))),
             notify=complain,
             on_message=None if quiet else _print_message,
             ask=_ask if asking else None,

@@ -19,7 +19,7 @@ import attrs
 import click
 
 from orgrest.commands.completion import documents
-from orgrest.commands.console import complain, globals_in, inputs_of, with_values
+from orgrest.commands.console import complain, globals_in, inputs_of, with_proxies, with_values
 from orgrest.commands.reports import REPORTS, chosen, with_reports, write_all
 from orgrest.commands.sections import Sectioned, section
 from orgrest.files import FileError, write_private
@@ -74,6 +74,8 @@ class Asked:
     ca: Path | None
     insecure: bool
     allow_private: bool
+    proxy: str | None
+    proxies: tuple[str, ...]
     jsonl: Path | None
     globals_file: Path | None
     quiet: bool
@@ -185,6 +187,7 @@ _written = section(REPORTS)
     help="Follow redirects of public servers to private addresses.",
 )
 @_allowed("--insecure", is_flag=True, help="Do not verify TLS certificates.")
+@with_proxies(_allowed)
 @with_reports
 @_written("--jsonl", type=_FILE, metavar="FILE", help="Write a line of JSON after each request.")
 @_written("-q", "--quiet", is_flag=True, help="Print only failures and the summary.")
@@ -218,7 +221,11 @@ def _test(asked: Asked) -> int:
     settings = _settings(asked, history)
 
     client = partial(
-        Client, ca=asked.ca, insecure=asked.insecure, allow_private=asked.allow_private
+        Client,
+        ca=asked.ca,
+        insecure=asked.insecure,
+        allow_private=asked.allow_private,
+        proxy=asked.proxy,
     )
 
     with client() as waiting:
@@ -287,6 +294,7 @@ def _settings(asked: Asked, history: History) -> Settings:
         timeout=asked.timeout,
         allow_write=asked.allow_write,
         insecure=asked.insecure,
+        proxies=(*asked.proxies, *filter(None, (asked.proxy,))),
         choice=Choice(asked.names, frozenset(asked.tags)),
         retry_policy=RetryPolicy(asked.retry, asked.retry_delay),
         fail=asked.fail,

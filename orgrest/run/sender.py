@@ -115,6 +115,7 @@ class Sender:
                     "@no-reject-unauthorized: certificates are verified unless the run is started "
                     "with --insecure"
                 )
+            _proxy(parsed, self._settings)  # a dry run tells of it, too
             if not parsed.restclient:
                 parsed = self._before(parsed, task.scope, made)
                 if scripts.cancelled or not (self._settings.dry_run or self._is_wanted(parsed)):
@@ -473,9 +474,20 @@ def options(arguments: Arguments, parsed: ParsedRequest, settings: Settings) -> 
         options["timeout"] = seconds(limit.value.text, "timeout", unit)
     if (limit := parsed.directive("connection-timeout")) is not None:
         options["connect_timeout"] = seconds(limit.value.text, "connection-timeout", "s")
+    options["proxy"] = _proxy(parsed, settings)
     if (count := parsed.directive("messages")) is not None:
         options["messages"] = _count(count.value.text)
     return options
+
+
+def _proxy(parsed: ParsedRequest, settings: Settings) -> str | None:
+    """Return the proxy that a directive chooses. Raises OrgrestError if it may not."""
+    directive = parsed.directive("proxy")
+    if directive is None:
+        return None
+    from orgrest.http.transport.proxies import chosen
+
+    return chosen(directive.value.text.strip(), settings.proxies)
 
 
 def _count(text: str) -> int:

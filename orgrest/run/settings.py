@@ -39,8 +39,8 @@ class Settings:
     `limit` is how many bytes of a body are shown, None for the usual; the rest goes into a file.
     Below the folders of `allow_write` documents may write any file. What is sent is kept in the
     `history`, unless that is None. With `insecure` documents may ask for what the client does then:
-    it verifies no certificates. `descriptions` are those of OpenAPI that exchanges are checked
-    against.
+    it verifies no certificates. They may choose one of the `proxies`. `descriptions` are those of
+    OpenAPI that exchanges are checked against.
 
     Without `languages`, a document that has restclient blocks is taken for one of ob-restclient's:
     its blocks in http and rest are some other tool's. Elsewhere, all three languages are evaluated.
@@ -58,6 +58,7 @@ class Settings:
     limit: int | None = None
     allow_write: tuple[Path, ...] = ()
     insecure: bool = False
+    proxies: tuple[str, ...] = ()
     until: int | None = None
     retry_policy: RetryPolicy = attrs.field(factory=RetryPolicy)
     fail: bool = False

@@ -95,6 +95,10 @@ PROMISES: dict[str, list[str]] = {
     "Behind a proxy, which looks": [
         "test_a_public_server_does_not_redirect_to_a_private_address",
     ],
+    "Through the proxy of the environment": [
+        "test_a_document_alone_gets_nothing_through_a_proxy_of_its_own",
+        "test_no_variable_of_a_document_or_of_its_folder_chooses_one",
+    ],
     "Only to servers whose certificates": [
         "test_a_certificate_of_an_unknown_authority_is_refused",
         "test_insecure_takes_any_certificate_and_warns",

@@ -219,7 +219,7 @@ def _urlencoded(word: str, value: str) -> str:
 
 _INSECURE = "orgrest --insecure verifies no certificates"
 _INSTEAD = {
-    "-x --proxy": "the environment variables HTTP_PROXY and HTTPS_PROXY name a proxy",
+    "-x --proxy": "orgrest --proxy URL sends through one",
     "--cacert --capath": "orgrest --ca FILE has other certificates",
     "--retry --retry-delay --retry-max-time": "orgrest test --retry N sends again",
     "--max-redirs": "at most 10 redirects are followed",

@@ -108,8 +108,8 @@ _TABLE: Final = (
     Rule(
         "proxy",
         "URL",
-        "A proxy for this request.",
-        refused="the environment variables HTTP_PROXY and HTTPS_PROXY name the proxy",
+        "A proxy for this request, if the run is started with --allow-proxy URL; else this is an "
+        "error.",
     ),
     Rule(
         "ratelimit",

@@ -65,6 +65,7 @@ class _Sending:
     listener: Listener
     trace: Trace
     deadline: float
+    proxy: str | None
 
 
 class Client:
@@ -74,7 +75,8 @@ class Client:
     has none); `insecure` disables verification. `limit` is the number of bytes of a decoded body
     that are kept, `budget` is what all requests together may do. Raises `OrgrestError` if `ca`
     cannot be read. With `allow_private`, redirects of public servers to private addresses are
-    followed. `warnings` must be shown to the user.
+    followed. `proxy` is the URL of the one to send through, else that of the environment is.
+    `warnings` must be shown to the user.
     """
 
     def __init__(
@@ -88,10 +90,12 @@ class Client:
         ca: Path | None = None,
         insecure: bool = False,
         allow_private: bool = False,
+        proxy: str | None = None,
     ) -> None:
         self._limits = Limits(connect_timeout, read_timeout, total_timeout, limit)
         self.budget = budget or Budget()
         self._allow_private = allow_private
+        self._proxy = proxy
         self._sockets = Sockets()
         self._tls = partial(tls_context, ca, insecure=insecure)
         self._pools = Pools(self._sockets, self._tls)
@@ -138,14 +142,15 @@ class Client:
         messages: int = MOST,
         on_message: Callable[[str], None] | None = None,
         trace: Trace | None = None,
+        proxy: str | None = None,
     ) -> Response:
         """Send a request, follow its redirects, and read the response.
 
         `timeout` in seconds limits the whole exchange, `connect_timeout` connecting; neither
         exceeds the time that the budget has left. A stream (a WebSocket, server-sent events) is
         read for that time or for a number of `messages`, each of which is passed to `on_message` as
-        it arrives. `trace` gets what goes over the wire. Raises `TransportError`, which is a
-        `BrokenOffError` if the budget is spent.
+        it arrives. `trace` gets what goes over the wire. `proxy` is one for this request. Raises
+        `TransportError`, which is a `BrokenOffError` if the budget is spent.
         """
         trace = trace or Trace()
         try:
@@ -157,7 +162,8 @@ class Client:
             try:
                 jar = cookies if cookies is not None else Cookies()
                 deadline = time.monotonic() + limits.total
-                sending = _Sending(jar, limits, listener, trace, deadline)
+                through = proxy or self._proxy
+                sending = _Sending(jar, limits, listener, trace, deadline, through)
                 if url.is_websocket:
                     return self._websocket(request, url, sending)
                 return self._follow(request, sending, follow=follow)
@@ -177,7 +183,7 @@ class Client:
             raise TransportError(f"a WebSocket cannot be opened with {request.method}")
         if request.credentials is not None and request.credentials.one_connection:
             raise TransportError("a WebSocket cannot be opened with NTLM credentials")
-        self._pools.refuse_proxy(url)
+        self._pools.refuse_proxy(url, sending.proxy)
         check_destination(request)
         self.budget.send()
         tls = self._tls(request.certificate) if url.scheme == "wss" else None
@@ -259,7 +265,7 @@ class Client:
         url = parse_url(request.url)
         limits = sending.limits
         lines = headers_for(request, url, sending.cookies.header(url.text))
-        pool, forwarded = pools.pool(url, request.certificate)
+        pool, forwarded = pools.pool(url, request.certificate, sending.proxy)
         target = url.text if forwarded else url.target
         length = next(find_headers(lines, "Content-Length"), None)
         coding = next(find_headers(lines, "Transfer-Encoding"), None)

@@ -1,8 +1,7 @@
-"""Pools of connections: one for each origin, through the environment's proxies, with TLS."""
+"""Pools of connections: one for each origin, through proxies, with TLS."""
 
 from __future__ import annotations
 
-import os
 import ssl
 import threading
 from importlib import import_module
@@ -14,7 +13,8 @@ import urllib3
 from urllib3.util import make_headers
 
 from orgrest.http.transport.connections import Sockets, exact
-from orgrest.http.transport.urls import Url, show
+from orgrest.http.transport.proxies import is_socks, proxy_for, without_userinfo
+from orgrest.http.transport.urls import Url
 from orgrest.model import OrgrestError, TransportError
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 _Kind: TypeAlias = "tuple[str, str | None, ClientCertificate | None]"
-_Origin: TypeAlias = "tuple[tuple[str, str, int], ClientCertificate | None]"
+_Origin: TypeAlias = "tuple[tuple[str, str, int], ClientCertificate | None, str | None]"
 
 
 class Pools:
@@ -43,7 +43,6 @@ class Pools:
         self._managers: dict[_Kind, urllib3.PoolManager] = {}
         self._pools: dict[_Origin, tuple[urllib3.HTTPConnectionPool, bool]] = {}
         self._lock = threading.Lock()
-        self._proxies = any(name.lower().endswith("_proxy") for name in os.environ)
 
     def close(self) -> None:
         """Close all connections."""
@@ -51,33 +50,37 @@ class Pools:
             manager.clear()
 
     def pool(
-        self, url: Url, certificate: ClientCertificate | None = None
+        self,
+        url: Url,
+        certificate: ClientCertificate | None = None,
+        given: str | None = None,
     ) -> tuple[urllib3.HTTPConnectionPool, bool]:
         """Return the pool for a URL's origin, and whether a proxy forwards its requests.
 
-        The connections use `certificate`. Raises `TransportError` for an invalid proxy, and for a
+        The connections use `certificate`, and the proxy that is given, else the environment's.
+        Raises `TransportError` for an invalid proxy, and for a
         certificate that cannot be loaded.
         """
         certificate = certificate if url.scheme == "https" else None
         with self._lock:
-            origin = (url.origin, certificate)
+            origin = (url.origin, certificate, given)
             if origin not in self._pools:
-                proxy = _proxy(url) if self._proxies else None
+                proxy = _proxy(url, given)
                 key = (url.scheme, proxy, certificate)
                 if key not in self._managers:
                     self._managers[key] = self._new_manager(*key)
                 pool = self._managers[key].connection_from_host(url.host, url.port, url.scheme)
-                forwarded = url.scheme == "http" and bool(proxy) and not _is_socks(proxy)
+                forwarded = url.scheme == "http" and proxy is not None and not is_socks(proxy)
                 self._pools[origin] = (pool, forwarded)
             return self._pools[origin]
 
-    def refuse_proxy(self, url: Url) -> None:
-        """Raise `TransportError` if the environment names a proxy for a WebSocket."""
+    def refuse_proxy(self, url: Url, given: str | None) -> None:
+        """Raise `TransportError` if there is a proxy for a WebSocket."""
         scheme = {"ws": "http", "wss": "https"}[url.scheme]
-        proxy = _proxy(attrs.evolve(url, scheme=scheme)) if self._proxies else None
+        proxy = _proxy(attrs.evolve(url, scheme=scheme), given)
         if proxy is not None:
             raise TransportError(
-                f"WebSockets do not go through the proxy {_without_userinfo(proxy)}: "
+                f"WebSockets do not go through the proxy {without_userinfo(proxy)}: "
                 f"name the host in NO_PROXY, {url.host}"
             )
 
@@ -90,7 +93,7 @@ class Pools:
         try:
             manager = _manager(proxy, options)
         except (urllib3.exceptions.HTTPError, ValueError) as error:
-            raise TransportError(f"not a proxy: {_without_userinfo(proxy or '')}") from error
+            raise TransportError(f"not a proxy: {without_userinfo(proxy or '')}") from error
         pools = manager.pool_classes_by_scheme
         manager.pool_classes_by_scheme = {
             name: exact(pool, self._sockets) for name, pool in pools.items()
@@ -149,23 +152,19 @@ def _verifying(ca: Path | None, *, insecure: bool) -> ssl.SSLContext:
     return ssl.create_default_context()
 
 
-def _proxy(url: Url) -> str | None:
-    """Return the proxy that the environment names for a URL, or None."""
-    from urllib.request import getproxies_environment, proxy_bypass
-
-    proxies = getproxies_environment()
-    proxy = proxies.get(url.scheme) or proxies.get("all")
-    if not proxy or proxy_bypass(url.netloc):
-        return None
-    return proxy if "://" in proxy else f"http://{proxy}"
+def _proxy(url: Url, given: str | None) -> str | None:
+    try:
+        return proxy_for(url, given)
+    except OrgrestError as error:
+        raise TransportError(error.reason) from None
 
 
 def _manager(proxy: str | None, options: dict[str, Any]) -> urllib3.PoolManager:
     if proxy is None:
         return urllib3.PoolManager(**options)
-    if _is_socks(proxy):
+    if is_socks(proxy):
         if find_spec("socks") is None:
-            reason = f"the proxy {_without_userinfo(proxy)} needs PySocks: pip install pysocks"
+            reason = f"the proxy {without_userinfo(proxy)} needs PySocks: pip install pysocks"
             raise TransportError(reason)
         from urllib3.contrib.socks import SOCKSProxyManager
 
@@ -173,12 +172,3 @@ def _manager(proxy: str | None, options: dict[str, Any]) -> urllib3.PoolManager:
     parsed = urllib3.util.parse_url(proxy)
     headers = make_headers(proxy_basic_auth=parsed.auth) if parsed.auth else None
     return urllib3.ProxyManager(proxy, proxy_headers=headers, **options)
-
-
-def _is_socks(proxy: str | None) -> bool:
-    return proxy is not None and proxy.lower().startswith("socks")
-
-
-def _without_userinfo(url: str) -> str:
-    scheme, separator, rest = url.partition("://")
-    return show(f"{scheme}{separator}{rest.rpartition('@')[2]}")

@@ -34,7 +34,7 @@ EXPORT = ":op export sends nothing, and is not done here: --dry-run shows the re
 _REFUSED = {
     "Map-Request": "write the request as it is to be sent",
     "Map-Response": "write :jq at a block in http",
-    "Proxy": "set the environment variables http_proxy and https_proxy",
+    "Proxy": "orgrest --proxy URL sends through one",
 }
 
 

@@ -260,7 +260,7 @@ class TestFromCurl:
     @pytest.mark.parametrize(
         ("options", "said"),
         [
-            ("-x http://p:1", "-x http://p:1 is left out: the environment variables HTTP_PROXY"),
+            ("-x http://p:1", "-x http://p:1 is left out: orgrest --proxy URL"),
             ("--proxy http://p:1", "--proxy http://p:1 is left out"),
             ("--cacert ca.pem", "--cacert ca.pem is left out: orgrest --ca FILE"),
             ("--retry 3", "--retry 3 is left out: orgrest test --retry N"),

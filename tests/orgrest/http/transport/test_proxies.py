@@ -1,0 +1,273 @@
+"""Requests through a real proxy, proxy.py: who chooses it, what it sees, and whom it is not for."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import ssl
+import subprocess
+import sys
+import time
+from typing import TYPE_CHECKING
+
+import attrs
+import pytest
+import trustme
+from components import require
+from servers import Proxy, RawServer, echo, response
+
+from orgrest.commands.main import main
+from orgrest.http.transport.proxies import chosen, proxy_for, read_proxy
+from orgrest.http.transport.urls import parse_url
+from orgrest.model import OrgrestError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+PASSWORD = "s3cret"
+
+
+@attrs.frozen
+class Running:
+    """A proxy.py that asks for a password, and the lines that it writes of what it did."""
+
+    port: int
+    log: Path
+
+    @property
+    def url(self) -> str:
+        return f"http://me:{PASSWORD}@127.0.0.1:{self.port}"
+
+    def lines_of(self, wanted: str) -> list[str]:
+        """What it did for an address; it writes that when a connection has ended."""
+        end = time.monotonic() + 60
+        while time.monotonic() < end:
+            found = [line for line in self.log.read_text().splitlines() if wanted in line]
+            if found:
+                return found
+            time.sleep(0.02)
+        raise AssertionError(f"the proxy never saw {wanted}: {self.log.read_text()}")
+
+
+@pytest.fixture(scope="module")
+def proxy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    folder = tmp_path_factory.mktemp("proxy")
+    words = [sys.executable, "-m", "proxy", "--hostname", "127.0.0.1", "--port", "0"]
+    words += ["--num-acceptors", "1", "--num-workers", "1", "--basic-auth", f"me:{PASSWORD}"]
+    words += ["--port-file", "port", "--log-file", "log"]
+    environ = {name: one for name, one in os.environ.items() if not name.lower().endswith("_proxy")}
+    with subprocess.Popen(
+        words,
+        cwd=folder,
+        env=environ,
+        start_new_session=True,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    ) as process:
+        try:
+            port = folder / "port"
+            while not (port.exists() and port.read_text().strip()):
+                assert process.poll() is None
+                time.sleep(0.02)
+            yield Running(int(port.read_text()), folder / "log")
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGTERM)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(20)
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+
+
+@pytest.fixture(autouse=True)
+def _alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name in list(os.environ):
+        if name.lower().endswith("_proxy"):
+            monkeypatch.delenv(name)
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture
+def orgrest(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str]]:
+    def run(*words: str) -> tuple[int, str]:
+        with pytest.raises(SystemExit) as ended:
+            main([*words])
+        said = capsys.readouterr()
+        return int(ended.value.code or 0), said.out + said.err
+
+    return run
+
+
+def document(folder: Path, *lines: str) -> str:
+    (folder / "a.http").write_text("\n".join([*lines, ""]))
+    return "a.http"
+
+
+@pytest.mark.parametrize("command", [[], ["test"]])
+def test_a_run_sends_through_the_proxy_that_it_is_started_with(
+    proxy: Running, orgrest, tmp_path: Path, command: list[str]
+) -> None:
+    with RawServer(echo) as server:
+        file = document(tmp_path, f"GET {server.url}/plain-{len(command)}")
+        status, said = orgrest(*command, file, "--proxy", proxy.url)
+        assert (status, len(server.requests)) == (0, 1)
+        assert b"roxy-Authorization" not in server.requests[0]
+    assert PASSWORD not in said
+    (line,) = proxy.lines_of(f"{server.host}/plain-{len(command)}")
+    assert "GET" in line
+
+
+def test_what_is_encrypted_goes_through_a_tunnel(proxy: Running, orgrest, tmp_path: Path) -> None:
+    authority = trustme.CA()
+    authority.cert_pem.write_to_path("ca.pem")
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    authority.issue_cert("127.0.0.1").configure_cert(context)
+    with RawServer(echo, context=context) as server:
+        file = document(tmp_path, f"GET {server.url}/tunnel", "X-Mine: only the server's")
+        status, said = orgrest(file, "--ca", "ca.pem", "--proxy", proxy.url)
+        assert (status, len(server.requests)) == (0, 1)
+    assert "only the server's" in said
+    (line,) = proxy.lines_of(server.host)
+    assert "CONNECT" in line
+    assert "/tunnel" not in proxy.log.read_text()
+
+
+def test_a_document_chooses_among_the_proxies_of_who_starts_the_run(
+    proxy: Running, orgrest, tmp_path: Path
+) -> None:
+    here = f"http://127.0.0.1:{proxy.port}"
+    with RawServer(echo) as server:
+        lines = [f"# @proxy {here}", f"GET {server.url}/chosen", "###", f"GET {server.url}/direct"]
+        file = document(tmp_path, *lines)
+        assert orgrest(file, "--allow-proxy", proxy.url, "--allow-proxy", "http://other:1")[0] == 0
+        assert len(server.requests) == 2
+    proxy.lines_of(f"{server.host}/chosen")
+    assert "/direct" not in proxy.log.read_text()
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        (),
+        ("--allow-proxy", "http://127.0.0.1:1"),
+        ("--proxy", "http://127.0.0.1:1"),
+        ("--dry-run",),
+    ],
+)
+def test_a_document_alone_gets_nothing_through_a_proxy_of_its_own(
+    orgrest, tmp_path: Path, options: tuple[str, ...]
+) -> None:
+    with RawServer(echo) as server, Proxy() as theirs:
+        wanted = theirs.url.replace("//", f"//me:{PASSWORD}@")
+        file = document(tmp_path, f"# @proxy {wanted}", f"GET {server.url}/")
+        status, said = orgrest(file, *options)
+        assert (theirs.requests, server.requests) == ([], [])
+    assert status == 1
+    assert f"@proxy {theirs.url}: a document chooses no proxy unless the run is started" in said
+    assert PASSWORD not in said
+
+
+def test_no_variable_of_a_document_or_of_its_folder_chooses_one(orgrest, tmp_path: Path) -> None:
+    with RawServer(echo) as server, Proxy() as theirs:
+        (tmp_path / ".env").write_text(f"http_proxy={theirs.url}\nHTTP_PROXY={theirs.url}\n")
+        (tmp_path / "http-client.env.json").write_text(
+            json.dumps({"dev": {"http_proxy": theirs.url, "request_proxy": theirs.url}})
+        )
+        file = document(tmp_path, f"@http_proxy = {theirs.url}", f"GET {server.url}/")
+        assert orgrest(file, "--env", "dev")[0] == 0
+        assert (theirs.requests, len(server.requests)) == ([], 1)
+
+
+def test_a_redirect_stays_with_the_proxy_of_its_request(orgrest, tmp_path: Path) -> None:
+    with Proxy() as chosen_one, RawServer(echo) as end, RawServer(b"") as server:
+        server._answer = response(b"", f"Location: {end.url}/end", status="302 Found")
+        file = document(tmp_path, f"# @proxy {chosen_one.url}", f"GET {server.url}/")
+        assert orgrest(file, "--allow-proxy", chosen_one.host)[0] == 0
+    assert len(chosen_one.requests) == 2
+
+
+def test_a_wrong_password_is_told_without_it(proxy: Running, orgrest, tmp_path: Path) -> None:
+    file = document(tmp_path, "GET https://127.0.0.1:1/")
+    wrong = proxy.url.replace(PASSWORD, "wr0ng")
+    status, said = orgrest(file, "--proxy", wrong)
+    assert status == 1
+    assert "through the proxy: tunnel connection failed: 407" in said
+    assert "wr0ng" not in said
+
+
+@pytest.mark.parametrize("option", ["--proxy", "--allow-proxy"])
+@pytest.mark.parametrize(
+    "given", ["ftp://me:s3cret@h", "http://me:s3cret@h/path", "http://", "a b"]
+)
+def test_what_is_no_proxy_is_wrong_usage(orgrest, tmp_path: Path, option: str, given: str) -> None:
+    status, said = orgrest(document(tmp_path, "GET http://127.0.0.1:1/"), option, given)
+    assert status == 2
+    assert "not a proxy:" in said
+    assert PASSWORD not in said
+
+
+def test_a_proxy_is_the_same_however_it_is_written() -> None:
+    known = read_proxy("me:s3cret@Proxy.example:3128")
+    assert chosen("http://proxy.example:3128/", [known]) == "http://me:s3cret@Proxy.example:3128"
+    assert chosen("http://you:x@proxy.example:3128", [known]) == "http://you:x@proxy.example:3128"
+    assert read_proxy("socks://h:1") == "socks5://h:1"
+    for other in ("http://proxy.example:3129", "https://proxy.example:3128", "proxy.example"):
+        with pytest.raises(OrgrestError, match="a document chooses no proxy"):
+            chosen(other, [known])
+
+
+LISTED = [
+    ("127.0.0.1", "http://127.0.0.1/", True),
+    ("127.0.0.2", "http://127.0.0.1/", False),
+    ("127.0.0.0/8", "http://127.0.0.1/", True),
+    ("10.0.0.0/8,192.168.0.0/16", "http://127.0.0.1/", False),
+    ("*", "http://a.example.org/", True),
+    ("example.org", "http://a.example.org/", True),
+    (".example.org", "http://a.example.org/", True),
+    ("ample.org", "http://a.example.org/", False),
+    ("EXAMPLE.org", "http://a.example.org/", True),
+    ("a.example.org.", "http://a.example.org/", True),
+    ("b.example.org, a.example.org", "http://a.example.org/", True),
+    ("b.example.org a.example.org", "http://a.example.org/", True),
+    ("b.example.org", "http://a.example.org/", False),
+    ("", "http://a.example.org/", False),
+    ("::1", "http://[::1]/", True),
+    ("[::1]", "http://[::1]/", True),
+    ("::/64", "http://[::1]/", True),
+    ("::2", "http://[::1]/", False),
+]
+
+
+@pytest.mark.parametrize(("listed", "url", "direct"), LISTED)
+def test_hosts_that_are_listed_are_asked_without_a_proxy(
+    listed: str, url: str, direct: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NO_PROXY", listed)
+    given = "http://proxy:1"
+    assert proxy_for(parse_url(url), given) == (None if direct else given)
+    monkeypatch.setenv("http_proxy", given)
+    assert proxy_for(parse_url(url), None) == (None if direct else given)
+
+
+def test_curl_asks_the_same_hosts_without_a_proxy() -> None:
+    curl = require("curl")
+    with Proxy() as there, RawServer(response(b"")) as server:
+        for listed, url, direct in LISTED:
+            if "[" in url:
+                continue  # only IPv4 is sure to be there
+            there.requests.clear()
+            at = url.rstrip("/") + f":{server.port}/"
+            words = [curl, "-q", "-s", "-m", "30", "-x", there.url, at]
+            words += ["--resolve", f"a.example.org:{server.port}:127.0.0.1"]
+            subprocess.run(words, env={"NO_PROXY": listed}, check=False, timeout=60)
+            assert (not there.requests) is direct, listed
+
+
+def test_a_port_may_be_listed_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("no_proxy", "a.example.org:8080")
+    given = "http://proxy:1"
+    assert proxy_for(parse_url("http://a.example.org:8080/"), given) is None
+    assert proxy_for(parse_url("http://a.example.org/"), given) == given
