@@ -139,6 +139,10 @@ UNREACHED = "unreached"
 """The code of a `TransportError` raised before anything was sent: no connection was established."""
 
 
+BROKEN_OFF = "broken-off"
+"""The code of a `TransportError` raised because the run ends: nothing is to be sent again."""
+
+
 class TransportError(OrgrestError):
     """No complete response arrived: refused, timeout, TLS, bad URL, protocol error ..."""
 

@@ -34,7 +34,7 @@ PARTS = {
     "pygls": {"lsprotocol"},
 }
 # What is used where it is there, and never required.
-GUESTS = {"backports", "brotli", "certifi", "jq", "pytest", "socks", "xdist"}
+GUESTS = {"backports", "brotli", "certifi", "jq", "keyring", "pytest", "socks", "xdist"}
 # What imports us (atheris), and what a file of its own asks for by name.
 ELSEWHERE = {"atheris", "pluau"}
 

@@ -24,6 +24,24 @@ def complain(text: str) -> None:
     click.echo(f"orgrest: {text}", err=True)
 
 
+def open_page(url: str) -> bool:
+    """Open a page in the user's browser; return whether one was started.
+
+    Without a screen there is none but those that take the terminal, which the user may choose
+    (`BROWSER`).
+    """
+    import os
+    import webbrowser
+
+    screens = ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")
+    if sys.platform.startswith("linux") and not any(os.environ.get(one) for one in screens):
+        return False
+    try:
+        return webbrowser.open(url)
+    except (webbrowser.Error, OSError):
+        return False
+
+
 def text_of(file: str, stdin_name: Path | None) -> tuple[Path, str]:
     """Return a document's path and text; `-` is standard input, as the text of `stdin_name`.
 

@@ -13,7 +13,14 @@ from typing import TYPE_CHECKING
 import click
 
 from orgrest.commands.completion import documents
-from orgrest.commands.console import complain, globals_in, inputs_of, with_proxies, with_values
+from orgrest.commands.console import (
+    complain,
+    globals_in,
+    inputs_of,
+    open_page,
+    with_proxies,
+    with_values,
+)
 from orgrest.commands.sections import Sectioned, section
 from orgrest.files import FileError, is_request_file, read_bytes, write_private
 from orgrest.model import OrgrestError
@@ -274,6 +281,15 @@ def evaluate(
         except OrgrestError as error:
             complain(str(error))
             return 2
+        person, logins = None, None
+        if asking and not os.environ.get("CI"):
+            from orgrest.run.person import Person
+
+            person = Person(_ask, complain, open_page)
+        if not dry_run:
+            from orgrest.run.logins import Logins
+
+            logins = Logins()
         settings = Settings(
             inputs,
             languages=frozenset(languages),
@@ -287,7 +303,8 @@ def evaluate(
             allow_write=allow_write,
             insecure=insecure,
             proxies=(*proxies, *filter(None, (proxy,))),
-            notify=complain,
+            person=person,
+            logins=logins,
             on_message=None if quiet else _print_message,
             ask=_ask if asking else None,
             history=history,

@@ -33,6 +33,7 @@ _MODULES = {
     "report": "orgrest.commands.reports",
     "history": "orgrest.commands.history",
     "diff": "orgrest.commands.history",
+    "logins": "orgrest.commands.logins",
     "demo": "orgrest.commands.demo",
     "tutorial": "orgrest.commands.tutorial",
     "curl": "orgrest.commands.curl",

@@ -276,6 +276,7 @@ def _plan(asked: Asked) -> list[Unit]:
 
 def _settings(asked: Asked, history: History) -> Settings:
     from orgrest.run.descriptions import Descriptions
+    from orgrest.run.logins import Logins
     from orgrest.run.plan import Choice
     from orgrest.run.retry_policy import RetryPolicy
     from orgrest.run.settings import Settings
@@ -300,6 +301,7 @@ def _settings(asked: Asked, history: History) -> Settings:
         fail=asked.fail,
         bail=asked.bail,
         write=asked.write,
+        logins=Logins(),
         history=history,
         descriptions=Descriptions(asked.openapi),
     )

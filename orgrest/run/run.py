@@ -33,7 +33,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
-    from orgrest.http.auth.oauth2 import Grant, Token
+    from orgrest.http.auth.flows import Token
+    from orgrest.http.auth.oauth2 import Grant
     from orgrest.http.syntax import ParsedRequest
     from orgrest.http.transport import Client, Cookies
     from orgrest.model import Bound, Request, Response
@@ -121,12 +122,15 @@ class Run(RunContext):
         """Return the last exchange, None at the beginning."""
         return self.results.last
 
-    def token(self, grant: Grant, bound: tuple[Bound, ...] = ()) -> Token:
+    def token(
+        self, grant: Grant, bound: tuple[Bound, ...] = (), url: str | None = None
+    ) -> tuple[Token, Bound | None]:
         """Return a token of OAuth 2.0, for a grant with these secrets of the user's.
 
-        Raises OrgrestError if there is none.
+        `url` is where the request goes that needs it; a login's token is bound itself. Raises
+        OrgrestError if there is none.
         """
-        return self._sender.token(grant, bound)
+        return self._sender.token(grant, bound, url)
 
     def compute(
         self, code: str, variables: Mapping[str, Any], responses: Mapping[str, Response]

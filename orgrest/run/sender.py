@@ -21,14 +21,15 @@ from orgrest.run.outcomes import FAILURES, EvaluationError, Exchange, Outcome, f
 from orgrest.run.retry_policy import until
 from orgrest.run.script_runner import ScriptResults, ScriptRunner
 from orgrest.run.throttle import Limit, Throttle
-from orgrest.run.token_requests import TokenRequests
+from orgrest.run.token_requests import TokenRequests, identity
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from concurrent.futures import Future
     from pathlib import Path
 
-    from orgrest.http.auth.oauth2 import Grant, Token
+    from orgrest.http.auth.flows import Token
+    from orgrest.http.auth.oauth2 import Grant
     from orgrest.http.syntax import ParsedRequest
     from orgrest.http.transport import Client, Cookies
     from orgrest.http.values import Scope
@@ -71,17 +72,19 @@ class Sender:
         self._settings = settings
         self.results = results
         self.scripts = ScriptRunner()
-        notify = _shown(settings.notify, frozenset())
-        self._tokens = TokenRequests(self._numbers, notify)
+        document = identity(settings.inputs.directory, file)
+        self._tokens = TokenRequests(self._numbers, settings.person, settings.logins, document)
         self._slept = 0.0
         self._throttle = Throttle()
 
-    def token(self, grant: Grant, bound: tuple[Bound, ...] = ()) -> Token:
+    def token(
+        self, grant: Grant, bound: tuple[Bound, ...] = (), url: str | None = None
+    ) -> tuple[Token, Bound | None]:
         """Return a token of OAuth 2.0, one for all requests of the run, for `bound` secrets.
 
-        Raises OrgrestError.
+        `url` is where the request goes; a login's token is bound itself. Raises OrgrestError.
         """
-        return self._tokens.get(grant, self._current_client(), bound)
+        return self._tokens.get(grant, self._current_client(), bound, url)
 
     def _current_client(self) -> Client:
         if self.client is None:
@@ -336,10 +339,17 @@ class Sender:
     ) -> Response:
         """Return the response to a request, which is retried if that may help."""
         retry_policy = self._settings.retry_policy
+        request = self._tokens.current(request)
         for attempt in itertools.count(1):
             one = given.result() if given else self.send(task, parsed, request)
             given = None
             made.attempts.append(one)
+            if one.response is not None and one.response.status == 401:
+                renewed = self._renewed(task.scope, request)
+                if renewed is not None:
+                    request = renewed
+                    one = self.send(task, parsed, request)
+                    made.attempts.append(one)
             if one.response is not None:
                 delay = retry_policy.after_answer(request, one.response, attempt)
                 if delay is None:
@@ -350,6 +360,19 @@ class Sender:
                     raise one.error
             self._wait(delay or 0.0)
         raise AssertionError  # the count never ends
+
+    def _renewed(self, scope: Scope, request: Request) -> Request | None:
+        """Return a request whose token was refused with a new one, None if nobody gives one."""
+        found = self._tokens.renewed(request)
+        if found is None:
+            return None
+        old, new = found
+        _, bound = scope.taken.values.get(old, (old, None))
+        for secret in new.secrets:
+            scope.secret(secret)
+            if bound is not None:
+                scope.taken.values[secret] = secret, bound
+        return self._tokens.current(request)
 
     def send(self, task: Task, parsed: ParsedRequest, request: Request) -> Exchange:
         """Send the request that was completed for `parsed`, once. Raises EvaluationError."""

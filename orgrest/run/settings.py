@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from orgrest.run.history import History
+    from orgrest.run.logins import Logins
+    from orgrest.run.person import Person
 
 
 @attrs.frozen
@@ -26,8 +28,8 @@ class Settings:
 
     Of these, `choice` says which a run of tests takes.
 
-    `notify` shows the user what to do while a request is under way, None if nobody reads it, and
-    `on_message` the messages of a stream.
+    `person` can sign in, None where nobody is there to do it; what they did and allowed is in
+    `logins`. `on_message` shows the messages of a stream.
 
     With `until`, only those that start at that line or above it are. In a dry run a name in angle
     brackets stands for an answer that another block would get; with `complete` that is an error.
@@ -64,7 +66,8 @@ class Settings:
     fail: bool = False
     bail: bool = False
     write: bool = False
-    notify: Callable[[str], None] | None = None
+    person: Person | None = None
+    logins: Logins | None = None
     on_message: Callable[[str], None] | None = None
     ask: Callable[[str], bool] | None = None
     history: History | None = None

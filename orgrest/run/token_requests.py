@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import attrs
 
+from orgrest.model import OrgrestError, TransportError
 from orgrest.run.outcomes import Exchange
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator, Mapping
 
-    from orgrest.http.auth.oauth2 import Grant, Token
-    from orgrest.http.auth.tokens import Tokens
+    from orgrest.http.auth.flows import Message, Token, Visit
+    from orgrest.http.auth.oauth2 import Grant
+    from orgrest.http.auth.tokens import Steps, Tokens
     from orgrest.http.transport import Client
     from orgrest.model import Bound, Request, Response
+    from orgrest.run.logins import Logins, Use
+    from orgrest.run.person import Person
 
 
 class TokenRequests:
@@ -24,33 +29,107 @@ class TokenRequests:
     def __init__(
         self,
         numbers: Iterator[int],
-        notify: Callable[[str], None] | None,
+        person: Person | None,
+        logins: Logins | None,
+        document: tuple[str, bool],
     ) -> None:
         """Begin without tokens; `numbers` are those of the run's requests.
 
-        `notify` shows the user what to do to get a token, None if nobody reads it.
+        `person` can sign in, None if nobody is there; what they have done is in `logins`, None if
+        nothing is to be kept beyond the run. `document` is its path, and whether it is a file.
         """
         self._client: Client | None = None
         self._bound: tuple[Bound, ...] = ()
         self._numbers = numbers
-        self._notify = notify
+        self._person = person
+        self._logins = logins
+        self._document = document
+        self._steps: Steps | None = None
         self._tokens: Tokens | None = None
+        self._given: dict[str, Grant] = {}  # by the token
+        self._renewed: dict[str, Token] = {}  # by the token that was refused
+        self._failed: dict[tuple[Grant, str], OrgrestError] = {}  # logins are tried once
         self._asked: list[Exchange] = []  # by the task under way
         self._hidden: frozenset[str] = frozenset()  # secrets of the answers
         self._under_way = 0
 
-    def get(self, grant: Grant, client: Client, bound: tuple[Bound, ...]) -> Token:
+    def get(
+        self, grant: Grant, client: Client, bound: tuple[Bound, ...], url: str | None
+    ) -> tuple[Token, Bound | None]:
         """Return a token, which `client` asks for, sending `bound` secrets where they may go.
 
-        Raises OrgrestError if there is none.
+        `url` is where the request goes that needs it, None if that is not known. A login's token
+        is bound itself. Raises OrgrestError if there is none.
         """
+        self._client, self._bound = client, bound
+        token, itself = self._login(grant, url) if grant.is_login else (self._own(grant), None)
+        self._given[token.access] = grant
+        return token, itself
+
+    def _own(self, grant: Grant) -> Token:
         from orgrest.http.auth.tokens import Tokens
 
-        self._client, self._bound = client, bound
-
         if self._tokens is None:
-            self._tokens = Tokens(self._send, self._notify, sleep=self._wait)
+            self._tokens = Tokens(self._performed())
         return self._tokens.get(grant)
+
+    def _login(self, grant: Grant, url: str | None) -> tuple[Token, Bound]:
+        use = self._use(url)
+        if (before := self._failed.get((grant, use.to))) is not None:
+            raise OrgrestError(before.reason, code=before.code)
+        try:
+            return self._known().token(grant, use, self._person, self._performed())
+        except TransportError:
+            raise
+        except OrgrestError as error:
+            self._failed[grant, use.to] = error
+            raise
+
+    def _use(self, url: str | None) -> Use:
+        from orgrest.http.transport.urls import parse_url
+        from orgrest.run.logins import Use
+
+        if url is None:
+            reason = "a login's token stands in a header or in the body, not in a URL or script"
+            raise OrgrestError(f"{reason}: it is given for where the request goes")
+        to = parse_url(url)
+        scheme = {"ws": "http", "wss": "https"}.get(to.scheme, to.scheme)
+        document, kept = self._document
+        return Use(document, f"{scheme}://{to.netloc}", kept)
+
+    def _known(self) -> Logins:
+        if self._logins is None:
+            from orgrest.run.logins import Logins
+
+            self._logins = Logins(lambda: None)
+        return self._logins
+
+    def current(self, request: Request) -> Request:
+        """Return a request with the tokens that others of it became meanwhile."""
+        for old, new in self._renewed.items():
+            request = _with(request, old, new)
+        return request
+
+    def renewed(self, request: Request) -> tuple[str, Token] | None:
+        """Return a request's token that was refused, and the one that replaces it, or None.
+
+        Raises TransportError if the server of tokens cannot be asked.
+        """
+        value = request.header("Authorization") or ""
+        old = next((one for one in self._given if f" {one}" in value), None)
+        if old is None or self._client is None:
+            return None
+        grant = self._given[old]
+        if grant.is_login:
+            new = self._known().renew(grant, old, self._person, self._performed())
+        else:
+            assert self._tokens is not None  # noqa: S101 - it gave the old one
+            new = self._tokens.renew(grant)
+        if new is None or new.access == old:
+            return None
+        self._given[new.access] = grant
+        self._renewed[old] = new
+        return old, new
 
     @contextmanager
     def of_task(self) -> Iterator[list[Exchange]]:
@@ -63,15 +142,55 @@ class TokenRequests:
             self._under_way -= 1
             self._asked = outer
 
+    # ------------------------------------------------------------------------- how steps are done
+
+    def _performed(self) -> Steps:
+        from orgrest.http.auth.tokens import Steps
+
+        if self._steps is None:
+            self._steps = Steps(self._send, self._show, self._visit, sleep=self._wait)
+        return self._steps
+
     def _wait(self, seconds: float) -> None:
         assert self._client is not None  # noqa: S101 - see get
         self._client.budget.wait(seconds)
 
+    def _show(self, message: Message) -> None:
+        person = self._someone()
+        person.tell(message.text)
+        if message.url is not None:
+            person.open(message.url)
+
+    def _visit(self, visit: Visit) -> tuple[str, Mapping[str, str]]:
+        from orgrest.http.auth.flows import LONGEST_LOGIN, parameters_in
+        from orgrest.http.auth.oauth2 import origin
+        from orgrest.http.transport.loopback import Loopback
+
+        person = self._someone()
+        with Loopback(visit.grant.redirect, parameters_in, visit.is_answer) as loopback:
+            url = visit.url(loopback.uri)
+            person.tell(f"sign in in your browser; this is the page, if none opens: {url}")
+            person.open(url)
+            answer = loopback.wait(LONGEST_LOGIN, self._wait)
+        if answer is None:
+            others = f" ({loopback.refused} others did)" if loopback.refused else ""
+            raise OrgrestError(
+                f"no answer to this login came from {origin(url)} within "
+                f"{LONGEST_LOGIN / 60:g} minutes{others}",
+                code="credentials",
+            )
+        return loopback.uri, answer
+
+    def _someone(self) -> Person:
+        assert self._person is not None  # noqa: S101 - Logins has seen to that
+        return self._person
+
     def _send(self, request: Request) -> Response:
-        from orgrest.http.auth.oauth2 import secrets_in
+        from orgrest.http.auth.flows import secrets_in
         from orgrest.http.transport import Trace
 
         trace = Trace(self._numbers)
+        self._hidden |= request.secrets
         try:
             assert self._client is not None  # noqa: S101 - see get
             bound = attrs.evolve(request, bound=self._bound)
@@ -89,3 +208,18 @@ class TokenRequests:
                         reason="token",
                     )
                 )
+
+
+def _with(request: Request, old: str, new: Token) -> Request:
+    """Return a request with another token in its header Authorization."""
+    headers = tuple(
+        (name, value.replace(old, new.access) if name.lower() == "authorization" else value)
+        for name, value in request.headers
+    )
+    return attrs.evolve(request, headers=headers, secrets=request.secrets.union(new.secrets))
+
+
+def identity(directory: Path, file: str) -> tuple[str, bool]:
+    """Return the path of the document called `file` in a folder, and whether it is a file."""
+    path = (directory / Path(file).name).resolve()
+    return (str(path), True) if path.is_file() else (file, False)

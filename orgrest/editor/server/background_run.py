@@ -15,6 +15,7 @@ import attrs
 
 from orgrest.run import writable_files
 from orgrest.run.outcomes import Outcome
+from orgrest.run.person import Person
 from orgrest.run.run import Run
 
 if TYPE_CHECKING:
@@ -28,6 +29,15 @@ _Answer = TypeVar("_Answer")
 
 class CancelledRunError(Exception):
     """The run was cancelled by the user."""
+
+
+@attrs.frozen
+class LoginDialog:
+    """How the user of an editor signs in, awaited or called in the event loop; see `Person`."""
+
+    confirm: Callable[[str], Coroutine[Any, Any, bool]]
+    tell: Callable[[str], None]
+    open: Callable[[str], Coroutine[Any, Any, bool]]
 
 
 class BackgroundRun:
@@ -44,11 +54,13 @@ class BackgroundRun:
         ask: Callable[[str], Coroutine[Any, Any, bool]] | None = None,
         prompt: Callable[[str, bool], Coroutine[Any, Any, str | None]] | None = None,
         notice: Callable[[str], None] = lambda _: None,
+        login: LoginDialog | None = None,
     ) -> None:
         """Prepare the evaluation; `ask` is awaited in the loop when a block needs confirmation.
 
         So is `prompt` when a variable is asked for: with the question, and whether it is a secret.
-        `notice` is called in the loop with messages about the selection of requests.
+        `notice` is called in the loop with messages about the selection of requests. By `login`
+        the user can sign in.
         """
         self._notice = notice
         self._loop = asyncio.get_running_loop()
@@ -68,7 +80,14 @@ class BackgroundRun:
             inputs = attrs.evolve(settings.inputs, ask=lambda *what: self._answer(prompt(*what)))
             settings = attrs.evolve(settings, inputs=inputs)
         answer = None if ask is None else lambda question: bool(self._answer(ask(question)))
-        self._settings = attrs.evolve(settings, ask=answer)
+        person = None
+        if login is not None:
+            person = Person(
+                lambda question: bool(self._answer(login.confirm(question))),
+                lambda text: self._in_loop(login.tell, text),
+                lambda url: bool(self._answer(login.open(url))),
+            )
+        self._settings = attrs.evolve(settings, ask=answer, person=person)
         self._run: Run | None = None
 
     @property
@@ -100,6 +119,7 @@ class BackgroundRun:
         self._cancelled = True
         if self._client is not None:
             self._client.abort()
+            self._client.budget.stop("the run was cancelled")
         if self._question is not None:
             self._question.cancel()
 

@@ -14,7 +14,7 @@ from pygls.exceptions import JsonRpcException
 
 from orgrest.editor.analysis import Analysis
 from orgrest.editor.assertions import Sent, counted
-from orgrest.editor.server.background_run import BackgroundRun, CancelledRunError
+from orgrest.editor.server.background_run import BackgroundRun, CancelledRunError, LoginDialog
 from orgrest.editor.server.documents import to_workspace_edit
 from orgrest.editor.server.notifications import METHOD, responses
 from orgrest.editor.server.progress import Progress
@@ -74,11 +74,12 @@ class _Sending:
         run = BackgroundRun(
             self.snapshot.text,
             file=document.name,
-            settings=attrs.evolve(settings, history=history),
+            settings=attrs.evolve(settings, history=history, logins=server.logins),
             plain=document.kind == "http",
             cookies=document.cookies,
             ask=server.ask,
             prompt=partial(server.prompt, document) if server.asks_for_texts else None,
+            login=LoginDialog(server.confirm_login, server.tell, server.open_page),
             notice=self._notice if settings.until is not None else lambda _: None,
         )
         found: list[dict[str, Any]] = []

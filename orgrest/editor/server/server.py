@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from lsprotocol import types
-from pygls.exceptions import JsonRpcInvalidParams
+from pygls.exceptions import JsonRpcException, JsonRpcInvalidParams
 from pygls.lsp.server import LanguageServer
 
 from orgrest.editor.analysis import Analysis
@@ -27,6 +27,7 @@ from orgrest.editor.server.notifications import Bodies, wants
 from orgrest.editor.server.protocol import Protocol
 from orgrest.editor.server.workspace_symbols import WorkspaceSymbols
 from orgrest.http.values import Inputs
+from orgrest.run.logins import Logins
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -50,6 +51,7 @@ class Server(LanguageServer):
         self.scratch = ScratchFolder()
         self.workspace_symbols = WorkspaceSymbols()
         self.bodies = Bodies(self.scratch)
+        self.logins = Logins()
         self._tasks: set[asyncio.Task[None]] = set()
         self.files = RequestFiles(self._opened)
         self.described = Described()
@@ -279,6 +281,25 @@ class Server(LanguageServer):
         """Ask the user a yes-or-no question; a dismissed question counts as no."""
         kind = types.MessageType.Warning
         return await self.choose(question, ("Evaluate", "Cancel"), kind) == "Evaluate"
+
+    async def confirm_login(self, question: str) -> bool:
+        """Ask the user whether a document may sign them in, or use a login."""
+        kind = types.MessageType.Warning
+        return await self.choose(question, ("Allow", "Cancel"), kind) == "Allow"
+
+    def tell(self, text: str) -> None:
+        """Show the user what to do."""
+        self.show_message(text, types.MessageType.Info)
+
+    async def open_page(self, url: str) -> bool:
+        """Open a page in the user's browser, and tell whether the client did that."""
+        if not self.can("window", "show_document", "support"):
+            return False
+        page = types.ShowDocumentParams(url, external=True)
+        try:
+            return (await self.window_show_document_async(page)).success
+        except JsonRpcException:
+            return False
 
     async def choose(
         self, question: str, answers: Iterable[str], kind: types.MessageType

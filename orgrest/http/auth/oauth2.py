@@ -1,48 +1,47 @@
-"""OAuth 2.0 (RFC 6749, RFC 8628): the grants that documents define, and the flows to get tokens.
+"""OAuth 2.0 (RFC 6749, RFC 8628): the grants that documents define.
 
 httpyac's spelling is `Authorization: oauth2 client_credentials PREFIX`, with variables named
 `PREFIX_tokenEndpoint`, `PREFIX_clientId` and so on; if one is missing, that with the prefix
 `oauth2` is used. JetBrains' is `{{$auth.token("id")}}`, with an object in the environment's
-`Security.Auth`. Both are parsed into a `Grant`, for which `issue` requests a token from a server;
-`tokens` performs its steps and caches the token.
+`Security.Auth`. Both are parsed into a `Grant`; `flows` has the messages by which a server issues a
+token for it.
 
-Flows that open a browser (authorization code, implicit) are errors: a run has no browser.
+The implicit and the hybrid flow, in which tokens pass through the browser, are errors: RFC 9700,
+section 2.1.2, has the authorization code in their place.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Any, TypeAlias
-from urllib.parse import quote_plus, urlencode
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 import attrs
 
-from orgrest.http.auth.basic import basic
-from orgrest.model import OrgrestError, Request
+from orgrest.model import OrgrestError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator
+    from collections.abc import Callable
 
     from orgrest.http.auth import Document
-    from orgrest.model import Response
 
 CLIENT_CREDENTIALS = "client_credentials"
 PASSWORD = "password"  # noqa: S105  (the name of a flow)
 DEVICE_CODE = "device_code"
+CODE = "authorization_code"
 
-_DEVICE_GRANT = "urn:ietf:params:oauth:grant-type:device_code"
-_LONGEST_WAIT = 600.0
-"""The longest time that a user has to confirm a device, in seconds."""
 _FLOWS = {
     "client_credentials": CLIENT_CREDENTIALS,
     "client": CLIENT_CREDENTIALS,
     "password": PASSWORD,
     "device_code": DEVICE_CODE,
     "device": DEVICE_CODE,
-    "device authorization": DEVICE_CODE,
+    "device_authorization": DEVICE_CODE,
+    "authorization_code": CODE,
+    "code": CODE,
 }
-_IN_A_BROWSER = ("authorization_code", "code", "implicit", "hybrid")
+_UNSAFE = ("implicit", "hybrid")
 _REFERENCE = re.compile(
     r"(?i:oauth2|openid)(?:[ \t]+(?P<flow>(?i:client|client_credentials|device|device_code|password"
     r"|authorization_code|code|implicit|hybrid))(?![^ \t]))?(?:[ \t]+(?P<prefix>[^ \t]+))?"
@@ -58,7 +57,10 @@ class Grant:
     """The parameters of a token request.
 
     `basic`: the client's secret is sent in a header, not in the body. `secret` is the client's,
-    `password` the resource owner's. `more` are further parameters.
+    `password` the resource owner's. `more` are further parameters for the token endpoint, and
+    `more_to_sign_in` those for what is asked before. The redirect goes to `redirect`, "" for a free
+    port; `issuer` is the server's, which its answers must name. With the token `refresh`, nobody
+    has to sign in.
     """
 
     flow: str
@@ -71,11 +73,26 @@ class Grant:
     device_url: str = ""
     more: tuple[tuple[str, str], ...] = ()
     basic: bool = True
+    auth_url: str = ""
+    redirect: str = ""
+    issuer: str = ""
+    more_to_sign_in: tuple[tuple[str, str], ...] = ()
+    refresh: str = attrs.field(default="", repr=False)
 
     @property
     def secrets(self) -> tuple[str, ...]:
         """The values that must not be shown."""
-        return self.secret, self.password
+        return self.secret, self.password, self.refresh
+
+    @property
+    def is_login(self) -> bool:
+        """Whether a person signs in: the token is theirs, and not the document's."""
+        return self.flow in (CODE, DEVICE_CODE) and not self.refresh
+
+    @property
+    def page(self) -> str:
+        """Where the person signs in, or the device asks for a code."""
+        return self.auth_url if self.flow == CODE else self.device_url
 
 
 def read(value: str, document: Document) -> str:
@@ -102,15 +119,15 @@ def reference(value: str) -> tuple[str, str]:
 
 
 def _flow(name: str) -> str:
-    flow = _FLOWS.get(name.lower().replace(" ", "_"), _FLOWS.get(name.lower()))
+    wanted = name.lower().replace(" ", "_")
+    flow = _FLOWS.get(wanted)
     if flow is None:
-        needs = name.lower().replace(" ", "_") in _IN_A_BROWSER
-        why = "needs a browser" if needs else "is not known"
-        raise OrgrestError(
-            f"the OAuth 2.0 flow {name} {why} here: client_credentials, password and device_code "
-            "are spoken",
-            code="credentials",
-        )
+        known = f"{CLIENT_CREDENTIALS}, {PASSWORD}, {DEVICE_CODE} and {CODE}"
+        why = "is not known"
+        if wanted in _UNSAFE:
+            why = f"shows tokens to the browser, which RFC 9700 advises against ({CODE} does not)"
+        reason = f"the OAuth 2.0 flow {name} {why}: {known} are spoken"
+        raise OrgrestError(reason, code="credentials")
     return flow
 
 
@@ -128,6 +145,7 @@ def from_variables(flow: str, prefix: str, value: Callable[[str], str | None]) -
                     return found
         return ""
 
+    more = tuple((name, get(name)) for name in ("audience", "resource") if get(name))
     grant = Grant(
         flow,
         token_url=get("tokenEndpoint"),
@@ -137,8 +155,13 @@ def from_variables(flow: str, prefix: str, value: Callable[[str], str | None]) -
         user=get("username"),
         password=get("password"),
         device_url=get("deviceCodeEndpoint"),
-        more=tuple((name, get(name)) for name in ("audience", "resource") if get(name)),
+        more=more,
         basic=get("useAuthorizationHeader").lower() not in ("false", "0"),
+        auth_url=get("authorizationEndpoint"),
+        redirect=get("redirectUri"),
+        issuer=get("issuer"),
+        more_to_sign_in=more,
+        refresh=get("refreshToken"),
     )
     names = {field: f"{prefix}_{name}" for field, name in _VARIABLES.items()}
     return _checked(grant, names, "define the variables")
@@ -182,21 +205,29 @@ def from_security(security: str | None, name: str, expand: Callable[[str], str])
         user=get("username"),
         password=get("password"),
         device_url=get("device auth url"),
-        more=_more(fields.get("custom request parameters"), expand),
+        more=_more(fields.get("custom request parameters"), expand, "In Auth Request"),
         basic=get("client credentials").lower() in ("", "basic"),
+        auth_url=get("auth url"),
+        redirect=get("redirect url"),
+        issuer=get("issuer"),
+        more_to_sign_in=_more(fields.get("custom request parameters"), expand, "In Token Request"),
+        refresh=get("refresh token"),
     )
     if get("client credentials").lower() == "none":
         grant = attrs.evolve(grant, secret="")
     return _checked(grant, _JETBRAINS, f"fill in Security.Auth.{name}")
 
 
-def _more(given: object, expand: Callable[[str], str]) -> tuple[tuple[str, str], ...]:
-    """Return JetBrains' further parameters, each a text, a list, or an object with its use."""
+def _more(given: object, expand: Callable[[str], str], other: str) -> tuple[tuple[str, str], ...]:
+    """Return JetBrains' further parameters, each a text, a list, or an object with its use.
+
+    Those with the `other` use are left out.
+    """
     found = []
     for name, values in given.items() if isinstance(given, dict) else ():
         for value in values if isinstance(values, list) else [values]:
             if isinstance(value, dict):
-                if value.get("Use") == "In Auth Request":
+                if value.get("Use") == other:
                     continue
                 value = value.get("Value")
             if isinstance(value, str):
@@ -211,6 +242,8 @@ _VARIABLES = {
     "user": "username",
     "password": "password",
     "device_url": "deviceCodeEndpoint",
+    "auth_url": "authorizationEndpoint",
+    "redirect": "redirectUri",
 }
 _JETBRAINS = {
     "token_url": "Token URL",
@@ -219,185 +252,83 @@ _JETBRAINS = {
     "user": "Username",
     "password": "Password",
     "device_url": "Device Auth URL",
+    "auth_url": "Auth URL",
+    "redirect": "Redirect URL",
 }
 _NEEDED = {
     CLIENT_CREDENTIALS: ("token_url", "client", "secret"),
     PASSWORD: ("token_url", "client", "user", "password"),
     DEVICE_CODE: ("token_url", "client", "device_url"),
+    CODE: ("token_url", "client", "auth_url"),
 }
 
 
 def _checked(grant: Grant, names: dict[str, str], how: str) -> Grant:
-    missing = [names[field] for field in _NEEDED[grant.flow] if not getattr(grant, field)]
+    needed = _NEEDED[grant.flow] if not grant.refresh else ("token_url", "client")
+    missing = [names[field] for field in needed if not getattr(grant, field)]
     if missing:
         reason = f"the OAuth 2.0 flow {grant.flow} needs more: {how} {', '.join(missing)}"
         raise OrgrestError(reason, code="credentials")
+    if grant.is_login:
+        for field in needed:
+            url = getattr(grant, field)
+            if field.endswith("_url") and not is_page(url):
+                reason = f"{names[field]} is not an https URL (http is for this machine): {url}"
+                raise OrgrestError(reason, code="credentials")
+        if grant.redirect and not is_loopback(grant.redirect):
+            raise OrgrestError(
+                f"{names['redirect']} is {grant.redirect}, where nothing here listens: a login "
+                "comes back to a loopback address such as http://127.0.0.1/callback, on a free "
+                "port, or http://localhost:3000/callback",
+                code="credentials",
+            )
     return grant
 
 
-# ---------------------------------------------------------------------------------------- the flows
-
-
-@attrs.frozen
-class Token:
-    """The token that a server issued; `lifetime` is in seconds, None if unknown."""
-
-    access: str = attrs.field(repr=False)
-    refresh: str | None = attrs.field(repr=False)
-    identity: str | None = attrs.field(repr=False)
-    lifetime: float | None
-
-    @property
-    def secrets(self) -> tuple[str, ...]:
-        """The values that must not be shown."""
-        return tuple(filter(None, (self.access, self.refresh, self.identity)))
-
-
-@attrs.frozen
-class Pause:
-    """A step of a flow: wait this many seconds. The answer is the current time in seconds."""
-
-    seconds: float
-
-
-@attrs.frozen
-class Message:
-    """A step of a flow: a message for the user."""
-
-    text: str
-
-
-Flow: TypeAlias = "Generator[Request | Pause | Message, Any, Token]"
-"""A generator that obtains a token: it yields requests, pauses and messages.
-
-It is sent the responses to its requests. Raises OrgrestError if the server issues no token.
-Performs no I/O.
-"""
-
-
-def issue(grant: Grant) -> Flow:
-    """Request a new token."""
-    if grant.flow == DEVICE_CODE:
-        return _of_device(grant)
-    form = {"grant_type": grant.flow, "scope": grant.scope}
-    if grant.flow == PASSWORD:
-        form |= {"username": grant.user, "password": grant.password}
-    return _ask(grant, form)
-
-
-def refresh(grant: Grant, token: str) -> Flow:
-    """Request a new token with the refresh token of the last one."""
-    form = {"grant_type": "refresh_token", "refresh_token": token, "scope": grant.scope}
-    new = yield from _ask(grant, form)
-    return new if new.refresh else attrs.evolve(new, refresh=token)
-
-
-def _ask(grant: Grant, form: dict[str, str]) -> Flow:
-    headers = {}
-    if grant.basic and grant.secret:
-        # RFC 6749, section 2.3.1: both are form-encoded first
-        pair = f"{quote_plus(grant.client)}:{quote_plus(grant.secret)}"
-        headers["Authorization"] = basic(pair.replace("%", "%25"))
-    else:
-        form = {**form, "client_id": grant.client, "client_secret": grant.secret}
-    response = yield _post(grant, grant.token_url, form, headers)
-    return _issued(grant, response)
-
-
-def _of_device(grant: Grant) -> Flow:
-    """Let the user confirm in a browser, and poll until that is done (RFC 8628)."""
-    began = yield Pause(0)
-    form = {"client_id": grant.client, "scope": grant.scope}
-    response = yield _post(grant, grant.device_url, form, {})
-    device = _read(response)
-    code, where = device.get("device_code"), device.get("verification_uri_complete")
-    where = where or device.get("verification_uri") or device.get("verification_url")
-    if response.status != 200 or not isinstance(code, str) or not isinstance(where, str):
-        raise _refused(grant.device_url, response.status, device)
-    yield Message(f"to sign in, open {where} and enter the code {device.get('user_code')}")
-    interval = _number(device.get("interval"), 5.0, most=60.0)
-    end = began + _number(device.get("expires_in"), _LONGEST_WAIT, most=_LONGEST_WAIT)
-    while (yield Pause(interval)) < end:
-        form = {"grant_type": _DEVICE_GRANT, "device_code": code, "client_id": grant.client}
-        response = yield _post(grant, grant.token_url, form, {})
-        error = _read(response).get("error")
-        if error == "slow_down":
-            interval += 5
-        elif error != "authorization_pending":
-            return _issued(grant, response)
-    raise OrgrestError("nobody confirmed the code of the device flow", code="credentials")
-
-
-def _post(grant: Grant, url: str, form: dict[str, str], headers: dict[str, str]) -> Request:
-    fields = [(name, value) for name, value in form.items() if value]
-    more = () if form.get("grant_type") == _DEVICE_GRANT else grant.more
-    return Request(
-        "POST",
-        url,
-        (
-            ("Content-Type", "application/x-www-form-urlencoded"),
-            ("Accept", "application/json"),
-            *headers.items(),
-        ),
-        urlencode([*fields, *more]).encode(),
-    )
-
-
-def _read(response: Response) -> dict[str, Any]:
-    """Return the JSON object in a response's body, or an empty one."""
+def is_page(url: str) -> bool:
+    """Tell whether a person may be sent to an address to sign in: by TLS, or on this machine."""
     try:
-        found = json.loads(response.body)
-    except (ValueError, RecursionError):
-        found = None
-    return found if isinstance(found, dict) else {}
+        parsed = urlsplit(url)
+        host, _ = parsed.hostname or "", parsed.port
+    except ValueError:
+        return False
+    if not (url.isascii() and url.isprintable() and host) or any(c in url for c in ' "\\<>^`{|}'):
+        return False
+    if parsed.username is not None or parsed.fragment:
+        return False
+    return parsed.scheme == "https" or (parsed.scheme == "http" and _is_local(host))
 
 
-def _issued(grant: Grant, response: Response) -> Token:
-    found = _read(response)
-    access = found.get("access_token")
-    if response.status != 200 or not isinstance(access, str) or not _is_text(access):
-        raise _refused(grant.token_url, response.status, found)
-    refresh, identity = found.get("refresh_token"), found.get("id_token")
-    lifetime = _number(found.get("expires_in"), -1, most=1e9)
-    return Token(
-        access,
-        refresh if isinstance(refresh, str) else None,
-        identity if isinstance(identity, str) and _is_text(identity) else None,
-        lifetime if lifetime >= 0 else None,
+def is_loopback(url: str) -> bool:
+    """Tell whether a redirect can be listened for (RFC 8252, section 7.3)."""
+    parsed = urlsplit(url) if is_page(url) else None
+    return (
+        parsed is not None
+        and parsed.scheme == "http"
+        and parsed.hostname in _LOOPBACK
+        and not parsed.query
     )
 
 
-def secrets_in(response: Response) -> frozenset[str]:
-    """Return what must not be shown of a response to a request of a flow."""
-    every = _read(response).items()
-    return frozenset(
-        value
-        for name, value in every
-        if isinstance(value, str) and value and name.endswith(("token", "device_code"))
-    )
-
-
-def _is_text(text: str) -> bool:
-    """Tell whether a token can be sent in a header."""
-    return bool(text) and text.isascii() and text.isprintable()
-
-
-def _number(value: object, default: float, *, most: float) -> float:
-    """Return a number from a server, perhaps given as text; `default` if it is not valid."""
-    if isinstance(value, bool) or not isinstance(value, int | float | str):
-        return default
+def origin(url: str) -> str:
+    """Return the scheme, host and port of a URL, for people; "" if it has none."""
     try:
-        number = float(value)
-    except (ValueError, OverflowError):
-        return default
-    return min(number, most) if number >= 0 else default
+        parsed = urlsplit(url)
+        port = parsed.port
+    except ValueError:
+        return ""
+    if not parsed.hostname or parsed.scheme.lower() not in _PORTS:
+        return ""
+    host = f"[{parsed.hostname}]" if ":" in parsed.hostname else parsed.hostname
+    own = port is None or port == _PORTS[parsed.scheme.lower()]
+    return (
+        f"{parsed.scheme.lower()}://{host}" if own else f"{parsed.scheme.lower()}://{host}:{port}"
+    )
 
 
-def _refused(url: str, status: int, found: dict[str, Any]) -> OrgrestError:
-    """Return the error for a response without a token (RFC 6749, section 5.2)."""
-    told = [found[key] for key in ("error", "error_description") if isinstance(found.get(key), str)]
-    said = ": ".join(told)[:200]
-    said = said if said.isprintable() else ascii(said)
-    place = url.partition("?")[0]
-    reason = f"{place} gave no token (status {status}{', ' if said else ''}{said})"
-    return OrgrestError(reason, code="credentials")
+_LOOPBACK = ("127.0.0.1", "localhost", "::1")
+_PORTS = {"http": 80, "https": 443}
+
+
+def _is_local(host: str) -> bool:
+    return host in _LOOPBACK or host.endswith(".localhost")

@@ -1,80 +1,103 @@
-"""The OAuth 2.0 tokens of one run: requested once, cached, and refreshed when they expire."""
+"""The OAuth 2.0 tokens of one run: requested once, kept, and refreshed when they expire."""
 
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from orgrest.http.auth.oauth2 import DEVICE_CODE, Message, Pause, issue, refresh
-from orgrest.model import OrgrestError, Request
+import attrs
+
+from orgrest.http.auth.flows import Message, Pause, Visit, issue, refresh
+from orgrest.model import OrgrestError, Request, TransportError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
-    from orgrest.http.auth.oauth2 import Flow, Grant, Token
+    from orgrest.http.auth.flows import Flow, Token
+    from orgrest.http.auth.oauth2 import Grant
     from orgrest.model import Response
 
-_LEEWAY = 5.0
+LEEWAY = 5.0
 """The number of seconds before its expiry at which a token counts as expired."""
 
 
-class Tokens:
-    """The tokens of one run.
+@attrs.frozen
+class Steps:
+    """How the steps of flows are done.
 
     `send` sends a request and does not follow redirects: a client's secret goes to the server of
-    the grant and to no other. `notify` shows a text to the user; None if there is nobody to read
-    it.
+    the grant and to no other. `show` shows a message to the person, and `visit` lets them sign in:
+    it returns the address that their browser came back to, and the parameters.
     """
 
-    def __init__(
-        self,
-        send: Callable[[Request], Response],
-        notify: Callable[[str], None] | None = None,
-        *,
-        clock: Callable[[], float] = time.monotonic,
-        sleep: Callable[[float], None] = time.sleep,
-    ) -> None:
-        self._send = send
-        self._notify = notify
-        self._clock = clock
-        self._sleep = sleep
+    send: Callable[[Request], Response]
+    show: Callable[[Message], None]
+    visit: Callable[[Visit], tuple[str, Mapping[str, str]]]
+    clock: Callable[[], float] = time.monotonic
+    sleep: Callable[[float], None] = time.sleep
+
+    def token(self, flow: Flow) -> Token:
+        """Do the steps of a flow. Raises OrgrestError if the server issues no token."""
+        try:
+            step = next(flow)
+            while True:
+                try:
+                    answer = self._done(step)
+                except TransportError as error:
+                    step = flow.throw(error)
+                else:
+                    step = flow.send(answer)
+        except StopIteration as done:
+            token: Token = done.value
+            return token
+
+    def _done(self, step: Request | Pause | Message | Visit) -> Any:
+        if isinstance(step, Request):
+            return self.send(step)
+        if isinstance(step, Pause):
+            if step.seconds:
+                self.sleep(step.seconds)
+            return self.clock()
+        return self.visit(step) if isinstance(step, Visit) else self.show(step)
+
+
+def refreshed(steps: Steps, grant: Grant, token: Token) -> Token | None:
+    """Return a new token in the place of one, or None if the server refuses.
+
+    Raises TransportError if it cannot be asked: the old token may still be refreshed then.
+    """
+    if token.refresh is None:
+        return None
+    try:
+        return steps.token(refresh(grant, token.refresh))
+    except TransportError:
+        raise
+    except OrgrestError:
+        return None
+
+
+class Tokens:
+    """The tokens of one run that nobody has to sign in for."""
+
+    def __init__(self, steps: Steps) -> None:
+        self._steps = steps
         self._tokens: dict[Grant, tuple[Token, float | None]] = {}
 
     def get(self, grant: Grant) -> Token:
         """Return a valid token. Raises OrgrestError if the server issues none."""
-        if grant.flow == DEVICE_CODE and self._notify is None:
-            reason = "the device flow shows a code to confirm, and there is no terminal to show it"
-            raise OrgrestError(reason, code="credentials")
         token, expires = self._tokens.get(grant, (None, None))
-        if token is None or (expires is not None and expires - _LEEWAY < self._clock()):
-            token = (self._refreshed(grant, token) if token else None) or self._done(issue(grant))
-            ends = None if token.lifetime is None else self._clock() + token.lifetime
-            self._tokens[grant] = token, ends
+        if token is None or (expires is not None and expires - LEEWAY < self._steps.clock()):
+            new = refreshed(self._steps, grant, token) if token else None
+            token = self._keep(grant, new or self._steps.token(issue(grant)))
         return token
 
-    def _refreshed(self, grant: Grant, token: Token) -> Token | None:
-        """Return a new token for an expired one, or None if the server refuses."""
-        if token.refresh is None:
-            return None
-        try:
-            return self._done(refresh(grant, token.refresh))
-        except OrgrestError:
-            return None
+    def renew(self, grant: Grant) -> Token | None:
+        """Return a new token in the place of one that was refused, None if there is none."""
+        token, _ = self._tokens[grant]
+        new = refreshed(self._steps, grant, token)
+        return None if new is None else self._keep(grant, new)
 
-    def _done(self, flow: Flow) -> Token:
-        """Perform the steps of a flow."""
-        answer: Response | float | None = None
-        while True:
-            try:
-                step = flow.send(answer)
-            except StopIteration as done:
-                token: Token = done.value
-                return token
-            if isinstance(step, Request):
-                answer = self._send(step)
-            elif isinstance(step, Pause):
-                if step.seconds:
-                    self._sleep(step.seconds)
-                answer = self._clock()
-            elif isinstance(step, Message) and self._notify is not None:
-                answer = self._notify(step.text)
+    def _keep(self, grant: Grant, token: Token) -> Token:
+        ends = None if token.lifetime is None else self._steps.clock() + token.lifetime
+        self._tokens[grant] = token, ends
+        return token

@@ -8,7 +8,7 @@ from typing import Final
 
 import attrs
 
-from orgrest.model import TransportError
+from orgrest.model import BROKEN_OFF, TransportError
 
 MOST_REQUESTS: Final = 100_000
 """The default maximum number of requests of a run."""
@@ -19,6 +19,9 @@ _TIME_OVER = "the time for the whole run is over (--max-time)"
 
 class BrokenOffError(TransportError):
     """The run has to end before a request was answered."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason, code=BROKEN_OFF)
 
 
 @attrs.define(eq=False)

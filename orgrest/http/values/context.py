@@ -9,7 +9,8 @@ from orgrest.model import OrgrestError
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping
 
-    from orgrest.http.auth.oauth2 import Grant, Token
+    from orgrest.http.auth.flows import Token
+    from orgrest.http.auth.oauth2 import Grant
     from orgrest.http.syntax import ParsedRequest
     from orgrest.model import Bound, Request, Response
 
@@ -50,12 +51,15 @@ class RunContext:
         """Return the last exchange, None at the beginning."""
         return None
 
-    def token(self, grant: Grant, bound: tuple[Bound, ...] = ()) -> Token:
+    def token(
+        self, grant: Grant, bound: tuple[Bound, ...] = (), url: str | None = None
+    ) -> tuple[Token, Bound | None]:
         """Return a token of OAuth 2.0, for a grant with these secrets of the user's.
 
-        Raises `OrgrestError` if there is none.
+        `url` is where the request goes that needs it; a login's token is bound itself. Raises
+        `OrgrestError` if there is none.
         """
-        del grant, bound
+        del grant, bound, url
         reason = "a token is asked for only when the request is sent"
         raise OrgrestError(reason, code="credentials")
 

@@ -111,7 +111,8 @@ class Credentials:
         return lambda name: values.used(name, offset) if values.is_defined(name) else None
 
     def _token(self, grant: Grant) -> str | None:
-        return UNKNOWN if self._values.checks else self._scope.access.token(grant)
+        values = self._values
+        return UNKNOWN if values.checks else self._scope.access.token(grant, values.url)
 
     def _located(
         self, certificate: ClientCertificate, base: Path | None = None

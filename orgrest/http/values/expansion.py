@@ -61,7 +61,7 @@ class Expansion:
     def request(self) -> Request:
         """Return the completed request. Raises `ExpansionError`."""
         parsed = self._parsed
-        url = self._url()
+        url = self._values.url = self._url()
         headers = self._headers()
         body = self._body(parsed.body, headers) if parsed.body is not None else None
         method, certificate = parsed.method, None

@@ -29,7 +29,7 @@ class TakenSecrets:
         self._depth = 0  # of requests that wait for each other
         self._grant = 0  # where what the grant being read uses begins
         self.values: dict[str, tuple[str, Bound]] = {}
-        """The secrets themselves, by name, and where each may be sent."""
+        """The secrets themselves, by name if they have one, and where each may be sent."""
 
     @property
     def mark(self) -> int:
@@ -55,6 +55,11 @@ class TakenSecrets:
         value = self._known.value(name)
         self.values[name] = value, bound
         return value
+
+    def hold(self, value: str, bound: Bound) -> None:
+        """Note that what is being computed holds a secret that is not of the list."""
+        self._noted.append(bound)
+        self.values[value] = value, bound
 
     def show_to_scripts(self, taken: Iterable[Bound]) -> None:
         """Note that scripts see these."""

@@ -25,6 +25,7 @@ from orgrest.model import Bound, ExpansionError, OrgrestError
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from orgrest.http.auth.oauth2 import Grant
     from orgrest.http.values.scope import Scope
     from orgrest.http.values.sources import Found
 
@@ -68,6 +69,8 @@ class Values:
         self._values: dict[object, str] = dict(defined or {})
         self._used: dict[str, tuple[str, Found]] = {}
         self._open: list[tuple[str, object]] = []
+        self.url: str | None = None
+        """Where the request goes, once that is completed."""
         self.blanks = 0
         """How often a placeholder was used for a value."""
         self._blank: set[object] = set()  # the values that hold one
@@ -276,10 +279,13 @@ class Values:
             security = self.scope.environment.value("Security")
             with self.scope.taken.of_grant():
                 grant = oauth2.from_security(security, found.grant, expand)
-                value = UNKNOWN if self.checks else self.scope.access.token(grant, found.kind)
+                value = UNKNOWN if self.checks else self._given(grant, found.kind)
         except OrgrestError as error:
             raise self.error(offset, error.reason, error.code or "no-value") from error
         return self.blank(name) if value is None else value
+
+    def _given(self, grant: Grant, kind: str) -> str | None:
+        return self.scope.access.token(grant, self.url, kind)
 
     def _computed(self, found: Computed, name: str, offset: int) -> str:
         if found.in_run and self._problems is not None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from orgrest.model import OrgrestError
+from orgrest.run.logins import Logins
 from orgrest.run.settings import Settings
 from orgrest.run.suite.control import Control
 from orgrest.run.suite.summary import reasons
@@ -97,7 +98,7 @@ class Document(pytest.File):
         inputs = Inputs.of_user(folder, overrides=variables, environments=option("orgrest_env"))
         self._control = Control(Client)
         try:
-            return Opened(Unit(0, str(self.path)), Settings(inputs), self._control)
+            return Opened(Unit(0, str(self.path)), Settings(inputs, logins=Logins()), self._control)
         except OrgrestError as error:
             self._end()
             raise self.CollectError(str(error)) from None

@@ -12,11 +12,10 @@ import pytest
 from servers import RawServer, response
 
 from orgrest.http.auth import oauth2
-from orgrest.http.auth.tokens import Tokens
+from orgrest.http.auth.tokens import Steps, Tokens
 from orgrest.http.parsing import request_file
 from orgrest.http.transport import Client
 from orgrest.http.values import Inputs, Scope, check
-from orgrest.model import OrgrestError
 from orgrest.run.outcomes import Outcome
 from orgrest.run.run import Run
 from orgrest.run.settings import Settings
@@ -151,54 +150,8 @@ def test_a_password_is_exchanged_for_a_token(provider: Provider, tmp_path: Path)
     assert "pa55word" in outcome.secrets
 
 
-def test_a_device_is_confirmed_by_the_user_who_sees_the_code(
-    provider: Provider, tmp_path: Path
-) -> None:
-    device = {"device_code": "D3V", "user_code": "ABC", "interval": "0"}
-    device["verification_uri_complete"] = "https://sign.in/?x\x1b[31m"
-    provider.answers = [
-        ("200 OK", device),
-        ("400 Bad Request", {"error": "authorization_pending"}),
-    ]
-    told: list[str] = []
-    [outcome] = run(provider, asking("oauth2 device_code"), tmp_path, notify=told.append)
-    assert outcome.state == "done", outcome.reason
-    assert len(told) == 1
-    assert "open https://sign.in/?x" in told[0]
-    assert "the code ABC" in told[0]
-    assert "\x1b" not in told[0]
-    assert provider.forms[-1]["device_code"] == "D3V"
-
-
-def test_a_device_that_nobody_can_confirm_or_confirms_is_an_error(
-    provider: Provider, tmp_path: Path
-) -> None:
-    [outcome] = run(provider, asking("oauth2 device"), tmp_path)
-    assert "no terminal" in reason(outcome)
-    now = [0.0]
-    slept: list[float] = []
-
-    def sleep(seconds: float) -> None:
-        slept.append(seconds)
-        now[0] += 150
-
-    provider.answers = [("200 OK", {"device_code": "D", "verification_uri": "u", "interval": 2})]
-    pending, slow = {"error": "authorization_pending"}, {"error": "slow_down"}
-    provider.answers += [("400 Bad Request", error) for error in (pending, slow, pending, pending)]
-    grant = oauth2.Grant(
-        oauth2.DEVICE_CODE,
-        f"{provider.server.url}/token",
-        "me",
-        device_url=f"{provider.server.url}/device",
-    )
-    with Client() as client:
-        tokens = Tokens(client.send, str, clock=lambda: now[0], sleep=sleep)
-        with pytest.raises(OrgrestError, match="nobody confirmed"):
-            tokens.get(grant)
-        assert slept == [2, 2, 7, 7]
-        provider.answers = [("400 Bad Request", {"error": "invalid_client"})]
-        with pytest.raises(OrgrestError, match="invalid_client"):
-            tokens.get(grant)
+def none(_: object) -> Any:
+    raise AssertionError("nobody signs in for this flow")
 
 
 def test_an_expired_token_is_refreshed_and_a_refused_refresh_starts_anew(
@@ -208,7 +161,7 @@ def test_an_expired_token_is_refreshed_and_a_refused_refresh_starts_anew(
     provider.more = {"expires_in": "60", "refresh_token": "r3fresh"}
     grant = oauth2.Grant(oauth2.CLIENT_CREDENTIALS, f"{provider.server.url}/token", "me", "s")
     with Client() as client:
-        tokens = Tokens(client.send, clock=lambda: now[0])
+        tokens = Tokens(Steps(client.send, none, none, clock=lambda: now[0]))
         assert tokens.get(grant).access == "t0ken-1"
         now[0] = 30
         assert tokens.get(grant).access == "t0ken-1"
@@ -252,8 +205,10 @@ def test_a_server_that_gives_no_token_is_an_error_and_the_request_is_not_sent(
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("oauth2 authorization_code prod", "needs a browser"),
-        ("oauth2 implicit", "needs a browser"),
+        ("oauth2 authorization_code prod", "define the variables prod_authorizationEndpoint"),
+        ("oauth2 implicit", "shows tokens to the browser"),
+        ("oauth2 hybrid", "authorization_code does not"),
+        ("oauth2 device", "no terminal"),
         ("oauth2 client a token_exchange b", "token exchange is not supported"),
         ("oauth2 one two three", "is written `oauth2 FLOW PREFIX`"),
     ],
@@ -337,7 +292,8 @@ def test_jetbrains_id_token_and_credentials_in_the_body(provider: Provider, tmp_
 @pytest.mark.parametrize(
     ("auth", "name", "expected"),
     [
-        ({"Grant Type": "Authorization Code"}, "api", "needs a browser"),
+        ({"Grant Type": "Authorization Code"}, "api", "fill in Security.Auth.api Auth URL"),
+        ({"Grant Type": "Implicit"}, "api", "shows tokens to the browser"),
         ({"Grant Type": "Dance"}, "api", "is not known"),
         ({"Type": "Mock"}, "api", "is not of the type OAuth2"),
         ({}, "other", "has no other"),

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orgrest.http import auth
-from orgrest.http.auth import oauth2
+from orgrest.http.auth import flows, oauth2
 from orgrest.model import Credentials, OrgrestError, Request, Response
 
 GRANT = oauth2.Grant(oauth2.DEVICE_CODE, "http://a/token", "me", device_url="http://a/device")
@@ -70,7 +70,7 @@ def test_a_challenge_is_answered_once_and_none_is_told_of() -> None:
 
 
 def test_a_device_is_asked_about_with_pauses_until_it_is_confirmed() -> None:
-    flow = oauth2.issue(GRANT)
+    flow = flows.issue(GRANT)
     steps: list[Any] = [flow.send(None), flow.send(100.0)]
     device = {"device_code": "D", "user_code": "U", "verification_uri": "http://v", "interval": 3}
     steps += [flow.send(answer(200, device)), flow.send(None), flow.send(103.0)]
@@ -78,14 +78,14 @@ def test_a_device_is_asked_about_with_pauses_until_it_is_confirmed() -> None:
     assert [type(step).__name__ for step in steps] == [
         *("Pause", "Request", "Message", "Pause", "Request", "Pause", "Request"),
     ]
-    assert [step.seconds for step in steps if isinstance(step, oauth2.Pause)] == [0, 3, 8]
+    assert [step.seconds for step in steps if isinstance(step, flows.Pause)] == [0, 3, 8]
     with pytest.raises(StopIteration) as done:
         flow.send(answer(200, {"access_token": "T", "expires_in": "60"}))
     assert (done.value.value.access, done.value.value.lifetime) == ("T", 60)
 
 
 def test_a_device_that_is_confirmed_too_late_gets_no_token() -> None:
-    flow = oauth2.issue(GRANT)
+    flow = flows.issue(GRANT)
     flow.send(None)
     flow.send(0.0)
     device = {"device_code": "D", "verification_uri": "http://v", "expires_in": 10}

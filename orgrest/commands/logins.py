@@ -1,0 +1,96 @@
+"""``orgrest logins``: the logins that are kept for later runs, and forgetting them."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from orgrest.commands.console import complain
+from orgrest.model import OrgrestError
+
+if TYPE_CHECKING:
+    from orgrest.run.login_store import LoginStore
+
+
+@click.command()
+@click.option("--clear", is_flag=True, help="Forget all logins, and what is allowed with them.")
+@click.option("--forget", metavar="ID", help="Forget the login whose id begins so.")
+def logins(*, clear: bool, forget: str | None) -> None:
+    """List the logins that are kept for later runs, with the documents that may use them.
+
+    A login is kept when you sign in for a request: its tokens in the system's keychain, by
+    keyring, or, with the environment variable ORGREST_LOGINS=FOLDER, in files there.
+    ORGREST_LOGINS=off keeps none. A server may accept a forgotten token until it expires.
+    """
+    if clear and forget is not None:
+        raise click.UsageError("--clear and --forget exclude each other")
+    try:
+        _done(clear=clear, forget=forget)
+    except OrgrestError as error:
+        complain(str(error))
+        sys.exit(2)
+
+
+def _done(*, clear: bool, forget: str | None) -> None:
+    from orgrest.run.login_store import VARIABLE, LoginStore
+
+    store = LoginStore.of_user()
+    if store is None:
+        raise OrgrestError(f"no login is kept: {VARIABLE} says so")
+    found = list(store.all())
+    if forget is not None:
+        found = [(key, one) for key, one in found if key.startswith(forget)]
+        if len(found) != 1:
+            what = "several logins begin" if found else "no login begins"
+            raise OrgrestError(f"{what} with {forget}: `orgrest logins` lists them")
+    if clear or forget is not None:
+        _forget(store, found)
+        return
+    for key, login in found:
+        click.echo(_line(key, login))
+        for document, to in _uses(login):
+            click.echo(_safe(f"          {document} -> {to}"))
+
+
+def _forget(store: LoginStore, found: list[tuple[str, dict[str, Any]]]) -> None:
+    for key, login in found:
+        store.remove(key)
+        click.echo(f"forgotten: {_line(key, login)}")
+
+
+def _line(key: str, login: dict[str, Any]) -> str:
+    from orgrest.http.auth.oauth2 import origin
+
+    scope = f"  scope {login.get('scope')}" if login.get("scope") else ""
+    page = origin(str(login.get("page")))
+    return _safe(f"{key[:8]}  {page}  client {login.get('client')}{scope}  {_until(login)}")
+
+
+def _until(login: dict[str, Any]) -> str:
+    from datetime import datetime
+
+    token = login.get("token")
+    if not isinstance(token, dict):
+        return "no token"
+    if token.get("refresh"):
+        return "is refreshed"
+    try:
+        ends = datetime.fromtimestamp(token["expires"]).astimezone()
+    except (KeyError, TypeError, ValueError, OSError, OverflowError):
+        return "does not say how long it is valid"
+    return f"until {ends:%Y-%m-%d %H:%M}"
+
+
+def _uses(login: dict[str, Any]) -> list[tuple[str, str]]:
+    try:
+        return [(str(document), str(to)) for document, to in login["allowed"]]
+    except (KeyError, TypeError, ValueError):
+        return []
+
+
+def _safe(text: str) -> str:
+    from orgrest.rendering.sanitize import visible
+
+    return visible(text, one_line=True)

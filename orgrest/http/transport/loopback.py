@@ -1,0 +1,205 @@
+"""Waits on a loopback address for the browser to come back from a login (RFC 8252, section 7.3).
+
+Any page that the user has open can call such an address: only a GET of the redirect's own path, to
+its own host, with the parameters of an answer counts, and of those the first. Others are refused
+and change nothing. The page that is shown says nothing of what came.
+"""
+
+from __future__ import annotations
+
+import os
+import queue
+import socket
+import socketserver
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import TYPE_CHECKING, Self
+from urllib.parse import urlsplit
+
+import attrs
+
+from orgrest.model import TransportError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+DEFAULT = "http://127.0.0.1/callback"
+_PAUSE = 0.1
+_SILENCE = 10.0
+"""How many seconds a connection may say nothing."""
+_PAGE = """<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<title>{title}</title>
+<style>
+:root {{ color-scheme: light dark }}
+body {{ font: 1.1rem/1.5 system-ui, sans-serif; margin: 20vh auto; max-width: 30rem }}
+h1 {{ font-size: 1.4rem }}
+</style>
+<main><h1>{title}</h1><p>{text}</p></main>
+</html>
+"""
+_HEADERS = {
+    "Content-Type": "text/html; charset=utf-8",
+    "Cache-Control": "no-store",
+    "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+    "Connection": "close",
+}
+
+
+class Loopback:
+    """Listens for the answer to a login, from when it is made until it is closed.
+
+    `uri` is the address that the browser has to come back to. `read` parses a query, and `accepts`
+    tells an answer from what others may send.
+    """
+
+    def __init__(
+        self,
+        redirect: str,
+        read: Callable[[str], Mapping[str, str] | None],
+        accepts: Callable[[Mapping[str, str]], bool],
+    ) -> None:
+        """Listen for a redirect, by default on a free port. Raises TransportError if it is taken.
+
+        A redirect without a port means a free one, too.
+        """
+        given = urlsplit(redirect or DEFAULT)
+        host, port = given.hostname or "127.0.0.1", given.port or 0
+        self._path = given.path or "/"
+        self._read, self._accepts = read, accepts
+        self._answers: queue.Queue[Mapping[str, str]] = queue.Queue()
+        self._answered = threading.Lock()
+        self.refused = 0
+        """How many calls were none of an answer."""
+        self._servers: list[ThreadingHTTPServer] = []
+        try:
+            first = _Server("::1" if host == "::1" else "127.0.0.1", port, self)
+            self._servers.append(first)
+            port = first.server_address[1]
+            if host == "localhost" and _has_ipv6():  # a browser may take either address
+                self._servers.append(_Server("::1", port, self))
+        except OSError as error:
+            self.close()
+            reason = f"nothing can listen on port {port} for the login: {error.strerror or error}"
+            raise TransportError(reason) from None
+        self._host = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+        self.uri = f"http://{self._host}{given.path}"
+        for one in self._servers:
+            threading.Thread(target=one.serve_forever, args=(_PAUSE,), daemon=True).start()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for one in self._servers:
+            one.shutdown()
+        self.close()
+
+    def close(self) -> None:
+        """Listen no more."""
+        for one in self._servers:
+            one.server_close()
+
+    def wait(self, seconds: float, pause: Callable[[float], None]) -> Mapping[str, str] | None:
+        """Return the parameters of the answer, None if there is none within some seconds.
+
+        `pause` waits, and raises what ends the wait.
+        """
+        waited = 0.0
+        while waited < seconds:
+            try:
+                return self._answers.get_nowait()
+            except queue.Empty:
+                pause(_PAUSE)
+                waited += _PAUSE
+        return None
+
+    def called(self, target: str, host: str | None) -> _Reply:
+        """Return what is shown for a call, and whether it is the first answer."""
+        called = urlsplit(target)
+        if called.path != self._path or called.netloc or host != self._host:
+            return _Reply(404, "Not found", "There is nothing here.")
+        parameters = self._read(called.query)
+        if parameters is None or not self._accepts(parameters):
+            self.refused += 1
+            text = "This is not the answer to the login that orgrest began."
+            return _Reply(400, "Not the login", text)
+        if not self._answered.acquire(blocking=False):
+            text = "The login has come back before: nothing is done again."
+            return _Reply(410, "Already used", text)
+        if "error" in parameters:
+            text = "The login was refused. orgrest says why."
+            return _Reply(200, "Not signed in", text, parameters)
+        text = "orgrest has the answer and goes on. You can close this page."
+        return _Reply(200, "Back to orgrest", text, parameters)
+
+    def keep(self, answer: Mapping[str, str]) -> None:
+        """Take the answer, once the person sees that it came."""
+        self._answers.put(answer)
+
+
+@attrs.frozen
+class _Reply:
+    status: int
+    title: str
+    text: str
+    answer: Mapping[str, str] | None = None
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    block_on_close = False
+    # On Windows, another program could listen on the same port by it.
+    allow_reuse_address = os.name == "posix"
+
+    def __init__(self, host: str, port: int, loopback: Loopback) -> None:
+        self.loopback = loopback
+        self.address_family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        super().__init__((host, port), _Handler)
+
+    def server_bind(self) -> None:
+        """Bind without the look-up of a name that HTTPServer does."""
+        socketserver.TCPServer.server_bind(self)
+        self.server_name, self.server_port = self.server_address[:2]  # type: ignore[assignment]  # str, int
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """Say nothing of a connection that broke."""
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: _Server
+    timeout = _SILENCE
+    server_version = "orgrest"
+    sys_version = ""
+
+    def do_GET(self) -> None:
+        reply = self.server.loopback.called(self.path, self.headers.get("Host"))
+        page = _PAGE.format(title=reply.title, text=reply.text).encode()
+        self.send_response(reply.status)
+        for name, value in _HEADERS.items():
+            self.send_header(name, value)
+        self.send_header("Content-Length", str(len(page)))
+        self.end_headers()
+        try:
+            self.wfile.write(page)
+        finally:
+            if reply.answer is not None:
+                self.server.loopback.keep(reply.answer)
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base class's name
+        """Write no log."""
+
+
+def _has_ipv6() -> bool:
+    if not socket.has_ipv6:
+        return False
+    try:
+        with socket.socket(socket.AF_INET6) as one:
+            one.bind(("::1", 0))
+    except OSError:
+        return False
+    return True

@@ -1,0 +1,345 @@
+"""A real OAuth 2.0 provider on loopback, made with Authlib, and a browser that signs in there.
+
+Every grant is Authlib's own: authorization code with PKCE required (RFC 7636), devices (RFC 8628),
+client credentials, password, refresh tokens that are rotated (RFC 6749), the issuer in the answer
+(RFC 9207). `/api` takes the tokens. The browser is an HTTP client that follows redirects and sends
+the form on which a person allows or denies.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+import threading
+import time
+from typing import TYPE_CHECKING, Any, Self
+from urllib.parse import parse_qs, urljoin, urlsplit
+
+import requests
+from authlib.integrations.flask_oauth2 import AuthorizationServer
+from authlib.oauth2 import OAuth2Error
+from authlib.oauth2.rfc6749 import ClientMixin, grants
+from authlib.oauth2.rfc7636 import CodeChallenge
+from authlib.oauth2.rfc8628 import DeviceAuthorizationEndpoint, DeviceCodeGrant
+from authlib.oauth2.rfc8628.models import DeviceCredentialDict
+from authlib.oauth2.rfc9207 import IssuerParameter
+from flask import Flask, request
+from werkzeug.serving import make_server
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+USER = "jo"
+PASSWORD = "correct horse"
+SECRET = "s3cret-of-the-client"
+
+FORM = """<!doctype html><title>Sign in</title>
+<form method="post" action="{action}">
+<input type="hidden" name="user_code" value="{code}">
+<button name="answer" value="allow">Allow</button>
+<button name="answer" value="deny">Deny</button>
+</form>"""
+
+
+class Client(ClientMixin):
+    """A client, public without a secret, which comes back to any port of loopback."""
+
+    def __init__(self, name: str, secret: str = "") -> None:
+        self.name, self.secret = name, secret
+
+    def get_client_id(self) -> str:
+        return self.name
+
+    def get_default_redirect_uri(self) -> str:
+        return ""
+
+    def get_allowed_scope(self, scope: str) -> str:
+        return scope or "read"
+
+    def check_redirect_uri(self, redirect_uri: str) -> bool:
+        parts = urlsplit(redirect_uri)  # RFC 8252, section 7.3: any port
+        return parts.hostname in ("127.0.0.1", "localhost") and parts.path == "/callback"
+
+    def check_client_secret(self, client_secret: str) -> bool:
+        return client_secret == self.secret
+
+    def check_endpoint_auth_method(self, method: str, endpoint: str) -> bool:
+        return (method != "none") == bool(self.secret)
+
+    def check_response_type(self, response_type: str) -> bool:
+        return response_type == "code"
+
+    def check_grant_type(self, grant_type: str) -> bool:
+        return True
+
+
+class Code(dict[str, Any]):
+    """A code as Authlib asks for it."""
+
+    def __getattr__(self, name: str) -> Any:
+        return self[name]
+
+    def get_redirect_uri(self) -> str:
+        return self["redirect_uri"]
+
+    def get_scope(self) -> str:
+        return self["scope"]
+
+
+class Issued(dict[str, Any]):
+    """A token as Authlib asks for it."""
+
+    def check_client(self, client: Client) -> bool:
+        return self["client"] == client.name
+
+    def get_scope(self) -> str:
+        return self["scope"]
+
+    def get_user(self) -> str:
+        return self["user"]
+
+
+class Provider:
+    """Issues tokens for `jo`; what came is kept in `asked` (the grants) and `bearers`.
+
+    `lifetime` is that of tokens in seconds; `revoke` makes access tokens invalid at once.
+    """
+
+    def __init__(self) -> None:
+        self.lifetime = 3600
+        self.interval: float = 0.2
+        self.issuer: str | None = None
+        self.asked: list[str] = []
+        self.bearers: list[str] = []
+        self.authorizations: list[dict[str, str]] = []
+        self.tokens: list[Issued] = []
+        self.revoked: set[str] = set()
+        self.slow = 0  # how many polls are answered by slow_down
+        self.codes: dict[str, Code] = {}
+        self.devices: dict[str, dict[str, Any]] = {}
+        self.answers: dict[str, bool] = {}  # of devices, by their code
+        self._clients = {"robot": Client("robot", SECRET)}
+        self._server = make_server("127.0.0.1", 0, self._app(), threaded=True)
+        self.url = f"http://127.0.0.1:{self._server.server_port}"
+        self._thread = threading.Thread(
+            target=self._server.serve_forever, args=(0.05,), daemon=True
+        )
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._server.shutdown()
+        self._thread.join(10)
+        self._server.server_close()
+
+    def revoke(self) -> None:
+        """Make all access tokens so far invalid."""
+        self.revoked.update(one["access_token"] for one in self.tokens)
+
+    def forget(self) -> None:
+        """Make all refresh tokens so far invalid, too."""
+        self.revoke()
+        self.revoked.update(one["refresh_token"] for one in self.tokens if "refresh_token" in one)
+
+    def _client(self, name: str) -> Client:
+        return self._clients.get(name) or Client(name)
+
+    def _save(self, token: dict[str, Any], asked: Any) -> None:
+        token["expires_in"] = self.lifetime
+        self.tokens.append(Issued(token, client=asked.client.name, user=asked.user or ""))
+
+    def _app(self) -> Flask:
+        app = Flask("provider")
+        app.config["OAUTH2_REFRESH_TOKEN_GENERATOR"] = True
+        server = AuthorizationServer(app, self._client, self._save)
+        provider = self
+
+        of_robots = ("client_secret_basic", "client_secret_post")
+
+        class WithCode(grants.AuthorizationCodeGrant):
+            TOKEN_ENDPOINT_AUTH_METHODS = ("none", *of_robots)
+
+            def save_authorization_code(self, code: str, asked: Any) -> None:
+                data = asked.payload.data
+                provider.codes[code] = Code(
+                    client=asked.client.name,
+                    redirect_uri=asked.payload.redirect_uri,
+                    scope=asked.payload.scope or "",
+                    user=asked.user,
+                    code_challenge=data.get("code_challenge"),
+                    code_challenge_method=data.get("code_challenge_method"),
+                )
+
+            def query_authorization_code(self, code: str, client: Client) -> Code | None:
+                found = provider.codes.get(code)
+                return found if found and found["client"] == client.name else None
+
+            def delete_authorization_code(self, authorization_code: Code) -> None:
+                provider.codes = {
+                    code: one
+                    for code, one in provider.codes.items()
+                    if one is not authorization_code
+                }
+
+            def authenticate_user(self, authorization_code: Code) -> str:
+                return authorization_code["user"]
+
+        class OfRobot(grants.ClientCredentialsGrant):
+            TOKEN_ENDPOINT_AUTH_METHODS = of_robots
+
+        class WithPassword(grants.ResourceOwnerPasswordCredentialsGrant):
+            TOKEN_ENDPOINT_AUTH_METHODS = of_robots
+
+            def authenticate_user(self, username: str, password: str) -> str | None:
+                return username if (username, password) == (USER, PASSWORD) else None
+
+        class Refreshed(grants.RefreshTokenGrant):
+            TOKEN_ENDPOINT_AUTH_METHODS = ("none", *of_robots)
+            INCLUDE_NEW_REFRESH_TOKEN = True
+
+            def authenticate_refresh_token(self, refresh_token: str) -> Issued | None:
+                for one in provider.tokens:
+                    if one.get("refresh_token") == refresh_token not in provider.revoked:
+                        return one
+                return None
+
+            def authenticate_user(self, refresh_token: Issued) -> str:
+                return refresh_token["user"]
+
+            def revoke_old_credential(self, refresh_token: Issued) -> None:
+                provider.revoked.update({refresh_token["refresh_token"]})
+
+        class OfDevice(DeviceCodeGrant):
+            def query_device_credential(self, device_code: str) -> DeviceCredentialDict | None:
+                found = provider.devices.get(device_code)
+                return None if found is None else DeviceCredentialDict(found)
+
+            def query_user_grant(self, user_code: str) -> tuple[str, bool] | None:
+                if user_code not in provider.answers:
+                    return None
+                return USER, provider.answers[user_code]
+
+            def should_slow_down(self, credential: object) -> bool:
+                provider.slow -= 1
+                return provider.slow >= 0
+
+        class Device(DeviceAuthorizationEndpoint):
+            def get_verification_uri(self) -> str:
+                return f"{provider.url}/activate"
+
+            def save_device_credential(self, client_id: str, scope: str, data: dict) -> None:
+                data["interval"] = provider.interval
+                provider.devices[data["device_code"]] = {
+                    **data,
+                    "client_id": client_id,
+                    "scope": scope,
+                    "expires_at": time.time() + 60,
+                }
+
+        class Issuer(IssuerParameter):
+            def get_issuer(self) -> str | None:
+                return provider.issuer
+
+        for grant in (WithPassword, Refreshed, OfDevice, OfRobot):
+            server.register_grant(grant)
+        server.register_grant(WithCode, [CodeChallenge(required=True)])
+        server.register_extension(Issuer())
+        server.register_endpoint(Device)
+
+        @app.get("/authorize")
+        def ask() -> Any:
+            provider.authorizations.append(request.args.to_dict())
+            try:
+                server.get_consent_grant(end_user=USER)
+            except OAuth2Error as error:
+                return f"{error.error}: {error.description}", 400
+            return FORM.format(action=html.escape(request.full_path), code="")
+
+        @app.post("/authorize")
+        def answered() -> Any:
+            user = USER if request.form.get("answer") == "allow" else None
+            grant = server.get_consent_grant(end_user=USER)
+            return server.create_authorization_response(grant=grant, grant_user=user)
+
+        @app.post("/token")
+        def token() -> Any:
+            provider.asked.append(request.form["grant_type"])
+            return server.create_token_response()
+
+        @app.post("/device")
+        def device() -> Any:
+            return server.create_endpoint_response("device_authorization")
+
+        @app.get("/activate")
+        def activate() -> str:
+            code = html.escape(request.args.get("user_code", ""))
+            return FORM.format(action="/activate", code=code)
+
+        @app.post("/activate")
+        def activated() -> str:
+            provider.answers[request.form["user_code"]] = request.form["answer"] == "allow"
+            return "thank you"
+
+        @app.route("/api", methods=["GET", "POST"])
+        def api() -> Any:
+            given = request.headers.get("Authorization", "").removeprefix("Bearer ")
+            provider.bearers.append(given)
+            for one in provider.tokens:
+                if one["access_token"] == given not in provider.revoked:
+                    return {"user": one["user"], "scope": one.get("scope")}
+            return {"error": "invalid_token"}, 401
+
+        return app
+
+
+class Browser:
+    """Opens pages as a person's browser does, each in a thread; `pages` are where they ended.
+
+    `answer` is the button that the person presses; with `None` they close the page.
+    """
+
+    def __init__(self, answer: str | None = "allow") -> None:
+        self.answer = answer
+        self.opened: list[str] = []
+        self.pages: list[requests.Response] = []
+        self.before: Callable[[str], None] = lambda url: None
+        self._threads: list[threading.Thread] = []
+
+    def open(self, url: str) -> bool:
+        self.opened.append(url)
+        thread = threading.Thread(target=self._visit, args=(url,), daemon=True)
+        self._threads.append(thread)
+        thread.start()
+        return True
+
+    def join(self) -> list[requests.Response]:
+        """Wait for all pages, and return them."""
+        for one in self._threads:
+            one.join(30)
+        return self.pages
+
+    def _visit(self, url: str) -> None:
+        self.before(url)
+        if self.answer is not None:
+            self.pages.append(sign_in(url, self.answer))
+
+
+def sign_in(url: str, answer: str = "allow") -> requests.Response:
+    """Open a page, press a button of its form, and follow where that leads."""
+    with requests.Session() as session:
+        session.trust_env = False
+        page = session.get(url, timeout=30)
+        form = re.search(r'<form method="post" action="([^"]*)"', page.text)
+        if form is None:
+            return page
+        fields = dict(re.findall(r'type="hidden" name="([^"]*)" value="([^"]*)"', page.text))
+        action = urljoin(page.url, html.unescape(form[1]))
+        return session.post(action, {**fields, "answer": answer}, timeout=30)
+
+
+def callback(url: str) -> tuple[str, str]:
+    """Return the redirect URI and the state of an authorization request."""
+    given = parse_qs(urlsplit(url).query)
+    return given["redirect_uri"][0], given["state"][0]
