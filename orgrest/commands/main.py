@@ -36,7 +36,6 @@ _MODULES = {
     "logins": "orgrest.commands.logins",
     "demo": "orgrest.commands.demo",
     "tutorial": "orgrest.commands.tutorial",
-    "curl": "orgrest.commands.curl",
     "import": "orgrest.commands.importing",
     "export": "orgrest.commands.exporting",
     "complete": "orgrest.commands.editor",

@@ -37,6 +37,10 @@ class Written:
     notes: tuple[Note, ...]
 
 
+def _has_files(request: Request) -> bool:
+    return any(isinstance(one, Inclusion) for one in request.body or ())
+
+
 def request_file_of(
     collection: Collection, *, bodies: str | None, elsewhere: Iterable[str] = ()
 ) -> Written:
@@ -131,7 +135,7 @@ class _Writer:
             return [*_comments("\n".join(lost), ()), *self._lines(less)]
         if not what:
             return text.split("\n")
-        if what == "body" and self._bodies is None:
+        if what == "body" and self._bodies is None and not _has_files(request):
             reason += ": with -o FILE it goes into a file beside it"
         note = Note(request.place, reason)
         self.notes.append(note)
@@ -139,10 +143,9 @@ class _Writer:
 
     def _with_file(self, request: Request) -> Request:
         """Return a request whose body is in a file, if there can be one."""
-        body = request.body or ()
-        pieces = [one for one in body if not isinstance(one, Inclusion)]
-        if self._bodies is None or len(pieces) != len(body):
+        if self._bodies is None or _has_files(request):
             return request
+        pieces = [one for one in request.body or () if not isinstance(one, Inclusion)]
         if any(isinstance(one, bytes) for one in pieces):
             data = b"\n".join(one if isinstance(one, bytes) else one.encode() for one in pieces)
             return attrs.evolve(request, body=(Inclusion(self._file(request, data)),))

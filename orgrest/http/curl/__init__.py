@@ -1,4 +1,4 @@
-"""Requests as curl commands, and curl commands as request blocks.
+"""Requests as curl commands, and curl commands as requests.
 
 A command sends exactly what orgrest would send, and is quoted for a POSIX shell, ready to be
 pasted. Parsing a command handles the options that determine what is sent, in the quoting of a POSIX
@@ -15,8 +15,6 @@ from orgrest.http.curl.reading import (
     Parts,
     is_cmd,
     parts,
-    to_block,
-    to_request,
     words_of,
 )
 from orgrest.http.curl.writing import to_command
@@ -26,8 +24,6 @@ __all__ = [
     "Parts",
     "is_cmd",
     "parts",
-    "to_block",
     "to_command",
-    "to_request",
     "words_of",
 ]

@@ -11,21 +11,11 @@ from orgrest.http.curl.errors import CurlError, one_line
 from orgrest.http.curl.forms import form
 from orgrest.http.curl.options import Command, read
 from orgrest.http.curl.shell import split
-from orgrest.http.parsing.printing import quote_body
 from orgrest.http.syntax import is_token
 
 # "Copy as cURL (cmd)": quotes behind carets, or lines that a caret continues.
 _CMD = re.compile(r'\s*curl(?:\.exe)? \^"|[^\n]*[ "]\^\r?\n\s+[-^]')
 _CARET = re.compile(r'"[^"]*"|\^(\r?\n|.)', re.DOTALL)
-
-
-def to_request(command: str) -> str:
-    """Turn a curl command into a request.
-
-    It is in restclient's language, or, if it needs directives or a client certificate, in that of
-    request files. Raises CurlError if that is impossible.
-    """
-    return _write(_read(command))
 
 
 def is_cmd(command: str) -> bool:
@@ -40,10 +30,6 @@ def words_of(command: str) -> list[str]:
     return split(command)
 
 
-def _read(command: str) -> Command:
-    return _read_words(words_of(command))
-
-
 def _read_words(words: list[str]) -> Command:
     if words[:1] == ["$"]:
         words = words[1:]
@@ -53,20 +39,6 @@ def _read_words(words: list[str]) -> Command:
     if not found.url:
         raise CurlError("the command has no URL")
     return found
-
-
-def to_block(command: str) -> str:
-    """Turn a curl command into an Org source block. Raises CurlError."""
-    from orgrest.org.text import escape
-
-    found = _read(command)
-    language = "http" if _is_common(found) else "restclient"
-    return f"#+begin_src {language}\n{escape(_write(found))}\n#+end_src\n"
-
-
-def _is_common(found: Command) -> bool:
-    """Tell whether a request can only be written in the language of request files."""
-    return bool(found.directives or found.certificate or found.scheme)
 
 
 @attrs.frozen
@@ -96,10 +68,6 @@ def parts(words: list[str]) -> Parts:
     found = _read_words(words)
     if re.fullmatch(r"[^\s:]+:\S+", found.user) and not found.scheme:
         found.scheme = ("Basic",)
-    return _parts(found)
-
-
-def _parts(found: Command) -> Parts:
     if found.files and (found.data is not None or found.files[1:] or found.query):
         raise CurlError(f"@{found.files[0]} stands beside other data: a body is one file, or text")
     if found.forms and (found.data is not None or found.files):
@@ -144,23 +112,6 @@ def _parts(found: Command) -> Parts:
     )
 
 
-def _write(found: Command) -> str:
-    """Write a parsed command as a request."""
-    given = _parts(found)
-    lines = [f"# {one}" for one in given.comments]
-    lines += [f"# @{one}" for one in given.directives]
-    lines.append(f"{given.method} {given.url}")
-    lines += [f"{name}: {value}" for name, value in given.headers]
-    if given.file is not None:
-        lines += ["", f"< {given.file}"]
-    elif given.text is not None:
-        lines += ["", given.text if _is_common(found) else quote_body(given.text)]
-    text = "\n".join(lines)
-    if _is_common(found) and given.file is None:
-        _check_body(text, given.text)
-    return text
-
-
 def _authorization(found: Command) -> str:
     """Return credentials that become a header only on sending, in a document's syntax."""
     user, colon, password = found.user.partition(":")
@@ -168,19 +119,6 @@ def _authorization(found: Command) -> str:
         raise CurlError("--user gives a name and a password, without blanks, behind a colon")
     scheme, *named = found.scheme
     return " ".join([scheme, user, password, *named])
-
-
-def _check_body(text: str, body: str | None) -> None:
-    """Raise CurlError for a body that a request file cannot hold."""
-    from orgrest.http.parsing import request_file
-
-    read = request_file.parse(text).requests
-    kept = len(read) == 1 and not read[0].problems and request_file.is_restclient(text) is not True
-    if not kept or (read[0].body.template.text if read[0].body else None) != (body or None):
-        raise CurlError(
-            "a request file cannot hold this body, and nothing else a time limit, a certificate or "
-            "credentials: leave --max-time, --connect-timeout, --cert, --key and credentials out"
-        )
 
 
 def _url(found: Command) -> str:

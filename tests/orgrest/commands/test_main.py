@@ -498,9 +498,7 @@ class TestUsage:
         assert max(map(len, text.splitlines())) <= 40
 
     @pytest.mark.parametrize("flag", ["-h", "--help"])
-    @pytest.mark.parametrize(
-        "name", ["demo", "tutorial", "curl", "complete", "lsp", "emacs", "babel"]
-    )
+    @pytest.mark.parametrize("name", ["demo", "tutorial", "complete", "lsp", "emacs", "babel"])
     def test_each_command_tells_what_it_does(self, orgrest, name: str, flag: str) -> None:
         done = orgrest(name, flag)
         assert done.status == 0
@@ -532,7 +530,7 @@ class TestCurl:
         notes(
             '#+begin_src restclient\n:t := env("TOKEN")\nPOST HOST/echo\nX-A: :t\n\nb\n#+end_src\n'
         )
-        out = orgrest("curl", "notes.org", "--line", "1").out
+        out = orgrest("export", "--to", "curl", "notes.org", "--line", "1").out
         assert "-H 'X-A: s3cret value'" in out
         assert out.startswith("curl")
         assert server.requests == []
@@ -541,37 +539,17 @@ class TestCurl:
         login = "#+NAME: login\n#+begin_src restclient\nGET HOST/json\n#+end_src\n\n"
         use = "#+begin_src restclient :var t=login\nGET HOST/json?:t\n#+end_src\n"
         path = str(notes(login + use))
-        done = orgrest("curl", path, "--line", "6")
-        assert (done.status, done.out) == (2, "")
+        to_curl = ("export", "--to", "curl", path, "--line", "6")
+        done = orgrest(*to_curl)
+        assert (done.status, done.out) == (1, "")
         assert "this needs the answer to login, which is not sent here" in done.err
-        assert "/json?given" in orgrest("curl", path, "--line", "6", "--var", "t=given").out
-
-    def test_a_command_becomes_a_block(self, orgrest, monkeypatch) -> None:
-        block = "#+begin_src restclient\nGET http://x/\n#+end_src\n"
-        assert orgrest("curl", "--from-curl", "curl -s http://x/").out == block
-        monkeypatch.setattr(sys, "stdin", io.StringIO("curl http://x/"))
-        assert orgrest("curl", "--from-curl", "-").out == block
+        assert "/json?given" in orgrest(*to_curl, "--var", "t=given").out
 
     def test_request_files_and_env_files_work(self, orgrest, notes, tmp_path: Path) -> None:
         (tmp_path / "env").write_text("A=b\n")
         notes('### n\n:a := env("A")\nGET HOST/:a\n', "a.http")
-        out = orgrest("curl", "a.http", "--name", "n", "--env-file", "env").out
+        out = orgrest("export", "--to", "curl", "a.http", "--name", "n", "--env-file", "env").out
         assert out.endswith("/b\n")
-
-    @pytest.mark.parametrize(
-        ("arguments", "message"),
-        [
-            (["curl"], "give a FILE, or a command"),
-            (["curl", "--from-curl", "wget x"], "begins with curl"),
-            (["curl", "nowhere.org"], "nowhere.org: cannot be read"),
-            (["curl", "bad.org"], "bad.org:2:5"),
-        ],
-    )
-    def test_mistakes_are_told(self, orgrest, notes, arguments: list[str], message: str) -> None:
-        notes("#+begin_src restclient\nGET {{x}}\n#+end_src\n", "bad.org")
-        called = orgrest(*arguments)
-        assert called.status == 2
-        assert message in called.err
 
 
 def start(*arguments: str) -> subprocess.Popen[str]:

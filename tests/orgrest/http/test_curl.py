@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import subprocess
-from typing import TYPE_CHECKING
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 from components import needs
@@ -12,13 +13,15 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from servers import RawServer, closing, httpbin, response
 
+from orgrest.files import write_new
 from orgrest.http.auth.digest import DigestCredentials
 from orgrest.http.auth.sigv4 import AwsCredentials, sign
-from orgrest.http.curl import CurlError, shell, to_block, to_command, to_request
+from orgrest.http.curl import CurlError, shell, to_command
 from orgrest.http.parsing import request_file
-from orgrest.http.parsing.restclient import parse
 from orgrest.http.transport import Client, wire_headers
 from orgrest.http.values import Inputs, Scope, expand
+from orgrest.importing import read, writing
+from orgrest.importing.writing import Written
 from orgrest.model import (
     ClientCertificate,
     Credentials,
@@ -27,13 +30,29 @@ from orgrest.model import (
     Source,
 )
 
-if TYPE_CHECKING:
-    from pathlib import Path
+
+def written(command: str, bodies: str | None = None) -> Written:
+    """What `orgrest import` writes for a command. Raises CurlError for what it reports."""
+    whole = read("pasted", command.encode())
+    found = writing.request_file_of(whole, bodies=bodies)
+    for note in [*whole.folder.all_notes(), *found.notes]:
+        raise CurlError(note.reason)
+    return found
 
 
-def completed(text: str) -> Request:
-    (parsed,) = parse(Source(text)).requests
-    return expand(parsed, Scope())
+def request_of(command: str) -> str:
+    """The request that `orgrest import` writes for a command, without its title."""
+    return written(command).text.partition("\n")[2].removesuffix("\n")
+
+
+def completed(command: str, folder: Path) -> Request:
+    """The request that a document sends which `orgrest import -o` makes of a command."""
+    found = written(command, "bodies")
+    for name, data in found.files.items():
+        write_new(folder / name, data)
+    (parsed,) = request_file.parse(Source(found.text)).requests
+    assert not parsed.problems
+    return expand(parsed, Scope(Inputs(directory=folder)))
 
 
 needs_curl = needs("curl")
@@ -57,7 +76,8 @@ def told(sent: bytes) -> tuple[bytes, set[bytes], bytes]:
 def without_boundary(sent: bytes) -> tuple[bytes, bytes]:
     head, _, body = sent.partition(b"\r\n\r\n")
     (kind,) = re.findall(rb"\r\nContent-Type: ([^\r]*); boundary=([^\r]*)", head)
-    return kind[0], body.replace(kind[1], b"BOUNDARY")
+    # A line end may follow the last boundary, or not (RFC 2046, section 5.1.1).
+    return kind[0], body.replace(kind[1], b"BOUNDARY").removesuffix(b"\r\n")
 
 
 class TestToCommand:
@@ -200,18 +220,18 @@ class TestFromCurl:
             ("curl -I http://x/", "HEAD http://x/"),
             ("/usr/bin/curl -XDELETE http://x/", "DELETE http://x/"),
             ("curl --url http://x/ -o file", "GET http://x/"),
-            ("curl http://x/ -H 'A: b' -H'C:d' -H 'E;' -H 'F:'", "GET http://x/\nA: b\nC: d\nE: "),
+            ("curl http://x/ -H 'A: b' -H'C:d' -H 'E;' -H 'F:'", "GET http://x/\nA: b\nC: d\nE:"),
             ("curl http://x/ -A me -e r", "GET http://x/\nUser-Agent: me\nReferer: r"),
             ("curl http://x/ -b c=1", "GET http://x/\nCookie: c=1"),
             ("curl http://x/ -b c=1 --cookie d=2 -b '' -A ''", "GET http://x/\nCookie: c=1; d=2"),
             ("curl -g --path-as-is http://x/a/../b", "GET http://x/a/../b"),
             ("curl http://x/?a=1#f --url-query 'b=c d' --url-query +e=f", "GET http://x/?a=1&b=c%20d&e=f"),
-            ("curl http://x/#f -G -d a=1 --url-query b&c", "GET http://x/?b%26c&a=1"),
+            ("curl http://x/#f -G -d a=1 --url-query 'b&c'", "GET http://x/?b%26c&a=1"),
             ("curl http://x/ --json @a.json", ("POST http://x/\nContent-Type: application/json\n"
              "Accept: application/json\n\n< a.json")),
             ("curl http://x/ -H $'A: it\\'s \\u00e9\\x21'", "GET http://x/\nA: it's é!"),
-            ("curl 'http://x/'\"a\\\n\\$b\"\\ \\\r\n -H 'A: \\\\'", "GET http://x/a$b \nA: \\\\"),
-            ("curl -u 'me:p@ss' http://x/", "GET http://me:p%40ss@x/"),
+            ("curl 'http://x/'\"a\\\n\\$b\" \\\r\n -H 'A: \\\\'", "GET http://x/a$b\nA: \\\\"),
+            ("curl -u 'me:p@ss' http://x/", "GET http://x/\nAuthorization: Basic me p@ss"),
             ("curl -G http://x/?a=1 -d b=2 --data-urlencode 'c=d e'", "GET http://x/?a=1&b=2&c=d%20e"),
             (
                 "curl http://x/ -d a=1 -d b=2",
@@ -233,7 +253,7 @@ class TestFromCurl:
         ],
     )  # fmt: skip
     def test_what_is_sent_is_kept(self, command: str, text: str) -> None:
-        assert to_request(command) == text
+        assert request_of(command) == text
 
     @pytest.mark.parametrize(
         ("options", "line"),
@@ -248,14 +268,13 @@ class TestFromCurl:
     def test_how_curl_sends_is_said_where_a_document_can_say_it(
         self, options: str, line: str
     ) -> None:
-        text = to_request(f"curl {options} http://x/ -d a=b")
+        text = request_of(f"curl {options} http://x/ -d a=b")
         (parsed,) = request_file.parse(text).requests
         assert not parsed.problems
         assert not parsed.notices
         assert line in text.split("\n")
         assert parsed.body is not None
         assert parsed.body.template.text == "a=b"
-        assert to_block(f"curl {options} http://x/").startswith("#+begin_src http\n")
 
     @pytest.mark.parametrize(
         ("options", "said"),
@@ -270,9 +289,8 @@ class TestFromCurl:
         ],
     )
     def test_what_no_document_can_say_is_named(self, options: str, said: str) -> None:
-        first, *rest = to_request(f"curl {options} http://x/").split("\n")
-        assert first.startswith(f"# curl {said}")
-        assert rest == ["GET http://x/"]
+        with pytest.raises(CurlError, match=re.escape(f"curl {said}")):
+            request_of(f"curl {options} http://x/")
 
     @pytest.mark.parametrize(
         "credentials",
@@ -283,7 +301,7 @@ class TestFromCurl:
     )
     def test_credentials_survive_the_way_to_curl_and_back(self, credentials: Credentials) -> None:
         request = Request("GET", "http://x/a", credentials=credentials)
-        text = to_request(to_command(request))
+        text = request_of(to_command(request))
         (parsed,) = request_file.parse(Source(text)).requests
         again = expand(parsed, Scope())
         assert (again.method, again.url, again.headers) == ("GET", "http://x/a", ())
@@ -294,34 +312,31 @@ class TestFromCurl:
     )
     def test_credentials_that_cannot_be_kept_are_an_error(self, options: str) -> None:
         with pytest.raises(CurlError):
-            to_request(f"curl {options} http://x/")
+            request_of(f"curl {options} http://x/")
 
-    @pytest.mark.parametrize("body", ["# x", "a\n?? b", "GET http://y/"])
-    def test_a_body_is_not_lost_for_a_time_limit(self, body: str) -> None:
-        with pytest.raises(CurlError, match="leave --max-time"):
-            to_request(f"curl -m 3 http://x/ -d '{body}'")
+    @pytest.mark.parametrize("body", ["# x", "a\n?? b", "GET http://y/", '{"a": 1}'])
+    def test_a_body_that_a_request_file_would_change_goes_into_a_file(
+        self, tmp_path: Path, body: str
+    ) -> None:
+        command = f"curl -m 3 http://x/ -d '{body}'"
+        assert completed(command, tmp_path).body == body.encode()
+        with pytest.raises(CurlError, match="with -o FILE it goes into a file beside it"):
+            request_of(command)
 
     @pytest.mark.parametrize("options", ["-m soon", "--cert 'a b.pem'", "-m -1"])
     def test_a_value_that_cannot_be_kept_is_an_error(self, options: str) -> None:
         with pytest.raises(CurlError):
-            to_request(f"curl {options} http://x/")
+            request_of(f"curl {options} http://x/")
 
     @pytest.mark.parametrize("option", ["-d", "--data", "--data-ascii"])
     def test_that_curl_strips_the_line_ends_of_a_file_is_told(self, option: str) -> None:
-        text = to_request(f"curl http://x/ {option} @dir/a.txt")
-        assert text.splitlines()[0] == (
-            "# curl -d sends dir/a.txt without its line ends; here it goes as it is"
-        )
-        (request,) = parse(text).requests
-        assert request.problems == ()
-        assert request.body is not None
-        assert request.body.file is not None
-        assert request.body.file.text == "dir/a.txt"
+        with pytest.raises(CurlError, match=r"curl -d sends dir/a\.txt without its line ends"):
+            request_of(f"curl http://x/ {option} @dir/a.txt")
         for other in ("--data-binary", "--json"):
-            assert not to_request(f"curl http://x/ {other} @dir/a.txt").startswith("#")
+            assert request_of(f"curl http://x/ {other} @dir/a.txt").endswith("\n\n< dir/a.txt")
 
     def test_a_form_becomes_a_multipart_body(self) -> None:
-        text = to_request("curl http://x/ -F a=1 -F 'f=@dir/b.png;type=image/png'")
+        text = request_of("curl http://x/ -F a=1 -F 'f=@dir/b.png;type=image/png'")
         assert text.splitlines()[1:] == [
             "Content-Type: multipart/form-data; boundary=orgrest-form-boundary",
             "",
@@ -348,7 +363,7 @@ class TestFromCurl:
             "-F 'a=@q.txt;filename=z.png' -F 'b=<q.txt;type=x/y' -F 'c=@\"q.txt\"'",
             "-F 'a\"b=1' --form-string 'c=d;type=x/y' --form-string e=@f",
             "-F a=orgrest-form-boundary",
-            "-F 'a=# x' -F b=@q.txt -F 'c=:d '",
+            "-F 'a=x #' -F b=@q.txt -F 'c= d '",
             "-H 'Content-Type: multipart/form-data' -F a=b",
         ],
     )
@@ -358,8 +373,7 @@ class TestFromCurl:
         with RawServer(response(b"")) as server, Client() as client:
             command = f"curl {server.url} {options}"
             run_curl(command, cwd=tmp_path)
-            (parsed,) = parse(Source(to_request(command))).requests
-            client.send(expand(parsed, Scope(Inputs(directory=tmp_path))))
+            client.send(completed(command, tmp_path))
             plain = [without_boundary(sent) for sent in server.requests]
         assert plain[0] == plain[1]
 
@@ -388,9 +402,9 @@ class TestFromCurl:
         else:
             assert shell.split(word) == [printed]
 
-    def test_a_body_that_chrome_copied_is_the_one_it_sent(self) -> None:
+    def test_a_body_that_chrome_copied_is_the_one_it_sent(self, tmp_path: Path) -> None:
         text = r"""curl 'http://x/' --data-raw $'{"a":"it\'s \u0021 \ud83d\ude00\\n"}'"""
-        assert completed(to_request(text)).body == """{"a":"it's ! 😀\\n"}""".encode()
+        assert completed(text, tmp_path).body == """{"a":"it's ! 😀\\n"}""".encode()
 
     @pytest.mark.parametrize(
         "command",
@@ -404,28 +418,21 @@ class TestFromCurl:
         ],
     )
     @pytest.mark.parametrize("newline", ["\n", "\r\n"])
-    def test_a_command_copied_for_windows_is_read(self, command: str, newline: str) -> None:
-        request = completed(to_request(command.replace("\n", newline)))
+    def test_a_command_copied_for_windows_is_read(
+        self, tmp_path: Path, command: str, newline: str
+    ) -> None:
+        request = completed(command.replace("\n", newline), tmp_path)
         assert (request.method, request.url) == ("POST", "http://x/?a=1&b=%2F")
         assert request.header("A") == "b"
         assert request.body == b'{"c":"d"}'
 
-    def test_a_block_is_escaped_where_org_needs_it(self) -> None:
-        block = to_block("curl http://x/ -H 'Content-Type: a/b' -d '* a'")
-        assert block == (
-            "#+begin_src restclient\nPOST http://x/\nContent-Type: a/b\n\n,* a\n#+end_src\n"
-        )
-
     @pytest.mark.parametrize(
         ("command", "message"),
         [
-            ("", "begins with curl"),
-            ("curl", "has no URL"),
+            ("curl ", "has no URL"),
             ("curl a b", "two URLs: a and b"),
             ("curl http://x/ -H", "-H has no value"),
             ("curl http://x/ --krb x", "--krb is not understood"),
-            ("curl 'http://x/", "not a shell command: it ends inside a quote"),
-            ("curl http://x/ \\", "it ends inside a quote or after a backslash"),
             ("curl http://x/ -d @a -d b", "@a stands beside other data"),
             ("curl http://x/ -d @-", "-d @- cannot read the standard input: write the text"),
             ("curl http://x/ -F a=@-", "-F a=@- cannot read the standard input"),
@@ -456,12 +463,12 @@ class TestFromCurl:
     )
     def test_what_is_not_understood_is_told(self, command: str, message: str) -> None:
         with pytest.raises(CurlError, match=message):
-            to_request(command)
+            request_of(command)
 
 
 @pytest.mark.parametrize("data", ["< /etc/hostname", "a\n< /etc/hostname", "<<X"])
-def test_data_that_looks_like_a_file_is_sent_as_it_is(data: str) -> None:
-    request = completed(to_request(f"curl http://x/ --data-raw '{data}'"))
+def test_data_that_looks_like_a_file_is_sent_as_it_is(tmp_path: Path, data: str) -> None:
+    request = completed(f"curl http://x/ --data-raw '{data}'", tmp_path)
     assert request.body == data.encode()
 
 
@@ -485,7 +492,8 @@ def test_a_request_survives_the_way_to_curl_and_back(
         headers.append(("Content-Type", "text/plain"))
     data = None if body is None or method == "HEAD" else body.replace("{{", "").encode()
     request = Request(method, f"http://x.org/?{query}", tuple(headers), data or None)
-    again = completed(to_request(to_command(request)))
+    with TemporaryDirectory() as folder:
+        again = completed(to_command(request), Path(folder))
     assert (again.method, again.url) == (method, request.url)
     assert wire_headers(again) == wire_headers(request)
-    assert (again.body or b"").rstrip() == (request.body or b"").rstrip()
+    assert (again.body or b"") == (request.body or b"")

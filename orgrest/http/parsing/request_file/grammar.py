@@ -16,7 +16,7 @@ RARE_METHODS = (
     "BIND|LABEL|LINK|MKREDIRECTREF|ORDERPATCH|PRI|REBIND|UNBIND|UNCHECKOUT|UNLINK|UPDATE|"
     "UPDATEREDIRECTREF"
 )
-CURL = "orgrest curl --from-curl '...' makes a request of a curl command, which is not read here"
+CURL = "a curl command is not read here: 'orgrest import FILE' makes a request of one"
 """Why a line that begins with `curl` is no request."""
 # Custom methods must be in capitals: any other word before a URL is prose.
 _CUSTOM = r"[A-Z][A-Z0-9_-]*"

@@ -504,8 +504,8 @@ def test_reading_takes_time_in_proportion_to_the_text() -> None:
 @pytest.mark.parametrize(
     ("line", "reason"),
     [
-        ("curl https://example.org/ -H 'X: 1'", "orgrest curl --from-curl"),
-        ("curl -X POST https://example.org/", "orgrest curl --from-curl"),
+        ("curl https://example.org/ -H 'X: 1'", "a curl command is not read here: 'orgrest import"),
+        ("curl -X POST https://example.org/", "a curl command is not read here: 'orgrest import"),
         ("see https://example.org/", "this line means nothing here"),
         ("Or https://example.org/", "this line means nothing here"),
     ],
