@@ -77,10 +77,12 @@ export interface Answer {
   textDocument: { uri: string; version: number };
   request: { uri: string; line: number };
   record: Record;
+  /** When it came, if it is of the history. */
+  kept?: string;
 }
 
 /** The last exchange of an answer that has a response; the one that a request was sent for. */
-export function answered(answer: Answer): (Exchange & { response: Response }) | undefined {
+export function answered(answer: Pick<Answer, "record">): (Exchange & { response: Response }) | undefined {
   return answer.record.exchanges.findLast(
     (one): one is Exchange & { response: Response } => one.response !== null,
   );
@@ -96,9 +98,8 @@ export function title(answer: Answer): string {
 }
 
 /** One line on what came of a request. */
-export function summary(answer: Answer): string {
-  const { record } = answer;
-  const exchange = answered(answer);
+export function summary({ record, kept }: Pick<Answer, "record" | "kept">): string {
+  const exchange = answered({ record });
   const words: string[] = [];
   if (exchange) {
     words.push(`${exchange.response.status} ${exchange.response.reason}`.trim());
@@ -109,6 +110,7 @@ export function summary(answer: Answer): string {
   if (failed) words.push(`${failed} of ${record.assertions.length} assertions failed`);
   else if (record.assertions.length) words.push(`${record.assertions.length} passed`);
   if (record.reason) words.push(record.reason);
+  if (kept) words.push(`of ${new Date(kept).toLocaleString()}`);
   return words.join(" · ") || record.outcome;
 }
 

@@ -42,7 +42,7 @@ export class Environments implements vscode.Disposable {
 
   /** Let the user choose the environment of the document that is shown. */
   async choose(): Promise<void> {
-    const document = shown();
+    const document = shownDocument();
     if (document === undefined) return;
     const found = await this.ask(document.uri);
     if (found === undefined) return;
@@ -74,13 +74,13 @@ export class Environments implements vscode.Disposable {
   }
 
   async show(): Promise<void> {
-    const document = shown();
+    const document = shownDocument();
     if (document === undefined || !vscode.workspace.isTrusted) {
       this.item.hide();
       return;
     }
     const names = await this.of(document.uri);
-    if (shown() !== document) return;
+    if (shownDocument() !== document) return;
     this.item.text = `$(server-environment) ${names.join(", ") || NONE}`;
     this.item.show();
   }
@@ -100,7 +100,7 @@ export class Environments implements vscode.Disposable {
 }
 
 /** The document whose environment counts: the active one, else one that is seen. */
-function shown(): vscode.TextDocument | undefined {
+export function shownDocument(): vscode.TextDocument | undefined {
   const editors = [vscode.window.activeTextEditor, ...vscode.window.visibleTextEditors];
   return editors.find((one) => one && LANGUAGES.has(one.document.languageId))?.document;
 }

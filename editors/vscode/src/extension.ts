@@ -5,21 +5,30 @@ import { ExecuteCommandRequest } from "vscode-languageclient/node";
 
 import type { Answer } from "./answer.ts";
 import { Environments } from "./environments.ts";
+import { History } from "./history.ts";
+import type { Entry } from "./history.ts";
+import { importRequests, PasteAsRequest, pasteRequest } from "./importing.ts";
 import { selectInterpreter } from "./interpreter.ts";
+import { Outcomes } from "./outcomes.ts";
 import { Responses } from "./responses.ts";
 import { Sender } from "./sending.ts";
 import type { Target } from "./sending.ts";
 import { Server } from "./server.ts";
+import { SessionView } from "./session.ts";
 import { Tests } from "./tests.ts";
 import { Views } from "./view.ts";
 import type { Action } from "./view.ts";
 
 export function activate(context: vscode.ExtensionContext): void {
-  const server = new Server(context.extensionPath, command);
+  const server = new Server(context, command);
   const sender = new Sender(server);
   const responses = new Responses();
   const views = new Views(responses, act);
   const environments = new Environments(server);
+  const outcomes = new Outcomes();
+  const tests = new Tests(server, sender, environments, outcomes);
+  const history = new History(server);
+  const session = new SessionView(server);
 
   /** The server's own commands, which lenses and code actions name. */
   async function command(name: string, args: unknown[], next: () => unknown): Promise<unknown> {
@@ -52,6 +61,7 @@ export function activate(context: vscode.ExtensionContext): void {
       saveBody: () => responses.save(answer, "body"),
       save: () => responses.save(answer, "all"),
       compare: () => responses.compare(answer),
+      external: () => responses.openOutside(answer),
       curl: () => ask("orgrest.copyAsCurl", { uri: answer.textDocument.uri, line: answer.request.line }),
     };
     try {
@@ -61,7 +71,17 @@ export function activate(context: vscode.ExtensionContext): void {
     }
   }
 
-  const commands: { [name: string]: () => unknown } = {
+  /** Do something with a request of the history. */
+  async function withKept(entry: Entry, use: (answer: Answer) => Promise<void>): Promise<void> {
+    try {
+      const answer = await history.answer(entry);
+      if (answer) await use(answer);
+    } catch (error) {
+      void vscode.window.showErrorMessage(error instanceof Error ? error.message : String(error));
+    }
+  }
+
+  const commands: { [name: string]: (...given: never[]) => unknown } = {
     request: () => ask("orgrest.send"),
     requestsAbove: () => ask("orgrest.sendAllAbove"),
     requestAll: () => ask("orgrest.sendAllAbove", lastLine()),
@@ -74,6 +94,14 @@ export function activate(context: vscode.ExtensionContext): void {
     copyResponseBody: () => act("copy"),
     openResponse: () => act("open"),
     compareResponse: () => act("compare"),
+    showHistory: (entry: Entry) => withKept(entry, (answer) => views.show(answer)),
+    compareHistory: (entry: Entry) => withKept(entry, (answer) => responses.compare(answer)),
+    goToRequest: (entry: Entry) => goTo(entry),
+    refreshHistory: () => history.refresh(),
+    clearCookies: () => session.clear("cookies"),
+    clearVariables: () => session.clear("variables"),
+    import: (uri?: vscode.Uri) => importRequests(server, uri),
+    pasteRequest: () => pasteRequest(server),
     selectInterpreter: () => selectInterpreter(),
     restart: () => server.restart(),
     showLog: () => server.log.show(),
@@ -87,14 +115,21 @@ export function activate(context: vscode.ExtensionContext): void {
     responses,
     views,
     environments,
-    new Tests(server, sender, environments),
+    outcomes,
+    tests,
+    history,
+    session,
+    new PasteAsRequest(server).register(),
+    tests.onEnd(() => history.refresh()),
     server.onAnswer((answer) => {
       responses.keep(answer);
+      outcomes.tell(answer);
       if (!answer.textDocument.uri.endsWith(".org")) void views.show(answer);
     }),
     vscode.workspace.onDidChangeTextDocument((event) => sender.moved(event)),
     vscode.workspace.onDidGrantWorkspaceTrust(() => {
       void environments.show();
+      history.refresh();
     }),
     vscode.workspace.onDidChangeConfiguration((event) => {
       const program = ["orgrest.path", "orgrest.interpreter"];
@@ -116,6 +151,13 @@ function cursor(): Target | undefined {
 function lastLine(): Target | undefined {
   const document = vscode.window.activeTextEditor?.document;
   return document && { uri: document.uri.toString(), line: document.lineCount - 1 };
+}
+
+/** Show where a request of the history stands, or stood. */
+async function goTo({ uri, line }: Entry): Promise<void> {
+  const document = await vscode.workspace.openTextDocument(vscode.Uri.parse(uri));
+  const { start } = document.lineAt(Math.min(line, document.lineCount - 1)).range;
+  await vscode.window.showTextDocument(document, { selection: new vscode.Range(start, start) });
 }
 
 /** Why a command cannot do anything, where nothing else has said so. */

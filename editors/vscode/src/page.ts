@@ -11,7 +11,7 @@ export interface Extra {
   /** The body as it came, where the answer has only its beginning. */
   raw?: string;
   /** The data of an image or of an HTML document for the preview. */
-  preview?: { kind: "image"; data: string; type: string } | { kind: "html"; text: string };
+  preview?: { kind: "image"; data: string; type: string } | { kind: "html"; text: string } | { kind: "pdf" };
 }
 
 export interface Shown {
@@ -82,7 +82,8 @@ function chooser({ answers, index }: Shown): string {
 function actions(answer: Answer, comparable: boolean): string {
   if (!answered(answer)) return "";
   const all = comparable ? [...ACTIONS, ["compare", "Compare"] as const] : ACTIONS;
-  return all.map(([name, label]) => `<button data-action="${name}">${label}</button>`).join("");
+  const wanted = all.filter(([name]) => name !== "curl" || !answer.kept); // the document may say another thing now
+  return wanted.map(([name, label]) => `<button data-action="${name}">${label}</button>`).join("");
 }
 
 function tabsOf(answer: Answer, extra: Extra): [name: string, html: string][] {
@@ -99,7 +100,7 @@ function tabsOf(answer: Answer, extra: Extra): [name: string, html: string][] {
     tabs.push(["Pretty", pretty(response) + notes(record.notes)]);
     tabs.push(["Raw", code(extra.raw ?? response.body.text ?? dump(response.body.base64 ?? ""), "")]);
     tabs.push(["Headers", code(head(response), "") + redirects(response)]);
-    if (preview && extra.preview?.kind === "html") tabs.push(["Preview", preview]);
+    if (preview && extra.preview?.kind !== "image") tabs.push(["Preview", preview]);
   }
   const sent = record.exchanges.map((one) => code(wholeRequest(one.request), ""));
   if (sent.length) tabs.push(["Request", sent.join("<hr>")]);
@@ -121,7 +122,7 @@ function pretty(response: Response): string {
 }
 
 function cutNote({ body }: Response): string {
-  return body.cut ? `<p class="note">… of ${size(body.size)}: Open or Save Body has all.</p>` : "";
+  return body.cut && !body.problem ? `<p class="note">… of ${size(body.size)}: Open or Save Body has all.</p>` : "";
 }
 
 function previewed({ preview }: Extra): string | undefined {
@@ -130,6 +131,9 @@ function previewed({ preview }: Extra): string | undefined {
   }
   if (preview?.kind === "html") {
     return `<iframe sandbox="" title="The response" srcdoc="${escaped(preview.text)}"></iframe>`;
+  }
+  if (preview?.kind === "pdf") {
+    return `<p class="note">A PDF document is shown by another program.</p><button data-action="external">Open It</button>`;
   }
   return undefined;
 }

@@ -28,10 +28,10 @@ export class Responses implements vscode.TextDocumentContentProvider, vscode.Dis
     this.byRequest.set(key, [...(this.byRequest.get(key) ?? []).slice(-1), answer]);
   }
 
-  /** The response that the same request got before this one. */
-  before(answer: Answer): Answer | undefined {
+  /** The response that the same request got before this one; for one of the history, the last one. */
+  other(answer: Answer): Answer | undefined {
     const known = this.byRequest.get(keyOf(answer)) ?? [];
-    const found = known[known.indexOf(answer) - 1];
+    const found = answer.kept ? known.at(-1) : known[known.indexOf(answer) - 1];
     return found && answered(found) ? found : undefined;
   }
 
@@ -47,12 +47,25 @@ export class Responses implements vscode.TextDocumentContentProvider, vscode.Dis
     await vscode.window.showTextDocument(await this.document(answer), options);
   }
 
-  /** Show what has changed since the response before. */
+  /** Show what has changed since the response before, or since one of the history. */
   async compare(answer: Answer): Promise<void> {
-    const before = this.before(answer);
-    if (before === undefined) return;
-    const [old, now] = await Promise.all([this.document(before), this.document(answer)]);
-    await vscode.commands.executeCommand("vscode.diff", old.uri, now.uri, `${title(answer)}: before ↔ now`);
+    const other = this.other(answer);
+    if (other === undefined) {
+      const why = answer.kept ? "It was not sent in this session" : "It was sent once";
+      void vscode.window.showInformationMessage(`${why}: there is nothing to compare with.`);
+      return;
+    }
+    const both = answer.kept ? [answer, other] : [other, answer];
+    const [old, now] = await Promise.all(both.map((one) => this.document(one)));
+    const then = answer.kept ? new Date(answer.kept).toLocaleString() : "before";
+    await vscode.commands.executeCommand("vscode.diff", old?.uri, now?.uri, `${title(answer)}: ${then} ↔ now`);
+  }
+
+  /** Open the body with the program that the system has for it; where that is far away, save it. */
+  async openOutside(answer: Answer): Promise<void> {
+    const uri = answered(answer)?.response.body.uri;
+    const near = vscode.env.remoteName === undefined && uri !== undefined;
+    if (!near || !(await vscode.env.openExternal(vscode.Uri.parse(uri)))) await this.save(answer, "body");
   }
 
   /** Copy the body's text. */

@@ -7,21 +7,18 @@ import type { StaticFeature } from "vscode-languageclient/node";
 
 import type { Answer } from "./answer.ts";
 import { run } from "./programs.ts";
+import { ask } from "./prompts.ts";
+import type { Prompt } from "./prompts.ts";
 import { findServer, NoPython } from "./python.ts";
 import type { Launch } from "./python.ts";
 
 /** What runs a command of the server's that a lens or a code action names. */
 export type Commands = (command: string, args: unknown[], next: () => unknown) => unknown;
 
-interface Prompt {
-  message: string;
-  hidden: boolean;
-}
-
-/** Announces that this client shows responses itself, and lets the user answer prompts. */
+/** Announces that this client shows responses and outcomes itself, and lets the user answer prompts. */
 const VIEWS: StaticFeature = {
   fillClientCapabilities: (capabilities) => {
-    capabilities.experimental = { orgrest: { responses: true, prompts: true } };
+    capabilities.experimental = { orgrest: { responses: true, prompts: true, outcomes: true } };
   },
   initialize: () => undefined,
   getState: () => ({ kind: "static" }),
@@ -37,10 +34,12 @@ export class Server implements vscode.Disposable {
   private starting: Promise<LanguageClient | undefined> | undefined;
 
   private readonly folder: string;
+  private readonly secrets: vscode.SecretStorage;
   private readonly commands: Commands;
 
-  constructor(folder: string, commands: Commands) {
-    this.folder = folder;
+  constructor({ extensionPath, secrets }: vscode.ExtensionContext, commands: Commands) {
+    this.folder = extensionPath;
+    this.secrets = secrets;
     this.commands = commands;
   }
 
@@ -120,6 +119,12 @@ export class Server implements vscode.Disposable {
         outputChannel: this.log,
         middleware: {
           executeCommand: (name, given, next) => this.commands(name, given, () => next(name, given)),
+          provideCodeLenses: async (document, token, next) => {
+            const lenses = await next(document, token);
+            const uri = client.code2ProtocolConverter.asUri(document.uri);
+            for (const lens of lenses ?? []) complete(lens, uri);
+            return lenses;
+          },
         },
         errorHandler: {
           error: () => ({ action: ErrorAction.Continue }),
@@ -135,10 +140,7 @@ export class Server implements vscode.Disposable {
       },
     );
     client.registerFeature(VIEWS);
-    client.onRequest("orgrest/prompt", async ({ message, hidden }: Prompt) => {
-      const text = await vscode.window.showInputBox({ prompt: message, password: hidden, ignoreFocusOut: true });
-      return text === undefined ? null : { text };
-    });
+    client.onRequest("orgrest/prompt", (prompt: Prompt) => ask(prompt, this.secrets));
     client.onNotification("orgrest/response", (answer: Answer) => this.answers.fire(answer));
     return client;
   }
@@ -148,6 +150,18 @@ export class Server implements vscode.Disposable {
     const client = await this.starting;
     await client?.sendNotification("workspace/didChangeConfiguration", { settings: settingsOfServer() });
   }
+}
+
+const LENSES = new Map([
+  ["orgrest.send", "Send request"],
+  ["orgrest.sendAllAbove", "Send all above"],
+]);
+
+/** Give a lens its command at once: VS Code cannot click one that the server has yet to resolve. */
+function complete(lens: vscode.CodeLens & { data?: unknown }, uri: string): void {
+  const command = Array.isArray(lens.data) ? String(lens.data[0]) : "";
+  const title = LENSES.get(command);
+  if (title) lens.command = { title, command, arguments: [{ uri, line: lens.range.start.line }] };
 }
 
 function settingsOfServer(): object {

@@ -9,6 +9,7 @@ import * as vscode from "vscode";
 
 import type { Answer, Assertion, Record } from "./answer.ts";
 import type { Environments } from "./environments.ts";
+import type { Outcomes } from "./outcomes.ts";
 import type { Sender } from "./sending.ts";
 import type { Server } from "./server.ts";
 
@@ -26,11 +27,16 @@ export class Tests implements vscode.Disposable {
   private readonly server: Server;
   private readonly sender: Sender;
   private readonly environments: Environments;
+  private readonly outcomes: Outcomes;
+  private readonly ended = new vscode.EventEmitter<void>();
+  /** A file was run, by a program of its own. */
+  readonly onEnd = this.ended.event;
 
-  constructor(server: Server, sender: Sender, environments: Environments) {
+  constructor(server: Server, sender: Sender, environments: Environments, outcomes: Outcomes) {
     this.server = server;
     this.sender = sender;
     this.environments = environments;
+    this.outcomes = outcomes;
     const { controller } = this;
     controller.resolveHandler = (item) => (item ? this.resolve(item) : this.discover());
     controller.refreshHandler = () => this.discover();
@@ -160,9 +166,11 @@ export class Tests implements vscode.Disposable {
         const where = childAt(item, record as Record);
         if (where) waiting.delete(where);
         tell(run, where ?? item, record as Record);
+        if (where && record.line) this.outcomes.show(uri.toString(), record.line - 1, record as Record);
       }
       const [status] = (await ended) as [number | null];
       cancelled.dispose();
+      this.ended.fire();
       if (status === 2) run.errored(item, new vscode.TestMessage("orgrest could not read the document: see the output"));
     } catch (error) {
       run.errored(item, new vscode.TestMessage(String(error)));

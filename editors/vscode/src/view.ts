@@ -13,7 +13,7 @@ import type { Responses } from "./responses.ts";
 const MOST_RAW = 1024 * 1024;
 const MOST_PREVIEW = 8 * 1024 * 1024;
 
-export type Action = "open" | "copy" | "saveBody" | "save" | "curl" | "compare";
+export type Action = "open" | "copy" | "saveBody" | "save" | "curl" | "compare" | "external";
 
 interface Message {
   tab?: string;
@@ -102,7 +102,7 @@ export class Views implements vscode.Disposable {
     const extra = await extraOf(answer);
     if (view.answers[view.index] !== answer) return; // another one came meanwhile
     const { answers, index, tab } = view;
-    const comparable = this.responses.before(answer) !== undefined;
+    const comparable = this.responses.other(answer) !== undefined;
     view.panel.title = title(answer);
     view.panel.webview.html = page({ answers, index, tab, extra, comparable }, randomBytes(16).toString("hex"));
   }
@@ -118,6 +118,7 @@ async function extraOf(answer: Answer): Promise<Extra> {
       const data = Buffer.from(await bytesOf(body.uri)).toString("base64");
       return { preview: { kind: "image", data, type } };
     }
+    if (type === "application/pdf") return { preview: { kind: "pdf" } };
     const isHtml = type === "text/html" || type === "application/xhtml+xml";
     if (body.text === undefined || !(isHtml || body.cut)) return {};
     const text = body.cut ? new TextDecoder().decode(await bytesOf(body.uri)) : body.text;

@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import * as fs from "node:fs";
+import * as path from "node:path";
 import { after, afterEach, before, describe, test } from "node:test";
 
 import { Api } from "./server.mjs";
@@ -11,14 +12,17 @@ const SLOW = 90_000;
 
 let api;
 let browser;
+let code;
 
 before(async () => {
   api = await Api.start();
   browser = await startBrowser();
+  code = await Code.start({ "orgrest.environments": ["dev"] });
 });
 
 after(async () => {
   await browser?.close();
+  await code?.stop();
   api?.stop();
 });
 
@@ -34,7 +38,7 @@ async function eventually(what, check, patience = 20_000) {
 }
 
 describe("in a trusted folder", () => {
-  let code;
+  let folder;
   let workbench;
 
   before(async () => {
@@ -59,17 +63,23 @@ GET ${api.url}/counted
 GET ${api.url}/{{where}}
 `,
       "hostile.http": `GET ${api.url}/hostile\n\n###\nGET ${api.url}/image\n\n###\nGET ${api.url}/long\n`,
+      "cookie.http": `### Log in\nGET ${api.url}/cookie\n\n### Use it\nGET ${api.url}/used\n`,
+      "paste.http": `### Read\nGET ${api.url}/read\n\n###\n`,
+      "old.postman_collection.json": JSON.stringify({
+        info: { name: "Old", schema: "https://schema.getpostman.com/json/collection/v2.1.0/collection.json" },
+        item: [{ name: "Imported", request: { method: "GET", url: `${api.url}/imported` } }],
+      }),
       "asks.http": `GET ${api.url}/asked?{{$password Password?}}\n`,
       "tests.http": `### setup\n# @name setup\nGET ${api.url}/setup\n\n### Check\nGET ${api.url}/checked\n\n?? status == 200\n?? body name == other\n`,
       "notes.org": `* Notes\n#+begin_src http\nGET ${api.url}/org\n#+end_src\n`,
       "http-client.env.json": JSON.stringify({ dev: { where: "from-dev" }, live: { where: "from-live" } }),
       "http-client.private.env.json": JSON.stringify({ dev: { token: "a-secret-token" } }),
     };
-    code = await Code.start({ files, settings: { "orgrest.environments": ["dev"] } });
-    workbench = await code.open(browser, "a.http");
+    folder = code.folder("folder", files);
+    workbench = await code.open(browser, folder, "a.http", true);
   });
 
-  after(() => code?.stop());
+  after(() => workbench?.close());
 
   afterEach((context) => workbench?.screenshot(`after ${context.name}`));
 
@@ -93,6 +103,15 @@ GET ${api.url}/{{where}}
     assert.deepEqual(api.requests, ["GET /read"]);
     assert.equal(api.headers.authorization, "Bearer a-secret-token");
     assert.equal(await workbench.page.evaluate(() => document.activeElement?.closest(".editor-instance") !== null), true);
+  });
+
+  test("what came of the request stands behind its line, until that is edited", { timeout: SLOW }, async () => {
+    await eventually("it is there", async () => /200 OK.*1 of 2 assertions failed/.test(await workbench.behind()));
+    await workbench.page.locator(".view-line", { hasText: "Authorization" }).click();
+    await workbench.page.keyboard.press("End");
+    await workbench.page.keyboard.type(" ");
+    await eventually("it is gone", async () => !/200 OK/.test(await workbench.behind()));
+    await workbench.page.keyboard.press("Control+z");
   });
 
   test("headers, the request without its secrets, tests and timings have their tabs", async () => {
@@ -137,11 +156,81 @@ GET ${api.url}/{{where}}
     const input = workbench.page.locator(".quick-input-widget input:visible");
     await workbench.page.locator(".quick-input-widget", { hasText: "Password?" }).waitFor();
     assert.equal(await input.getAttribute("type"), "password");
+    await workbench.page.locator(".quick-input-widget").getByRole("button", { name: "Remember it" }).click();
     await input.fill("typed");
     await input.press("Enter");
     await workbench.response.locator(".summary", { hasText: "200 OK" }).waitFor();
     assert.equal(api.requests.at(-1), "GET /asked?typed");
     assert.doesNotMatch(await (await workbench.tab("Request")).innerText(), /typed/);
+  });
+
+  test("a secret that is to be remembered is typed once, and sent only with Enter", { timeout: SLOW }, async () => {
+    const count = api.requests.length;
+    await workbench.run("orgrest: Rerun Last Request");
+    await workbench.page.locator(".quick-input-widget", { hasText: "remembered with Enter" }).waitFor();
+    const input = workbench.page.locator(".quick-input-widget input:visible");
+    assert.equal(await input.inputValue(), "typed");
+    assert.equal(api.requests.length, count);
+    await input.press("Enter");
+    await eventually("it is sent", () => api.requests.length === count + 1);
+    assert.equal(api.requests.at(-1), "GET /asked?typed");
+  });
+
+  test("a pasted curl command becomes a request", { timeout: SLOW }, async () => {
+    await openFile("paste.http");
+    await workbench.page.locator(".editor-instance .view-lines").first().click();
+    await workbench.page.keyboard.press("Control+End");
+    const command = `curl -X PUT ${api.url}/pasted -H 'X-A: b'`;
+    await workbench.page.evaluate((text) => navigator.clipboard.writeText(text), command);
+    await workbench.page.keyboard.press("Control+v");
+    await workbench.lens("Send request", 1).waitFor();
+    await workbench.lens("Send request", 1).click();
+    await eventually("it is sent", () => api.requests.at(-1) === "PUT /pasted");
+    assert.equal(api.headers["x-a"], "b");
+  });
+
+  test("a Postman collection is imported into a file that opens", { timeout: SLOW }, async () => {
+    await workbench.run("orgrest: Import Postman");
+    await workbench.pick("Files...");
+    const input = workbench.page.locator(".quick-input-widget input[type=text]:visible");
+    const answer = async (title, value) => {
+      await workbench.page.locator(".quick-input-widget", { hasText: title }).waitFor();
+      if (value) await input.fill(value);
+      await input.press("Enter");
+    };
+    await answer("Import requests", path.join(folder, "old.postman_collection.json"));
+    await answer("A new file for the requests", path.join(folder, "imported.http"));
+    await workbench.page.locator('.tab.active[data-resource-name="imported.http"]').waitFor({ timeout: 60_000 });
+    assert.match(fs.readFileSync(path.join(folder, "imported.http"), "utf8"), /GET .*\/imported/);
+  });
+
+  test("cookies are listed, and none is sent after they were cleared", { timeout: SLOW }, async () => {
+    await openFile("cookie.http");
+    await workbench.lens("Send request").click();
+    await eventually("it is sent", () => api.requests.at(-1) === "GET /cookie");
+    await workbench.run("View: Show orgrest");
+    await workbench.row("Cookies and Variables", "session").waitFor();
+    await workbench.lens("Send request", 1).click();
+    await eventually("it is sent", () => api.requests.at(-1) === "GET /used");
+    assert.equal(api.headers.cookie, "session=kept");
+    await workbench.screenshot("session");
+    await workbench.row("Cookies and Variables", "Cookies").hover();
+    await workbench.row("Cookies and Variables", "Cookies").getByRole("button", { name: "Clear Cookies" }).click();
+    await workbench.row("Cookies and Variables", "session").waitFor({ state: "detached" });
+    const count = api.requests.length;
+    await workbench.lens("Send request", 1).click();
+    await eventually("it is sent", () => api.requests.length === count + 1);
+    assert.equal(api.headers.cookie, undefined);
+  });
+
+  test("a response of the history is shown again, and compared with that of now", { timeout: SLOW }, async () => {
+    await workbench.row("History", "Log in").click();
+    await workbench.response.locator(".summary", { hasText: /200 OK.* of / }).waitFor();
+    assert.equal(await (await workbench.tab("Raw")).innerText(), "set");
+    await workbench.screenshot("history");
+    await workbench.row("History", "Use it").hover();
+    await workbench.row("History", "Use it").getByRole("button", { name: "Compare with the Last Response" }).click();
+    await workbench.page.locator(".monaco-diff-editor").first().waitFor();
   });
 
   test("all requests of a file are sent in order, and each response can be chosen", { timeout: SLOW }, async () => {
@@ -157,8 +246,7 @@ GET ${api.url}/{{where}}
   });
 
   test("a response is compared with the one before", { timeout: SLOW }, async () => {
-    await workbench.page.locator(".tab.active").first().click(); // with the focus, lenses are asked for anew
-    await new Promise((resolve) => setTimeout(resolve, 1000));
+    await workbench.page.locator(".tab.active").first().click(); // with the focus, VS Code asks for lenses anew: no click on one is lost
     await workbench.lens("Send request").click();
     await eventually("the second count is shown", async () =>
       /"count": 2/.test(await workbench.response.locator("section").first().innerText().catch(() => "")),
@@ -226,9 +314,8 @@ GET ${api.url}/{{where}}
 });
 
 describe("in a folder that is not trusted", () => {
-  let code;
   let workbench;
-  const ran = () => fs.existsSync(`${code.root}/ran`);
+  const ran = () => fs.existsSync(path.join(code.root, "ran"));
 
   before(async () => {
     const files = {
@@ -236,15 +323,14 @@ describe("in a folder that is not trusted", () => {
       "evil.sh": '#!/bin/sh\ntouch "$(dirname "$0")/../ran"\n',
       ".vscode/settings.json": "{}",
     };
-    code = await Code.start({ files, trust: false });
-    fs.chmodSync(code.file("evil.sh"), 0o755);
-    const own = { "orgrest.path": code.file("evil.sh"), "orgrest.interpreter": code.file("evil.sh") };
-    fs.writeFileSync(code.file(".vscode/settings.json"), JSON.stringify(own));
-    workbench = await code.open(browser, "a.http");
-    await workbench.page.getByRole("button", { name: "No, I don't trust the authors" }).click();
+    const folder = code.folder("untrusted", files);
+    const evil = path.join(folder, "evil.sh");
+    fs.chmodSync(evil, 0o755);
+    const own = { "orgrest.path": evil, "orgrest.interpreter": evil };
+    fs.writeFileSync(path.join(folder, ".vscode/settings.json"), JSON.stringify(own));
+    workbench = await code.open(browser, folder, "a.http", false);
   });
 
-  after(() => code?.stop());
   afterEach((context) => workbench?.screenshot(`after ${context.name}`));
 
   test("requests are highlighted, nothing is started, and sending says why not", { timeout: SLOW }, async () => {

@@ -26,13 +26,13 @@ function hostile(api) {
 }
 
 export class Api {
-  static async start() {
+  static async start(port = 0) {
     const api = new Api();
     api.requests = [];
     api.closed = [];
     api.count = 0;
     api.server = createServer((request, response) => api.answer(request, response));
-    api.server.listen(0, "127.0.0.1");
+    api.server.listen(port, "127.0.0.1");
     await once(api.server, "listening");
     api.url = `http://127.0.0.1:${api.server.address().port}`;
     return api;
@@ -47,6 +47,7 @@ export class Api {
     else if (url === "/hostile") send("text/html", hostile(this.url), { "X-Evil": "<script>alert(1)</script>" });
     else if (url === "/image") send("image/png", PIXEL);
     else if (url === "/long") send("text/plain", `${"line\n".repeat(40_000)}the end\n`);
+    else if (url === "/cookie") send("text/plain", "set", { "Set-Cookie": "session=kept; Path=/" });
     else if (url === "/counted") send("application/json", `{"count":${++this.count}}`);
     else send("application/json", '{"name":"orgrest","list":[1,true,null],"big":12345678901234567890}');
   }

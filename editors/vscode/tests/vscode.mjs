@@ -25,15 +25,10 @@ const SETTINGS = {
   "workbench.enableExperiments": false,
 };
 
-/** A VS Code server with a folder of `files`; `trust` is whether the folder is trusted unasked. */
+/** A VS Code server with folders of files, each of which a window opens. */
 export class Code {
-  static async start({ files, settings = {}, trust = true }) {
+  static async start(settings = {}) {
     const root = fs.mkdtempSync(path.join(os.tmpdir(), "orgrest-vscode-"));
-    const folder = path.join(root, "folder");
-    for (const [name, text] of Object.entries(files)) {
-      fs.mkdirSync(path.dirname(path.join(folder, name)), { recursive: true });
-      fs.writeFileSync(path.join(folder, name), text);
-    }
     const machine = path.join(root, "data", "data", "Machine");
     fs.mkdirSync(machine, { recursive: true });
     fs.writeFileSync(path.join(machine, "settings.json"), JSON.stringify({ ...SETTINGS, ...settings }));
@@ -50,12 +45,11 @@ export class Code {
         SERVER,
         ...options,
         ...["--without-connection-token", "--host", "127.0.0.1", "--port", "0"],
-        ...(trust ? ["--disable-workspace-trust"] : []),
       ],
       { env, stdio: ["ignore", "pipe", "pipe"], detached: true },
     );
     const code = new Code();
-    Object.assign(code, { root, folder, child, log: "" });
+    Object.assign(code, { root, child, log: "" });
     const listening = new Promise((resolve, reject) => {
       for (const stream of [child.stdout, child.stderr]) {
         stream.setEncoding("utf8").on("data", (data) => {
@@ -70,22 +64,30 @@ export class Code {
     return code;
   }
 
-  file(name) {
-    return path.join(this.folder, name);
+  /** Make a folder of files, by their names. */
+  folder(name, files) {
+    const folder = path.join(this.root, name);
+    for (const [file, text] of Object.entries(files)) {
+      fs.mkdirSync(path.dirname(path.join(folder, file)), { recursive: true });
+      fs.writeFileSync(path.join(folder, file), text);
+    }
+    return folder;
   }
 
-  /** Open a window in the browser, with one of the files. */
-  async open(browser, name) {
+  /** Open a window in the browser, with one of a folder's files; whether it is trusted is asked. */
+  async open(browser, folder, name, trust, viewport = { width: 1400, height: 900 }) {
     const authority = `127.0.0.1:${this.port}`;
-    const payload = JSON.stringify([["openFile", `vscode-remote://${authority}${this.file(name)}`]]);
-    const context = await browser.newContext({ viewport: { width: 1400, height: 900 } });
+    const payload = JSON.stringify([["openFile", `vscode-remote://${authority}${path.join(folder, name)}`]]);
+    const context = await browser.newContext({ viewport });
     await context.grantPermissions(["clipboard-read", "clipboard-write"]);
     const page = await context.newPage();
     page.setDefaultTimeout(15_000);
     const loaded = [];
     page.on("response", (response) => loaded.push(response.url()));
-    await page.goto(`http://${authority}/?folder=${this.folder}&payload=${encodeURIComponent(payload)}`);
+    await page.goto(`http://${authority}/?folder=${folder}&payload=${encodeURIComponent(payload)}`);
     await page.locator(".monaco-workbench .editor-instance .view-lines").first().waitFor({ timeout: 60_000 });
+    const answer = trust ? "Yes, I trust the authors" : "No, I don't trust the authors";
+    await page.getByRole("button", { name: answer }).click();
     return new Workbench(this, page, loaded);
   }
 
@@ -135,12 +137,30 @@ export class Workbench {
     return this.response.locator(`section[data-tab="${name}"]`);
   }
 
+  /** What stands behind lines of the text, by decorations. */
+  async behind() {
+    const found = await this.page.locator(".editor-instance .view-line span[class*=ced-]").evaluateAll((spans) =>
+      spans.map((one) => getComputedStyle(one, "::after").content),
+    );
+    return found.filter((one) => one !== "none" && one !== "normal").join("\n").replaceAll("\u00a0", " ");
+  }
+
+  /** A row of the view with this name. */
+  row(view, text) {
+    const pane = this.page.locator(".pane", { has: this.page.locator(".pane-header", { hasText: view }) });
+    return pane.locator(".monaco-list-row", { hasText: text }).first();
+  }
+
   notification(text) {
     return this.page.locator(".notification-list-item", { hasText: text });
   }
 
   status(text) {
     return this.page.locator(".statusbar-item", { hasText: text });
+  }
+
+  close() {
+    return this.page.context().close();
   }
 
   async screenshot(name) {

@@ -78,3 +78,22 @@ def test_all_methods_subjects_and_operators_are_coloured() -> None:
 def test_no_host_of_a_registry_stands_in_the_locks() -> None:
     for name in ("package-lock.json", "tests/package-lock.json"):
         assert '"resolved"' not in (FOLDER / name).read_text()
+
+
+def test_the_pictures_of_vs_code_are_small() -> None:
+    found = list((ROOT / "docs").glob("vscode-*.png"))
+    assert found
+    assert max(path.stat().st_size for path in found) < 100_000
+
+
+def test_each_command_and_view_of_the_manifest_is_made_by_the_extension() -> None:
+    manifest, sources = (
+        read("package.json")["contributes"],
+        "".join(path.read_text() for path in sorted((FOLDER / "src").glob("*.ts"))),
+    )
+    made = sources[sources.index("const commands:") :]
+    for one in manifest["commands"]:
+        name = one["command"].removeprefix("orgrest.")
+        assert re.search(rf"^    {name}: ", made, re.MULTILINE), name
+    for one in manifest["views"]["orgrest"]:
+        assert f'"{one["id"]}"' in sources

@@ -96,3 +96,15 @@ test("the responses of one run can be chosen among", () => {
   assert.match(html, /<option value="0">first: 200 OK/);
   assert.match(html, /<option value="1" selected>second: 200 OK/);
 });
+
+test("a PDF document is left to the system's program", () => {
+  const html = page({ ...shown, answers: [answer()], extra: { preview: { kind: "pdf" } } }, "n");
+  assert.match(html, /data-tab="Preview" hidden>.*<button data-action="external">Open It<\/button>/s);
+});
+
+test("a response of the history says when it came, and offers no curl command of today's document", () => {
+  const html = page({ ...shown, answers: [{ ...answer(), kept: "2026-01-02T03:04:05Z" }], comparable: true }, "n");
+  assert.match(html, /class="summary"[^>]*>200 OK[^<]* · of [^<]*2026/);
+  assert.doesNotMatch(html, /data-action="curl"/);
+  assert.match(html, /data-action="compare"/);
+});

@@ -1,0 +1,124 @@
+// Requests of other tools: files and folders by `orgrest import`, what is pasted by the server.
+
+import { execFile } from "node:child_process";
+import * as path from "node:path";
+import * as vscode from "vscode";
+
+import type { Server } from "./server.ts";
+
+const DOCUMENTS: vscode.DocumentSelector = [{ language: "http" }, { language: "org" }];
+/** How what can become a request begins: the server is asked for nothing else. */
+const BEGINS = /^\s*(?:\$\s+)?(?:curl(?:\.exe)?\s|(?:await\s+)?fetch\s*\(|\{[^]*"headers")/;
+
+interface Pasted {
+  title: string;
+  text: string;
+}
+
+/** Ask for what is to be imported, and where it goes, and do that. */
+export async function importRequests(server: Server, given?: vscode.Uri): Promise<void> {
+  if (!vscode.workspace.isTrusted) return;
+  const sources = given ? [given] : await chooseSources(server);
+  const [first] = sources ?? [];
+  if (sources === undefined || first === undefined) return;
+  const name = path.basename(first.fsPath).replace(/\.[^.]*$/, "").replace(/\.postman_collection$/, "");
+  const folder = vscode.workspace.workspaceFolders?.[0]?.uri ?? vscode.Uri.joinPath(first, "..");
+  const target = await vscode.window.showSaveDialog({
+    title: "A new file for the requests",
+    defaultUri: vscode.Uri.joinPath(folder, `${name}.http`),
+    filters: { "Request files": ["http", "rest"], Org: ["org"] },
+  });
+  if (target === undefined) return;
+  const { command, args } = await server.launch();
+  const files = sources.map((one) => one.fsPath);
+  const { failed, told } = await run(command, [...args, "import", "-o", target.fsPath, "--", ...files]);
+  if (told) server.log.info(told);
+  if (failed) {
+    void vscode.window.showErrorMessage(told || "Nothing could be imported.");
+    return;
+  }
+  await vscode.window.showTextDocument(target);
+  if (!told) return;
+  const log = "Show the Log";
+  const text = "The requests are imported, and there is something to read about them.";
+  if ((await vscode.window.showWarningMessage(text, log)) === log) server.log.show();
+}
+
+async function chooseSources(server: Server): Promise<vscode.Uri[] | undefined> {
+  const files = { label: "$(file) Files...", detail: "Postman, Insomnia, OpenAPI, HAR, hurl, curl commands, HTTP messages" };
+  const folder = { label: "$(folder) Folder...", detail: "A Bruno collection" };
+  const clipboard = { label: "$(clippy) Clipboard", detail: "A curl command, a call of fetch, an entry of a HAR file" };
+  const picked = await vscode.window.showQuickPick([files, folder, clipboard], { title: "Import requests" });
+  if (picked === clipboard) await pasteRequest(server);
+  if (picked === undefined || picked === clipboard) return undefined;
+  const isFolder = picked === folder;
+  return vscode.window.showOpenDialog({
+    title: "Import requests",
+    openLabel: "Import",
+    canSelectFiles: !isFolder,
+    canSelectFolders: isFolder,
+    canSelectMany: !isFolder,
+  });
+}
+
+/** Run a program; what it told, and whether it failed. */
+async function run(command: string, args: string[]): Promise<{ failed: boolean; told: string }> {
+  return new Promise((resolve) => {
+    const child = execFile(command, args, { cwd: __dirname, windowsHide: true }, (error, _, stderr) =>
+      resolve({ failed: error !== null, told: stderr.trim() || (error?.message ?? "") }),
+    );
+    child.stdin?.end();
+  });
+}
+
+/** Insert the request that the clipboard's text is; in a new document if none is active. */
+export async function pasteRequest(server: Server): Promise<void> {
+  const text = await vscode.env.clipboard.readText();
+  const active = vscode.window.activeTextEditor;
+  const fits = active && vscode.languages.match(DOCUMENTS, active.document) > 0;
+  const editor = fits
+    ? active
+    : await vscode.window.showTextDocument(await vscode.workspace.openTextDocument({ language: "http" }));
+  const found = await asRequest(server, editor.document, editor.selection, text);
+  if (found) await editor.edit((edit) => edit.replace(editor.selection, found.text));
+  else void vscode.window.showWarningMessage("The clipboard has no curl command, call of fetch or HAR entry, or no request can stand here.");
+}
+
+async function asRequest(
+  server: Server,
+  document: vscode.TextDocument,
+  { start, end }: vscode.Range,
+  text: string,
+): Promise<Pasted | null> {
+  const client = await server.client();
+  const params = { textDocument: { uri: document.uri.toString() }, range: { start, end }, text };
+  return (await client?.sendRequest<Pasted | null>("orgrest/pasted", params)) ?? null;
+}
+
+/** Makes requests of curl commands and their like as they are pasted. */
+export class PasteAsRequest implements vscode.DocumentPasteEditProvider {
+  static readonly kind = vscode.DocumentDropOrPasteEditKind.Empty.append("orgrest", "request");
+
+  private readonly server: Server;
+
+  constructor(server: Server) {
+    this.server = server;
+  }
+
+  register(): vscode.Disposable {
+    const { kind } = PasteAsRequest;
+    const about = { providedPasteEditKinds: [kind], pasteMimeTypes: ["text/plain"] };
+    return vscode.languages.registerDocumentPasteEditProvider(DOCUMENTS, this, about);
+  }
+
+  async provideDocumentPasteEdits(
+    document: vscode.TextDocument,
+    [range, ...others]: readonly vscode.Range[],
+    data: vscode.DataTransfer,
+  ): Promise<vscode.DocumentPasteEdit[] | undefined> {
+    const text = await data.get("text/plain")?.asString();
+    if (text === undefined || range === undefined || others.length || !BEGINS.test(text)) return undefined;
+    const found = await asRequest(this.server, document, range, text).catch(() => null);
+    return found ? [new vscode.DocumentPasteEdit(found.text, found.title, PasteAsRequest.kind)] : undefined;
+  }
+}

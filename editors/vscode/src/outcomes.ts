@@ -1,0 +1,105 @@
+// What came of requests, behind their lines in request files, until they are edited. (In Org the
+// result stands below the block.)
+
+import * as vscode from "vscode";
+
+import { summary } from "./answer.ts";
+import type { Answer, Record } from "./answer.ts";
+import { moved, regionOf } from "./regions.ts";
+import type { Region } from "./regions.ts";
+
+interface Shown extends Region {
+  record: Record;
+}
+
+const COLOURS: { [outcome in Record["outcome"]]: string } = {
+  passed: "testing.iconPassed",
+  failed: "testing.iconFailed",
+  error: "testing.iconFailed",
+  skipped: "descriptionForeground",
+};
+
+export class Outcomes implements vscode.Disposable {
+  private readonly type = vscode.window.createTextEditorDecorationType({
+    rangeBehavior: vscode.DecorationRangeBehavior.ClosedClosed,
+  });
+  private readonly known = new Map<string, Shown[]>();
+  private readonly disposables = [
+    this.type,
+    vscode.workspace.onDidChangeTextDocument((event) => this.edited(event)),
+    vscode.workspace.onDidCloseTextDocument(({ uri }) => this.known.delete(uri.toString())),
+    vscode.window.onDidChangeVisibleTextEditors(() => this.draw()),
+  ];
+
+  dispose(): void {
+    for (const one of this.disposables) one.dispose();
+  }
+
+  /** Show what came of a request, unless its document was edited meanwhile. */
+  tell({ textDocument, request, record }: Answer): void {
+    const document = opened(request.uri);
+    if (request.uri === textDocument.uri && document?.version !== textDocument.version) return;
+    this.show(request.uri, request.line, record);
+  }
+
+  /** Show what came of the request at a line (from 0), in place of what stood there. */
+  show(uri: string, line: number, record: Record): void {
+    const document = opened(uri);
+    if (document?.languageId !== "http" || line >= document.lineCount) return;
+    const region = regionOf(document.getText().split("\n"), line);
+    const others = (this.known.get(uri) ?? []).filter((one) => one.line !== line);
+    this.known.set(uri, [...others, { ...region, record }]);
+    this.draw(uri);
+  }
+
+  private edited({ document, contentChanges }: vscode.TextDocumentChangeEvent): void {
+    const uri = document.uri.toString();
+    const known = this.known.get(uri);
+    if (!known?.length || !contentChanges.length) return;
+    const changes = contentChanges.map(({ range, text }) => ({
+      first: range.start.line,
+      last: range.end.line,
+      added: text.split("\n").length - 1,
+      whole: range.end.character === 0 && (text === "" || text.endsWith("\n")),
+    }));
+    this.known.set(
+      uri,
+      known.flatMap((one) => {
+        const now = changes.reduce<Region | undefined>((region, change) => region && moved(region, change), one);
+        return now ? [{ ...now, record: one.record }] : [];
+      }),
+    );
+    this.draw(uri);
+  }
+
+  private draw(uri?: string): void {
+    for (const editor of vscode.window.visibleTextEditors) {
+      const { document } = editor;
+      const own = document.uri.toString();
+      if (uri !== undefined && uri !== own) continue;
+      const known = (this.known.get(own) ?? []).filter((one) => one.line < document.lineCount);
+      editor.setDecorations(this.type, known.map((one) => decoration(document, one)));
+    }
+  }
+}
+
+function opened(uri: string): vscode.TextDocument | undefined {
+  return vscode.workspace.textDocuments.find((one) => one.uri.toString() === uri);
+}
+
+function decoration(document: vscode.TextDocument, { line, record }: Shown): vscode.DecorationOptions {
+  const failed = record.assertions.filter((one) => !one.passed).map((one) => `${one.name}: ${one.reason}`);
+  const { end } = document.lineAt(line).range;
+  return {
+    range: new vscode.Range(end, end),
+    hoverMessage: new vscode.MarkdownString().appendText([summary({ record }), ...failed].join("\n\n")),
+    renderOptions: {
+      after: {
+        contentText: summary({ record }),
+        margin: "0 0 0 2em",
+        color: new vscode.ThemeColor(COLOURS[record.outcome]),
+        fontStyle: "italic",
+      },
+    },
+  };
+}
