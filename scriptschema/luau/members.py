@@ -279,7 +279,7 @@ _NEWER: Final = """
     math.sqrt2 -> number ! 0.711
     math.tau -> number ! 0.711
     buffer.readinteger(buffer, 0..8@offset8) -> int64 ! 0.715
-    buffer.writeinteger(buffer, 0..8@offset8, int64) ! 0.715
+    buffer.writeinteger(buffer, 0..8@offset8, int64) ! 0.715 untyped
     integer.create(integer) -> int64 ! 0.715 untyped
     integer.create(number) -> any ! 0.715
     integer.fromstring(digits, 2..36@base?) -> int64 ! 0.715 untyped

@@ -25,7 +25,7 @@ from scriptschema import messages as m
 from scriptschema.choices import Choices, RandomChoices
 from scriptschema.generation.programs import nodes
 from scriptschema.generation.programs.annotations import ANNOTATIONS, Types
-from scriptschema.generation.programs.grammar import LIBRARIES, Grammar, exports, module
+from scriptschema.generation.programs.grammar import LIBRARIES, Grammar, exports, idiom_of, module
 from scriptschema.generation.programs.idioms import IDIOMS, SPANS
 from scriptschema.generation.programs.maker import LEAF, Maker
 from scriptschema.generation.programs.scope import Scope, Variable
@@ -57,6 +57,9 @@ _LARGE_SIZE: Final = 100
 
 _EXPORTING: Final = 80
 """How many of 256 programs export something, where a version of Luau has that."""
+
+_EXPORTING_MODULE: Final = 128
+"""How many of 256 modules export their values, where Luau has that."""
 
 _MODULE_COST: Final = 50
 """How many statements a call of the module's function is charged as."""
@@ -129,19 +132,22 @@ def make_program(
 ) -> m.ModuleSet:
     """Return a program, made by `maker`; it may have a module `with_module`."""
     room = min(max_depth, DEEPEST) - 1
-    of_modules = module(maker.grammar.typed)
+    exporting = maker.grammar.exports and maker.chance(_EXPORTING_MODULE)
+    of_modules = module(maker.grammar.typed, exporting)
     roomy = size >= _MODULE_SIZE and room > of_modules.levels + LEAF
     has_module = with_module and roomy and maker.chance(80)
     maker.made += 2
     body: list[m.Stat] = []
     if has_module:
         name = maker.scope.declare()
-        maker.scope.publish(Variable(name, "module", cost=_MODULE_COST))
+        maker.scope.publish(Variable(name, "exports" if exporting else "module", cost=_MODULE_COST))
         maker.scope.modules.append(name)
         local = nodes.MAKE[m.Local](name)
         require = nodes.MAKE[m.StatRequireIntoLocalHelper](local, 0)
         body.append(nodes.stat("require_into_local", require))
         maker.made += 4
+        if exporting:
+            body += idiom_of("exported values", maker.grammar.typed).make(maker, 20, room) or []
     for_module = size // 4 if has_module else 0
     if size >= _LARGE_SIZE and maker.chance(4):
         before = maker.made

@@ -227,6 +227,7 @@ _FLOATS: Final = NEWER_MEMBERS["math", "isnan"]
 _CONSTANTS: Final = NEWER_MEMBERS["math", "nan"]
 _INTEGERS: Final = NEWER_MEMBERS["", "integer"]
 
+_EXPORTS: Final = Span(Version(723))
 _EXTENDED: Final = Span()
 
 _NEWER: Final[Sequence[tuple[str, Span, float, str]]] = (
@@ -239,6 +240,9 @@ _NEWER: Final[Sequence[tuple[str, Span, float, str]]] = (
     ("number", _CONSTANTS, 1, "ONE_OF(math.e, math.phi, math.sqrt2, math.tau)"),
     ("number", _INTEGERS, 1, "integer.tonumber(INT64)"),
     ("edge", _CONSTANTS, 1, "math.nan"),
+    ("number", _EXPORTS, 2, 'some_exports["v1"]'),
+    ("number", _EXPORTS, 2, 'some_exports["v0"](NUMBER)'),
+    ("string", _EXPORTS, 1, 'some_exports["v2"]'),
     ("boolean", _FLOATS, 1, "ONE_OF(math.isnan, math.isinf, math.isfinite)(NUMBER)"),
     ("boolean", _INTEGERS, 1, "INT64 == INT64"),
     ("boolean", _INTEGERS, 1, "INT64 ~= some_int64"),

@@ -21,6 +21,7 @@ from scriptschema.generation.programs.idioms import (
     IDIOMS,
     LARGE,
     MODULE,
+    MODULE_EXPORTS,
     SPANS,
     UNTYPED,
 )
@@ -70,9 +71,9 @@ def exports(typed: bool = False) -> Template:
 
 
 @cache
-def module(typed: bool = False) -> Template:
-    """The compiled template of the module."""
-    return templates.statements(MODULE, typed=typed)
+def module(typed: bool = False, exports: bool = False) -> Template:
+    """The compiled template of the module; of one with exported values if `exports`."""
+    return templates.statements(MODULE_EXPORTS if exports else MODULE, typed=typed, newer=exports)
 
 
 class Grammar(Tables):

@@ -34,9 +34,18 @@ from scriptschema.luau.library import SIGNATURES
 from scriptschema.luau.members import NEWER_MEMBERS
 from scriptschema.luau.names import NameReader
 from scriptschema.luau.parse import parse
-from scriptschema.luau.render import render
+from scriptschema.luau.render import render, render_module_set
 from scriptschema.luau.repair import check
-from scriptschema.messages import MESSAGES, Local, ModuleSet, Stat, StatBlock, StatLocal
+from scriptschema.messages import (
+    MESSAGES,
+    Local,
+    ModuleSet,
+    Stat,
+    StatBlock,
+    StatLocal,
+    StatRepeat,
+    StatWhile,
+)
 from scriptschema.versions import Span, Version
 
 
@@ -268,6 +277,35 @@ def test_programs_of_today_use_what_the_seed_s_schema_lacks() -> None:
         assert any(re.search(pattern, source) for source in sources), pattern
     seeds = "".join(render(program(seed=seed).program) for seed in range(60))
     assert not re.search(r"\bconst\b|@native|\bexport local|\d+i\b|//=|<<| :: ", seeds)
+
+
+def test_programs_use_what_their_modules_export_by_the_names_that_it_has() -> None:
+    found = 0
+    for seed in range(80):
+        tree = program(seed=seed, luau="0.723")
+        sources = render_module_set(tree)
+        if sources.module is None or "export local" not in sources.module:
+            continue
+        found += 1
+        for text in ("export function v0", "export local v1", "export const v2"):
+            assert len(re.findall(rf"{text}\b", sources.module)) == 1
+        assert {*re.findall(r'\["(v\d)"\]', sources.program)} >= {"v0", "v1", "v2"}
+    assert found > 3
+    older = (render_module_set(program(seed=seed, luau="0.722")) for seed in range(80))
+    assert not any("export local" in (sources.module or "") for sources in older)
+
+
+def test_a_loop_of_an_idiom_ends_whatever_its_block_continues() -> None:
+    for name, (_, text) in IDIOMS.items():
+        since = SPANS[name].since if name in SPANS else None
+        read = parse(text, names=NameReader(luau=since), luau=since)
+        for node, _ in walk(read.tree):
+            if not isinstance(node, (StatWhile, StatRepeat)):
+                continue
+            parts = [StatBlock(body=[stat]) for stat in node.body.body]
+            texts = [render(part, names=read.names).strip() for part in parts]
+            behind = texts[texts.index("BLOCK()") :] if "BLOCK()" in texts else []
+            assert not any("= " in each for each in behind), name
 
 
 def test_the_idioms_of_a_version_use_nothing_newer() -> None:

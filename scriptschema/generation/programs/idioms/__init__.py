@@ -58,5 +58,8 @@ LARGE: Final = frozenset(name for name, *_ in _idioms("large"))
 MODULE: Final = _read("module")
 """The template of the module that a program can require."""
 
+MODULE_EXPORTS: Final = _read("module_exports")
+"""The template of the same that exports its values."""
+
 EXPORTS: Final = _read("exports")
 """The template of what a program exports at its end."""
