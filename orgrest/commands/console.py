@@ -150,6 +150,15 @@ def with_values(command: _Command) -> _Command:
     return command
 
 
+def description(_: object, parameter: click.Parameter, given: str | None) -> Path | str | None:
+    """Return the file of a description that an option names; `auto` stays what it is."""
+    if given is None or given == "auto":
+        return given
+    if not Path(given).is_file():
+        raise click.BadParameter(f"there is no file {given}", param=parameter)
+    return Path(given)
+
+
 def inputs_of(
     directory: Path,
     *,

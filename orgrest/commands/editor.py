@@ -174,6 +174,7 @@ def complete(file: str, *, offset: int, document: str | None, directory: Path | 
         document is None and path is not None and is_request_file(path)
     )
     folder = directory or (path.resolve().parent if path else Path())
+    described = Described()
     try:
         found = candidates(
             text,
@@ -181,7 +182,8 @@ def complete(file: str, *, offset: int, document: str | None, directory: Path | 
             document="http" if requests else "org",
             files=lambda name: entries(folder, name),
             environ=os.environ,
-            described=lambda name: Described().get(name, Scope(Inputs.of_user(folder))),
+            described=lambda name: described.get(name, Scope(Inputs.of_user(folder))),
+            beside=lambda: described.beside(Scope(Inputs.of_user(folder))),
         )
     except ValueError as error:
         raise click.BadParameter(str(error), param_hint="--offset") from None

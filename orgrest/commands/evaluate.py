@@ -15,6 +15,7 @@ import click
 from orgrest.commands.completion import documents
 from orgrest.commands.console import (
     complain,
+    description,
     globals_in,
     inputs_of,
     open_page,
@@ -118,9 +119,9 @@ _kept = section("What is kept between runs")
 )
 @_allowed(
     "--openapi",
-    type=click.Path(path_type=Path, exists=True, dir_okay=False),
-    metavar="FILE",
-    help="Check requests and responses against this OpenAPI description.",
+    callback=description,
+    metavar="FILE|auto",
+    help="Check requests and responses against this OpenAPI description, or one found beside them.",
 )
 @_allowed("--fail", is_flag=True, help="Treat a status of 400 or above as a failure.")
 @_allowed(
@@ -197,7 +198,7 @@ def evaluate(
     timeout: float | None,
     limit: int | None,
     max_requests: int,
-    openapi: Path | None,
+    openapi: Path | str | None,
     fail: bool,
     jobs: int,
     save: str | None,
@@ -264,7 +265,7 @@ def evaluate(
                 ask=_answer if asking else None,
                 on_read=None if watched is None else watched.read,
             )
-            descriptions = Descriptions(openapi)
+            descriptions = Descriptions(openapi, inputs)
             client, history = None, None
             if not dry_run:
                 from orgrest.http.transport import Budget, Client

@@ -19,7 +19,14 @@ import attrs
 import click
 
 from orgrest.commands.completion import documents
-from orgrest.commands.console import complain, globals_in, inputs_of, with_proxies, with_values
+from orgrest.commands.console import (
+    complain,
+    description,
+    globals_in,
+    inputs_of,
+    with_proxies,
+    with_values,
+)
 from orgrest.commands.reports import REPORTS, chosen, with_reports, write_all
 from orgrest.commands.sections import Sectioned, section
 from orgrest.files import FileError, write_private
@@ -67,7 +74,7 @@ class Asked:
     max_requests: int
     wait_for: tuple[str, ...]
     wait_timeout: float
-    openapi: Path | None
+    openapi: Path | str | None
     write: bool
     allow_read: tuple[Path, ...]
     allow_write: tuple[Path, ...]
@@ -121,9 +128,9 @@ _written = section(REPORTS)
 @_runs("--bail", is_flag=True, help="End the run at the first failure.")
 @_runs(
     "--openapi",
-    type=click.Path(path_type=Path, exists=True, dir_okay=False),
-    metavar="FILE",
-    help="Check requests and responses against this OpenAPI description.",
+    callback=description,
+    metavar="FILE|auto",
+    help="Check requests and responses against this OpenAPI description, or one found beside them.",
 )
 @_runs("--fail", is_flag=True, help="Treat a status of 400 or above as a failure.")
 @_runs(
@@ -303,7 +310,7 @@ def _settings(asked: Asked, history: History) -> Settings:
         write=asked.write,
         logins=Logins(),
         history=history,
-        descriptions=Descriptions(asked.openapi),
+        descriptions=Descriptions(asked.openapi, inputs),
     )
 
 
@@ -456,10 +463,14 @@ def _tell_coverage(description: dict[str, Any]) -> None:
     left = [one["operation"] for one in every if not one["requests"]]
     name = visible(description["file"], one_line=True)
     click.echo(f"{name}: {len(every) - len(left)} of {len(every)} operations exercised", err=True)
-    for one in left[:_MOST_LEFT]:
-        click.echo(f"        not exercised: {visible(one, one_line=True)}", err=True)
-    if len(left) > _MOST_LEFT:
-        click.echo(f"        and {len(left) - _MOST_LEFT} more", err=True)
+    foreign = [f"{one['request']} x{one['requests']}" for one in description["undescribed"]]
+    listed = [("not exercised", left), ("not described", foreign)]
+    listed.append(("not readable", description["unreadable"]))
+    for what, every in listed:
+        for one in every[:_MOST_LEFT]:
+            click.echo(f"        {what}: {visible(one, one_line=True)}", err=True)
+        if len(every) > _MOST_LEFT:
+            click.echo(f"        {what}: {len(every) - _MOST_LEFT} more", err=True)
 
 
 def _with_progress(briefs: Iterable[Brief], plan: Sequence[Unit], asked: Asked) -> Iterator[Brief]:

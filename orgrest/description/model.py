@@ -1,8 +1,7 @@
-"""An OpenAPI description 3.0 or 3.1: its operations, and which of them a request is.
+"""An OpenAPI description 3.0, 3.1 or 3.2: its operations, and which of them a request is.
 
-A description is untrusted: nothing outside of it is read, references are followed a limited number
-of times, and matching takes time linear in a URL. Source: the OpenAPI specification, 3.0.4 and
-3.1.1.
+A description is untrusted: nothing is read but files beside it (`nodes`), and matching takes time
+linear in a URL. Source: the OpenAPI specification, 3.0.4, 3.1.1 and 3.2.0.
 """
 
 from __future__ import annotations
@@ -10,46 +9,78 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
 import attrs
 
+from orgrest.description.nodes import Documents, Node
 from orgrest.importing.errors import ImportingError
 from orgrest.importing.openapi import METHODS
 from orgrest.importing.sources import structure
 
-_MOST_REFERENCES = 50
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from orgrest.description.nodes import Read
+
 _MOST_OPERATIONS = 20_000
 _LINE = re.compile(r"^[ \t]*(?:#+|//+)[ \t]*@openapi[ \t:=]+(\S.*?)[ \t]*$", re.MULTILINE)
 _PARAMETER = re.compile(r"\{[^{}]*\}")
+_LOCAL = re.compile(
+    r"(?:localhost|127(?:\.\d{1,3}){3}|::1|0\.0\.0\.0)|.*\.localhost", re.IGNORECASE
+)
+_STYLES = {"query": "form", "cookie": "form", "path": "simple", "header": "simple"}
 
 
 @attrs.frozen(eq=False)
 class Parameter:
-    """A parameter: its name, where it is (`path`, `query`, `header`, `cookie`), and its schema.
+    """A parameter: its name, where it is (`path`, `query` ...), and how its value is written.
 
-    `pointer` leads to the schema in the description, None if there is none.
+    `schema` is that of its value, which is written in a `style`; with a `media` type, as a text of
+    that type, described by the object `content`.
     """
 
     name: str
     where: str
     required: bool
     description: str
-    schema: Mapping[str, Any]
-    pointer: str | None
+    schema: Node
+    style: str = "form"
     explode: bool = True
+    media: str | None = None
+    may_be_empty: bool = False
+    content: Node | None = None
+
+    @classmethod
+    def of(cls, node: Node, name: str, where: str) -> Parameter:
+        """Return the parameter that an object describes, or the header of a response."""
+        given = node.object
+        style = str(given.get("style") or _STYLES.get(where, "form"))
+        content = node.child("content")
+        media, inner = next(content.children(), (None, node))
+        return cls(
+            name,
+            where,
+            given.get("required") is True or where == "path",
+            node.first_line("description"),
+            inner.child("schema"),
+            style,
+            bool(given.get("explode", style in ("form", "cookie"))),
+            media,
+            given.get("allowEmptyValue") is True,
+            inner if media is not None else None,
+        )
 
 
 @attrs.frozen(eq=False)
 class Operation:
-    """An operation: its method, its path with `{parameters}`, and its object, at `pointer`."""
+    """An operation: its method, its path with `{parameters}`, its object, and its path's one."""
 
     method: str
     path: str
-    given: Mapping[str, Any] = attrs.field(repr=False)
-    pointer: str
-    shared: tuple[tuple[Any, str], ...] = attrs.field(default=(), repr=False)
+    node: Node = attrs.field(repr=False)
+    item: Node = attrs.field(repr=False)
 
     @property
     def name(self) -> str:
@@ -59,94 +90,116 @@ class Operation:
     @property
     def summary(self) -> str:
         """Its summary, or the beginning of its description."""
-        text = str(self.given.get("summary") or self.given.get("description") or "")
-        return text.strip().split("\n")[0][:200]
+        return self.node.first_line("summary", "description")
+
+    def parameters(self) -> list[Parameter]:
+        """Return its parameters, its own and those of its path."""
+        found: dict[tuple[str, str], Parameter] = {}
+        for listed in (self.item.child("parameters"), self.node.child("parameters")):
+            for _, node in listed.children() if listed.is_list else ():
+                name, where = str(node.object.get("name") or ""), str(node.object.get("in") or "")
+                if name:
+                    key = name if where != "header" else name.lower()
+                    found[key, where] = Parameter.of(node, name, where)
+        return list(found.values())
+
+    def unreadable(self) -> Iterator[str]:
+        """Yield why a parameter, or all of them, cannot be read."""
+        for listed in (self.item.child("parameters"), self.node.child("parameters")):
+            for node in (listed, *(one for _, one in listed.children())):
+                if node.why:
+                    yield node.why
+
+    @property
+    def body(self) -> Node:
+        """The object of its request's body; without a value, if it has none."""
+        return self.node.child("requestBody")
+
+    def response(self, status: int) -> Node | None:
+        """Return the object of the response with a status, None if it is not described."""
+        names = {name.upper(): one for name, one in self.node.child("responses").children()}
+        text = str(status)
+        return next((names[one] for one in (text, f"{text[0]}XX", "DEFAULT") if one in names), None)
+
+    @property
+    def statuses(self) -> list[str]:
+        """The statuses that are described, as they are written."""
+        return [name for name, _ in self.node.child("responses").children()]
 
 
 @attrs.define(eq=False)
 class Description:
-    """A description of the file `name`; `version` is 3.0 or 3.1."""
+    """A description of the file `name`; `version` is 3.0, 3.1 or 3.2."""
 
-    whole: Mapping[str, Any] = attrs.field(repr=False)
+    documents: Documents = attrs.field(repr=False)
     name: str
     version: str
 
     @classmethod
-    def read(cls, data: bytes, name: str) -> Description:
-        """Read a description in JSON or YAML. Raises OrgrestError."""
+    def read(
+        cls,
+        data: bytes,
+        name: str,
+        path: Path | None = None,
+        read: Read | None = None,
+        **limits: int,
+    ) -> Description:
+        """Read a description in JSON or YAML; with `read`, the files that it refers to, later.
+
+        Raises OrgrestError.
+        """
         value = structure(data, name)
         if not isinstance(value, Mapping) or not ("openapi" in value or "swagger" in value):
             raise ImportingError("this is no OpenAPI description", file=name)
         version = str(value.get("openapi", ""))
-        if not re.match(r"3\.[01]\.", f"{version}."):
+        if not re.match(r"3\.[0-2]\.", f"{version}."):
             given = version or value.get("swagger")
-            reason = f"OpenAPI {given} is not read here, but 3.0 and 3.1 are: convert it first"
+            reason = f"OpenAPI {given} is not read here, but 3.0 to 3.2 are: convert it first"
             raise ImportingError(reason, file=name)
-        return cls(value, name, version[:3])
+        return cls(Documents(value, name, path, read, **limits), name, version[:3])
 
-    def resolved(self, value: Any, pointer: str) -> tuple[Any, str]:
-        """Return what a value refers to by `$ref`, and its pointer; None if that is not here."""
-        for _ in range(_MOST_REFERENCES):
-            reference = value.get("$ref") if isinstance(value, Mapping) else None
-            if not isinstance(reference, str):
-                return value, pointer
-            if not reference.startswith("#/"):
-                return None, pointer
-            pointer = reference[1:]
-            value = self.at(pointer)
-        return None, pointer
-
-    def at(self, pointer: str) -> Any:
-        """Return what a JSON pointer leads to, None if there is nothing."""
-        found: Any = self.whole
-        for step in steps(pointer):
-            if isinstance(found, Mapping):
-                found = found.get(step, found.get(int(step)) if _is_number(step) else None)
-            elif isinstance(found, list) and _is_number(step) and int(step) < len(found):
-                found = found[int(step)]
-            else:
-                return None
-        return found
-
-    def object(self, value: Any, pointer: str) -> tuple[Mapping[str, Any], str]:
-        """Return an object, or the one that it refers to, and its pointer; {} if there is none."""
-        found, at = self.resolved(value, pointer)
-        return (found, at) if isinstance(found, Mapping) else ({}, at)
+    def at(self, pointer: str) -> Node:
+        """Return what a JSON pointer leads to."""
+        return self.documents.at(pointer)
 
     @cached_property
     def operations(self) -> tuple[Operation, ...]:
         """All operations, in their order."""
-        paths = self.whole.get("paths")
         found: list[Operation] = []
-        for path, value in paths.items() if isinstance(paths, Mapping) else ():
-            if not str(path).startswith("/"):
+        for path, item in self.at("").child("paths").children():
+            if not path.startswith("/"):
                 continue
-            item, pointer = self.object(value, f"/paths/{escaped(str(path))}")
-            listed = item.get("parameters")
-            shared = tuple(
-                (one, f"{pointer}/parameters/{number}")
-                for number, one in enumerate(listed if isinstance(listed, list) else ())
-            )
+            if item.why:
+                self.unreadable.append(item.why)
             for method in METHODS:
-                given = item.get(method)
-                if isinstance(given, Mapping) and len(found) < _MOST_OPERATIONS:
-                    at = f"{pointer}/{method}"
-                    found.append(Operation(method.upper(), str(path), given, at, shared))
+                node = item.child(method)
+                if isinstance(node.value, Mapping) and len(found) < _MOST_OPERATIONS:
+                    found.append(Operation(method.upper(), path, node, item))
+            for method, node in item.child("additionalOperations").children():
+                if isinstance(node.value, Mapping) and len(found) < _MOST_OPERATIONS:
+                    found.append(Operation(method, path, node, item))
         return tuple(found)
+
+    unreadable: list[str] = attrs.field(factory=list, init=False, repr=False)
+    """Why paths could not be read, once `operations` are known."""
 
     @cached_property
     def servers(self) -> tuple[str, ...]:
-        """The URLs of its servers, with the defaults of their variables."""
-        found = []
-        listed = self.whole.get("servers")
-        for one in listed if isinstance(listed, list) else ():
-            url = str(one.get("url") or "") if isinstance(one, Mapping) else ""
-            variables = one.get("variables") if isinstance(one, Mapping) else None
-            for name, given in variables.items() if isinstance(variables, Mapping) else ():
-                default = given.get("default") if isinstance(given, Mapping) else ""
-                url = url.replace(f"{{{name}}}", str(default))
-            found.append(url)
+        """The URLs of its servers and its operations', with the defaults of their variables."""
+        found: dict[str, None] = {}
+        for node in self._with_servers():
+            for _, one in node.child("servers").children():
+                url = str(one.object.get("url") or "")
+                for name, given in one.child("variables").children():
+                    url = url.replace(f"{{{name}}}", str(given.object.get("default", "")))
+                found[url] = None
         return tuple(found)
+
+    def _with_servers(self) -> Iterator[Node]:
+        """Yield what may have servers: the description, its paths and its operations."""
+        yield self.at("")
+        for one in self.operations:
+            yield from (node for node in (one.item, one.node) if "servers" in node.object)
 
     @cached_property
     def bases(self) -> tuple[str, ...]:
@@ -159,24 +212,32 @@ class Description:
                 continue
         return tuple(sorted(found, key=len, reverse=True))
 
+    @cached_property
+    def hosts(self) -> frozenset[str]:
+        """The hosts of its servers."""
+        return frozenset(filter(None, map(_host, self.servers)))
+
     def is_of_server(self, url: str) -> bool:
         """Tell whether a URL is on one of its servers, or it does not name their hosts."""
-        hosts = set()
-        for server in self.servers:
-            try:
-                hosts.add(urlsplit(server).hostname)
-            except ValueError:
-                continue
-        hosts.discard(None)
-        try:
-            return not hosts or urlsplit(url).hostname in hosts
-        except ValueError:
-            return False
+        host = _host(url)
+        return host is not None and (not self.hosts or host in self.hosts)
+
+    def may_be_meant(self, url: str) -> bool:
+        """Tell whether a URL is on one of its servers, or on this machine, where it is tried."""
+        host = _host(url)
+        return host is not None and (self.is_of_server(url) or bool(_LOCAL.fullmatch(host)))
+
+    @cached_property
+    def _by_length(self) -> dict[tuple[str, int], list[Operation]]:
+        found: dict[tuple[str, int], list[Operation]] = {}
+        for one in self.operations:
+            found.setdefault((one.method.upper(), one.path.count("/")), []).append(one)
+        return found
 
     def operation(self, method: str, url: str) -> tuple[Operation, dict[str, str]] | None:
         """Return the operation of a request, and its path's parameters; None if there is none.
 
-        A path of its own is preferred to one with parameters.
+        A path of its own is preferred to one with parameters, whose values are as in the URL.
         """
         try:
             path = urlsplit(url).path or "/"
@@ -187,46 +248,16 @@ class Description:
                 continue
             rest = path[len(base) :] or "/"
             best: tuple[int, Operation, dict[str, str]] | None = None
-            for one in self.operations:
-                if one.method == method.upper():
-                    values = matched(one.path, rest)
-                    if values is not None and (best is None or len(values) < best[0]):
-                        best = len(values), one, values
+            for one in self._by_length.get((method.upper(), rest.count("/")), ()):
+                values = matched(one.path, rest)
+                if values is not None and (best is None or len(values) < best[0]):
+                    best = len(values), one, values
             if best is not None:
                 return best[1], best[2]
         return None
 
-    def parameters(self, operation: Operation) -> list[Parameter]:
-        """Return the parameters of an operation, its own and those of its path."""
-        listed = operation.given.get("parameters")
-        own = [
-            (one, f"{operation.pointer}/parameters/{number}")
-            for number, one in enumerate(listed if isinstance(listed, list) else ())
-        ]
-        found: dict[tuple[str, str], Parameter] = {}
-        for value, at in (*operation.shared, *own):
-            given, pointer = self.object(value, at)
-            name, where = str(given.get("name") or ""), str(given.get("in") or "")
-            if not name:
-                continue
-            inner = f"{pointer}/schema" if isinstance(given.get("schema"), Mapping) else None
-            schema = self.object(given["schema"], inner)[0] if inner else {}
-            plain = given.get("style") in (None, "form", "simple")
-            explode = bool(given.get("explode", where in ("query", "cookie")))
-            found[name if where != "header" else name.lower(), where] = Parameter(
-                name,
-                where,
-                given.get("required") is True or where == "path",
-                str(given.get("description") or "").strip().split("\n")[0][:200],
-                schema,
-                inner if plain else None,
-                explode,
-            )
-        return list(found.values())
 
-    def body(self, operation: Operation) -> tuple[Mapping[str, Any], str]:
-        """Return the object of an operation's request body, and its pointer; {} for none."""
-        return self.object(operation.given.get("requestBody"), f"{operation.pointer}/requestBody")
+# ---------------------------------------------------------------------------------------- paths
 
 
 def named_above(text: str, end: int) -> tuple[str, tuple[int, int]] | None:
@@ -238,7 +269,7 @@ def named_above(text: str, end: int) -> tuple[str, tuple[int, int]] | None:
 def matched(template: str, path: str) -> dict[str, str] | None:
     """Return the parameters of a path by a template such as `/users/{id}`; None if it is another.
 
-    A parameter is never empty and holds no slash.
+    A parameter is never empty and holds no slash; it stays as it is in the path.
     """
     wanted, given = template.split("/"), path.split("/")
     if len(wanted) != len(given):
@@ -268,21 +299,13 @@ def _segment(pattern: str, text: str) -> dict[str, str] | None:
         stop = end if behind is None else text.find(behind, at + 1, end)
         if stop <= at:
             return None
-        values[name] = unquote(text[at:stop])
+        values[name] = text[at:stop]
         at = stop + len(behind or "")
     return values
 
 
-def steps(pointer: str) -> Iterator[str]:
-    """Yield the steps of a JSON pointer (RFC 6901) in a URI's fragment."""
-    for step in pointer.split("/")[1:]:
-        yield unquote(step).replace("~1", "/").replace("~0", "~")
-
-
-def escaped(step: str) -> str:
-    """Return a step for a pointer in a URI's fragment."""
-    return step.replace("%", "%25").replace("~", "~0").replace("/", "~1")
-
-
-def _is_number(step: str) -> bool:
-    return step.isascii() and step.isdigit() and len(step) < 10
+def _host(url: str) -> str | None:
+    try:
+        return urlsplit(url).hostname
+    except ValueError:
+        return None

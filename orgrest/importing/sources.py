@@ -65,6 +65,23 @@ def structure(data: bytes, name: str) -> object:
     return _structure(decode(data)[0], name)
 
 
+def data_of(data: bytes, name: str) -> object:
+    """Return the value of a text in JSON or YAML, whatever it holds. Raises ImportingError."""
+    if len(data) > LARGEST:
+        raise ImportingError(f"larger than {LARGEST // 2**20} MiB", file=name)
+    text = decode(data)[0]
+    if text.lstrip().startswith(("{", "[")):
+        try:
+            return json_of(text, name)
+        except ImportingError:
+            if name.endswith(".json"):
+                raise
+    from orgrest.importing.yaml_text import load
+
+    value: object = load(text, name)
+    return value
+
+
 def _structure(text: str, name: str) -> object:
     if text.lstrip().startswith(("{", "[")):
         return json_of(text, name)

@@ -1,12 +1,14 @@
 """The OpenAPI descriptions of a run: each exchange is checked against its one, and counted.
 
 A request's description is that of the last line `# @openapi FILE` above its end, else the header
-argument `:openapi`, else the one that the run was started with.
+argument `:openapi`, else the one that the run was started with. `no` is none. With `auto` it is one
+beside the document that describes the request.
 """
 
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,14 +19,17 @@ from orgrest.model import OrgrestError, Verdict
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from orgrest.description.files import Locate
     from orgrest.description.model import Description
+    from orgrest.description.schemas import Schemas
     from orgrest.http.scripts import Engine
     from orgrest.http.syntax import ParsedRequest
-    from orgrest.http.values import Scope
+    from orgrest.http.values import Inputs, Scope
     from orgrest.model import Request, Response
     from orgrest.org.arguments import Arguments
 
 _MOST_TOLD = 20  # problems of one exchange
+_MOST_COUNTED = 1_000  # requests that are not described
 _MARK = "@openapi"
 
 
@@ -37,17 +42,37 @@ class Exercised:
     statuses: set[int] = attrs.field(factory=set)
 
 
-class Descriptions:
-    """The descriptions that a run has read, which its threads share; `default` is the run's own."""
+@attrs.frozen
+class _Known:
+    """A description, its schemas, and what was exercised of it; `foreign` is what it lacks."""
 
-    def __init__(self, default: Path | None = None) -> None:
+    description: Description
+    schemas: Schemas
+    counts: dict[str, Exercised]
+    foreign: Counter[str] = attrs.field(factory=Counter)
+
+
+class Descriptions:
+    """The descriptions that a run has read, which its threads share; `default` is the run's own.
+
+    `inputs` tell which files may be read beside the default one.
+    """
+
+    def __init__(self, default: Path | str | None = None, inputs: Inputs | None = None) -> None:
         """Begin with the default one read, if there is one. Raises OrgrestError if it cannot be."""
         self._lock = threading.Lock()
-        self._read: dict[Path, Description | OrgrestError] = {}
-        self._counts: dict[Path, dict[str, Exercised]] = {}
-        self._default = None if default is None else default.resolve()
-        if default is not None:
-            self._get(default.resolve(), str(default))
+        self._read: dict[Path, _Known | OrgrestError] = {}
+        self._told: set[Path] = set()
+        self._default = "" if default is None else str(default)
+        self._path = Path(default).resolve() if isinstance(default, Path) else None
+        if self._path is not None:
+            from orgrest.description.files import below
+
+            allowed = () if inputs is None else inputs.allow_read
+            on_read = None if inputs is None else inputs.on_read
+            if on_read is not None:
+                on_read(self._path)
+            self._get(self._path, self._default, below(self._path.parent, allowed, on_read))
 
     def verdict(
         self,
@@ -56,44 +81,77 @@ class Descriptions:
         arguments: Arguments,
         exchange: tuple[Request, Response],
         started: Callable[[], Engine],
-    ) -> Verdict | None:
-        """Return whether an exchange is as described; None if there is no description for it."""
-        if self._default is None and "openapi" not in arguments and _MARK not in parsed.source.text:
-            return None
+    ) -> tuple[Verdict | None, list[str]]:
+        """Return whether an exchange is as described, and what of it is not checked.
+
+        The verdict is None if there is no description for it.
+        """
+        if not self._default and "openapi" not in arguments and _MARK not in parsed.source.text:
+            return None, []
         place = parsed.source.position(parsed.span.start)
         verdict = Verdict(
             "openapi", False, subject="openapi", file=parsed.source.file, line=place.line
         )
-        try:
-            path, name = self._path(parsed, scope, arguments)
-            if path is None:
-                return None
-            description = self._get(path, name)
-            return self._judged(description, path, exchange, started, verdict)
-        except OrgrestError as error:
-            return attrs.evolve(verdict, reason=str(error))
-
-    def _path(
-        self, parsed: ParsedRequest, scope: Scope, arguments: Arguments
-    ) -> tuple[Path | None, str]:
+        from orgrest.description.beside import AUTO, NONE
         from orgrest.description.model import named_above
 
         above = named_above(parsed.source.text, parsed.span.end)
         given = above[0] if above else arguments.get("openapi")
-        if given:
-            return scope.locate(given), given
-        return self._default, "" if self._default is None else str(self._default)
+        name = given or self._default
+        try:
+            if not name or name == NONE:
+                return None, []
+            path = None if given else self._path
+            if path is None and name == AUTO:
+                return self._beside(scope, exchange, started, verdict)
+            known = self._get(path or scope.locate(name), name, scope.locate)
+            return self._judged(known, exchange, started, verdict)
+        except OrgrestError as error:
+            return attrs.evolve(verdict, reason=str(error)), []
 
-    def _get(self, path: Path, name: str) -> Description:
+    def _beside(
+        self,
+        scope: Scope,
+        exchange: tuple[Request, Response],
+        started: Callable[[], Engine],
+        verdict: Verdict,
+    ) -> tuple[Verdict | None, list[str]]:
+        """Return the verdict by the description beside the document, which is about the request."""
+        from orgrest.description.beside import beside
+
+        request, notes, found = exchange[0], [], False
+        for path in beside(scope.directory):
+            found = True
+            try:
+                known = self._get(scope.locate(str(path)), path.name, scope.locate)
+            except OrgrestError as error:
+                if path not in self._told:
+                    self._told.add(path)
+                    notes.append(f"openapi: {error}")
+                continue
+            description = known.description
+            is_known = description.operation(request.method, request.url) is not None
+            named = bool(description.hosts) and description.is_of_server(request.url)
+            if named or (is_known and description.may_be_meant(request.url)):
+                judged, more = self._judged(known, exchange, started, verdict)
+                return judged, [*notes, *more]
+        if scope.directory not in self._told:
+            self._told.add(scope.directory)
+            what = "describes this request" if found else "is there"
+            notes.append(f"openapi: no description beside the document {what}: it is not checked")
+        return None, notes
+
+    def _get(self, path: Path, name: str, locate: Locate) -> _Known:
         with self._lock:
             found = self._read.get(path)
             if found is None:
-                from orgrest.description.model import Description
-                from orgrest.files import read_bytes
+                from orgrest.description.files import read
+                from orgrest.description.schemas import Schemas
 
                 try:
-                    found = Description.read(read_bytes(path), name)
-                    self._counts[path] = {one.name: Exercised() for one in found.operations}
+                    description = read(path, name, locate)
+                    counts = {one.name: Exercised() for one in description.operations}
+                    found = _Known(description, Schemas(description), counts)
                 except OrgrestError as error:
                     found = error
                 self._read[path] = found
@@ -103,44 +161,63 @@ class Descriptions:
 
     def _judged(
         self,
-        description: Description,
-        path: Path,
+        known: _Known,
         exchange: tuple[Request, Response],
         started: Callable[[], Engine],
         verdict: Verdict,
-    ) -> Verdict | None:
-        from orgrest.description.checks import job, of_exchange
+    ) -> tuple[Verdict | None, list[str]]:
+        from orgrest.description.checks import of_exchange
 
         request, response = exchange
+        description = known.description
         found = description.operation(request.method, request.url)
         if found is None:
             if not description.is_of_server(request.url):
-                return None
-            name = f"openapi {request.method} {request.url}"
-            reason = f"{description.name} describes no such operation"
-            return attrs.evolve(verdict, name=name, reason=reason)
+                return None, []
+            return self._undescribed(known, request, verdict), []
         operation, values = found
-        findings = of_exchange(description, operation, values, request, response)
+        findings = of_exchange(operation, values, request, response)
         problems = findings.problems
         if findings.parts:
-            problems += started().validate_parts(job(description, findings.parts))
+            work, wrong = known.schemas.job(findings.parts)
+            problems += (*wrong, *(started().validate_parts(work) if work["parts"] else ()))
         with self._lock:
-            count = self._counts[path][operation.name]
+            count = known.counts[operation.name]
             count.requests += 1
             count.statuses.add(response.status)
             count.failed += bool(problems)
         if len(problems) > _MOST_TOLD:
             problems = [*problems[:_MOST_TOLD], f"and {len(problems) - _MOST_TOLD} more"]
         name = f"openapi {operation.name} {response.status}"
-        return attrs.evolve(verdict, name=name, held=not problems, reason="; ".join(problems))
+        notes = [f"openapi: {one}" for one in findings.unchecked]
+        return attrs.evolve(
+            verdict, name=name, held=not problems, reason="; ".join(problems)
+        ), notes
+
+    def _undescribed(self, known: _Known, request: Request, verdict: Verdict) -> Verdict:
+        """Return the verdict on a request of no operation, and count it."""
+        from urllib.parse import urlsplit
+
+        from orgrest.rendering.masking import mask
+
+        description = known.description
+        path = mask(urlsplit(request.url).path or "/", request.secrets)
+        with self._lock:
+            if len(known.foreign) < _MOST_COUNTED:
+                known.foreign[f"{request.method} {path}"] += 1
+        reason = f"{description.name} describes no such operation"
+        if description.unreadable:
+            reason += f", but not all could be read: {description.unreadable[0]}"
+        name = f"openapi {request.method} {request.url}"
+        return attrs.evolve(verdict, name=name, reason=reason)
 
     def coverage(self) -> list[dict[str, Any]]:
         """Return, for each description, its operations and how often each was exercised."""
         with self._lock:
-            read = [(path, one) for path, one in self._read.items() if path in self._counts]
+            every = [one for one in self._read.values() if isinstance(one, _Known)]
             return [
                 {
-                    "file": one.name,
+                    "file": known.description.name,
                     "operations": [
                         {
                             "operation": operation.name,
@@ -148,11 +225,22 @@ class Descriptions:
                             "requests": count.requests,
                             "failed": count.failed,
                             "statuses": sorted(count.statuses),
+                            "unseen": _unseen(operation.statuses, count.statuses),
                         }
-                        for operation in one.operations
-                        for count in (self._counts[path][operation.name],)
+                        for operation in known.description.operations
+                        for count in (known.counts[operation.name],)
                     ],
+                    "undescribed": [
+                        {"request": request, "requests": count}
+                        for request, count in sorted(known.foreign.items())
+                    ],
+                    "unreadable": known.description.unreadable,
                 }
-                for path, one in read
-                if not isinstance(one, OrgrestError)
+                for known in every
             ]
+
+
+def _unseen(described: list[str], seen: set[int]) -> list[str]:
+    """Return the statuses that are described, and which no response had."""
+    texts = {str(one) for one in seen} | {f"{one // 100}XX" for one in seen}
+    return [one for one in described if one.upper() not in texts and one != "default"]

@@ -177,9 +177,10 @@ class Sender:
             (request, response),
             self.scripts.started,
         )
-        described = self._settings.descriptions.verdict(
+        described, unchecked = self._settings.descriptions.verdict(
             parsed, task.scope, task.arguments, (request, response), self.scripts.started
         )
+        made.notes += unchecked
         scripts.tests += () if described is None else (described,)
         tests = tuple(scripts.tests[tested:])
         rendered = _render(task, request, response, tests, self._settings.limit)

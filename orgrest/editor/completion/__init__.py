@@ -41,17 +41,26 @@ def complete(
     settings: Callable[[], Mapping[str, tuple[str, str]]] = dict,
     imported: Callable[[], Imported] = Imported,
     described: Callable[[str], Description | None] = lambda _: None,
+    beside: Callable[[], Iterable[Description]] = tuple,
 ) -> list[Candidate]:
     """Return the candidates at `offset` of `text`, the likeliest first.
 
     `files` lists the names in a folder, given as written in the document; names of folders end in a
     slash. `environ` are the names of environment variables. `settings` returns the variables of the
     chosen environments: value and source; `imported` the names that other files define; `described`
-    the OpenAPI description in a file, as the document names it. Raises ValueError for an offset
-    outside of the text.
+    the OpenAPI description in a file, as the document names it, `beside` those beside the document.
+    Raises ValueError for an offset outside of the text.
     """
     cursor = Cursor(
-        text, offset, document, files or (lambda _: ()), environ, settings, imported, described
+        text,
+        offset,
+        document,
+        files or (lambda _: ()),
+        environ,
+        settings,
+        imported,
+        described,
+        beside,
     )
     found: list[Candidate] = []
     for here in contexts(cursor):

@@ -35,9 +35,9 @@ _ENDS = [
 class Cursor:
     """An offset in a text, and its surroundings.
 
-    `files`, `environ`, `settings`, `imported` and `described` are those of `complete`. `code` is
-    the text in the request language around the offset, or else all text, with LF line ends; the
-    offset is in its line between `before` and `after`.
+    `files`, `environ`, `settings`, `imported`, `described`, `beside` are those of `complete`.
+    `code` is the text in the request language around the offset, or else all text, with LF line
+    ends; the offset is in its line between `before` and `after`.
     """
 
     def __init__(
@@ -50,6 +50,7 @@ class Cursor:
         settings: Callable[[], Mapping[str, tuple[str, str]]] = dict,
         imported: Callable[[], Imported] = Imported,
         described: Callable[[str], Description | None] = lambda _: None,
+        beside: Callable[[], Iterable[Description]] = tuple,
     ) -> None:
         if not 0 <= offset <= len(text):
             raise ValueError(f"offset {offset} is outside a text of {len(text)} characters")
@@ -58,6 +59,7 @@ class Cursor:
         self.settings = settings
         self.imported = imported
         self.described = described
+        self.beside = beside
         self.given = offset
         self.within_crlf = text[offset - 1 : offset + 1] == "\r\n"
         if "\r\n" in text:

@@ -8,13 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from orgrest.description.beside import AUTO, NONE
+from orgrest.description.shapes import composed, items, kinds, values
 from orgrest.editor.completion.model import Context, Offer
 from orgrest.http.syntax import TCHARS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator
 
     from orgrest.description.model import Description, Operation, Parameter
+    from orgrest.description.nodes import Node
     from orgrest.editor.completion.cursor import Cursor
 
 _ARGUMENT = re.compile(r"[ \t]:openapi[ \t]+(\S+)")
@@ -26,38 +29,53 @@ _TOKEN = re.compile(
     r'\s+|(?P<string>"(?:[^"\\\n]|\\.)*")|(?P<open>"(?:[^"\\\n]|\\.)*)|(?P<mark>[{}\[\],:])'
     r"|(?P<word>[^\s{}\[\],:\"]+)"
 )
-_MOST_SCHEMAS = 300
+_UNKNOWN = "http://unknown.invalid"
 _METHODS = frozenset({"GET", "PUT", "POST", "DELETE", "OPTIONS", "HEAD", "PATCH", "TRACE", "QUERY"})
 
 
-def description(cursor: Cursor) -> Description | None:
-    """Return the description that the document names above the offset, or None."""
-    if "openapi" not in cursor.text:
-        return None
+def descriptions(cursor: Cursor) -> tuple[Iterable[Description], bool]:
+    """Return the description that the document names for the offset, or (True) those beside it."""
+    name = _named(cursor) if "openapi" in cursor.text else ""
+    if name == NONE:
+        return (), False
+    if not name or name == AUTO:
+        return cursor.beside(), True
+    found = cursor.described(name)
+    return (() if found is None else (found,)), False
+
+
+def _named(cursor: Cursor) -> str:
     from orgrest.description.model import named_above
 
     end = cursor.start + len(cursor.before)
     above = named_above(cursor.code, end)
     if above is not None:
-        return cursor.described(above[0])
+        return above[0]
     if cursor.document == "org":
         arguments = _ARGUMENT.findall(cursor.text, 0, cursor.offset)
         if arguments:
-            return cursor.described(arguments[-1])
-    return None
+            return str(arguments[-1])
+    return ""
 
 
-def operation(cursor: Cursor) -> tuple[Description, Operation] | None:
+def operation(cursor: Cursor) -> Operation | None:
     """Return the operation of the request around the offset, or None."""
-    found = description(cursor)
-    if found is None:
-        return None
-    end = cursor.start + len(cursor.before + cursor.after)
-    for match in reversed(list(_REQUEST.finditer(cursor.code, 0, end))):
-        if match[1] in _METHODS:
-            known = found.operation(match[1], _plain(match[2]))
-            return None if known is None else (found, known[0])
+    every, is_beside = descriptions(cursor)
+    for found in every:
+        end = cursor.start + len(cursor.before + cursor.after)
+        for match in reversed(list(_REQUEST.finditer(cursor.code, 0, end))):
+            if match[1] in _METHODS:
+                url = _plain(match[2])
+                known = found.operation(match[1], url)
+                if known and (not is_beside or _is_meant(found, url)):
+                    return known[0]
+                break
     return None
+
+
+def _is_meant(found: Description, url: str) -> bool:
+    """Tell whether a description beside the document may be about a URL, as far as it is known."""
+    return url.startswith(f"{_UNKNOWN}/") or found.may_be_meant(url)
 
 
 def _plain(url: str) -> str:
@@ -65,7 +83,7 @@ def _plain(url: str) -> str:
     base = _BASE.match(url)
     rest = url[base.end() :] if base else url
     text = base[0] if base else ""
-    return (text if "://" in text and "{" not in text else "http://h") + _VARIABLE.sub("x", rest)
+    return (text if "://" in text and "{" not in text else _UNKNOWN) + _VARIABLE.sub("x", rest)
 
 
 # ------------------------------------------------------------------------- URLs, headers
@@ -73,14 +91,28 @@ def _plain(url: str) -> str:
 
 def urls(cursor: Cursor, here: Context) -> Iterator[Offer]:
     """Offer the paths of the method on this line, behind what is typed of the server."""
-    found = description(cursor)
-    if found is None:
-        return
+    every, is_beside = descriptions(cursor)
+    for found in every:
+        if not is_beside or _fits(found, here.prefix):
+            yield from _urls(found, cursor, here)
+            return
+
+
+def _fits(found: Description, typed: str) -> bool:
+    """Tell whether a description beside the document may be about a URL that is being typed."""
+    base = _BASE.match(typed)
+    if base is None or "://" not in base[0] or "{" in base[0]:
+        return bool(base and base[0]) or any(one.startswith(typed) for one in found.servers)
+    return any(one.startswith(base[0]) for one in found.servers) or found.may_be_meant(base[0])
+
+
+def _urls(found: Description, cursor: Cursor, here: Context) -> Iterator[Offer]:
     method = cursor.before.split()[0].upper() if cursor.before.split() else ""
     servers = [one.rstrip("/") for one in found.servers if here.prefix.startswith(one.rstrip("/"))]
     typed = _BASE.match(here.prefix)
     known = [one for one in found.servers if _is_harmless(one, blanks=False)]
-    bases = servers[:1] or [typed[0]] if typed and typed[0] else known[:1]
+    begun = [one for one in known if one.startswith(here.prefix)]
+    bases = servers[:1] or begun[:1] or [typed[0]] if typed and typed[0] else known[:1]
     opened, closed = ("{{", "}}") if cursor.is_common else (":", "")
     for one in found.operations:
         if method in ("", one.method) and _is_harmless(one.path, blanks=False):
@@ -95,7 +127,7 @@ def _about(one: Operation) -> str:
 
 def _parameters(cursor: Cursor, where: str) -> Iterator[Parameter]:
     found = operation(cursor)
-    for one in found[0].parameters(found[1]) if found is not None else ():
+    for one in found.parameters() if found is not None else ():
         if one.where == where and _is_harmless(one.name, blanks=False):
             yield one
 
@@ -131,16 +163,14 @@ def header_values(cursor: Cursor, here: Context) -> Iterator[Offer]:
             yield from _plain_values(one)
     found = operation(cursor)
     if found is not None and here.subject.lower() == "content-type":
-        content = found[0].body(found[1])[0].get("content")
-        for kind in content if isinstance(content, dict) else ():
-            if not _is_harmless(str(kind)):
-                continue
-            yield Offer(str(kind), f"A body of {found[1].name}.", rank=-1)
+        for kind, _ in found.body.child("content").children():
+            if _is_harmless(kind):
+                yield Offer(kind, f"A body of {found.name}.", rank=-1)
 
 
 def _plain_values(one: Parameter) -> Iterator[Offer]:
-    items = one.schema.get("items") if one.schema.get("type") == "array" else one.schema
-    for value in _values(items if isinstance(items, dict) else {}):
+    listed = "array" in kinds(one.schema)
+    for value in _values(items(one.schema) if listed else one.schema):
         text = value if isinstance(value, str) else json.dumps(value)
         yield Offer(text, _told(one), rank=0)
 
@@ -149,19 +179,16 @@ def _told(one: Parameter) -> str:
     return _documentation(one.schema, one.description, required=one.required)
 
 
-def _documentation(schema: Mapping[str, Any], text: str, *, required: bool) -> str:
-    kind = schema.get("type")
+def _documentation(schema: Node, text: str, *, required: bool) -> str:
+    kind = schema.object.get("type")
     words = " or ".join(map(str, kind)) if isinstance(kind, list) else str(kind or "")
     words += ", required" if required else ""
     return "\n\n".join(filter(None, (text, words.strip(", "))))
 
 
-def _values(schema: Mapping[str, Any]) -> list[Any]:
-    enum = schema.get("enum")
-    if isinstance(enum, list):
-        plain = (one for one in enum if isinstance(one, str | int | float | bool) or one is None)
-        return [one for one in plain if _is_harmless(str(one))]
-    return [True, False] if schema.get("type") == "boolean" else []
+def _values(schema: Node) -> list[Any]:
+    listed = (one for part in composed([schema]) for one in values(part))
+    return [one for one in listed if _is_harmless(str(one))]
 
 
 # ----------------------------------------------------------------------------------- bodies
@@ -244,18 +271,16 @@ def fields(cursor: Cursor, _: Context) -> Iterator[Offer]:
     if found is None or place is None:
         return
     seen: set[str] = set()
-    for schema in _schemas(*found, place.steps):
-        properties, required = schema.get("properties"), schema.get("required")
-        for name, value in properties.items() if isinstance(properties, dict) else ():
-            one = found[0].object(value, "")[0]
-            if name not in seen and _is_harmless(str(name)) and one.get("readOnly") is not True:
+    for schema in within(_json_of(found.body), place.steps):
+        required = schema.object.get("required")
+        for name, one in schema.child("properties").children():
+            if name not in seen and _is_harmless(name) and one.object.get("readOnly") is not True:
                 seen.add(name)
                 needed = isinstance(required, list) and name in required
-                text = str(one.get("description") or "").strip().split("\n")[0][:200]
-                about = _documentation(one, text, required=needed)
-                written = json.dumps(str(name), ensure_ascii=False)
+                about = _documentation(one, one.first_line("description"), required=needed)
+                written = json.dumps(name, ensure_ascii=False)
                 insert = written[1:-1] if place.quoted else f"{written}: "
-                yield Offer(str(name), about, insert, 0 if needed else 1)
+                yield Offer(name, about, insert, 0 if needed else 1)
 
 
 def field_values(cursor: Cursor, _: Context) -> Iterator[Offer]:
@@ -263,51 +288,33 @@ def field_values(cursor: Cursor, _: Context) -> Iterator[Offer]:
     found, place = operation(cursor), _typed(cursor)
     if found is None or place is None:
         return
-    for schema in _schemas(*found, place.steps):
+    about = f"A value of {place.steps[-1] or 'the list'}."
+    for schema in within(_json_of(found.body), place.steps):
         for value in _values(schema):
+            text = json.dumps(value, ensure_ascii=False)
             if not place.quoted:
-                text = json.dumps(value, ensure_ascii=False)
-                yield Offer(
-                    text.strip('"'), f"A value of {place.steps[-1] or 'the list'}.", text, 0
-                )
+                yield Offer(text.strip('"'), about, text, 0)
             elif isinstance(value, str):
-                text = json.dumps(value, ensure_ascii=False)[1:-1]
-                yield Offer(value, f"A value of {place.steps[-1] or 'the list'}.", text, 0)
+                yield Offer(value, about, text[1:-1], 0)
 
 
-def _schemas(
-    found: Description, one: Operation, steps: tuple[str | None, ...]
-) -> list[Mapping[str, Any]]:
-    """Return the schemas that what the steps lead to in a body may have."""
-    content = found.body(one)[0].get("content")
-    kinds = content if isinstance(content, dict) else {}
-    media = next((value for name, value in kinds.items() if "json" in str(name)), None)
-    level = _alternatives(found, [media.get("schema")] if isinstance(media, dict) else [])
+def _json_of(node: Node) -> list[Node]:
+    """Return the schema of the JSON of a body, of a request or a response, if it has one."""
+    content = node.child("content").children()
+    return [one.child("schema") for name, one in content if "json" in name][:1]
+
+
+def within(schemas: list[Node], steps: tuple[str | None, ...]) -> list[Node]:
+    """Return the schemas that what the steps lead to may have; None leads into a list."""
+    level = composed(schemas)
     for step in steps:
-        inner: list[Any] = []
+        inner: list[Node] = []
         for schema in level:
             if step is None:
-                inner.append(schema.get("items"))
+                inner.append(schema.child("items"))
             else:
-                properties = schema.get("properties")
-                if isinstance(properties, dict) and step in properties:
-                    inner.append(properties[step])
-                else:
-                    inner.append(schema.get("additionalProperties"))
-        level = _alternatives(found, inner)
-    return level
-
-
-def _alternatives(found: Description, given: list[Any]) -> list[Mapping[str, Any]]:
-    """Return schemas, with all that they are composed of."""
-    waiting, level = list(given), []
-    for _ in range(_MOST_SCHEMAS):
-        if not waiting:
-            break
-        schema, _at = found.object(waiting.pop(0), "")
-        if schema:
-            level.append(schema)
-        for name in ("allOf", "anyOf", "oneOf"):
-            if isinstance(schema.get(name), list):
-                waiting += schema[name]
+                known = schema.child("properties").child(step)
+                given = known if known.value is not None else schema.child("additionalProperties")
+                inner.append(given)
+        level = composed(inner)
     return level

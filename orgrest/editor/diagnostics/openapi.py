@@ -5,19 +5,21 @@ Bodies and patterns are left to runs, which check them in a process of their own
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+import attrs
+
+from orgrest.description.beside import AUTO, NONE
 from orgrest.description.checks import of_request
-from orgrest.description.model import named_above
+from orgrest.description.model import Description, named_above
 from orgrest.editor.diagnostics.model import Problem
 from orgrest.http import syntax, values
 from orgrest.model import OrgrestError, Request
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from orgrest.description.checks import Part
-    from orgrest.description.model import Description
     from orgrest.editor.described import Described
 
 CODE = "openapi"
@@ -28,56 +30,87 @@ _TYPES: dict[str, type | tuple[type, ...]] = {
 }
 
 
-def of_description(
+@attrs.frozen
+class About:
+    """The descriptions that may be about a request; `broken` tells why there is none.
+
+    One that nobody named tells about its operations alone.
+    """
+
+    descriptions: tuple[Description, ...] = ()
+    is_named: bool = True
+    broken: Problem | None = None
+
+
+def chosen(
     text: str,
     request: syntax.ParsedRequest,
     scope: values.Scope,
     described: Described,
     default: str,
-) -> Iterator[Problem]:
-    """Yield what is wrong with a request in `text`, whose header argument is `default`."""
+) -> About:
+    """Return the descriptions for a request in `text`, whose header argument is `default`."""
     above = named_above(text, request.span.end)
     name = above[0] if above else default
-    if not name:
-        return
-    start = request.target.offset(0)
-    end = text.find("\n", start)
-    place = start, len(text) if end < 0 else end
+    if name == NONE:
+        return About()
+    if not name or name == AUTO:
+        return About(tuple(described.beside(scope)), is_named=False)
     description = described.read(name, scope)
     if isinstance(description, OrgrestError):
-        at = above[1] if above else place
-        yield Problem(*at, "warning", CODE, str(description))
-        return
-    for message in _wrong(description, request, scope):
-        yield Problem(*place, "warning", CODE, message)
+        at = above[1] if above else _place(text, request)
+        return About(broken=Problem(*at, "warning", CODE, str(description)))
+    return About((description,))
+
+
+def of_descriptions(
+    text: str, request: syntax.ParsedRequest, scope: values.Scope, about: About
+) -> Iterator[Problem]:
+    """Yield what is wrong with a request in `text` by the first description that is about it."""
+    for description in about.descriptions:
+        told = list(_wrong(description, request, scope, is_named=about.is_named))
+        behind = "" if about.is_named else f" ({description.name})"
+        for why in told:
+            yield Problem(*_place(text, request), "warning", CODE, why + behind)
+        if told:
+            return
+
+
+def _place(text: str, request: syntax.ParsedRequest) -> tuple[int, int]:
+    start = request.target.offset(0)
+    end = text.find("\n", start)
+    return start, len(text) if end < 0 else end
 
 
 def _wrong(
-    description: Description, request: syntax.ParsedRequest, scope: values.Scope
+    description: Description, request: syntax.ParsedRequest, scope: values.Scope, *, is_named: bool
 ) -> Iterator[str]:
     checked = values.check(request, scope)
     if checked.problems:
         return
     url = checked.url if "://" in checked.url else f"http://{checked.url}"
     found = description.operation(request.method, url)
+    host = url.partition("://")[2].partition("/")[0]
+    is_known = values.UNKNOWN not in host
     if found is None:
-        host = url.partition("://")[2].partition("/")[0]
-        if values.UNKNOWN not in host and description.is_of_server(url):
+        if is_known and description.is_of_server(url) and is_named:
             yield f"{description.name} describes no {request.method} here"
+        return
+    if not is_named and is_known and not description.may_be_meant(url):
         return
     operation, path = found
     body = b"".join(text.encode("utf-8", "replace") for text, _ in checked.body)
     sent = Request(request.method, checked.url, checked.headers, body if request.body else None)
-    findings = of_request(description, operation, path, sent)
-    yield from (one for one in findings.problems if "body is not JSON" not in one)
+    findings = of_request(operation, path, sent, complete=False)
+    yield from findings.problems
     for part in findings.parts:
-        schema = description.object(description.at(part.pointer), part.pointer)[0]
-        if (why := _plainly_wrong(schema, part)) is not None:
+        if (why := _plainly_wrong(part)) is not None:
             yield why
 
 
-def _plainly_wrong(schema: Mapping[str, Any], part: Part) -> str | None:
+def _plainly_wrong(part: Part) -> str | None:
     """Return what is wrong with a plain value, by its type and its enumeration alone."""
+    schema = part.schema.object
     value, kind, enum = part.value, schema.get("type"), schema.get("enum")
     if isinstance(value, dict | list) or values.UNKNOWN in str(value):
         return None

@@ -54,7 +54,7 @@ class Report:
         self._known: _Known = {}
         self._before: _Known = before._known if before else {}
         self._environment: Hashable = ()
-        self._is_described = "openapi" in analysis.text
+        self._is_described = "openapi" in analysis.text or _has_one_beside(analysis)
         found = analysis.imports.variables() if analysis.imports else {}
         self._imported = tuple((name, one.value.text) for name, (_, one) in found.items())
         findings = list(self._findings())
@@ -131,13 +131,36 @@ class Report:
                 known = hash((known, *(capture.name for capture in item.captures)))
                 analysis.capture(item, scope)
                 if self._is_described:
-                    from orgrest.editor.diagnostics.openapi import of_description
-
                     default = given.get("openapi")
                     name = default if isinstance(default, str) else ""
-                    yield from of_description(text, item, scope, analysis.described, name)
+                    yield from self._of_description(text, item, scope, start, known, name)
                 definitions = []
                 start = item.span.end
+
+    def _of_description(
+        self,
+        text: str,
+        request: syntax.ParsedRequest,
+        scope: values.Scope,
+        start: int,
+        known: int,
+        default: str,
+    ) -> Iterator[Problem]:
+        """Yield what descriptions forbid of a request, whose text begins at `start`."""
+        from orgrest.editor.diagnostics.openapi import chosen, of_descriptions
+
+        about = chosen(text, request, scope, self.analysis.described, default)
+        if about.broken is not None:
+            yield about.broken
+        if not about.descriptions:
+            return
+        key = (known, text[start : request.span.end], about.is_named, about.descriptions)
+        found = self._known.get(key, self._before.get(key))
+        if found is None:
+            problems = of_descriptions(text, request, scope, about)
+            found = tuple(one.moved(-start) for one in problems)
+        self._known[key] = found
+        yield from (one.moved(start) for one in found)
 
     def _needs_none(self, part: ParsedRegion) -> bool:
         """Tell whether a region may lack a request: it is empty, or part of others."""
@@ -176,6 +199,15 @@ class Report:
         if body is None or (body.file is None and not body.files):
             self._known[key] = found  # else the files may come and go
         return [one.moved(start) for one in found]
+
+
+def _has_one_beside(analysis: Analysis) -> bool:
+    """Tell whether there may be a description beside a document."""
+    if not analysis.described.found_beside:
+        return False
+    from orgrest.description.beside import beside
+
+    return next(beside(analysis.new_scope().directory), None) is not None
 
 
 def _of_imports(analysis: Analysis) -> Iterator[Problem]:

@@ -25,20 +25,24 @@ class Choices:
     """The choices of one server's user; `setting` has the environments of the client's settings.
 
     `variables` are those of the client's settings. Like `--var`, they override all others: they
-    supply values that most clients cannot be asked for.
+    supply values that most clients cannot be asked for. With `beside`, OpenAPI descriptions beside
+    documents count.
     """
 
     def __init__(self) -> None:
+        self.beside = True
         self.setting: tuple[str, ...] = ()
         self.variables: dict[str, str] = {}
         self._known: dict[str, tuple[str, ...]] | None = None
 
     def configure(self, given: Any) -> None:
-        """Read the client's settings `environments` and `variables`, optionally under `orgrest`."""
+        """Read the client's settings: `environments`, `variables`, `openapi` (or in `orgrest`)."""
         if isinstance(given, dict):
             given = given.get("orgrest", given)
         if isinstance(given, dict) and "environments" in given:
             self.setting = _names(given["environments"])
+        if isinstance(given, dict) and isinstance(given.get("openapi"), bool):
+            self.beside = given["openapi"]
         if isinstance(given, dict) and isinstance(given.get("variables"), dict):
             found = given["variables"].items()
             self.variables = {name: one for name, one in found if isinstance(one, str)}

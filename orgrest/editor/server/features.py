@@ -90,6 +90,7 @@ def _complete(server: Server, document: Document, params: types.CompletionParams
         settings=functools.partial(_settings, server, document),
         imported=functools.partial(_imported, server, document),
         described=lambda name: server.described.get(name, Scope(server.inputs(document))),
+        beside=lambda: server.described.beside(Scope(server.inputs(document))),
     )
     return _completion_list(server, text, found)
 

@@ -314,6 +314,7 @@ class Server(LanguageServer):
     def configure(self, given: Any) -> None:
         """Apply the client's settings, which may choose other environments."""
         self.choices.configure(given)
+        self.described.found_beside = self.choices.beside
         self.look_again()
 
     def show_outcomes(self, document: Document) -> None:

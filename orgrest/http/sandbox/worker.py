@@ -84,21 +84,24 @@ def _validate_parts(job: dict[str, Any]) -> str:
     import referencing.exceptions
     from referencing.jsonschema import DRAFT202012
 
-    resources = [
-        (uri, referencing.Resource.from_contents(content, default_specification=DRAFT202012))
-        for uri, content in job["descriptions"].items()
-    ]
-    registry = jsonschema_specifications.REGISTRY.with_resources(resources)
+    definitions = referencing.Resource.from_contents(
+        job["definitions"], default_specification=DRAFT202012
+    )
+    registry = jsonschema_specifications.REGISTRY.with_resource("description", definitions)
     found: list[str] = []
-    for name, uri, value in job["parts"]:
-        validator = jsonschema.Draft202012Validator({"$ref": uri}, registry=registry)
+    for name, definition, value in job["parts"]:
+        schema = {"$ref": f"description#/$defs/{definition}"}
+        validator = jsonschema.Draft202012Validator(schema, registry=registry)
         try:
             for error in itertools.islice(validator.iter_errors(value), _MOST_ERRORS):
                 hidden = error.validator == "not" and error.validator_value == {}
                 why = "is for requests only (writeOnly)" if hidden else error.message[:_LONGEST]
                 found.append(f"{name}{error.json_path[1:]}: {why}")
         except referencing.exceptions.Unresolvable as error:
-            found.append(f"{name} cannot be checked: {error.ref} is not in the description")
+            reference = str(error.ref)
+            why = job["missing"].get(reference.rpartition("/")[2])
+            why = why or f"{reference} is not in the description"
+            found.append(f"{name} cannot be checked: {why}")
         except RecursionError:
             found.append(f"{name} cannot be checked: its schema never comes to an end")
         except Exception as error:  # a schema that is none, in one of many ways

@@ -142,7 +142,7 @@ def find(folder: Path) -> Environments:
     known = _found.get(folder)
     if known is None or any(_stamp(path) != stamp for path, stamp in known[1]):
         began = time.time_ns()
-        folders = _folders(folder)
+        folders = project_folders(folder)
         looked_at = [(path, _stamp(path)) for path in _looked_at(folders)]
         known = _look(folders), looked_at
         if len(_found) >= _MOST_KNOWN:
@@ -176,7 +176,7 @@ def _looked_at(folders: Sequence[Path]) -> Iterator[Path]:
 
 def files(folder: Path) -> Iterator[Path]:
     """Yield the environment files of a document in `folder`; some may not exist."""
-    for place in _folders(folder.resolve()):
+    for place in project_folders(folder.resolve()):
         for kind in _KINDS:
             yield from kind.files(place)
 
@@ -254,7 +254,7 @@ def dotenv_beside(folder: Path) -> dict[str, str]:
     return {name: setting.value for name, setting in _dotenv(folder / ".env").items()}
 
 
-def _folders(folder: Path) -> list[Path]:
+def project_folders(folder: Path) -> list[Path]:
     """Return the folder and its parents up to the project's root; only itself if there is none."""
     folders = []
     for place in (folder, *folder.parents)[:_HIGHEST]:

@@ -260,7 +260,7 @@ def test_what_the_description_forbids_is_told_while_it_is_written(
     for (about, message), part in zip(found, expected, strict=True):
         assert part in message
         assert about.startswith(("http", "{{host}}"))
-    assert told(tmp_path, request_ + "\n") == []
+    assert told(tmp_path, "# @openapi no\n" + request_ + "\n") == []
 
 
 def test_a_description_that_cannot_be_read_is_told_at_its_line(tmp_path: Path) -> None:
@@ -281,3 +281,77 @@ def test_org_tells_it_at_the_request(tmp_path: Path) -> None:
     ((about, message),) = told(tmp_path, text, "org")
     assert about == f"{HOST}/v1/orders?q=1"
     assert "q is not described" in message
+
+
+# --------------------------------------------------------------------- found beside the document
+
+
+def beside(text: str, *found: Description) -> list[str]:
+    at = text.index("|")
+    return [
+        one.insert
+        for one in complete(
+            text[:at] + text[at + 1 :], at, document="http", beside=lambda: iter(found)
+        )
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("GET {{host}}/orders?|", ["page=", "tags="]),
+        (f"GET {HOST}/v1/orders?|", ["page=", "tags="]),
+        ("GET http://localhost:8080/v1/orders?|", ["page=", "tags="]),
+        ("GET https://other.example/orders?|", []),
+        ("# @openapi no\nGET {{host}}/orders?|", []),
+        ("# @openapi auto\nGET {{host}}/orders?|", ["page=", "tags="]),
+        ("GET https://api.ex|", [f"{HOST}/v1/orders"]),
+        ("GET {{host}}/orders/m|", ["{{host}}/orders/mine"]),
+        ("GET https://other.example/ord|", []),
+        ("DELETE {{host}}/orders?|", []),
+    ],
+)
+def test_one_beside_the_document_is_offered_where_it_may_be_meant(text, expected) -> None:
+    assert beside(text, KNOWN)[: len(expected) or 1] == expected
+    assert beside(text) == []
+
+
+def test_an_editor_finds_the_description_beside_a_document(tmp_path: Path, capsys) -> None:
+    (tmp_path / ".git").mkdir()
+    folder = tmp_path / "http"
+    folder.mkdir()
+    (tmp_path / "swagger.json").write_text('{"swagger": "2.0"}')
+    (tmp_path / "openapi.yaml").write_text(API.replace("HOST", HOST))
+    text = "GET {{host}}/orders?"
+    (folder / "a.http").write_text(text)
+    with pytest.raises(SystemExit):
+        main(["complete", str(folder / "a.http"), "--offset", str(len(text))])
+    assert len(json.loads(capsys.readouterr().out)) == 2
+
+
+def test_what_one_beside_the_document_forbids_is_told_with_its_name(tmp_path: Path) -> None:
+    url = f"{HOST}/v1/orders"
+    ((_, message),) = told(tmp_path, f"GET {url}?page=x\nX-Client: c\n")
+    assert message.endswith("is not of type 'integer' (api.yaml)")
+    assert told(tmp_path, f"GET {HOST}/v1/nothing\n") == []
+    assert told(tmp_path, "GET https://other.example/v1/orders\n") == []
+    (tmp_path / "openapi.yaml").write_text("openapi: 9")
+    assert len(told(tmp_path, f"GET {url}?page=x\nX-Client: c\n")) == 1
+    described = Described()
+    described.found_beside = False
+    text = f"GET {url}?page=x\nX-Client: c\n"
+    inputs = Inputs(directory=tmp_path)
+    analysis = Analysis(text, "http", lambda: inputs, described=described)
+    assert [one for one in Report(analysis).diagnostics if one.code == "openapi"] == []
+
+
+def test_findings_are_kept_while_nothing_changes(tmp_path: Path) -> None:
+    (tmp_path / "api.yaml").write_text(API.replace("HOST", HOST))
+    text = f"GET {HOST}/v1/orders?page=x\nX-Client: c\n\n###\nGET {HOST}/v1/orders?page=y\n"
+    inputs = Inputs(directory=tmp_path)
+    first = Report(Analysis(text, "http", lambda: inputs))
+    later = Analysis("\n" + text, "http", lambda: inputs, first.analysis)
+    spans = [(one.span.start, one.message) for one in first.diagnostics]
+    again = [(one.span.start - 1, one.message) for one in Report(later, first).diagnostics]
+    assert spans
+    assert again == spans

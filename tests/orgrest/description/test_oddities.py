@@ -20,7 +20,7 @@ def problems(operation: dict, request: Request, response: Response) -> list[str]
     description = read({"/x": {request.method.lower(): operation}})
     found = description.operation(request.method, request.url)
     assert found is not None
-    return of_exchange(description, *found, request, response).problems
+    return of_exchange(*found, request, response).problems
 
 
 URL = "http://h/x"
@@ -102,7 +102,7 @@ def test_references_lead_through_lists_and_never_in_circles() -> None:
     }
     description = read(paths)
     assert [one.name for one in description.operations] == ["GET /a", "GET /b", "GET /c", "GET /e"]
-    names = [[one.name for one in description.parameters(op)] for op in description.operations]
+    names = [[one.name for one in op.parameters()] for op in description.operations]
     assert names == [["p"], ["p"], ["p"], []]
 
 

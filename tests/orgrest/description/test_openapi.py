@@ -14,8 +14,9 @@ from openapi_text import API
 from servers import RawServer, response
 
 from orgrest.commands.main import main
-from orgrest.description.checks import Part, job
+from orgrest.description.checks import Part
 from orgrest.description.model import Description, matched
+from orgrest.description.schemas import Schemas
 from orgrest.http import scripts
 from orgrest.http.scripts import Engine
 from orgrest.model import OrgrestError
@@ -218,6 +219,7 @@ def test_the_operations_that_nobody_exercised_are_told(orgrest, folder, server) 
         "requests": 1,
         "failed": 0,
         "statuses": [200],
+        "unseen": ["4XX"],
     }
     assert (third["operation"], third["requests"], third["failed"]) == ("GET /orders/{id}", 1, 1)
     page = (folder / "r.html").read_text()
@@ -305,8 +307,9 @@ POINTER = "/paths/~1/get/responses/200/content/application~1json/schema"
 
 
 def wrong(description: Description, value: object) -> list[str]:
+    work, wrong = Schemas(description).job([Part("it", description.at(POINTER), value, "response")])
     with Engine() as engine:
-        return engine.validate_parts(job(description, [Part("it", POINTER, value, "response")]))
+        return [*wrong, *engine.validate_parts(work)]
 
 
 def test_a_hostile_description_costs_a_line_and_little_time(monkeypatch) -> None:
@@ -341,7 +344,7 @@ def test_siblings_of_a_reference_count_since_3_1_alone() -> None:
 @pytest.mark.parametrize(
     ("template", "path", "values"),
     [
-        ("/a/{id}", "/a/1%202", {"id": "1 2"}),
+        ("/a/{id}", "/a/1%202", {"id": "1%202"}),
         ("/a/{id}", "/a/", None),
         ("/a/{id}", "/a/1/2", None),
         ("/a/{x}.{y}", "/a/b.c.d", {"x": "b", "y": "c.d"}),
@@ -369,3 +372,103 @@ def test_values_put_into_a_template_match_it(parts) -> None:
     found = matched(template, path)
     assert found is not None
     assert re.sub(r"\{(\w+)\}", lambda match: found[match[1]], template) == path
+
+
+# --------------------------------------------------------------------- files, forms, beside
+
+
+def test_a_description_in_many_files_is_checked_against(orgrest, folder, server) -> None:
+    (folder / "spec").mkdir()
+    (folder / "spec" / "api.yaml").write_text(
+        'openapi: 3.1.0\npaths: {/v1/x: {$ref: "paths/x.yaml"}, /v1/y: {$ref: "none.yaml"}}\n'
+    )
+    (folder / "spec" / "paths").mkdir()
+    (folder / "spec" / "paths" / "x.yaml").write_text(
+        'get: {responses: {200: {content: {application/json: {schema: {$ref: "x.json#/X"}}}}}}\n'
+    )
+    (folder / "spec" / "paths" / "x.json").write_text('{"X": {"type": "array"}}')
+    server.answer = answer({})
+    (folder / "a.http").write_text(f"GET {server.url}/v1/x\n\n###\nGET {server.url}/v1/y\n")
+    status, _, err = orgrest("test", "a.http", "--openapi", "spec/api.yaml")
+    assert status == 1
+    assert "the body: {} is not of type 'array'" in err
+    assert "describes no such operation, but not all could be read: none.yaml" in err
+    assert "not described: GET /v1/y x1" in err
+    assert "not readable: none.yaml cannot be read" in err
+    assert "1 of 1 operations exercised" in err
+    (folder / "a.http").write_text(f"# @openapi spec/api.yaml\nGET {server.url}/v1/x\n")
+    assert "is not of type 'array'" in orgrest("a.http")[2]
+
+
+FORM_API = """\
+openapi: 3.0.3
+servers: [{url: "HOST"}]
+paths:
+  /form:
+    post:
+      requestBody:
+        content:
+          application/x-www-form-urlencoded:
+            schema: {type: object, required: [id], properties: {id: {type: integer}}}
+          application/xml: {schema: {type: object}}
+      responses: {"200": {description: ok}}
+"""
+
+
+def test_the_fields_of_a_form_are_checked_and_what_is_not_is_told(orgrest, folder, server) -> None:
+    (folder / "api.yaml").write_text(FORM_API.replace("HOST", server.url))
+    server.answer = response()
+    form = f"POST {server.url}/form\nContent-Type: application/x-www-form-urlencoded\n\n"
+    xml = f"POST {server.url}/form\nContent-Type: application/xml\n\n<a/>\n"
+    (folder / "a.http").write_text(f"{form}id=7\n\n###\n{form}id=x\n\n###\n{form}a=1\n\n###\n{xml}")
+    status, out, _ = orgrest("test", "a.http", "--openapi", "api.yaml", "--json", "-", "-q")
+    assert status == 1
+    records = json.loads(out)["requests"]
+    assert [one["assertions"][0].get("reason") or "" for one in records] == [
+        "",
+        "the request's body.id: 'x' is not of type 'integer'",
+        "the request's body: 'id' is a required property",
+        "",
+    ]
+    assert records[3]["notes"] == [
+        "openapi: the request's body is not checked: what is in application/xml is not looked into"
+    ]
+
+
+def test_a_description_beside_the_document_counts_only_where_it_is_asked_for(
+    orgrest, folder, server
+) -> None:
+    server.answer = answer({})
+    request = f"{GET.replace('/', server.url + '/v1/', 1)}\n"
+    (folder / "a.http").write_text(request)
+    assert orgrest("test", "a.http")[0] == 0
+    status, _, err = orgrest("test", "a.http", "--openapi", "auto")
+    assert status == 1
+    assert "the body: {} is not of type 'array'" in err
+    assert "api.yaml: 1 of 4 operations exercised" in err
+    (folder / "a.http").write_text(f"# @openapi no\n{request}")
+    assert orgrest("test", "a.http", "--openapi", "auto")[0] == 0
+    (folder / "a.http").write_text(f"# @openapi auto\n{request}")
+    assert orgrest("test", "a.http")[0] == 1
+    assert orgrest("test", "a.http", "--openapi", "nowhere.yaml")[0] == 2
+
+
+def test_a_description_beside_is_about_requests_that_it_may_describe(
+    orgrest, folder, server
+) -> None:
+    other = f"http://localhost:{server.port}"
+    server.answer = answer([])
+    (folder / "a.http").write_text(
+        f"GET {other}/else\n\n###\nGET {server.url}/v1/nothing\n\n###\nGET {other}/v1/orders\n"
+    )
+    (folder / "openapi.json").write_text('{"openapi": "9"}')
+    _, out, err = orgrest("test", "a.http", "--openapi", "auto", "--json", "-")
+    assert [len(one["assertions"]) for one in json.loads(out)["requests"]] == [0, 1, 1]
+    assert "OpenAPI 9 is not read here" in err
+    assert "no description beside the document describes this request" in err
+    assert "describes no such operation" in err
+    (folder / "api.yaml").unlink()
+    (folder / "openapi.json").unlink()
+    status, _, err = orgrest("test", "a.http", "--openapi", "auto")
+    assert status == 0
+    assert err.count("no description beside the document is there: it is not checked") == 1

@@ -1,0 +1,36 @@
+"""Descriptions in files, and which other files they may refer to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TypeAlias
+
+from orgrest.description.model import Description
+from orgrest.files import read_bytes
+from orgrest.http.values import files
+from orgrest.importing.fields import LARGEST
+
+Locate: TypeAlias = Callable[[str, Path], Path]
+"""Returns the path of a file by its path relative to a folder. Raises OrgrestError."""
+
+
+def read(path: Path, name: str, locate: Locate, largest: int = LARGEST) -> Description:
+    """Read the description in a file, of which messages speak as `name`.
+
+    `locate` tells which files it may refer to. Raises OrgrestError.
+    """
+
+    def beside(reference: str, base: Path) -> tuple[Path, bytes]:
+        found = locate(reference, base.parent)
+        return found, read_bytes(found)
+
+    return Description.read(read_bytes(path), name, path, beside, largest=largest)
+
+
+def below(
+    folder: Path, allowed: Iterable[Path], on_read: Callable[[Path], None] | None = None
+) -> Locate:
+    """Return what finds the files below a folder, below its repository's, and `allowed` ones."""
+    also = tuple(allowed)
+    return lambda reference, base: files.locate(reference, base, folder, also, on_read)

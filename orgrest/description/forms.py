@@ -1,0 +1,139 @@
+"""The bodies of forms as values: fields by their schema, in the encoding that a description gives.
+
+Source: the OpenAPI specification 3.1.1, sections 4.8.14 and 4.8.15 (encoding); RFC 7578.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote_plus
+
+import attrs
+
+from orgrest.description.model import Parameter
+from orgrest.description.serialized import (
+    UnreadError,
+    WrongError,
+    as_text,
+    is_json,
+    of_query,
+    pairs,
+    typed,
+)
+from orgrest.description.shapes import items, kinds, properties
+
+if TYPE_CHECKING:
+    from orgrest.description.nodes import Node
+
+URLENCODED = "application/x-www-form-urlencoded"
+MULTIPART = "multipart/form-data"
+_BOUNDARY = re.compile(r';\s*boundary=(?:"([^"]*)"|([^;\s]+))', re.IGNORECASE)
+_NAME = re.compile(r';\s*name="((?:[^"\\]|\\.)*)"', re.IGNORECASE)
+_MOST_FIELDS = 10_000
+
+
+@attrs.frozen
+class _Part:
+    name: str
+    kind: str
+    content: bytes
+
+
+def urlencoded(text: str, media: Node) -> dict[str, Any]:
+    """Return the fields of a form that is written as a query. Raises WrongError, UnreadError."""
+    given, schema = pairs(text), media.child("schema")
+    if len(given) > _MOST_FIELDS:
+        raise UnreadError(f"it has more than {_MOST_FIELDS} fields")
+    found: dict[str, Any] = {}
+    used: set[str] = set()
+    known = properties(schema)
+    for name, inner in known.items():
+        try:
+            one = of_query(_field(name, inner, media.child("encoding", name), given), given, known)
+        except WrongError as error:
+            raise WrongError(f"{name} {error}") from None
+        if one is not None:
+            found[name] = one.value
+            used |= one.names
+    found.update((name, unquote_plus(value)) for name, value in given if name not in used)
+    return found
+
+
+def _field(name: str, schema: Node, encoding: Node, given: Any) -> Parameter:
+    """Return how a field is written, by its encoding, else as programs do it."""
+    whole = encoding.object
+    style, media = str(whole.get("style") or "form"), None
+    explode = bool(whole.get("explode", style == "form"))
+    if kinds(schema) & {"object"} and not {"style", "explode"} & whole.keys():
+        texts = [unquote_plus(value) for key, value in given if key == name]
+        media = str(whole.get("contentType") or "application/json") if texts else None
+        style = "form" if texts else "deepObject"
+    elif is_json(str(whole.get("contentType") or "")):
+        media = "application/json"
+    return Parameter(name, "query", False, "", schema, style, explode, media)
+
+
+def multipart(body: bytes, kind: str, media: Node) -> dict[str, Any]:
+    """Return the fields of a form in parts. Raises WrongError, UnreadError."""
+    schema = media.child("schema")
+    known = properties(schema)
+    found: dict[str, Any] = {}
+    for part in _parts(body, kind):
+        inner = known.get(part.name)
+        listed = inner is not None and "array" in kinds(inner)
+        one = items(inner) if inner is not None and listed else inner
+        value = _content(part, one, media.child("encoding", part.name))
+        if not listed or (isinstance(value, list) and is_json(part.kind)):
+            found[part.name] = value
+        else:
+            found.setdefault(part.name, []).append(value)
+    return found
+
+
+def _content(part: _Part, schema: Node | None, encoding: Node) -> Any:
+    wanted = str(encoding.object.get("contentType") or "")
+    kind = part.kind.partition(";")[0].strip().lower()
+    if wanted and kind and not any(_is_of(kind, one) for one in wanted.split(",")):
+        raise WrongError(f"{part.name} has the Content-Type {kind}, not {wanted}")
+    text = part.content.decode("utf-8", "replace")
+    types = set() if schema is None else kinds(schema)
+    if is_json(kind) or (not kind and types & {"object", "array"}):
+        try:
+            return as_text(text, "application/json", encoding)
+        except WrongError:
+            raise WrongError(f"{part.name} is not JSON") from None
+    if kind and not kind.startswith("text/"):
+        return part.content.decode("latin-1")
+    return text if schema is None else typed(text, schema)
+
+
+def _is_of(kind: str, wanted: str) -> bool:
+    wanted = wanted.partition(";")[0].strip().lower()
+    return wanted in (kind, "*/*", kind.partition("/")[0] + "/*")
+
+
+def _parts(body: bytes, kind: str) -> list[_Part]:
+    match = _BOUNDARY.search(kind)
+    if match is None:
+        raise WrongError("has no boundary in its Content-Type")
+    mark = b"--" + (match[1] or match[2]).encode()
+    pieces = re.split(rb"(?:\A|\r?\n)" + re.escape(mark), body, maxsplit=_MOST_FIELDS + 1)
+    if len(pieces) > _MOST_FIELDS:
+        raise UnreadError(f"it has more than {_MOST_FIELDS} fields")
+    if len(pieces) < 2 or not pieces[-1].startswith(b"--"):
+        raise WrongError("does not end with its boundary")
+    return [_part(one) for one in pieces[1:-1]]
+
+
+def _part(piece: bytes) -> _Part:
+    head, *rest = re.split(rb"\r?\n\r?\n", piece, maxsplit=1)
+    kind = name = ""
+    for line in head.decode("utf-8", "replace").splitlines():
+        key, _, value = line.partition(":")
+        if key.strip().lower() == "content-type":
+            kind = value.strip()
+        elif key.strip().lower() == "content-disposition":
+            match = _NAME.search(value)
+            name = re.sub(r"\\(.)", r"\1", match[1]) if match else ""
+    return _Part(name, kind, rest[0] if rest else b"")

@@ -1,0 +1,232 @@
+"""Values of a description, each with its place: references lead from one to another, and to files.
+
+A reference is followed to files beside the description alone: those with a name of JSON or YAML,
+at a relative path, that may be read. Their number, their size, and the length of a chain of
+references are limited. Source: the OpenAPI specification 3.1.1, section 4.6; RFC 6901.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, TypeAlias
+from urllib.parse import unquote
+
+import attrs
+
+from orgrest.importing.fields import LARGEST
+from orgrest.importing.sources import data_of
+from orgrest.model import OrgrestError
+
+_MOST_REFERENCES = 50
+_MOST_FILES = 5_000
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
+_NAMES = (".json", ".yaml", ".yml")
+
+Read: TypeAlias = Callable[[str, Path], tuple[Path, bytes]]
+"""Returns the path and the content of a file by its path relative to another. Raises OrgrestError.
+"""
+Stamp: TypeAlias = tuple[int, int] | None
+
+
+def stamp(path: str | Path) -> Stamp:
+    """Return what changes when a file does; None if there is none."""
+    try:
+        found = Path(path).stat()
+    except (OSError, ValueError):
+        return None
+    return found.st_mtime_ns, found.st_size
+
+
+class Documents:
+    """The files of one description, which threads share; `path` is the first one's, named `name`.
+
+    `looked_at` has the stamps of the other files, and of those that could not be read.
+    """
+
+    def __init__(
+        self,
+        whole: Any,
+        name: str,
+        path: Path | None = None,
+        read: Read | None = None,
+        largest: int = LARGEST,
+    ) -> None:
+        self.name = name
+        self.whole = whole
+        self.looked_at: dict[str, Stamp] = {}
+        self._path = path
+        self._read = read
+        self._left = largest
+        self._lock = threading.RLock()
+        self._found: dict[tuple[Path | None, str], Path | str] = {}
+        self._targets: dict[tuple[Path | None, str], Node] = {}
+        self._contents: dict[Path | None, Any] = {path: whole}
+
+    def at(self, pointer: str) -> Node:
+        """Return what a JSON pointer leads to in the first file."""
+        return self._at(self._path, pointer, pointer, 0)
+
+    def followed(self, node: Node, depth: int = 0) -> Node:
+        """Return what a node refers to, in the end."""
+        while (reference := node.reference) is not None:
+            depth += 1
+            if depth > _MOST_REFERENCES:
+                return self._without(node, reference, "refers to itself")
+            node = self.target(node, reference, depth)
+        return node
+
+    def _without(self, node: Node, reference: str, why: str) -> Node:
+        """Return that a reference in a node leads to nothing."""
+        return Node(None, self, node.file, node.pointer, f"{reference} {why}")
+
+    def target(self, node: Node, reference: str, depth: int = 0) -> Node:
+        """Return what a reference in a node leads to, which may be one more reference."""
+        key = node.file, reference
+        found = self._targets.get(key)
+        if found is None:
+            name, _, pointer = reference.partition("#")
+            file: Path | str | None = self._file(node.file, unquote(name)) if name else node.file
+            if isinstance(file, str):
+                found = self._without(node, reference, file)
+            else:
+                found = self._at(file, pointer, reference, depth)
+            self._targets[key] = found
+        return found
+
+    def _at(self, file: Path | None, pointer: str, reference: str, depth: int) -> Node:
+        """Return what a pointer leads to in a file; references on the way are followed, too."""
+        node = Node(self._contents[file], self, file, "")
+        why = f"{reference} leads nowhere"
+        if pointer and not pointer.startswith("/"):
+            return Node(None, self, file, pointer, why)
+        for step in steps(pointer):
+            node = self.followed(node, depth)
+            if not node.why:
+                node = node.plain_child(step)
+            if node.value is None:
+                return attrs.evolve(node, why=node.why or why)
+        return node
+
+    def _file(self, base: Path | None, name: str) -> Path | str:
+        """Return the file that another one names, or why there is none."""
+        with self._lock:
+            found = self._found.get((base, name))
+            if found is None:
+                found = self._found[base, name] = self._new_file(base, name)
+            return found
+
+    def _new_file(self, base: Path | None, name: str) -> Path | str:
+        if _SCHEME.match(name) or name.startswith(("/", "\\", "~")):
+            return "is not read: only files beside the description are"
+        if not name.lower().endswith(_NAMES):
+            return f"is not read: its name ends in none of {', '.join(_NAMES)}"
+        if self._read is None or base is None:
+            return "is not read: this description stands alone"
+        if len(self._contents) > _MOST_FILES:
+            return f"is not read: these are more than {_MOST_FILES} files"
+        looked_at = str(base.parent / name)
+        self.looked_at[looked_at] = stamp(looked_at)
+        try:
+            path, data = self._read(name, base)
+            if path not in self._contents:
+                self._left -= len(data)
+                if self._left < 0:
+                    return "is not read: the files of this description are too large"
+                self._contents[path] = data_of(data, name)
+        except OrgrestError as error:
+            return f"cannot be read: {error.reason}"
+        except ValueError:  # half a character
+            return "is not the name of a file"
+        return path
+
+    def shown(self, file: Path | None) -> str:
+        """Return the name of one of the files, for messages."""
+        if file is None or self._path is None or file == self._path:
+            return self.name
+        return os.path.relpath(file, self._path.parent)
+
+
+@attrs.frozen(eq=False)
+class Node:
+    """A value, and where it is: in a file of `documents`, at a pointer (RFC 6901, in a fragment).
+
+    The value is None if there is nothing; then `why` may tell the reason.
+    """
+
+    value: Any
+    documents: Documents = attrs.field(repr=False)
+    file: Path | None = attrs.field(repr=False)
+    pointer: str
+    why: str = ""
+
+    @property
+    def place(self) -> tuple[Path | None, str]:
+        """Where it is, which no other value has."""
+        return self.file, self.pointer
+
+    @property
+    def object(self) -> Mapping[Any, Any]:
+        """The value, if that is an object, else an empty one."""
+        return self.value if isinstance(self.value, Mapping) else {}
+
+    @property
+    def reference(self) -> str | None:
+        """The reference that it is, if it is one."""
+        found = self.object.get("$ref")
+        return found if isinstance(found, str) else None
+
+    def plain_child(self, step: str) -> Node:
+        """Return a part, which may be a reference; its value is None if there is no such part."""
+        value = None
+        if isinstance(self.value, Mapping):
+            value = self.value.get(step)
+            if value is None and _is_number(step):
+                value = self.value.get(int(step))
+        elif isinstance(self.value, list) and _is_number(step) and int(step) < len(self.value):
+            value = self.value[int(step)]
+        return Node(value, self.documents, self.file, f"{self.pointer}/{escaped(step)}")
+
+    def child(self, *given: str) -> Node:
+        """Return a part of a part, with references followed."""
+        node = self
+        for step in given:
+            node = self.documents.followed(node.plain_child(step))
+        return node
+
+    def children(self) -> Iterator[tuple[str, Node]]:
+        """Yield the parts of an object or a list, with their names, references followed."""
+        if isinstance(self.value, Mapping):
+            names = [str(one) for one in self.value]
+        else:
+            names = [str(one) for one in range(len(self.value))] if self.is_list else []
+        for name in names:
+            yield name, self.child(name)
+
+    @property
+    def is_list(self) -> bool:
+        """Whether the value is a list."""
+        return isinstance(self.value, list)
+
+    def first_line(self, *names: str) -> str:
+        """Return the first line of the first text among its fields."""
+        text = next((str(self.object[one]) for one in names if self.object.get(one)), "")
+        return text.strip().split("\n")[0][:200]
+
+
+def steps(pointer: str) -> Iterator[str]:
+    """Yield the steps of a JSON pointer (RFC 6901) in a URI's fragment."""
+    for step in pointer.split("/")[1:]:
+        yield unquote(step).replace("~1", "/").replace("~0", "~")
+
+
+def escaped(step: str) -> str:
+    """Return a step for a pointer in a URI's fragment."""
+    return step.replace("%", "%25").replace("~", "~0").replace("/", "~1")
+
+
+def _is_number(step: str) -> bool:
+    return step.isascii() and step.isdigit() and len(step) < 10

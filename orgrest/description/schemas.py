@@ -1,0 +1,200 @@
+"""The schemas of a description as JSON Schemas of 2020-12: what a process of its own validates by.
+
+Each schema to which something refers is one definition, and references lead from one to another:
+so the files, and the places in them, do not matter. Those of OpenAPI 3.0 are translated. Source:
+the OpenAPI specification 3.0.4, section 4.7.24; 3.1.1, section 4.8.24.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from orgrest.description.shapes import COMPOSED, properties
+
+if TYPE_CHECKING:
+    from orgrest.description.checks import Direction, Part
+    from orgrest.description.model import Description
+    from orgrest.description.nodes import Node
+
+_HIDDEN = {"request": "readOnly", "response": "writeOnly"}
+_MOST_PARTS = 200_000  # of the schemas of one value
+_DEEPEST = 200
+_LEFT = frozenset(
+    {"example", "examples", "default", "xml", "externalDocs", "description", "discriminator"}
+) | {"$id", "$schema", "$anchor", "$comment", "title"}
+_AS_THEY_ARE = frozenset({"enum", "const", "required", "type", "dependentRequired"})
+_NAMED = frozenset({"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"})
+
+
+@attrs.frozen
+class _Definition:
+    """A schema, how many parts it has, and the names of those that it refers to."""
+
+    schema: Any
+    size: int
+    refers: frozenset[str]
+
+
+class Schemas:
+    """The schemas of a description, each translated when it is first needed, for each direction."""
+
+    def __init__(self, description: Description) -> None:
+        self._old = description.version == "3.0"
+        self._lock = threading.Lock()
+        self._names: dict[tuple[Any, ...], str] = {}
+        self._waiting: dict[str, tuple[Node, Direction]] = {}
+        self._known: dict[str, _Definition] = {}
+        self._missing: dict[str, str] = {}
+
+    def job(self, parts: Iterable[Part]) -> tuple[dict[str, Any], list[str]]:
+        """Return the work of validating parts, and what is wrong with those that are left out."""
+        needed: dict[str, Any] = {}
+        listed, wrong = [], []
+        with self._lock:
+            for one in parts:
+                name = self._name(one.schema, one.direction)
+                every = self._closure(name)
+                if every is None:
+                    wrong.append(f"{one.name} cannot be checked: its schema is too large")
+                    continue
+                needed.update(every)
+                listed.append([one.name, name, one.value])
+            missing = {name: self._missing[name] for name in needed if name in self._missing}
+        definitions = {name: schema for name, schema in needed.items() if name not in missing}
+        job = {"definitions": {"$defs": definitions}, "missing": missing, "parts": listed}
+        return job, wrong
+
+    def _name(self, node: Node, direction: Direction) -> str:
+        """Return the name of a schema as a definition."""
+        key = *node.place, direction
+        name = self._names.get(key)
+        if name is None:
+            name = self._names[key] = f"s{len(self._names)}"
+            self._waiting[name] = node, direction
+        return name
+
+    def _closure(self, name: str) -> dict[str, Any] | None:
+        """Return a schema and all that it refers to; None if that is too much."""
+        found: dict[str, Any] = {}
+        waiting, size = [name], 0
+        while waiting:
+            one = waiting.pop()
+            if one in found:
+                continue
+            if one in self._waiting:
+                self._known[one] = self._translated(*self._waiting.pop(one))
+            definition = self._known.get(one)
+            if definition is None:  # it leads nowhere
+                found[one] = {}
+                continue
+            found[one] = definition.schema
+            size += definition.size
+            if size > _MOST_PARTS:
+                return None
+            waiting += definition.refers
+        return found
+
+    def _translated(self, node: Node, direction: Direction) -> _Definition:
+        translation = _Translation(self, direction)
+        schema = translation.of(node, 0)
+        return _Definition(schema, translation.size, frozenset(translation.refers))
+
+    def reference(self, node: Node, reference: str, direction: Direction) -> str:
+        """Return the name of what a reference leads to."""
+        target = node.documents.target(node, reference)
+        if target.value is not None:
+            return self._name(target, direction)
+        name = f"m{len(self._missing)}"
+        self._missing[name] = target.why or f"{reference} leads nowhere"
+        return name
+
+    @property
+    def is_old(self) -> bool:
+        """Whether these are schemas of OpenAPI 3.0."""
+        return self._old
+
+
+class _Translation:
+    """One definition being made."""
+
+    def __init__(self, schemas: Schemas, direction: Direction) -> None:
+        self.size = 0
+        self.refers: set[str] = set()
+        self._schemas = schemas
+        self._direction = direction
+        self._concealing = _HIDDEN[direction]
+
+    def of(self, node: Node, depth: int, hidden: frozenset[str] = frozenset()) -> Any:
+        """Return a schema without what is none of JSON Schema's, and `hidden` properties."""
+        self.size += 1
+        given = node.value
+        if self.size > _MOST_PARTS or depth > _DEEPEST:
+            self.size += _MOST_PARTS
+            return {}
+        if isinstance(given, list):
+            return [self.of(node.plain_child(str(n)), depth + 1) for n in range(len(given))]
+        if not isinstance(given, Mapping):
+            return given
+        hidden |= self._hidden_in(node)
+        found: dict[str, Any] = {}
+        if (reference := node.reference) is not None:
+            name = self._schemas.reference(node, reference, self._direction)
+            self.refers.add(name)
+            found["$ref"] = f"#/$defs/{name}"
+            if self._schemas.is_old:
+                return found
+        for key in given:
+            name = str(key)
+            if name in _LEFT or name == "$ref":
+                continue
+            inner = node.plain_child(name)
+            if name in _AS_THEY_ARE:
+                found[name] = inner.value
+            elif name in _NAMED:
+                found[name] = {
+                    str(one): self.of(inner.plain_child(str(one)), depth + 2)
+                    for one in inner.object
+                }
+            elif name in COMPOSED and inner.is_list:
+                every = (inner.plain_child(str(one)) for one in range(len(inner.value)))
+                found[name] = [self.of(one, depth + 2, hidden) for one in every]
+            elif not name.startswith("x-"):
+                found[name] = self.of(inner, depth + 1)
+        self._without_hidden(node, hidden, found)
+        return _modern(found) if self._schemas.is_old else found
+
+    def _hidden_in(self, node: Node) -> frozenset[str]:
+        """Return the properties of a schema that only the other direction has."""
+        if not node.object.keys() & {"properties", *COMPOSED}:
+            return frozenset()
+        return frozenset(
+            name
+            for name, one in properties(node).items()
+            if one.object.get(self._concealing) is True
+        )
+
+    def _without_hidden(self, node: Node, hidden: frozenset[str], found: dict[str, Any]) -> None:
+        """Do not require what the other direction alone has; a response must not have it at all."""
+        required = node.object.get("required")
+        if isinstance(required, list) and hidden:
+            found["required"] = [name for name in required if name not in hidden]
+        if self._concealing == "writeOnly" and hidden and "properties" in found:
+            own = hidden & found["properties"].keys()
+            found["properties"].update((name, {"not": {}}) for name in own)
+
+
+def _modern(schema: dict[str, Any]) -> dict[str, Any]:
+    """Translate a schema of OpenAPI 3.0 to JSON Schema 2020-12."""
+    for limit, exclusive in (("minimum", "exclusiveMinimum"), ("maximum", "exclusiveMaximum")):
+        flag = schema.get(exclusive)
+        if isinstance(flag, bool):
+            del schema[exclusive]
+            if flag and limit in schema:
+                schema[exclusive] = schema.pop(limit)
+    if schema.pop("nullable", False) is True and isinstance(schema.get("type"), str):
+        schema["type"] = [schema["type"], "null"]  # an enumeration may forbid that all the same
+    return schema

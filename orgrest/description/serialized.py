@@ -1,0 +1,229 @@
+"""Values as parameters and forms write them: read by OpenAPI's styles, as their schema's types.
+
+Source: the OpenAPI specification 3.1.1, sections 4.8.12.5 (style values) and 4.8.12.6 (examples),
+appendices C to E; RFC 6570.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote, unquote_plus
+
+import attrs
+
+from orgrest.description.shapes import composed, items, kinds, properties
+
+if TYPE_CHECKING:
+    from orgrest.description.model import Parameter
+    from orgrest.description.nodes import Node
+
+_NUMBER = re.compile(r"-?(?:0|[1-9]\d{0,300})(?:\.\d{1,300})?(?:[eE][+-]?\d{1,3})?")
+_JSON = re.compile(r"application/(?:json|[\w.+-]+\+json)|text/json", re.IGNORECASE)
+_SEPARATORS = {
+    "form": re.compile(","),
+    "spaceDelimited": re.compile(r"%20|\+| "),
+    "pipeDelimited": re.compile(r"%7C|\|", re.IGNORECASE),
+}
+Pairs = Sequence[tuple[str, str]]
+"""The names and the values of a query or a form: names decoded, values as they are."""
+
+
+class UnreadError(Exception):
+    """Why a value cannot be read: no style of OpenAPI's says how."""
+
+
+class WrongError(Exception):
+    """What is wrong with the way in which a value is written."""
+
+
+@attrs.frozen
+class Found:
+    """A value, and the names of the pairs that hold it."""
+
+    value: Any
+    names: frozenset[str] = frozenset()
+
+
+def is_json(media: str) -> bool:
+    """Tell whether a media type is JSON."""
+    return _JSON.fullmatch(media.partition(";")[0].strip()) is not None
+
+
+def pairs(text: str) -> Pairs:
+    """Return the pairs of a query, or of a form."""
+    found = (one.partition("=") for one in text.split("&") if one)
+    return [(unquote_plus(name), value) for name, _, value in found]
+
+
+def typed(text: str, schema: Node) -> Any:
+    """Return a text as a number, a boolean or null, if its schema has this type."""
+    types = kinds(schema)
+    if _NUMBER.fullmatch(text) and types & {"integer", "number"}:
+        return json.loads(text)
+    if text in ("true", "false") and "boolean" in types:
+        return text == "true"
+    if text in ("null", "") and "null" in types and "string" not in types:
+        return None
+    if not types:
+        for one in composed([schema]):
+            listed = one.object.get("enum")
+            for value in listed if isinstance(listed, list) else ():
+                if not isinstance(value, str) and json.dumps(value) == text:
+                    return value
+    return text
+
+
+def as_text(text: str, media: str, schema: Node) -> Any:
+    """Return a value that is written as a text of a media type. Raises WrongError, UnreadError."""
+    if is_json(media):
+        try:
+            return json.loads(text)
+        except (ValueError, RecursionError):
+            raise WrongError("is not JSON") from None
+    if media.lower().startswith("text/"):
+        return typed(text, schema)
+    raise UnreadError(f"what is in {media} is not looked into")
+
+
+def of_query(parameter: Parameter, given: Pairs, others: Iterable[str] = ()) -> Found | None:
+    """Return the value of a parameter in a query, None if it is not there.
+
+    Parameters called as one of the `others` are not part of an object that is spread over many.
+    Raises WrongError, UnreadError.
+    """
+    name, schema, style = parameter.name, parameter.schema, parameter.style
+    types = kinds(schema)
+    if parameter.media is not None:
+        text = next((value for key, value in given if key == name), None)
+        if text is None:
+            return None
+        return Found(as_text(unquote_plus(text), parameter.media, schema), frozenset({name}))
+    if style == "deepObject":
+        return _deep(name, schema, given)
+    if style not in _SEPARATORS:
+        raise UnreadError(f"its style is {style}")
+    if "object" in types and parameter.explode and "array" not in types:
+        return _spread(schema, given, {name, *others})
+    texts = [value for key, value in given if key == name]
+    listed = [value for key, value in given if key == f"{name}[]"] if "array" in types else []
+    if not texts and not listed:
+        return None
+    names = frozenset({name, f"{name}[]"})
+    if "array" in types:
+        parts = texts + listed
+        if not parameter.explode and not listed:
+            parts = _SEPARATORS[style].split(texts[0]) if texts[0] else []
+        return Found([typed(unquote_plus(one), items(schema)) for one in parts], names)
+    if "object" in types:
+        parts = [unquote_plus(one) for one in _SEPARATORS[style].split(texts[0])]
+        return Found(_alternating(parts, schema), names)
+    return Found(typed(unquote_plus(texts[0]), schema), names)
+
+
+def _deep(name: str, schema: Node, given: Pairs) -> Found | None:
+    """Return an object whose properties are written as ``name[property]=value``."""
+    known, found, names = properties(schema), dict[str, Any](), set[str]()
+    for key, value in given:
+        if not key.startswith(f"{name}["):
+            continue
+        inner, bracket, rest = key[len(name) + 1 :].partition("]")
+        if not bracket or (rest and rest != "[]"):
+            raise UnreadError(f"{key}: OpenAPI does not say what brackets in brackets mean")
+        names.add(key)
+        one = known.get(inner)
+        text = unquote_plus(value)
+        if one is not None and (rest or "array" in kinds(one)):
+            found.setdefault(inner, []).append(typed(text, items(one)))
+        else:
+            found[inner] = text if one is None else typed(text, one)
+    if not names and any(key == name for key, _ in given):
+        raise WrongError(f"is not written as {name}[...]")
+    return Found(found, frozenset(names)) if names else None
+
+
+def _spread(schema: Node, given: Pairs, others: set[str]) -> Found | None:
+    """Return an object whose properties are parameters of their own."""
+    known = properties(schema)
+    closed = any(one.object.get("additionalProperties") is False for one in composed([schema]))
+    found: dict[str, Any] = {}
+    for key, value in given:
+        one = known.get(key)
+        text = unquote_plus(value)
+        if one is None and (closed or key in others):
+            continue
+        if one is not None and "array" in kinds(one):
+            found.setdefault(key, []).append(typed(text, items(one)))
+        else:
+            found[key] = text if one is None else typed(text, one)
+    return Found(found, frozenset(found)) if found else None
+
+
+def of_text(parameter: Parameter, text: str) -> Any:
+    """Return the value of a parameter in a path, a header or a cookie.
+
+    Raises WrongError, UnreadError.
+    """
+    decoded = unquote if parameter.where == "path" else str
+    if parameter.media is not None:
+        return as_text(decoded(text), parameter.media, parameter.schema)
+    types, style = kinds(parameter.schema), parameter.style
+    separator = ","
+    if style == "label":
+        if not text.startswith("."):
+            raise WrongError("does not begin with a dot")
+        text = text[1:]
+        separator = "." if parameter.explode else ","
+    elif style == "matrix":
+        return _matrix(parameter, text, types)
+    elif style not in ("simple", "form", "cookie"):
+        raise UnreadError(f"its style is {style}")
+    elif style != "simple" and parameter.explode and types & {"array", "object"}:
+        raise UnreadError("its values are cookies of their own")
+    return _split(parameter, text, separator, types)
+
+
+def _split(parameter: Parameter, text: str, separator: str, types: set[str]) -> Any:
+    decoded = unquote if parameter.where == "path" else str.strip
+    schema = parameter.schema
+    if "array" in types:
+        return [typed(decoded(one), items(schema)) for one in text.split(separator)] if text else []
+    if "object" not in types:
+        return typed(decoded(text), schema)
+    parts = text.split(separator)
+    if not parameter.explode:
+        return _alternating([decoded(one) for one in parts], schema)
+    return _object(((one.partition("=")[::2]) for one in parts), schema, decoded)
+
+
+def _matrix(parameter: Parameter, text: str, types: set[str]) -> Any:
+    name = parameter.name
+    if not text.startswith(";"):
+        raise WrongError("does not begin with a semicolon")
+    parts = [one.partition("=")[::2] for one in text[1:].split(";")]
+    if parameter.explode and "object" in types:
+        return _object(parts, parameter.schema, unquote)
+    if any(unquote(key) != name for key, _ in parts):
+        raise WrongError(f"is not written as ;{name}=...")
+    if parameter.explode and "array" in types:
+        return [typed(unquote(value), items(parameter.schema)) for _, value in parts]
+    return _split(parameter, parts[0][1], ",", types)
+
+
+def _alternating(parts: list[str], schema: Node) -> dict[str, Any]:
+    if len(parts) % 2:
+        raise WrongError("is no list of names and values")
+    return _object(zip(parts[::2], parts[1::2], strict=True), schema, str)
+
+
+def _object(given: Iterable[tuple[str, str]], schema: Node, decoded: Any) -> dict[str, Any]:
+    known = properties(schema)
+
+    def each() -> Iterator[tuple[str, Any]]:
+        for name, value in given:
+            key, text = decoded(name), decoded(value)
+            yield key, typed(text, known[key]) if key in known else text
+
+    return dict(each())

@@ -1,0 +1,62 @@
+"""What values a schema is about, as far as its types, properties and lists tell."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from orgrest.description.nodes import Node
+
+COMPOSED = ("allOf", "anyOf", "oneOf")
+_MOST_SCHEMAS = 300  # of which one is composed
+
+
+def composed(schemas: list[Node]) -> list[Node]:
+    """Return schemas, with all that they are composed of."""
+    waiting, found = list(schemas), []
+    for _ in range(_MOST_SCHEMAS):
+        if not waiting:
+            break
+        schema = waiting.pop(0)
+        if schema.object:
+            found.append(schema)
+        for name in COMPOSED:
+            if name in schema.object:
+                waiting += (one for _, one in schema.child(name).children())
+    return found
+
+
+def kinds(schema: Node) -> set[str]:
+    """Return the types that a schema names, or those that it is composed of; none is any."""
+    found: set[str] = set()
+    for one in composed([schema]):
+        given = one.object.get("type")
+        found.update(map(str, given) if isinstance(given, list) else [str(given)] if given else [])
+        found.update({"object"} if one.object.get("properties") else ())
+        found.update({"array"} if one.object.get("items") else ())
+    return found
+
+
+def properties(schema: Node) -> dict[str, Node]:
+    """Return the properties of a schema, and of those that it is composed of."""
+    found: dict[str, Node] = {}
+    for one in composed([schema]):
+        for name, node in one.child("properties").children():
+            found.setdefault(name, node)
+    return found
+
+
+def items(schema: Node) -> Node:
+    """Return the schema of a list's values; it has no value if there is none."""
+    every = (one.child("items") for one in composed([schema]))
+    return next((one for one in every if one.object), schema.child("items"))
+
+
+def values(schema: Node) -> list[Any]:
+    """Return the plain values that a schema lists: texts, numbers, booleans and null."""
+    given = schema.object.get("enum")
+    if isinstance(given, list):
+        return [one for one in given if isinstance(one, str | int | float) or one is None]
+    if "const" in schema.object:
+        return [schema.object["const"]]
+    return [True, False] if schema.object.get("type") == "boolean" else []
