@@ -36,6 +36,7 @@ _MODULES = {
     "logins": "orgrest.commands.logins",
     "demo": "orgrest.commands.demo",
     "tutorial": "orgrest.commands.tutorial",
+    "format": "orgrest.commands.formatting",
     "import": "orgrest.commands.importing",
     "export": "orgrest.commands.exporting",
     "complete": "orgrest.commands.editor",

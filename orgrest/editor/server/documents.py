@@ -138,18 +138,23 @@ def to_diagnostic(text: Text, one: Diagnostic) -> types.Diagnostic:
     )
 
 
+def to_text_edits(text: Text, edits: Iterable[Edit]) -> list[types.TextEdit]:
+    """Convert edits to the protocol's type."""
+    return [
+        types.TextEdit(to_range(text, Span(edit.start, edit.end)), text.with_line_ends(edit.text))
+        for edit in edits
+    ]
+
+
 def to_workspace_edit(
     uri: str, version: int | None, text: Text, edits: Iterable[Edit], *, versioned: bool
 ) -> types.WorkspaceEdit:
     """Return edits of a document for the client, which refuses them if the version differs."""
-    changes = [
-        types.TextEdit(to_range(text, Span(edit.start, edit.end)), text.with_line_ends(edit.text))
-        for edit in edits
-    ]
+    changes = to_text_edits(text, edits)
     if not versioned:
         return types.WorkspaceEdit(changes={uri: changes})
     identifier = types.OptionalVersionedTextDocumentIdentifier(uri, version)
-    return types.WorkspaceEdit(document_changes=[types.TextDocumentEdit(identifier, changes)])
+    return types.WorkspaceEdit(document_changes=[types.TextDocumentEdit(identifier, [*changes])])
 
 
 def target_of(arguments: Any) -> tuple[str, int]:

@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING, Any
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 
-from orgrest.editor import outline, pasted
+from orgrest.editor import body_layout, outline, pasted
 from orgrest.editor.completion import complete
 from orgrest.editor.completion.model import Imported
 from orgrest.editor.hover import hover
 from orgrest.editor.imported import Location, of_definition, of_lines, of_request
 from orgrest.editor.names import Names, Occurrence
 from orgrest.editor.positions import Text
-from orgrest.editor.server import fragments, navigation, views
+from orgrest.editor.server import formatting, fragments, navigation, views
 from orgrest.editor.server.commands import COMMANDS, command, environments
 from orgrest.editor.server.documents import (
     Document,
@@ -362,6 +362,7 @@ async def _actions(
                 for fix in report.fixes(one)
             )
     found += await _pasted(server, document, text, version, Span(start, end))
+    found += await _body(server, document, report.analysis, text, version, start)
     if _has_request(report.analysis, start):
         line = params.range.start.line
         found += (
@@ -387,6 +388,23 @@ async def _pasted(
         document.uri, version, text, [one.edit], versioned=server.versioned_edits
     )
     return [types.CodeAction(one.title, kind=types.CodeActionKind.QuickFix, edit=edit)]
+
+
+async def _body(
+    server: Server,
+    document: Document,
+    analysis: Analysis,
+    text: Text,
+    version: int | None,
+    offset: int,
+) -> list[types.CodeAction]:
+    """Return the action that lays out the body of the request there, if that can be done."""
+    one = await asyncio.to_thread(body_layout.find, analysis, offset)
+    if one is None:
+        return []
+    edit = to_workspace_edit(document.uri, version, text, [one], versioned=server.versioned_edits)
+    kind = types.CodeActionKind.RefactorRewrite
+    return [types.CodeAction(body_layout.TITLE, kind=kind, edit=edit)]
 
 
 def _is_kind(kind: types.CodeActionKind | str | None, wanted: types.CodeActionKind | str) -> bool:
@@ -438,9 +456,16 @@ FEATURES: tuple[tuple[str, Any, Any], ...] = (
     (
         types.TEXT_DOCUMENT_CODE_ACTION,
         _actions,
-        types.CodeActionOptions([types.CodeActionKind.QuickFix, types.CodeActionKind.Source]),
+        types.CodeActionOptions(
+            [
+                types.CodeActionKind.QuickFix,
+                types.CodeActionKind.RefactorRewrite,
+                types.CodeActionKind.Source,
+            ]
+        ),
     ),
     *navigation.ROWS,
+    *formatting.ROWS,
 )
 
 

@@ -1,0 +1,81 @@
+"""The command ``orgrest format``."""
+
+from __future__ import annotations
+
+import difflib
+import sys
+from pathlib import Path
+
+import click
+
+from orgrest.commands.completion import documents
+from orgrest.commands.console import complain
+from orgrest.files import File, decode, is_request_file
+from orgrest.model import OrgrestError
+
+
+@click.command("format")
+@click.argument("files", nargs=-1, required=True, metavar="FILE...", shell_complete=documents)
+@click.option("--check", is_flag=True, help="Write nothing; status 1 if a file would change.")
+@click.option("--diff", is_flag=True, help="Write nothing; print the changes.")
+@click.option(
+    "--stdin-name",
+    type=click.Path(path_type=Path),
+    metavar="NAME",
+    help="With the FILE -, print the text on standard input formatted, as that of the file NAME.",
+)
+def format(  # noqa: A001 - the command's name
+    files: tuple[str, ...], *, check: bool, diff: bool, stdin_name: Path | None
+) -> None:
+    """Write the spacing of request files, and of requests in Org documents, in one way.
+
+    What is sent stays the same to the byte: bodies and scripts are not touched. A folder stands for
+    the documents in it.
+
+    \b
+    orgrest format api.http
+    orgrest format --check .
+    """
+    from orgrest.run.suite.finding import find
+
+    changed = 0
+    try:
+        if files == ("-",):
+            text, encoding = decode(sys.stdin.buffer.read())
+            new = _formatted(text, stdin_name or Path("standard input.http"))
+            if check or diff:
+                changed += _told(str(stdin_name or "-"), text, new, diff=diff)
+            else:
+                sys.stdout.buffer.write(encoding.encode(new))
+                sys.stdout.buffer.flush()
+        else:
+            for name in find(files):
+                file = File.read(Path(name))
+                new = _formatted(file.text, file.path)
+                if check or diff:
+                    changed += _told(name, file.text, new, diff=diff)
+                elif file.save(new):
+                    complain(f"{name}: formatted")
+    except OrgrestError as error:
+        complain(str(error))
+        sys.exit(2)
+    sys.exit(1 if check and changed else 0)
+
+
+def _formatted(text: str, path: Path) -> str:
+    from orgrest.editor import formatting
+
+    return formatting.formatted(text, "http" if is_request_file(path) else "org")
+
+
+def _told(name: str, text: str, new: str, *, diff: bool) -> bool:
+    """Tell whether a file would change, and how."""
+    if text == new:
+        return False
+    if diff:
+        old = text.split("\n")
+        for line in difflib.unified_diff(old, new.split("\n"), name, name, lineterm=""):
+            click.echo(line)
+    else:
+        complain(f"{name}: would be formatted")
+    return True

@@ -1,0 +1,223 @@
+"""The layout of a body in JSON, XML or GraphQL, with variables in it: a change of what is sent.
+
+It is made of the body's own tokens: numbers, strings, escapes, and keys that stand twice stay as
+they are written. `find` offers it for the request at an offset, where the request with the new body
+differs from the old one in nothing else.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+import attrs
+
+from orgrest.http import syntax
+from orgrest.http.parsing import request_file, restclient
+from orgrest.http.values.shorthand import is_graphql
+from orgrest.org.text import Edit
+from orgrest.rendering.pretty import xml_text
+
+if TYPE_CHECKING:
+    from orgrest.editor.analysis import Analysis
+
+TITLE = "Pretty-print the body (changes the bytes that are sent)"
+
+_LONGEST = 2**18  # characters: this is looked at whenever the cursor moves
+_DEEPEST = 200
+_VARIABLE = r"\{\{[^{}\n]*\}\}"
+_STRING = rf'"(?>(?:{_VARIABLE}|[^"\\\n]|\\.)*)"'  # what a {{ begins is tried in one way only
+_JSON = re.compile(
+    rf"""\s*+(?:(?P<string>{_STRING})
+      | (?P<atom>(?::(?=[\w-]))?(?>(?:{_VARIABLE}|[^\s\[\]{{}},:"])+))
+      | (?P<mark>[\[\]{{}},:])
+      )""",
+    re.VERBOSE,
+)
+_GRAPHQL = re.compile(
+    rf'''(?P<comma>[\s,]*+)(?:
+        (?P<word>"""(?>(?:\\"""|(?!""").)*)"""|{_STRING}|{_VARIABLE}|-?\d[\w.]*(?:(?<=[eE])[-+]\d+)?|\w+)
+      | (?P<mark>\.\.\.|[!$&():=@\[\]{{|}}])
+      )''',
+    re.VERBOSE | re.DOTALL,
+)
+_VARIABLES = re.compile(r"\n[ \t]*\n(?=\s*\{)")
+# Text beside an element: a line break there would be a part of it.
+_MIXED = re.compile(r"(?:</[^<>]*|/)>[^<]*[^\s<][^<]*<|>[^<]*[^\s<][^<]*<[^/]")
+
+Kind: TypeAlias = Literal["json", "xml", "graphql"]
+
+
+def find(analysis: Analysis, offset: int) -> Edit | None:
+    """Return the edit that lays out the body of the request at an offset; None if there is none."""
+    part = analysis.part_at(offset)
+    if part is None or not part.region.span.start <= offset <= part.region.span.end:
+        return None
+    request = part.request_at(part.region.from_file(offset))
+    if request is None or request.problems or request.body is None or request.above is not None:
+        return None
+    text, template = part.region.text, request.body.template
+    if not template.text or len(template.text) > _LONGEST:
+        return None
+    new = laid_out(template.text, _kind(request))
+    if new is None or new == template.text:
+        return None
+    start, end = template.offset(0), template.offset(len(template.text) - 1) + 1
+    begin = request.region.start if request.region is not None else request.span.start
+    begin = text.rfind("\n", 0, begin) + 1
+    to_file = part.region.to_file
+    first, last = to_file(start), to_file(end - 1) + 1
+    margin = analysis.text[analysis.text.rfind("\n", 0, first) + 1 : first]
+    inner = text[text.rfind("\n", 0, start) + 1 : start]
+    if margin.strip() or not _stays(request, text[begin:start], inner, new):
+        return None
+    return Edit(first, last, new.replace("\n", f"\n{margin}"))
+
+
+def _stays(request: syntax.ParsedRequest, above: str, indent: str, new: str) -> bool:
+    """Tell whether a request is the same but for its body, if that is `new`."""
+    body = request.body
+    if body is None or body.files or body.file is not None:
+        return False
+    after = body.span.end - body.template.offset(len(body.template.text) - 1) - 1
+    source = request.source.text
+    close = source[body.span.end - after : body.span.end]  # the end of a here-document
+    lines = source[body.template.offset(0) : body.span.end - after].split("\n")
+    if [line.strip() for line in lines] != [x.strip() for x in body.template.text.split("\n")]:
+        return False  # comments stand among its lines
+    parse = restclient.parse if request.restclient else request_file.parse
+    found = parse(above + new.replace("\n", f"\n{indent}") + close).requests
+    if len(found) != 1 or found[0].body is None or found[0].problems:
+        return False
+    (one,) = found
+    head = (one.method, one.target, one.headers, one.directives)
+    same = head == (request.method, request.target, request.headers, request.directives)
+    return same and one.body == attrs.evolve(body, template=attrs.evolve(body.template, text=new))
+
+
+def _kind(request: syntax.ParsedRequest) -> Kind | None:
+    """Return the language of a request's body, by its marks or as it begins."""
+    headers = {
+        one.name.text.lower(): one.value.text.lower()
+        for one in request.headers
+        if isinstance(one, syntax.HeaderLine)
+    }
+    kind = headers.get("content-type", "")
+    body = request.body.template.text.lstrip() if request.body else ""
+    if request.method == "GRAPHQL" or "graphql" in kind or "x-request-type" in headers:
+        return "graphql" if is_graphql(body) else None
+    if "json" in kind or (not kind and body[:1] in ("{", "[")):
+        return "json"
+    return "xml" if "xml" in kind or (not kind and body[:1] == "<") else None
+
+
+def laid_out(text: str, kind: Kind | None) -> str | None:
+    """Return a body with one item a line; None if it is not well-formed in its language."""
+    if kind == "json":
+        return _json(text)
+    if kind == "xml":
+        found = None if _MIXED.search(text) else xml_text(text).strip()
+        return found if found is not None and _packed(found) == _packed(text) else None
+    if kind != "graphql":
+        return None
+    for match in _VARIABLES.finditer(text):
+        query = _graphql(text[: match.start()])
+        if query is not None:
+            variables = _json(text[match.end() :])
+            return None if variables is None else f"{query}\n\n{variables}"
+    return _graphql(text)
+
+
+def _packed(text: str) -> str:
+    return re.sub(r"\s+", "", text)
+
+
+def _json(text: str) -> str | None:
+    out: list[str] = []
+    closers: list[str] = []
+    state = "value"  # then "key", "colon", "after"
+    opened = False  # the last token was an opening bracket
+    at, end = 0, len(text.rstrip())
+    while at < end:
+        token = _JSON.match(text, at)
+        if token is None:
+            return None
+        at = token.end()
+        mark, word = token["mark"], token["string"] or token["atom"]
+        if state == "colon" and token["atom"] and word.startswith(":"):  # "a"::b is "a" : :b
+            mark, word, at = ":", None, token.start("atom") + 1
+        line = "\n" + "  " * len(closers) if opened or out[-1:] == [","] else ""
+        opened = False
+        if word and state in ("value", "key"):
+            out.append(line + word)
+            state = "after" if state == "value" else "colon"
+        elif mark in ("[", "{") and state == "value":
+            out += [line, mark]
+            closers.append("]" if mark == "[" else "}")
+            state, opened = ("value" if mark == "[" else "key"), True
+        elif mark == ":" and state == "colon":
+            out.append(": ")
+            state = "value"
+        elif mark == "," and state == "after" and closers:
+            out.append(mark)
+            state = "value" if closers[-1] == "]" else "key"
+        elif (
+            mark
+            and closers
+            and mark == closers[-1]
+            and (state == "after" or (line and out[-1] in "[{"))
+        ):
+            closers.pop()
+            out.append(mark if out[-1] in "[{" else "\n" + "  " * len(closers) + mark)
+            state = "after"
+        else:
+            return None
+        if len(closers) > _DEEPEST:
+            return None
+    return "".join(out) if state == "after" and not closers else None
+
+
+def _graphql(text: str) -> str | None:
+    out: list[str] = []
+    opened: list[str] = []
+    before = ""  # the last token
+    at, end = 0, len(text.rstrip(" \t\r\n,"))
+    while at < end:
+        token = _GRAPHQL.match(text, at)
+        if token is None:
+            return None
+        at = token.end()
+        this = token["word"] or token["mark"]
+        if token["mark"] and this in ")]}":
+            if not opened or "([{".index(opened.pop()) != ")]}".index(this):
+                return None
+            inline = this != "}" or any(one != "{" for one in opened)
+            out.append(this if inline else "\n" + "  " * len(opened) + this)
+        else:
+            inline = any(one != "{" for one in opened)
+            out.append(
+                _gap(before, this, opened, inline=inline, comma="," in token["comma"]) + this
+            )
+        if token["mark"] and this in "([{":
+            opened.append(this)
+        before = this
+        if len(opened) > _DEEPEST:
+            return None
+    return None if opened or not out else "".join(out)
+
+
+def _gap(before: str, this: str, opened: list[str], *, inline: bool, comma: bool) -> str:
+    """Return what stands between two tokens of GraphQL of which the second closes nothing."""
+    if not before or before in ("$", "@") or (before == "..." and this not in ("on", "@", "{")):
+        return ""
+    if this in ("(", ":", "!"):
+        return ""
+    if inline:
+        return "" if before in ("(", "[", "{") else ", " if comma else " "
+    line = "\n" + "  " * len(opened)
+    if not opened:
+        return ("\n\n" if this != "{" else "\n") if before == "}" else " "
+    if before == "{" or this == "..." or before == "}":
+        return line
+    follows = this in ("{", "@", "=", "|", "&") or before in (":", "...", "on")
+    return " " if follows else line

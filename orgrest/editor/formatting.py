@@ -1,0 +1,312 @@
+"""Spacing of documents: what is not sent, and means nothing, is written in one way.
+
+One blank between the parts of a request line, behind a header's colon and around the `=` of a
+variable; no blanks at the ends of lines, one empty line between the parts of a request file.
+Bodies, scripts and here-documents stay as they are, and so does what is not understood. In an Org
+document only blocks of requests are formatted.
+
+What is sent must stay the same, so the formatted text is read again: where it has other requests,
+nothing is changed.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import attrs
+
+from orgrest.editor.analysis import Analysis
+from orgrest.editor.imported import RequestFiles
+from orgrest.http import syntax
+from orgrest.http.parsing.directives import rule_of
+from orgrest.http.parsing.request_file.grammar import DIRECTIVE
+from orgrest.model import Span
+from orgrest.org.text import Edit, apply
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from orgrest.editor.parsed_regions import ParsedRegion
+    from orgrest.editor.regions import Kind
+
+_BLANKS = " \t"
+_VERSION = re.compile(r"([ \t]+)HTTP/\d(?:\.\d)?[ \t]*$", re.IGNORECASE)
+_SEPARATOR = re.compile(r"(#{3,})([ \t]*)\S")
+_DIRECTIVE_GAPS = re.compile(r"(?:#+|//+)([ \t]*)@[A-Za-z][\w-]*([ \t]*)")
+_ASSERTION = re.compile(r"\?\?([ \t]*)\S")
+_INSERTED = re.compile(r"<<[^\n<>]+>>")
+
+_Meaning: TypeAlias = tuple[Any, ...]
+
+
+def formatted(text: str, kind: Kind) -> str:
+    """Return a document's text, formatted. No other file is read."""
+    return apply(text, edits(_analysis(text, kind)))
+
+
+def _analysis(text: str, kind: Kind) -> Analysis:
+    return Analysis(text, kind, files=RequestFiles(lambda _: ""))  # nothing is asked of others
+
+
+def edits(analysis: Analysis, within: Span | None = None) -> list[Edit]:
+    """Return the edits that format a document, or the lines that `within` touches, in order."""
+    if within is not None:
+        within = _lines(analysis.text, within)
+    found: list[list[Edit]] = []
+    for part in analysis.parts:
+        made: Iterable[Edit] = ()
+        if _may_change(analysis, part):
+            made = _in_file(part, _Region(part, in_org=analysis.document is not None).edits())
+        found.append([one for one in made if within is None or _touches(one, within)])
+    wanted = [_meaning(part) for part in analysis.parts]
+    while any(found):
+        every = [one for of_part in found for one in of_part]
+        after = _analysis(apply(analysis.text, every), analysis.kind)
+        meant = [_meaning(part) for part in after.parts]
+        if meant == wanted:
+            return every
+        pairs = zip(found, meant, wanted, strict=False)
+        fine = [of_part if now == before else [] for of_part, now, before in pairs]
+        if len(meant) != len(wanted) or fine == found:  # it is not known which of them are wrong
+            break
+        found = fine
+    return []
+
+
+def _lines(text: str, span: Span) -> Span:
+    """Return the lines of a span, without one at whose start it ends."""
+    end = max(span.start, span.end - 1)
+    newline = text.find("\n", end)
+    return Span(text.rfind("\n", 0, span.start) + 1, len(text) if newline < 0 else newline)
+
+
+def _touches(edit: Edit, within: Span) -> bool:
+    return edit.start <= within.end and within.start <= edit.end
+
+
+def _may_change(analysis: Analysis, part: ParsedRegion) -> bool:
+    """Tell whether a region is all that its requests are made of, and nothing else is of it."""
+    requests, block = part.parsed.requests, part.region.block
+    problems = (*part.parsed.problems, *(one for each in requests for one in each.problems))
+    if any(one.code.startswith("unclosed") for one in problems):
+        return False
+    if block is None:
+        return True
+    given = part.given.arguments.values
+    return not (
+        not requests
+        or _INSERTED.search(part.region.text)
+        or (block.name or "").lower() in analysis.noweb_names
+        or str(given.get("noweb-ref", "")).lower() in analysis.noweb_names
+        or given.get("prologue")
+        or given.get("epilogue")
+        or given.get("cache") == "yes"  # its result is known by a hash of its text
+    )
+
+
+def _meaning(part: ParsedRegion) -> _Meaning:
+    """Return all that a run does by a region."""
+    items = [one for one in map(_of_item, part.parsed.items) if one is not None]
+    problems = [one.code for one in part.parsed.problems]
+    return part.restclient, items, part.parsed.scripts, problems
+
+
+def _of_item(item: syntax.Item) -> _Meaning | None:
+    if isinstance(item, syntax.Comment):
+        return (item.name,) if item.name else None
+    if isinstance(item, syntax.ParsedRequest):
+        captures = [(one.name, one.expression) for one in item.captures]
+        problems = [one.code for one in item.problems]
+        notices = [one.code for one in item.notices]
+        return attrs.evolve(item, captures=()), captures, problems, notices
+    return (item,)
+
+
+def _in_file(part: ParsedRegion, found: Iterable[Edit]) -> Iterator[Edit]:
+    """Convert edits of a region's text to those of its file."""
+    to_file = part.region.to_file
+    for one in found:
+        end = to_file(one.end - 1) + 1 if one.end > one.start else to_file(one.start)
+        yield Edit(to_file(one.start), end, one.text)
+
+
+class _Region:
+    """The edits of one region, found line by line.
+
+    `_understood` are the lines whose ends may change, `_kept` those that stay, but are known. Any
+    other line that is not blank is not understood, and what is around it stays, too.
+    """
+
+    def __init__(self, part: ParsedRegion, *, in_org: bool) -> None:
+        self._text = part.region.text
+        self._part = part
+        self._in_org = in_org
+        self._lines = self._text.split("\n")
+        self._starts: list[int] = []
+        at = 0
+        for line in self._lines:
+            self._starts.append(at)
+            at += len(line) + 1
+        self._understood: set[int] = set()
+        self._kept: set[int] = set()
+        self._of_requests: set[int] = set()
+        self._separators: set[int] = set()
+        self._found: list[Edit] = []
+
+    def edits(self) -> list[Edit]:
+        """Return the edits, in order; they do not overlap."""
+        items = self._part.parsed.items
+        unknown: set[int] = set()
+        for item in items:
+            lines = self._lines_of(item.span)
+            if isinstance(item, syntax.ParsedRequest) and item.problems:
+                unknown.update(lines)
+            elif isinstance(item, syntax.ParsedRequest):
+                self._understood.update(lines)
+                self._of_requests.update(lines)
+                for span in (item.body, *item.scripts):
+                    self._kept.update(self._lines_of(span.span) if span is not None else ())
+            elif isinstance(item, syntax.Text) or len(lines) > 1:
+                self._kept.update(lines)
+            else:
+                self._understood.update(lines)
+        for script in self._part.parsed.scripts:
+            self._kept.update(self._lines_of(script.span))
+        self._understood -= self._kept | unknown
+        self._kept -= unknown
+        for item in items:
+            self._item(item)
+        for at, line in enumerate(self._lines):
+            if at in self._understood and line.strip(_BLANKS):
+                self._strip(at, line)
+        self._blank_lines()
+        return sorted(self._found, key=lambda edit: (edit.start, edit.end))
+
+    # ------------------------------------------------------------------------------- in a line
+
+    def _item(self, item: syntax.Item) -> None:
+        if isinstance(item, syntax.ParsedRequest):
+            if not item.problems:
+                self._request(item)
+            return
+        (first, *more) = self._lines_of(item.span)
+        if more or first not in self._understood:
+            return
+        if isinstance(item, syntax.Comment):
+            self._comment(item, first)
+        elif isinstance(item, syntax.Definition):
+            self._definition(item)
+            if item.mark == "@":
+                self._outdent(first)
+
+    def _comment(self, item: syntax.Comment, line: int) -> None:
+        text = self._lines[line].strip(_BLANKS)
+        start = self._starts[line] + self._lines[line].index(text)
+        if not self._part.restclient:
+            if line not in self._of_requests:  # among the lines of a URL it may be aligned
+                self._outdent(line)
+            match = DIRECTIVE.fullmatch(text)
+            gaps = _DIRECTIVE_GAPS.match(text)
+            if match and gaps and rule_of(match["name"]) is not None:
+                self._replace(start + gaps.start(1), start + gaps.end(1), " ")
+                if gaps[2] and match["value"] and gaps.end(2) == match.start("value"):
+                    self._replace(start + gaps.start(2), start + gaps.end(2), " ")
+                return
+        if item.name is not None and (match := _SEPARATOR.match(text)):
+            self._replace(start + match.start(2), start + match.end(2), " ")
+        indented = self._part.restclient and text != self._lines[line].rstrip(_BLANKS)
+        if text.startswith("###") and not indented:  # there, it would be of a body
+            self._separators.add(line)
+
+    def _definition(self, item: syntax.Definition) -> None:
+        start, end = item.name_span.end, item.value.offset(0)
+        operator = self._text[start:end].strip(_BLANKS)
+        if operator in ("=", ":="):
+            self._replace(start, end, f" {operator} " if item.value.text else f" {operator}")
+
+    def _request(self, item: syntax.ParsedRequest) -> None:
+        method = item.method_span
+        if method.end > method.start:
+            self._replace(method.start, method.end, item.method)
+            self._replace(method.end, item.target.offset(0), " ")
+        self._outdent(self._line(method.start))
+        if item.version is not None:
+            last = item.target.offset(max(len(item.target.text) - 1, 0))
+            for line in {self._line(method.start), self._line(last)}:
+                if match := _VERSION.search(self._lines[line]):
+                    at = self._starts[line]
+                    self._replace(at + match.start(1), at + match.end(1), " ")
+        for one in item.headers:
+            if isinstance(one, syntax.HeaderLine):
+                self._header(one)
+        for assertion in () if item.restclient else item.assertions:
+            line = self._line(assertion.span.start)
+            stripped = self._lines[line].lstrip(_BLANKS)
+            match = _ASSERTION.match(stripped) if line in self._understood else None
+            if match:
+                at = self._starts[line] + len(self._lines[line]) - len(stripped)
+                self._replace(at + match.start(1), at + match.end(1), " ")
+
+    def _header(self, item: syntax.HeaderLine) -> None:
+        value = item.value.text
+        start = item.name.offset(len(item.name.text) - 1) + 1
+        if not value.startswith((" ", "\t")):  # in restclient's language these are sent
+            self._replace(start, item.value.offset(0), ": " if value else ":")
+        self._outdent(self._line(start))
+
+    def _outdent(self, line: int) -> None:
+        """Remove the blanks before a line, where they mean nothing."""
+        if self._in_org or self._part.restclient or line not in self._understood:
+            return
+        text = self._lines[line]
+        start = self._starts[line]
+        self._replace(start, start + len(text) - len(text.lstrip(_BLANKS)), "")
+
+    def _strip(self, line: int, text: str) -> None:
+        end = self._starts[line] + len(text)
+        self._replace(end - len(text) + len(text.rstrip(_BLANKS)), end, "")
+
+    # ---------------------------------------------------------------------------- blank lines
+
+    def _blank_lines(self) -> None:
+        """Leave one empty line where there are several, and one before each separator."""
+        known = self._understood | self._kept
+        before_separators = set() if self._in_org else known - self._separators
+        count = len(self._lines)
+        last = -1  # the last line above that is not blank
+        for at in range(count + 1):
+            if at < count and (self._lines[at].strip(_BLANKS) or at in self._kept):
+                if last + 1 < at:
+                    self._run(last + 1, at, known)
+                elif at in self._separators and last in before_separators:
+                    end = self._starts[at] - 1
+                    self._replace(end, end, "\n")
+                last = at
+        if not self._in_org and last >= 0 and last in known:
+            start = self._starts[last] + len(self._lines[last])
+            self._replace(start, len(self._text), "\n")
+
+    def _run(self, first: int, end: int, known: set[int]) -> None:
+        """Shorten a run of blank lines up to a line `end`, where both neighbours are known."""
+        if first == 0:
+            if end in known and not self._in_org:
+                self._replace(0, self._starts[end], "")
+        elif first - 1 in known and end in known:
+            self._strip(first, self._lines[first])
+            start = self._starts[first] + len(self._lines[first])
+            self._replace(start, self._starts[end] - 1, "")
+
+    # --------------------------------------------------------------------------------- helpers
+
+    def _line(self, offset: int) -> int:
+        """Return the line of an offset."""
+        return bisect_right(self._starts, offset) - 1
+
+    def _lines_of(self, span: Span) -> range:
+        return range(self._line(span.start), self._line(max(span.start, span.end)) + 1)
+
+    def _replace(self, start: int, end: int, text: str) -> None:
+        if self._text[start:end] != text:
+            self._found.append(Edit(start, end, text))
