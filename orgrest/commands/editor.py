@@ -219,6 +219,9 @@ def lsp(tcp: str | None) -> None:
     On standard input and output, or with --tcp for the first client that connects there. Whoever
     can connect can read files beside the documents and send requests.
     """
+    from orgrest.editor.server import types_on_demand
+
+    types_on_demand.load()
     from orgrest.editor.server.start import serve_stdio, serve_tcp
 
     if tcp is None:
