@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from orgrest.editor.completion import openapi
 from orgrest.editor.completion.model import Context, Offer
 from orgrest.http.assertions import OPERATORS, SUBJECTS
 
@@ -39,6 +40,11 @@ def contexts(cursor: Cursor) -> Iterator[Context]:
         return
     subject = SUBJECTS.get(words[0].lower())
     path = words[1:-1] if words[-1].lower() == "not" else words[1:]
+    operator = next((n for n, one in enumerate(words) if n and one.lower() in _LOWER), None)
+    described = openapi.operation(cursor) is not None
+    if described and subject is not None and operator == len(words) - 1:
+        about = " ".join(words[1:operator]).removesuffix(" not").removesuffix("not").strip()
+        yield cursor.here("expected", prefix, f"{subject.name} {about}".strip(), r"[^\s]*")
     if subject is None or any(one.lower() in _LOWER for one in path):
         if OPERATORS[_LOWER.get(words[-1].lower(), "==")].expected == "FILE":
             folder, slash, name = prefix.rpartition("/")
@@ -46,7 +52,10 @@ def contexts(cursor: Cursor) -> Iterator[Context]:
         return
     if subject.parts and not path:
         yield cursor.here("subject", prefix, subject.name, r"\w*")
-    elif path or not subject.required:
+        return
+    if described and subject.path and not path and words[-1].lower() != "not":
+        yield cursor.here("path", prefix, subject.name, r"[^\s]*")
+    if path or not subject.required:
         yield cursor.here("operator", prefix, subject.name, r"[\w=!<>]*")
 
 

@@ -37,6 +37,8 @@ Kind: TypeAlias = Literal[
     "script",  # a name that scripts see
     "subject",  # of an assertion
     "operator",  # of an assertion
+    "path",  # of the subject of an assertion
+    "expected",  # value of an assertion
 ]
 
 
@@ -46,7 +48,8 @@ class Context:
 
     `span` is its extent, including what follows the offset (except for a URL). `subject` is what it
     belongs to: the header of a value or parameter, the header argument of a value, the folder of a
-    file, the opening (``:`` or ``{{``) of a variable, the subject of an operator.
+    file, the opening (``:`` or ``{{``) of a variable, the subject of an operator or a path, the
+    subject and path of an expected value.
     """
 
     kind: Kind

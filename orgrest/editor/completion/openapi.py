@@ -110,12 +110,12 @@ def _urls(found: Description, cursor: Cursor, here: Context) -> Iterator[Offer]:
     method = cursor.before.split()[0].upper() if cursor.before.split() else ""
     servers = [one.rstrip("/") for one in found.servers if here.prefix.startswith(one.rstrip("/"))]
     typed = _BASE.match(here.prefix)
-    known = [one for one in found.servers if _is_harmless(one, blanks=False)]
+    known = [one for one in found.servers if is_harmless(one, blanks=False)]
     begun = [one for one in known if one.startswith(here.prefix)]
     bases = servers[:1] or begun[:1] or [typed[0]] if typed and typed[0] else known[:1]
     opened, closed = ("{{", "}}") if cursor.is_common else (":", "")
     for one in found.operations:
-        if method in ("", one.method) and _is_harmless(one.path, blanks=False):
+        if method in ("", one.method) and is_harmless(one.path, blanks=False):
             path = one.path.replace("{", opened).replace("}", closed)
             for base in bases or [""]:
                 yield Offer(base.rstrip("/") + path, _about(one), rank=0)
@@ -128,11 +128,11 @@ def _about(one: Operation) -> str:
 def _parameters(cursor: Cursor, where: str) -> Iterator[Parameter]:
     found = operation(cursor)
     for one in found.parameters() if found is not None else ():
-        if one.where == where and _is_harmless(one.name, blanks=False):
+        if one.where == where and is_harmless(one.name, blanks=False):
             yield one
 
 
-def _is_harmless(text: str, *, blanks: bool = True) -> bool:
+def is_harmless(text: str, *, blanks: bool = True) -> bool:
     """Tell whether a text of a description may be put into a document: no lines, no variables."""
     return text.isprintable() and "{{" not in text and (blanks or not re.search(r"\s", text))
 
@@ -164,31 +164,33 @@ def header_values(cursor: Cursor, here: Context) -> Iterator[Offer]:
     found = operation(cursor)
     if found is not None and here.subject.lower() == "content-type":
         for kind, _ in found.body.child("content").children():
-            if _is_harmless(kind):
+            if is_harmless(kind):
                 yield Offer(kind, f"A body of {found.name}.", rank=-1)
 
 
 def _plain_values(one: Parameter) -> Iterator[Offer]:
     listed = "array" in kinds(one.schema)
-    for value in _values(items(one.schema) if listed else one.schema):
+    for value in values_of(items(one.schema) if listed else one.schema):
         text = value if isinstance(value, str) else json.dumps(value)
         yield Offer(text, _told(one), rank=0)
 
 
 def _told(one: Parameter) -> str:
-    return _documentation(one.schema, one.description, required=one.required)
+    return documentation(one.schema, one.description, required=one.required)
 
 
-def _documentation(schema: Node, text: str, *, required: bool) -> str:
+def documentation(schema: Node, text: str, *, required: bool) -> str:
+    """Return what is shown about a value: a text, its types, whether it is required."""
     kind = schema.object.get("type")
     words = " or ".join(map(str, kind)) if isinstance(kind, list) else str(kind or "")
     words += ", required" if required else ""
     return "\n\n".join(filter(None, (text, words.strip(", "))))
 
 
-def _values(schema: Node) -> list[Any]:
+def values_of(schema: Node) -> list[Any]:
+    """Return the values that a schema lists, and which may be put into a document."""
     listed = (one for part in composed([schema]) for one in values(part))
-    return [one for one in listed if _is_harmless(str(one))]
+    return [one for one in listed if is_harmless(str(one))]
 
 
 # ----------------------------------------------------------------------------------- bodies
@@ -271,13 +273,13 @@ def fields(cursor: Cursor, _: Context) -> Iterator[Offer]:
     if found is None or place is None:
         return
     seen: set[str] = set()
-    for schema in within(_json_of(found.body), place.steps):
+    for schema in within(json_of(found.body), place.steps):
         required = schema.object.get("required")
         for name, one in schema.child("properties").children():
-            if name not in seen and _is_harmless(name) and one.object.get("readOnly") is not True:
+            if name not in seen and is_harmless(name) and one.object.get("readOnly") is not True:
                 seen.add(name)
                 needed = isinstance(required, list) and name in required
-                about = _documentation(one, one.first_line("description"), required=needed)
+                about = documentation(one, one.first_line("description"), required=needed)
                 written = json.dumps(name, ensure_ascii=False)
                 insert = written[1:-1] if place.quoted else f"{written}: "
                 yield Offer(name, about, insert, 0 if needed else 1)
@@ -289,8 +291,8 @@ def field_values(cursor: Cursor, _: Context) -> Iterator[Offer]:
     if found is None or place is None:
         return
     about = f"A value of {place.steps[-1] or 'the list'}."
-    for schema in within(_json_of(found.body), place.steps):
-        for value in _values(schema):
+    for schema in within(json_of(found.body), place.steps):
+        for value in values_of(schema):
             text = json.dumps(value, ensure_ascii=False)
             if not place.quoted:
                 yield Offer(text.strip('"'), about, text, 0)
@@ -298,7 +300,7 @@ def field_values(cursor: Cursor, _: Context) -> Iterator[Offer]:
                 yield Offer(value, about, text[1:-1], 0)
 
 
-def _json_of(node: Node) -> list[Node]:
+def json_of(node: Node) -> list[Node]:
     """Return the schema of the JSON of a body, of a request or a response, if it has one."""
     content = node.child("content").children()
     return [one.child("schema") for name, one in content if "json" in name][:1]

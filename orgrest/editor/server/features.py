@@ -75,6 +75,8 @@ _COMPLETIONS: Mapping[Kind, types.CompletionItemKind] = {
     "script": types.CompletionItemKind.Function,
     "subject": types.CompletionItemKind.Property,
     "operator": types.CompletionItemKind.Operator,
+    "path": types.CompletionItemKind.Field,
+    "expected": types.CompletionItemKind.EnumMember,
 }
 
 

@@ -355,3 +355,50 @@ def test_findings_are_kept_while_nothing_changes(tmp_path: Path) -> None:
     again = [(one.span.start - 1, one.message) for one in Report(later, first).diagnostics]
     assert spans
     assert again == spans
+
+
+# ------------------------------------------------------------------------------------ assertions
+
+ORDERS = LINE + "GET {{host}}/orders\nX-Client: c-1\n\n?? "
+ORDER = LINE + "GET {{host}}/orders/{{id}}\n\n?? "
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (ORDER + "status == |", ["200"]),
+        (ORDERS + "status == 2|", ["200"]),
+        (LINE + POST + "{}\n\n?? status not == |", ["201"]),
+        (ORDERS + "header X-C|", ["X-Count "]),
+        (ORDERS + "header Content-Type == |", ["application/json", "application/problem+json"]),
+        (ORDER + "body $.st|", ["$.state"]),
+        (ORDER + "body st|", ["state", "startsWith "]),
+        (ORDER + "jsonpath $.parent.st|", ["$.parent.state"]),
+        (ORDER + "body $.parent.parent.id|", ["$.parent.parent.id"]),
+        (ORDERS + "body $[0].st|", ["$[0].state"]),
+        (ORDERS + "body $|", ["$[0].id", "$[0].parent", "$[0].price", "$[0].state"]),
+        (ORDER + "body $.state == |", ["done", "null", "open"]),
+        (ORDER + "body state == o|", ["open"]),
+        (ORDERS + "body $[*].state == d|", ["done"]),
+        (ORDERS + "body $.a[?@.b].st|", []),
+        (ORDER + "body $.secr|", []),
+        ("GET {{host}}/orders\n\n?? status == |", []),
+    ],
+)
+def test_assertions_are_completed_from_the_description_of_the_response(text, expected) -> None:
+    assert offered(text) == expected
+
+
+def test_an_assertion_without_a_description_is_completed_as_before() -> None:
+    text = "GET http://h/\n\n?? body "
+    kinds = {one.kind for one in complete(text, len(text), document="http")}
+    assert kinds == {"operator"}
+    text = LINE + text.replace("http://h", "{{host}}/orders")
+    found = complete(text, len(text), document="http", described=lambda _: KNOWN)
+    assert {one.kind for one in found} == {"operator"}
+
+
+def test_restclient_s_assertions_are_completed_too() -> None:
+    text = "GET :host/orders/1\n\n# ?? body $.st|\n"
+    block = f"#+begin_src restclient :openapi api.yaml\n{text}#+end_src\n"
+    assert offered(block, kind="org") == ["$.state"]
