@@ -6,7 +6,8 @@ import os
 from pathlib import Path
 
 import pytest
-from oauth_provider import Browser, Provider
+from login_browser import Browser
+from oauth_provider import Provider
 from pages import PAGES, Block, blocks
 
 from orgrest.http.transport import Client

@@ -1,21 +1,18 @@
-"""A real OAuth 2.0 provider on loopback, made with Authlib, and a browser that signs in there.
+"""A real OAuth 2.0 provider on loopback, made with Authlib.
 
 Every grant is Authlib's own: authorization code with PKCE required (RFC 7636), devices (RFC 8628),
 client credentials, password, refresh tokens that are rotated (RFC 6749), the issuer in the answer
-(RFC 9207). `/api` takes the tokens. The browser is an HTTP client that follows redirects and sends
-the form on which a person allows or denies.
+(RFC 9207). `/api` takes the tokens. `login_browser` signs in there.
 """
 
 from __future__ import annotations
 
 import html
-import re
 import threading
 import time
-from typing import TYPE_CHECKING, Any, Self
-from urllib.parse import parse_qs, urljoin, urlsplit
+from typing import Any, Self
+from urllib.parse import urlsplit
 
-import requests
 from authlib.integrations.flask_oauth2 import AuthorizationServer
 from authlib.oauth2 import OAuth2Error
 from authlib.oauth2.rfc6749 import ClientMixin, grants
@@ -25,9 +22,6 @@ from authlib.oauth2.rfc8628.models import DeviceCredentialDict
 from authlib.oauth2.rfc9207 import IssuerParameter
 from flask import Flask, request
 from werkzeug.serving import make_server
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 USER = "jo"
 PASSWORD = "correct horse"
@@ -292,54 +286,3 @@ class Provider:
             return {"error": "invalid_token"}, 401
 
         return app
-
-
-class Browser:
-    """Opens pages as a person's browser does, each in a thread; `pages` are where they ended.
-
-    `answer` is the button that the person presses; with `None` they close the page.
-    """
-
-    def __init__(self, answer: str | None = "allow") -> None:
-        self.answer = answer
-        self.opened: list[str] = []
-        self.pages: list[requests.Response] = []
-        self.before: Callable[[str], None] = lambda url: None
-        self._threads: list[threading.Thread] = []
-
-    def open(self, url: str) -> bool:
-        self.opened.append(url)
-        thread = threading.Thread(target=self._visit, args=(url,), daemon=True)
-        self._threads.append(thread)
-        thread.start()
-        return True
-
-    def join(self) -> list[requests.Response]:
-        """Wait for all pages, and return them."""
-        for one in self._threads:
-            one.join(30)
-        return self.pages
-
-    def _visit(self, url: str) -> None:
-        self.before(url)
-        if self.answer is not None:
-            self.pages.append(sign_in(url, self.answer))
-
-
-def sign_in(url: str, answer: str = "allow") -> requests.Response:
-    """Open a page, press a button of its form, and follow where that leads."""
-    with requests.Session() as session:
-        session.trust_env = False
-        page = session.get(url, timeout=30)
-        form = re.search(r'<form method="post" action="([^"]*)"', page.text)
-        if form is None:
-            return page
-        fields = dict(re.findall(r'type="hidden" name="([^"]*)" value="([^"]*)"', page.text))
-        action = urljoin(page.url, html.unescape(form[1]))
-        return session.post(action, {**fields, "answer": answer}, timeout=30)
-
-
-def callback(url: str) -> tuple[str, str]:
-    """Return the redirect URI and the state of an authorization request."""
-    given = parse_qs(urlsplit(url).query)
-    return given["redirect_uri"][0], given["state"][0]

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import socket
 import threading
+import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
 import requests
-from oauth_provider import PASSWORD, SECRET, USER, Browser, Provider, callback
+from login_browser import Browser, callback
+from oauth_provider import PASSWORD, SECRET, USER, Provider
 from servers import RawServer, response
 
 from orgrest.http.auth import flows
@@ -154,6 +157,46 @@ def test_a_person_signs_in_in_the_browser_and_the_request_has_their_token(
     assert "'public'" in question
     assert any(jo.browser.opened[0] in text for text in jo.told)
     assert json.loads(outcomes[0].exchanges[0].response.body)["user"] == USER
+
+
+def test_a_real_browser_comes_back_and_shows_a_page_without_a_complaint(
+    documents: Documents, provider: Provider
+) -> None:
+    from browser import Browser as Chromium
+
+    with Chromium() as chromium:
+        pages: list[str] = []
+        person = Person(lambda _: True, lambda _: None, lambda url: not pages.append(url))
+        came: list[Outcome] = []
+        jo = Someone()
+        jo.person = person
+        run = threading.Thread(target=lambda: came.extend(documents.run(someone=jo)), daemon=True)
+        run.start()
+        end = time.monotonic() + 60
+        while not pages:
+            assert time.monotonic() < end
+            time.sleep(0.01)
+        chromium.call("Page.navigate", url=pages[0])
+        until(chromium, "document.title == 'Sign in' && document.readyState == 'complete'")
+        chromium.messages.clear()
+        chromium.ask("document.querySelector('[value=allow]').click()")
+        until(chromium, "document.title == 'Back to orgrest' && document.readyState == 'complete'")
+        assert "close this page" in chromium.ask("document.body.innerText")
+        wrong = [one for one in chromium.complaints() if "favicon.ico" not in one]
+        assert wrong == []
+        run.join(60)
+    done(came)
+
+
+def until(chromium: Any, condition: str) -> None:
+    """Wait until a condition holds, in whatever page is there by then."""
+    end = time.monotonic() + 60
+    while time.monotonic() < end:
+        with contextlib.suppress(AssertionError):  # between two pages
+            if chromium.ask(condition):
+                return
+        time.sleep(0.05)
+    raise AssertionError(condition)
 
 
 def test_nothing_that_is_shown_or_kept_in_records_has_a_code_a_verifier_or_a_token(

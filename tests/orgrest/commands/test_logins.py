@@ -1,0 +1,312 @@
+"""Logins as a user meets them: at a terminal, without one, in CI; what is kept and forgotten."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pty
+import select
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import login_browser
+import pytest
+from login_browser import Browser as Client
+from oauth_provider import Provider
+
+from orgrest.http.transport import Client as Sending
+from orgrest.http.values import Inputs
+from orgrest.model import OrgrestError
+from orgrest.run.login_store import LoginStore
+from orgrest.run.logins import Logins
+from orgrest.run.person import Person
+from orgrest.run.run import Run
+from orgrest.run.settings import Settings
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+PATIENCE = 60
+TEXT = """@oauth2_authorizationEndpoint = {url}/authorize
+@oauth2_tokenEndpoint = {url}/token
+@oauth2_clientId = notes
+GET {url}/api
+Authorization: oauth2 code
+"""
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for name in list(os.environ):
+        if name.lower().endswith("_proxy") or name in ("CI", "BROWSER", "DISPLAY"):
+            monkeypatch.delenv(name)
+    for name in ("HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME"):
+        monkeypatch.setenv(name, str(tmp_path / "home"))
+    monkeypatch.setenv("ORGREST_HISTORY", "off")
+    monkeypatch.setenv("ORGREST_LOGINS", str(tmp_path / "logins"))
+    monkeypatch.setenv("AUTHLIB_INSECURE_TRANSPORT", "1")
+    monkeypatch.setenv("COLUMNS", "500")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def provider(home: Path) -> Iterator[Provider]:
+    with Provider() as found:
+        (home / "a.http").write_text(TEXT.replace("{url}", found.url))
+        yield found
+
+
+class Terminal:
+    """The command at a terminal; `shown` is what it wrote so far."""
+
+    def __init__(self, *arguments: str, **environ: str) -> None:
+        self._terminal, end = pty.openpty()
+        self.shown = ""
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "orgrest", *arguments],
+            stdin=end,
+            stdout=end,
+            stderr=end,
+            env={**os.environ, **environ},
+        )
+        os.close(end)
+
+    def until(self, text: str) -> None:
+        """Wait until a text is shown."""
+        end = time.monotonic() + PATIENCE
+        while text not in self.shown:
+            assert time.monotonic() < end, self.shown
+            assert self._read(), self.shown
+
+    def type(self, text: str) -> None:
+        os.write(self._terminal, text.encode())
+
+    def end(self) -> int:
+        """Wait for the end of the command, and return its status."""
+        while self._read():
+            pass
+        os.close(self._terminal)
+        return self.process.wait(PATIENCE)
+
+    def _read(self) -> bool:
+        if select.select([self._terminal], [], [], PATIENCE)[0]:
+            try:
+                self.shown += os.read(self._terminal, 65536).decode(errors="replace")
+            except OSError:  # it has ended
+                return False
+            return True
+        return False
+
+
+BROWSER = f"{sys.executable} {login_browser.__file__} %s"
+
+
+def test_at_a_terminal_a_person_is_asked_and_the_browser_opened_once(
+    provider: Provider, home: Path
+) -> None:
+    terminal = Terminal("a.http", BROWSER=BROWSER)
+    terminal.until("Sign in? [y/N]")
+    assert f"{home / 'a.http'} wants you to sign in at {provider.url}" in terminal.shown
+    assert provider.authorizations == []
+    terminal.type("y\n")
+    assert terminal.end() == 0
+    assert '"user": "jo"' in terminal.shown
+    assert "if none opens" in terminal.shown
+    for token in provider.tokens:
+        assert token["access_token"] not in terminal.shown
+    done = subprocess.run(
+        [sys.executable, "-m", "orgrest", "a.http"],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+    )
+    assert done.returncode == 0, done.stderr
+    assert '"user": "jo"' in done.stdout
+    assert provider.asked == ["authorization_code"]
+
+
+def test_who_says_no_is_not_signed_in(provider: Provider) -> None:
+    terminal = Terminal("a.http", BROWSER=BROWSER)
+    terminal.until("Sign in? [y/N]")
+    terminal.type("\n")
+    assert terminal.end() == 1
+    assert "you said no" in terminal.shown
+    assert provider.authorizations == []
+
+
+def test_ctrl_c_ends_the_wait_for_the_browser(provider: Provider) -> None:
+    terminal = Terminal("a.http", BROWSER="true %s")
+    terminal.until("Sign in? [y/N]")
+    terminal.type("y\n")
+    terminal.until("if none opens: ")
+    terminal.until("code_challenge_method")
+    terminal.process.send_signal(signal.SIGINT)
+    assert terminal.end() == 130
+    assert "Traceback" not in terminal.shown
+
+
+def test_ci_opens_no_browser_even_at_a_terminal_and_is_told_what_to_use(
+    provider: Provider,
+) -> None:
+    terminal = Terminal("a.http", BROWSER=BROWSER, CI="true")
+    assert terminal.end() == 1
+    assert "use client_credentials, give a refresh token" in terminal.shown
+    assert provider.authorizations == []
+
+
+@pytest.mark.parametrize("command", [["a.http"], ["test", "a.http"]])
+def test_without_a_terminal_no_browser_is_opened(
+    command: list[str], orgrest: Callable[..., Any], provider: Provider
+) -> None:
+    called = orgrest(*command)
+    assert called.status == 1
+    assert "sign in by `orgrest FILE` on a terminal" in called.err
+    assert provider.authorizations == []
+
+
+# ------------------------------------------------------------------------------------- what is kept
+
+
+def sign_in(provider: Provider, home: Path, told: list[str] | None = None) -> None:
+    """Sign in for a.http, in this process, with the logins of its user."""
+    browser = Client()
+    settings = Settings(
+        Inputs(directory=home),
+        person=Person(lambda _: True, (told if told is not None else []).append, browser.open),
+        logins=Logins(),
+    )
+    with Sending() as client:
+        text = (home / "a.http").read_text()
+        run = Run(text, file="a.http", settings=settings, client=client, plain=True)
+        [outcome] = run.outcomes()
+    assert outcome.reason is None
+
+
+@pytest.fixture
+def keychain(monkeypatch: pytest.MonkeyPatch) -> None:
+    from keyring import core
+
+    monkeypatch.delenv("ORGREST_LOGINS")
+    monkeypatch.setenv("PYTHON_KEYRING_BACKEND", "keyrings.alt.file.PlaintextKeyring")
+    monkeypatch.setattr(core, "_keyring_backend", None)
+
+
+@pytest.mark.usefixtures("keychain")
+def test_tokens_are_in_the_keychain_and_in_no_file_of_ours(
+    provider: Provider, home: Path, orgrest: Callable[..., Any]
+) -> None:
+    told: list[str] = []
+    sign_in(provider, home, told)
+    assert not any("not kept" in text for text in told)
+    folder = home / "home" / "orgrest" / "logins"
+    [file] = folder.iterdir()
+    for secret in (provider.tokens[0]["access_token"], provider.tokens[0]["refresh_token"]):
+        assert secret not in file.read_text()
+    assert orgrest("a.http").status == 0
+    assert orgrest("test", "a.http").status == 0
+    assert provider.asked == ["authorization_code"]
+    assert orgrest("logins", "--clear").status == 0
+    assert orgrest("logins").out == ""
+    assert orgrest("a.http").status == 1
+    assert list(folder.iterdir()) == []
+
+
+@pytest.mark.usefixtures("keychain")
+def test_a_keychain_that_fails_costs_no_run_and_is_said(
+    provider: Provider, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from keyrings.alt.file import PlaintextKeyring
+
+    def fail(*_: object) -> None:
+        raise RuntimeError("it is locked")
+
+    monkeypatch.setattr(PlaintextKeyring, "set_password", fail)
+    told: list[str] = []
+    sign_in(provider, home, told)
+    assert any("not kept for other runs: the keychain refuses: it is locked" in one for one in told)
+
+
+@pytest.mark.parametrize(
+    "backend", ["keyring.backends.fail.Keyring", "keyring.backends.null.Keyring", "no.such.Backend"]
+)
+def test_without_a_keychain_nothing_is_kept_and_the_run_says_how_to(
+    backend: str,
+    provider: Provider,
+    home: Path,
+    orgrest: Callable[..., Any],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv("ORGREST_LOGINS")
+    monkeypatch.setenv("PYTHON_KEYRING_BACKEND", backend)
+    told: list[str] = []
+    sign_in(provider, home, told)
+    assert any("there is no keychain" in text and "ORGREST_LOGINS=FOLDER" in text for text in told)
+    assert not (home / "home" / "orgrest").exists()
+    called = orgrest("logins")
+    assert called.status == 2
+    assert "there is no keychain" in called.err
+
+
+def test_a_keychain_that_the_system_has_not_is_not_made_up_from_a_file(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv("PYTHON_KEYRING_BACKEND", raising=False)
+    from keyring import core
+    from keyrings.alt.file import PlaintextKeyring
+
+    monkeypatch.setattr(core, "_keyring_backend", None)
+    monkeypatch.setenv("ORGREST_LOGINS", "")
+    with contextlib.suppress(OrgrestError):  # no keychain at all
+        LoginStore.of_user()
+    assert not isinstance(core.get_keyring(), PlaintextKeyring)
+
+
+def test_kept_logins_are_listed_with_their_documents_and_forgotten_one_by_one(
+    provider: Provider, home: Path, orgrest: Callable[..., Any]
+) -> None:
+    sign_in(provider, home)
+    (home / "a.http").write_text((home / "a.http").read_text().replace("= notes", "= other"))
+    sign_in(provider, home)
+    (home / "logins" / "readme.txt").write_text("not ours")
+    listed = orgrest("logins")
+    assert listed.status == 0
+    assert sum("client " in line for line in listed.lines) == 2
+    assert listed.out.count(f"{home / 'a.http'} -> {provider.url}") == 2
+    assert "is refreshed" in listed.out
+    for token in provider.tokens:
+        assert token["access_token"] not in listed.out
+    [line] = [line for line in listed.lines if "client notes" in line]
+    forgotten = orgrest("logins", "--forget", line.split()[0])
+    assert forgotten.out.startswith("forgotten: ")
+    assert "client notes" not in orgrest("logins").out
+    assert "no login begins with zz" in orgrest("logins", "--forget", "zz").err
+    assert orgrest("logins", "--forget", "zz", "--clear").status == 2
+    assert orgrest("logins", "--clear").status == 0
+    assert [one.name for one in (home / "logins").iterdir()] == ["readme.txt"]
+
+
+@pytest.mark.parametrize(
+    ("value", "why"), [("off", "ORGREST_LOGINS says so"), ("some/where", "an absolute path")]
+)
+def test_logins_are_off_by_a_setting(
+    value: str,
+    why: str,
+    provider: Provider,
+    home: Path,
+    orgrest: Callable[..., Any],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("ORGREST_LOGINS", value)
+    told: list[str] = []
+    sign_in(provider, home, told)
+    assert any("not kept" in one for one in told) == (value != "off")
+    assert not (home / "logins").exists()
+    called = orgrest("logins")
+    assert called.status == 2
+    assert why in called.err
