@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from orgrest.commands.watch import Watched
     from orgrest.http.transport import Client, Cookies
     from orgrest.http.values.global_variables import GlobalVariables
+    from orgrest.run.logins import Logins
     from orgrest.run.settings import Settings
 
 
@@ -246,6 +248,12 @@ def evaluate(
         raise click.UsageError("--watch is for a FILE, not for standard input")
     asking = sys.stdin.isatty() and sys.stderr.isatty()
 
+    @cache
+    def known_logins() -> Logins:  # of all turns with --watch
+        from orgrest.run.logins import Logins
+
+        return Logins()
+
     def once(watched: Watched | None = None) -> int:
         from orgrest.commands.run import Shown
         from orgrest.run.descriptions import Descriptions
@@ -283,14 +291,12 @@ def evaluate(
             complain(str(error))
             return 2
         person, logins = None, None
-        if asking and not os.environ.get("CI"):
+        if not dry_run:
             from orgrest.run.person import Person
 
-            person = Person(_ask, complain, open_page)
-        if not dry_run:
-            from orgrest.run.logins import Logins
-
-            logins = Logins()
+            logins = known_logins()
+            if asking and not os.environ.get("CI"):
+                person = Person(_ask, complain, open_page)
         settings = Settings(
             inputs,
             languages=frozenset(languages),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from orgrest.model import OrgrestError, TransportError
+from orgrest.model import BROKEN_OFF, OrgrestError, TransportError
 from orgrest.run.outcomes import Exchange
 
 if TYPE_CHECKING:
@@ -74,15 +74,17 @@ class TokenRequests:
         return self._tokens.get(grant)
 
     def _login(self, grant: Grant, url: str | None) -> tuple[Token, Bound]:
+        from orgrest.http.auth.oauth2 import check_login
+
+        check_login(grant)
         use = self._use(url)
         if (before := self._failed.get((grant, use.to))) is not None:
             raise OrgrestError(before.reason, code=before.code)
         try:
             return self._known().token(grant, use, self._person, self._performed())
-        except TransportError:
-            raise
         except OrgrestError as error:
-            self._failed[grant, use.to] = error
+            if error.code != BROKEN_OFF:
+                self._failed[grant, use.to] = error
             raise
 
     def _use(self, url: str | None) -> Use:
@@ -115,8 +117,8 @@ class TokenRequests:
 
         Raises TransportError if the server of tokens cannot be asked.
         """
-        value = request.header("Authorization") or ""
-        old = next((one for one in self._given if f" {one}" in value), None)
+        words = (request.header("Authorization") or "").split()
+        old = next((one for one in self._given if one in words), None)
         if old is None or self._client is None:
             return None
         grant = self._given[old]
@@ -187,6 +189,7 @@ class TokenRequests:
 
     def _send(self, request: Request) -> Response:
         from orgrest.http.auth.flows import secrets_in
+        from orgrest.http.auth.oauth2 import origin
         from orgrest.http.transport import Trace
 
         trace = Trace(self._numbers)
@@ -195,6 +198,11 @@ class TokenRequests:
             assert self._client is not None  # noqa: S101 - see get
             bound = attrs.evolve(request, bound=self._bound)
             return self._client.send(bound, follow=False, trace=trace)
+        except TransportError as error:
+            if error.code == BROKEN_OFF:
+                raise
+            reason = f"no token comes from {origin(request.url)}: {error.reason}"
+            raise TransportError(reason, code=error.code) from None
         finally:
             for hop in trace.hops:
                 if hop.response is not None:
@@ -212,6 +220,8 @@ class TokenRequests:
 
 def _with(request: Request, old: str, new: Token) -> Request:
     """Return a request with another token in its header Authorization."""
+    if old not in (request.header("Authorization") or "").split():
+        return request
     headers = tuple(
         (name, value.replace(old, new.access) if name.lower() == "authorization" else value)
         for name, value in request.headers

@@ -243,7 +243,6 @@ _VARIABLES = {
     "password": "password",
     "device_url": "deviceCodeEndpoint",
     "auth_url": "authorizationEndpoint",
-    "redirect": "redirectUri",
 }
 _JETBRAINS = {
     "token_url": "Token URL",
@@ -253,7 +252,6 @@ _JETBRAINS = {
     "password": "Password",
     "device_url": "Device Auth URL",
     "auth_url": "Auth URL",
-    "redirect": "Redirect URL",
 }
 _NEEDED = {
     CLIENT_CREDENTIALS: ("token_url", "client", "secret"),
@@ -269,20 +267,25 @@ def _checked(grant: Grant, names: dict[str, str], how: str) -> Grant:
     if missing:
         reason = f"the OAuth 2.0 flow {grant.flow} needs more: {how} {', '.join(missing)}"
         raise OrgrestError(reason, code="credentials")
-    if grant.is_login:
-        for field in needed:
-            url = getattr(grant, field)
-            if field.endswith("_url") and not is_page(url):
-                reason = f"{names[field]} is not an https URL (http is for this machine): {url}"
-                raise OrgrestError(reason, code="credentials")
-        if grant.redirect and not is_loopback(grant.redirect):
-            raise OrgrestError(
-                f"{names['redirect']} is {grant.redirect}, where nothing here listens: a login "
-                "comes back to a loopback address such as http://127.0.0.1/callback, on a free "
-                "port, or http://localhost:3000/callback",
-                code="credentials",
-            )
     return grant
+
+
+def check_login(grant: Grant) -> None:
+    """Raise OrgrestError unless a login is by TLS, or on this machine, and leads back to it.
+
+    Its addresses are known for certain only once it is to begin.
+    """
+    for name, url in (("page", grant.page), ("token endpoint", grant.token_url)):
+        if not is_page(url):
+            reason = f"the {name} of the login is not an https URL (http is for this machine)"
+            raise OrgrestError(f"{reason}: {url}", code="credentials")
+    if grant.redirect and not is_loopback(grant.redirect):
+        raise OrgrestError(
+            f"the login leads back to {grant.redirect}, where nothing here listens: a redirect is "
+            "to a loopback address such as http://127.0.0.1/callback, on a free port, or "
+            "http://localhost:3000/callback",
+            code="credentials",
+        )
 
 
 def is_page(url: str) -> bool:

@@ -705,6 +705,18 @@ def test_what_a_hostile_token_endpoint_answers_ends_as_an_error(
     assert provider.bearers == []
 
 
+def test_a_token_endpoint_that_is_away_opens_the_browser_once_in_a_run(
+    documents: Documents,
+) -> None:
+    with RawServer(b"") as gone:
+        settings = SETTINGS.replace("{url}/token", f"{gone.url}/token")
+    jo = Someone()
+    outcomes = documents.run(f"{CODE}\n{CODE}", jo, settings=settings)
+    assert [one.state for one in outcomes] == ["failed", "failed"]
+    assert f"no token comes from {gone.url}: the connection was refused" in str(outcomes[1].reason)
+    assert len(jo.browser.opened) == 1
+
+
 def test_a_token_endpoint_that_redirects_gets_the_code_nowhere_else(
     documents: Documents, evil: RawServer
 ) -> None:
