@@ -3,7 +3,8 @@
 Documents are not trusted, so scripts run in QuickJS (the extra `scripts`) in a process of its own:
 no files, no network, nothing of the environment, 64 MiB of memory, and a limit on time. The
 engine's process (`sandbox`) is started for the first script and serves a whole run. A script has no
-effect but its result; what httpyac's scripts export stays in the engine: it may be a function.
+effect but its result, and the requests that it asks the run to send; what httpyac's scripts export
+stays in the engine: it may be a function.
 """
 
 from __future__ import annotations
@@ -101,15 +102,18 @@ class Engine:
         request: Request,
         response: Response | None = None,
         wait: Callable[[float], None] | None = None,
+        send: Callable[[dict[str, Any]], Response | str] | None = None,
     ) -> Result:
         """Run a script with the API of `host`: `jetbrains` or `httpyac`.
 
-        `wait` waits where it sleeps; without it, sleeping is an error.
+        `wait` waits where it sleeps, and `send` sends what it asks for: a `method`, `url`,
+        `headers` and `body`; it returns the response, or why there is none. Without them, that is
+        an error.
 
         Raises ScriptError if the engine is not installed, or the script does not compile, throws,
         takes too long or too much memory, or returns too much.
         """
-        answer = self._answer(_job(code, host, context, request, response), "script", wait)
+        answer = self._answer(_job(code, host, context, request, response), "script", wait, send)
         if answer["error"] is not None:
             raise ScriptError(f"script: {answer['error']['message']}", line=answer["error"]["line"])
         try:
@@ -130,9 +134,13 @@ class Engine:
         return answer["text"], answer.get("value")
 
     def _answer(
-        self, job: dict[str, Any], what: str, wait: Callable[[float], None] | None = None
+        self,
+        job: dict[str, Any],
+        what: str,
+        wait: Callable[[float], None] | None = None,
+        send: Callable[[dict[str, Any]], Response | str] | None = None,
     ) -> dict[str, Any]:
-        """Return the answer to a job; where the script sleeps, wait, and let it go on."""
+        """Return the answer to a job; where the script waits, do what it waits for."""
         if find_spec("quickjs") is None:
             raise ScriptError(
                 "JavaScript is run by QuickJS, which is not installed: "
@@ -140,11 +148,17 @@ class Engine:
             )
         line = json.dumps({**job, "next": self._next}).encode() + b"\n"
         left = self._timeout
-        while "sleep" in (answer := self._sandbox.answer(line, what, left)):
+        while (answer := self._sandbox.answer(line, what, left)).keys() & {"sleep", "send"}:
             left -= answer["cpu"] + NAP
             if left <= 0:
                 self.close()
                 raise ScriptError(f"the {what} did not come to an end within {self._timeout:g} s")
+            if "send" in answer:
+                if send is None:
+                    raise ScriptError("pm.sendRequest: only scripts of requests send others")
+                came = send(answer["send"])
+                line = json.dumps(_came(came)).encode() + b"\n"
+                continue
             if wait is None:
                 raise ScriptError(f"the {what} sleeps, which scripts of requests alone do")
             wait(answer["sleep"])
@@ -233,6 +247,13 @@ def _job(
         },
         "response": response and _response(response, raw=raw),
     }
+
+
+def _came(came: Response | str) -> dict[str, Any]:
+    """Return what came of a script's request, as JSON."""
+    if isinstance(came, str):
+        return {"error": came, "response": None}
+    return {"error": None, "response": _response(came, raw=False)}
 
 
 def _response(response: Response, *, raw: bool) -> dict[str, Any]:

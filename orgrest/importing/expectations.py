@@ -93,10 +93,12 @@ _AS_PM: Final = (
     (r"(?<![\w.$])(test|expect)\(", r"pm.\1("),
 )  # fmt: skip
 _FOREIGN: Final = re.compile(
-    r"\bpm\.(?:sendRequest|cookies\.jar|visualizer|execution|vault|require)\b|\brequire\(|"
+    r"\bpm\.(?:cookies\.jar|visualizer|execution\.(?!skipRequest)|vault|require\b)|\brequire\(|"
     r"\bpostman\.setNextRequest\b|\b(?:bru|req|res)\.|"
     r"\b(?:CryptoJS|_|xml2Json|cheerio|tv4|ajv|moment)[.(]"
 )
+_OWN: Final = re.compile(r"[(,]\s*res\s*[,)]|\b(?:const|let|var)\s+res\b|\bres\s*=>")
+"""A name of the script's own, which mostly is what pm.sendRequest calls back with, not Bruno's."""
 _STATUS_WORDS: Final = {
     "to.be.ok": "200", "to.be.success": "2xx", "to.be.created": "201", "to.be.accepted": "202",
     "to.be.badRequest": "400", "to.be.unauthorized": "401", "to.be.forbidden": "403",
@@ -152,13 +154,16 @@ def notes_on(scripts: Iterable[str], place: str) -> list[Note]:
 def as_pm(script: str) -> str:
     """Return a script with Postman's functions in the place of those of other tools."""
     for pattern, instead in _AS_PM:
+        if pattern.startswith(r"\bres\.") and _OWN.search(script):
+            continue
         script = re.sub(pattern, instead, script, flags=re.MULTILINE)
     return script
 
 
 def is_foreign(script: str) -> bool:
     """Tell whether a script needs functions that scripts do not have."""
-    return _FOREIGN.search(script) is not None
+    own = _OWN.search(script) is not None
+    return any(not (own and one[0] == "res.") for one in _FOREIGN.finditer(script))
 
 
 def _statements(script: str) -> list[str]:

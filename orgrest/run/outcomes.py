@@ -35,7 +35,7 @@ class EvaluationError(OrgrestError):
     """A block that cannot be evaluated: its header arguments, references or body."""
 
 
-Reason = Literal["token", "attempt", "redirect", "challenge"]
+Reason = Literal["token", "script", "attempt", "redirect", "challenge"]
 """Why something went over the wire beside what a document asks for."""
 
 
@@ -46,8 +46,8 @@ class Exchange:
     In a dry run, `variables` are those that it uses. `tests` are the verdicts of its assertions and
     of the tests in its scripts. It is the `number`-th that the run sent, at `started` (Unix time);
     `error` is why there is no response. `earlier` is what else went over the wire for it, in order,
-    each for its `reason`: requests of tokens, attempts before the last one, and the redirects and
-    challenges that led to `sent`, the request that got the response.
+    each for its `reason`: requests of tokens and of scripts, attempts before the last one, and the
+    redirects and challenges that led to `sent`, the request that got the response.
     """
 
     request: Request

@@ -13,8 +13,8 @@ import attrs
 
 from orgrest.http.values import Values
 from orgrest.http.values.computing import for_script, text_of_value
-from orgrest.model import OrgrestError, Request
-from orgrest.run.bound_secrets import without_secrets
+from orgrest.model import OrgrestError, Request, TransportError, to_bytes
+from orgrest.run.bound_secrets import bound, without_secrets
 from orgrest.run.outcomes import EvaluationError
 
 if TYPE_CHECKING:
@@ -28,9 +28,14 @@ if TYPE_CHECKING:
 
 @attrs.define
 class ScriptResults:
-    """The results of one request's scripts: lines to show, and tests. `wait` lets them sleep."""
+    """The results of one request's scripts: lines to show, and tests.
+
+    `wait` lets them sleep, and `send` sends a request of theirs; it raises EvaluationError where
+    nothing is sent, and TransportError.
+    """
 
     wait: Callable[[float], None] | None = None
+    send: Callable[[Request], Response] | None = None
     notes: list[str] = attrs.field(factory=list)
     tests: list[Verdict] = attrs.field(factory=list)
     cancelled: bool = False
@@ -182,8 +187,11 @@ class ScriptRunner:
             seed=scope.seed,
             name=parsed.name,
         )
+        send = None if results.send is None else _sending(results.send, parsed, scope, mark)
         try:
-            result = self.started().run(code, script.host, context, request, response, results.wait)
+            result = self.started().run(
+                code, script.host, context, request, response, results.wait, send
+            )
         except scripts.ScriptError as error:
             raise _at_line(error, script, parsed, offset) from None
         inputs = [text_of_value(one) for one in variables.values()]
@@ -221,6 +229,34 @@ class ScriptRunner:
         if self._engine is None:
             self._engine = Engine()
         return self._engine
+
+
+def _sending(
+    send: Callable[[Request], Response], parsed: ParsedRequest, scope: Scope, mark: int
+) -> Callable[[dict[str, Any]], Response | str]:
+    """Return what sends a script's request, with the secrets that it may hold, and no others."""
+    from orgrest.http.transport import BrokenOffError
+
+    def sent(given: dict[str, Any]) -> Response | str:
+        body = given["body"]
+        place = parsed.source.position(parsed.target.offset(0))
+        request = Request(
+            str(given["method"]),
+            str(given["url"]),
+            tuple((str(name), str(value)) for name, value in given["headers"]),
+            None if body is None else to_bytes(str(body)),
+            secrets=scope.secrets,
+            file=parsed.source.file,
+            line=place.line,
+        )
+        try:
+            return send(bound(request, scope.taken, mark))
+        except BrokenOffError:
+            raise
+        except TransportError as error:
+            return error.reason
+
+    return sent
 
 
 def _of(parsed: ParsedRequest, *moments: str) -> Iterator[Script]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import re
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -100,7 +101,7 @@ class Sender:
         A request sent `early` is not sent again.
         """
         with self._tokens.of_task() as asked, task.scope.taken.of_request():
-            made = _Made(task, asked, self._sleep)
+            made = _Made(task, asked, self._sleep, partial(self._for_script, asked))
             try:
                 self._exchange(task, made, early)
             except FAILURES as error:
@@ -375,6 +376,29 @@ class Sender:
                 scope.taken.values[secret] = secret, bound
         return self._tokens.current(request)
 
+    def _for_script(self, asked: list[Exchange], request: Request) -> Response:
+        """Send a request of a script's, and record it. Raises EvaluationError, TransportError."""
+        from orgrest.http.transport import Trace
+
+        if self._settings.dry_run:
+            raise EvaluationError("pm.sendRequest: nothing is sent in a dry run")
+        trace = Trace(self._numbers)
+        try:
+            return self._current_client().send(
+                request, cookies=self._cookies, trace=trace, timeout=self._settings.timeout
+            )
+        finally:
+            asked += (
+                Exchange(
+                    attrs.evolve(hop.request, secrets=request.secrets),
+                    hop.response,
+                    number=hop.number,
+                    started=hop.started,
+                    reason="script",
+                )
+                for hop in trace.hops
+            )
+
     def send(self, task: Task, parsed: ParsedRequest, request: Request) -> Exchange:
         """Send the request that was completed for `parsed`, once. Raises EvaluationError."""
         from orgrest.http.transport import Trace
@@ -406,17 +430,23 @@ class Early:
 class _Made:
     """The results of a task so far; `attempts` are those of the request being sent.
 
-    `asked` are the requests of tokens that no exchange has yet.
+    `asked` are the requests of tokens and of scripts that no exchange has yet.
     """
 
-    def __init__(self, task: Task, asked: list[Exchange], wait: Callable[[float], None]) -> None:
+    def __init__(
+        self,
+        task: Task,
+        asked: list[Exchange],
+        wait: Callable[[float], None],
+        send: Callable[[Request], Response],
+    ) -> None:
         self.task = task
         self.asked = asked
         self.exchanges: list[Exchange] = []
         self.attempts: list[Exchange] = []
         self.notes = list(task.notes)
         self.files: list[tuple[Path, bytes]] = []
-        self.scripts = ScriptResults(wait)
+        self.scripts = ScriptResults(wait, send)
 
     def keep(self, rendered: Rendered | None, tests: tuple[Verdict, ...]) -> None:
         """Take the last attempt for the exchange."""

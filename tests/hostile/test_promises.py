@@ -117,6 +117,10 @@ PROMISES: dict[str, list[str]] = {
         "test_a_script_sees_nothing_of_the_machine",
         "test_a_script_without_end_or_bounds_is_stopped",
     ],
+    "What it asks to be sent": [
+        "test_what_a_script_sends_is_recorded_with_its_request",
+        "test_scripts_requests_count_for_the_run_and_nothing_is_sent_in_a_dry_one",
+    ],
     "What `require` knows only computes": [
         "test_what_needs_the_machine_is_refused_with_what_to_do_instead",
         "test_modules_give_what_node_gives",

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import quickjs
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Generator
 
 MEMORY = 64 * 2**20
 STACK = 2**19
@@ -43,10 +43,11 @@ class Engine:
         self._random: random.Random = random.SystemRandom()
         self._seed: int | None = None
 
-    def work(self, job: dict[str, Any]) -> Iterator[str]:
-        """Yield a job's answer; before it, one with `sleep` for each time that the script waits.
+    def work(self, job: dict[str, Any]) -> Generator[str, dict[str, Any] | None, None]:
+        """Yield a job's answer; before it, one for each time that the script waits.
 
-        `sleep` is in seconds, `cpu` the CPU time since the last answer.
+        One with `sleep` waits that many seconds, one with `send` for the answer to a request; `cpu`
+        is the CPU time since the last one.
         """
         if job.get("seed") is not None and job["seed"] != self._seed:
             self._seed = job["seed"]
@@ -58,6 +59,14 @@ class Engine:
             context.set("__orgrest_job", json.dumps(job))
             context.eval("__orgrest.begin(__orgrest_job)")
             while (pause := _settled(context)) is not None:
+                if isinstance(pause, str):
+                    request = json.loads(_LONE.sub(r"\1\\ufffd", pause))
+                    cpu = time.process_time() - started
+                    came = yield json.dumps({"send": request, "cpu": cpu})
+                    started = time.process_time()
+                    context.set("__orgrest_answer", json.dumps(came))
+                    context.eval("__orgrest.answered(__orgrest_answer)")
+                    continue
                 if pause < 0:
                     raise quickjs.JSException("it waits for something that never comes")
                 yield json.dumps({"sleep": pause / 1000, "cpu": time.process_time() - started})
@@ -106,10 +115,16 @@ class Engine:
         return json.dumps({"value": list(self._random.randbytes(int(count)))})
 
 
-def _settled(context: Any) -> float | None:
-    """Run what is pending; return how long the script waits then, None if it is done."""
+def _settled(context: Any) -> str | float | None:
+    """Run what is pending; return how long the script waits then, None if it is done.
+
+    A text is the request whose answer it waits for.
+    """
     while context.execute_pending_job():
         pass
+    asked: str | None = context.eval("__orgrest.asked()")
+    if asked is not None:
+        return asked
     pause: float | None = context.eval("__orgrest.wait()")
     return pause
 

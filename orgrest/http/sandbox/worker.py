@@ -2,9 +2,10 @@
 
 `process` starts it as a program, with an empty environment; of orgrest, it imports only this folder
 and the errors. Each line of standard input is a job (JSON), each line of standard output an answer.
-A job with a `host` is a script (`engine`); an answer with `sleep` means that it waits, and goes on
-after a job with `resume`. The last one has `log`, `tests`, `globals`, `variables`, `removed`,
-`cancelled`, `request` (null, or what the script made of it) and `error` (`message`, `line` of the
+A job with a `host` is a script (`engine`); an answer with `sleep` or `send` means that it waits,
+and goes on after a job with `resume` or with the `response` to its request. The last one has `log`,
+`tests`, `globals`, `variables`, `removed`, `cancelled`, `request` (null, or what the script made of
+it) and `error` (`message`, `line` of the
 script from 1, or null). A job with `schemas` validates a value: JSON Schemas come from documents,
 too, and matching their patterns may take exponential time; one with `parts` does that with values
 and schemas of OpenAPI descriptions. One with `find` evaluates a path. Each
@@ -17,7 +18,7 @@ from __future__ import annotations
 import json
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator
 from pathlib import Path
 from typing import Any
 
@@ -135,12 +136,12 @@ def _end_in(seconds: float) -> None:
         signal.setitimer(signal.ITIMER_PROF, seconds)
 
 
-def _script(job: dict[str, Any], engines: list[Any]) -> Iterator[str]:
+def _script(job: dict[str, Any], engines: list[Any]) -> Generator[str, dict[str, Any] | None, None]:
     from orgrest.http.sandbox import engine
 
     if not engines:
         engines.append(engine.Engine())
-    answers: Iterator[str] = engines[0].work(job)
+    answers: Generator[str, dict[str, Any] | None, None] = engines[0].work(job)
     return answers
 
 
@@ -150,7 +151,7 @@ def main() -> None:
     sys.path.insert(0, str(Path(__file__).parents[3]))
     _limit()
     engines: list[Any] = []
-    script: Iterator[str] = iter(())
+    script: Generator[str, dict[str, Any] | None, None]
     for line in sys.stdin.buffer:
         seconds, _, text = line.partition(b" ")
         job = json.loads(text)
@@ -158,12 +159,13 @@ def main() -> None:
         try:
             if "host" in job:
                 script = _script(job, engines)
-            if "find" in job:
+                answer = next(script)
+            elif "find" in job:
                 answer = _find(job)
             elif "parts" in job:
                 answer = _validate_parts(job)
             else:
-                answer = _validate(job) if "schemas" in job else next(script)
+                answer = _validate(job) if "schemas" in job else script.send(job)
         except MemoryError:
             answer = json.dumps({"error": {"message": "out of memory", "line": None}})
         _end_in(0)

@@ -142,7 +142,7 @@ def test_a_body_is_sent_as_it_was(body: Json, data: bytes, tmp_path: Path) -> No
         (request(new=1), "new: 1"),
         (request(url="http://h/{% response 'body', 'req_2' %}"), "'req_2' %} is not known here"),
         (request(url="http://h/{{ a | upper }}"), "{{ a | upper }} is not known here"),
-        (request(afterResponseScript="insomnia.sendRequest(1)"), "a script is kept as it stands"),
+        (request(afterResponseScript="insomnia.vault.get(1)"), "a script is kept as it stands"),
         (request(body={"mimeType": "multipart/x", "params": [{"name": "f", "type": "file"}]}),
          "the file of the field f is not named"),
         ({"_id": "g", "_type": "grpc_request", "name": "G", "parentId": "wrk_1"}, "grpc_request G"),

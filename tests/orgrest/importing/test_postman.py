@@ -493,9 +493,15 @@ class TestTests:
         assert found.assertions == ("status == 200",)
         assert found.script == f"{begin}\n{word};\ng();"
 
+    def test_a_callback_is_not_taken_for_another_tools_response(self) -> None:
+        sends = "pm.sendRequest('http://h', (err, res) => { use(res.status, res.body) })"
+        assert not is_foreign(sends)
+        assert as_pm(sends) == sends
+        assert is_foreign("use(res.getUrl())")
+
     def test_a_script_that_cannot_run_is_told(self, tmp_path: Path) -> None:
         event = [
-            {"listen": "test", "script": "pm.sendRequest('x')"},
+            {"listen": "test", "script": "pm.visualizer.set('x')"},
             {"listen": "new", "script": "a"},
         ]
         done = imported(tmp_path, collection(item() | {"event": event}))

@@ -509,7 +509,6 @@ def test_variables_of_postman_are_those_of_the_run(run) -> None:
 @pytest.mark.parametrize(
     ("code", "said"),
     [
-        ("pm.sendRequest('http://x')", "write a request with # @name login"),
         ("pm.cookies.jar()", "cookies are kept, and sent, without a script"),
         ("pm.execution.setNextRequest('x')", "requests are sent in their order"),
     ],
@@ -518,6 +517,147 @@ def test_what_postman_has_and_scripts_here_have_not_says_what_to_do_instead(
     run, code: str, said: str
 ) -> None:
     assert said in run(f"< {{%\n{code}\n%}}\nGET HOST/\n").reasons[0]
+
+
+BOUNDARY = "--orgrest-form-boundary"
+SEND = "pm.sendRequest({}, (error, answer) => {{ {} }});"
+
+
+def test_what_a_script_sends_is_there_for_its_request(run) -> None:
+    sent = (
+        '{url: pm.variables.get("base") + "/login", method: "post", header: {"X-A": "b"}, '
+        'body: {mode: "raw", raw: JSON.stringify({user: "me"})}}'
+    )
+    took = "pm.test('let in', () => pm.expect(answer.code).to.equal(200)); "
+    took += "pm.environment.set('token', answer.json().token);"
+    done = run(f"@base=HOST\n< {{%\n{SEND.format(sent, took)}\n%}}\nGET HOST/a{{{{token}}}}\n")
+    assert done.reasons == []
+    assert done.sent == ["POST /login", "GET /at/login"]
+    assert done.tests == [("let in", True)]
+    assert (done.header("X-A", 0), done.body(0)) == (["b"], '{"user":"me"}')
+    assert done.header("Content-Type", 0) == ["text/plain"]
+
+
+def test_what_a_script_sends_is_recorded_with_its_request(run) -> None:
+    script = f"< {{%\n{SEND.format(repr('HOST/login'), '')}\n%}}\n"
+    (exchange,) = run(f"{script}GET HOST/a\n").outcomes[0].exchanges
+    found = [(one.reason, one.request.url.rpartition("/")[2]) for one in exchange.earlier]
+    assert found == [("script", "login")]
+    assert exchange.earlier[0].number < exchange.number
+
+
+def test_a_script_waits_for_its_answers_one_after_the_other(run) -> None:
+    done = run(
+        "< {%\nconst first = await pm.sendRequest('HOST/1');\n"
+        "const second = await pm.sendRequest(`HOST/2${first.json().token}`);\n"
+        "pm.variables.set('n', second.json().path);\n%}\nGET HOST{{n}}\n"
+    )
+    assert done.sent == ["GET /1", "GET /2t/1", "GET /2t/1"]
+
+
+def test_a_script_below_sends_too_and_what_fails_there_is_told(run) -> None:
+    failing = "pm.test('gone', () => { throw new Error('no: ' + answer.json().path) });"
+    done = run(f"GET HOST/a\n> {{%\n{SEND.format(repr('HOST/b'), failing)}\n%}}\n")
+    assert done.sent == ["GET /a", "GET /b"]
+    assert done.tests == [("gone", False)]
+
+
+def test_httpyacs_scripts_send_too(run) -> None:
+    done = run(
+        "{{\nconst answer = await pm.sendRequest('HOST/b');\n"
+        "exports.there = answer.json().path;\n}}\nGET HOST/a{{there}}\n"
+    )
+    assert done.sent == ["GET /b", "GET /a/b"]
+
+
+@pytest.mark.parametrize(
+    ("body", "kind", "sent"),
+    [
+        (
+            '{mode: "urlencoded", urlencoded: [{key: "a b", value: "c&d"}, {disabled: true}]}',
+            "application/x-www-form-urlencoded",
+            "a%20b=c%26d",
+        ),
+        ('{mode: "raw", raw: "{}", options: {raw: {language: "json"}}}', "application/json", "{}"),
+        (
+            '{mode: "formdata", formdata: [{key: "a", value: "b"}]}',
+            "multipart/form-data; boundary=orgrest-form-boundary",
+            f'{BOUNDARY}\r\nContent-Disposition: form-data; name="a"\r\n\r\nb\r\n{BOUNDARY}--\r\n',
+        ),
+        ('{mode: "graphql", graphql: {query: "{a}"}}', "application/json", '{"query":"{a}"}'),
+        ('"plain"', "text/plain", "plain"),
+    ],
+)  # fmt: skip
+def test_bodies_of_scripts_requests_are_sent_as_postman_does(
+    run, body: str, kind: str, sent: str
+) -> None:
+    given = f'{{url: {{raw: "HOST/b"}}, method: "PUT", header: "X-A: 1", body: {body}}}'
+    done = run(f"< {{%\n{SEND.format(given, '')}\n%}}\nGET HOST/a\n")
+    assert done.reasons == []
+    assert (done.header("Content-Type", 0), done.body(0)) == ([kind], sent)
+    assert done.header("X-A", 0) == ["1"]
+
+
+@pytest.mark.parametrize(
+    ("auth", "sent"),
+    [
+        ('{type: "bearer", bearer: [{key: "token", value: "T"}]}', "Bearer T"),
+        ('{type: "basic", basic: {username: "u", password: "p"}}', "Basic dTpw"),
+    ],
+)
+def test_credentials_of_scripts_requests_are_sent(run, auth: str, sent: str) -> None:
+    given = f'{{url: "HOST/b", auth: {auth}}}'
+    done = run(f"< {{%\n{SEND.format(given, '')}\n%}}\nGET HOST/a\n")
+    assert done.header("Authorization", 0) == [sent]
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ("{}", "a request has a url"),
+        ('{url: "HOST", body: {mode: "file", file: "/etc/passwd"}}', "bodies of the mode file"),
+        ('{url: "HOST", body: {mode: "formdata", formdata: [{key: "f", type: "file"}]}}',
+         "scripts see no files"),
+        ('{url: "HOST", auth: {type: "hawk"}}', "auth of the type hawk is not known"),
+    ],
+)  # fmt: skip
+def test_what_a_script_cannot_send_is_an_error_of_its_and_nothing_goes_out(
+    run, given: str, told: str
+) -> None:
+    done = run(f"< {{%\n{SEND.format(given, '')}\n%}}\nGET HOST/a\n")
+    assert done.sent == []
+    assert told in done.reasons[0]
+
+
+@pytest.mark.parametrize("url", ["http://127.0.0.1:1/", "file:///etc/passwd", "nonsense"])
+def test_a_server_that_is_not_there_is_an_error_that_the_script_gets(run, url: str) -> None:
+    took = "console.log(Boolean(error), answer === undefined);"
+    done = run(f"< {{%\n{SEND.format(repr(url), took)}\n%}}\nGET HOST/a\n")
+    assert (done.sent, done.log) == (["GET /a"], ["true true"])
+
+
+def test_braces_in_a_scripts_request_are_sent_as_newman_does(run) -> None:
+    given = '{url: "HOST/b", method: "POST", header: {"X-A": "{{who}}"}, body: "{{who}}"}'
+    done = run(f"@who = me\n< {{%\n{SEND.format(given, '')}\n%}}\nGET HOST/a\n")
+    assert (done.header("X-A", 0), done.body(0)) == (["{{who}}"], "{{who}}")
+
+
+def test_scripts_requests_count_for_the_run_and_nothing_is_sent_in_a_dry_one(
+    run, recorder: RawServer, tmp_path: Path
+) -> None:
+    sends = "for (let n = 0; n < 50; n++) pm.sendRequest('HOST/' + n, () => {});"
+    text = f"< {{%\n{sends}\n%}}\nGET HOST/a\n"
+    assert run(text, dry_run=True).sent == []
+    recorder.requests.clear()
+    (tmp_path / "many.http").write_text(text.replace("HOST", recorder.url))
+    with pytest.raises(SystemExit) as ended:
+        main([str(tmp_path / "many.http"), "--max-requests", "5"])
+    assert (ended.value.code, len(recorder.requests)) == (1, 5)
+
+
+def test_a_script_skips_its_request_as_postman_says_it(run) -> None:
+    done = run("< {%\npm.execution.skipRequest();\n%}\nGET HOST/a\n###\nGET HOST/b\n")
+    assert done.sent == ["GET /b"]
 
 
 def test_jetbrains_random_values_are_there(run) -> None:

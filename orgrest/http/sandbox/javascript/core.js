@@ -37,7 +37,7 @@
     return loaded[name];
   };
 
-  let job, result, failed, finish, timers, clock;
+  let job, result, failed, finish, timers, clock, sends, under;
   const kept = {};  // what scripts exported, by number: the values themselves
 
   const show = (value) => {
@@ -238,7 +238,15 @@
   };
   const sleep = (delay) => new Promise((done) => setTimeout(done, delay));
 
+  // ------------------------------------------------------------------------------------ requests
+
+  // `take` gets an error or null, and the response. Scripts see no network: the run sends this.
+  const send = (request, take) => {
+    sends.push({request, take});
+  };
+
   const orgrest = {
+    send,
     host, define, load, log, report, test, show, parsed, headerObject, responseOf, textOf, given,
     setVariable, removeVariable, $random, bytes, uuid, require, setTimeout, clearTimeout, sleep,
     has, keys, entries, stringify, parse, isArray, evaluate,
@@ -258,9 +266,24 @@
       };
       failed = null;
       timers = [];
+      sends = [];
       clock = Date.now();
       finish = undefined;
       load(job.host)();
+    },
+    // The next request that the script wants sent, null for none; its answer comes before more.
+    asked() {
+      if (failed !== null || !sends.length) return null;
+      under = sends.shift();
+      return stringify(under.request);
+    },
+    answered(text) {
+      const {error, response} = parse(text);
+      try {
+        under.take(error === null ? null : new Error(error), response);
+      } catch (problem) {
+        failed = {error: problem};
+      }
     },
     // The milliseconds until the next timer, -1 for none; null when the script is done.
     wait() {

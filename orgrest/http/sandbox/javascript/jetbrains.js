@@ -109,8 +109,18 @@ return () => {
     try {
       orgrest.evaluate(job.code);
     } catch (error) {  // before anything ran: Postman's scripts are the body of a function
-      if (String(error) !== "SyntaxError: return not in a function") throw error;
-      orgrest.evaluate(`(function () {${job.code}\n})()`);
+      if (!(error instanceof SyntaxError)) throw error;
+      const awaits = /\bawait\b/.test(job.code);
+      if (!awaits && error.message !== "return not in a function") throw error;
+      const body = `(${awaits ? "async " : ""}function __script() {${job.code}\n})()`;
+      const running = orgrest.evaluate(body);
+      if (awaits) {
+        running.then(orgrest.done, (problem) => {
+          if (problem === exit) orgrest.done();
+          else orgrest.failed(problem);
+        });
+        return;
+      }
     }
     orgrest.done();
   } catch (error) {

@@ -31,88 +31,7 @@ const NAMES = {
 const elsewhere = (name, instead) => () => {
   throw new Error(`${name} is not there: ${instead}`);
 };
-return () => {
-  const {job} = orgrest;
-  const values = {};
-  for (const name of keys(job.variables)) values[name] = orgrest.given(name);
-  for (const name of keys(job.environment || {})) {
-    if (!has(values, name)) values[name] = job.environment[name];
-  }
-  const change = (name, value) => {
-    if (value === undefined) {
-      delete values[name];
-      orgrest.removeVariable(name);
-    } else {
-      values[name] = value;
-      orgrest.setVariable(name, value, false);
-    }
-  };
-  const scope = () => store(() => values, change);
-  const {result} = orgrest;
-  const sent = () => (result.request === null ? job.request : result.request);
-  const changed = (headers) => { result.request = {...sent(), headers}; };
-  const pairOf = (given) => {
-    if (typeof given === "object" && given !== null) return [String(given.key), String(given.value)];
-    const [name, ...value] = String(given).split(":");
-    return [name.trim(), value.join(":").trim()];
-  };
-  const without = (name) => sent().headers.filter(
-    (pair) => pair[0].toLowerCase() !== String(name).toLowerCase()
-  );
-  const headers = {
-    add(given) { changed([...sent().headers, pairOf(given)]); },
-    upsert(given) { changed([...without(pairOf(given)[0]), pairOf(given)]); },
-    remove(name) { changed(without(name)); },
-  };
-  for (const name of ["get", "has", "toObject", "each", "all"]) {
-    headers[name] = (...given) => headersOf(sent().headers)[name](...given);
-  }
-  const cookies = () => {
-    const pairs = [];
-    const take = (text) => {
-      const at = text.indexOf("=");
-      if (at > 0) pairs.push([text.slice(0, at).trim(), text.slice(at + 1).trim()]);
-    };
-    for (const [name, value] of job.request.headers) {
-      if (name.toLowerCase() === "cookie") value.split(";").forEach(take);
-    }
-    for (const [name, value] of job.response === null ? [] : job.response.headers) {
-      if (name.toLowerCase() === "set-cookie") take(value.split(";")[0]);
-    }
-    return Object.fromEntries(pairs);
-  };
-  const pm = {
-    test: Object.assign((name, body) => {
-      test(name, body);
-      return pm;
-    }, {skip: () => pm}),
-    expect, environment: scope(), globals: scope(), collectionVariables: scope(),
-    variables: scope(), iterationData: scope(),
-    info: {eventName: job.response === null ? "prerequest" : "test", iteration: job.iteration,
-      requestName: job.name},
-    request: {
-      method: job.request.method, headers,
-      url: Object.assign(Object.create({toString: () => job.request.url}), {
-        getHost: () => new URL(job.request.url).hostname,
-        getPath: () => new URL(job.request.url).pathname,
-        getQueryString: () => new URL(job.request.url).search.slice(1),
-      }),
-      body: {raw: job.request.body, toString: () => job.request.body || ""},
-    },
-    sendRequest: elsewhere(
-      "pm.sendRequest", "write a request with # @name login, and # @ref login where it is needed"
-    ),
-    cookies: {
-      get: (name) => cookies()[name], has: (name) => has(cookies(), name), toObject: cookies,
-      jar: elsewhere("pm.cookies.jar", "cookies are kept, and sent, without a script"),
-    },
-    visualizer: {set: elsewhere("pm.visualizer", "--html makes a page of a run")},
-    execution: {setNextRequest: elsewhere(
-      "pm.execution.setNextRequest", "requests are sent in their order, and # @ref names others"
-    )},
-  };
-  if (job.response === null) return pm;
-  const {response} = job;
+const responseOf = (response) => {
   const json = () => parse(response.body);
   const answered = {
     code: response.status, status: response.reason, reason: () => response.reason,
@@ -173,6 +92,174 @@ return () => {
   answered.to = new Proxy(answered.to, {
     get: (target, name) => (name === "not" ? assertions(true) : target[name]),
   });
-  pm.response = answered;
+  return answered;
+};
+
+// ------------------------------------------------------------------------------ pm.sendRequest
+
+const pairsOf = (given) => {
+  if (given === undefined || given === null) return [];
+  if (typeof given === "string") {
+    return given.split(/\r?\n/).filter(Boolean).map((line) => {
+      const [name, ...value] = line.split(":");
+      return [name.trim(), value.join(":").trim()];
+    });
+  }
+  if (!Array.isArray(given)) return keys(given).map((name) => [name, String(given[name])]);
+  return given.filter((one) => !one.disabled && one.enabled !== false)
+    .map((one) => [String(one.key), String(one.value ?? "")]);
+};
+const encoded = (pairs) => pairs.map((pair) => pair.map(encodeURIComponent).join("=")).join("&");
+const BOUNDARY = "orgrest-form-boundary";
+const formOf = (given) => {
+  if (Array.isArray(given) && given.some((one) => one.type === "file")) {
+    throw new Error("pm.sendRequest: scripts see no files: send the form with a request");
+  }
+  const parts = pairsOf(given).map(([name, value]) => (
+    `--${BOUNDARY}\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`
+  ));
+  return `${parts.join("")}--${BOUNDARY}--\r\n`;
+};
+// A body's text, and its type.
+const BODIES = {
+  raw: (body) => [
+    String(body.raw ?? ""),
+    ((body.options || {}).raw || {}).language === "json" ? "application/json" : "text/plain",
+  ],
+  urlencoded: (body) => [
+    typeof body.urlencoded === "string" ? body.urlencoded : encoded(pairsOf(body.urlencoded)),
+    "application/x-www-form-urlencoded",
+  ],
+  formdata: (body) => [formOf(body.formdata), `multipart/form-data; boundary=${BOUNDARY}`],
+  graphql: (body) => [orgrest.stringify(body.graphql), "application/json"],
+};
+const credentialsOf = (auth) => {
+  const kind = auth ? auth.type : "noauth";
+  const given = (auth && auth[kind]) || {};
+  const value = Array.isArray(given) ? Object.fromEntries(pairsOf(given)) : given;
+  if (kind === "noauth") return [];
+  if (kind === "bearer") return [["Authorization", `Bearer ${value.token}`]];
+  if (kind === "basic") {
+    const {Buffer} = orgrest.load("buffer");
+    const pair = Buffer.from(`${value.username}:${value.password}`).toString("base64");
+    return [["Authorization", `Basic ${pair}`]];
+  }
+  throw new Error(`pm.sendRequest: auth of the type ${kind} is not known here`);
+};
+const requestOf = (given) => {
+  const made = typeof given === "string" ? {url: given} : given;
+  const url = made && typeof made.url === "object" && made.url !== null ? made.url.raw : made.url;
+  if (typeof url !== "string") throw new Error("pm.sendRequest: a request has a url");
+  const headers = pairsOf(made.header || made.headers);
+  for (const pair of credentialsOf(made.auth)) {
+    if (valueOf(headers, pair[0]) === undefined) headers.push(pair);
+  }
+  let {body} = made;
+  if (typeof body === "string") body = {mode: "raw", raw: body};
+  let text = null;
+  if (body && body.mode !== undefined && body.mode !== "none") {
+    if (!has(BODIES, body.mode)) {
+      throw new Error(`pm.sendRequest: bodies of the mode ${body.mode} are not known here`);
+    }
+    const [content, type] = BODIES[body.mode](body);
+    text = content;
+    if (valueOf(headers, "content-type") === undefined) headers.push(["Content-Type", type]);
+  }
+  return {url, method: String(made.method || "GET").toUpperCase(), headers, body: text};
+};
+
+return () => {
+  const {job} = orgrest;
+  const values = {};
+  for (const name of keys(job.variables)) values[name] = orgrest.given(name);
+  for (const name of keys(job.environment || {})) {
+    if (!has(values, name)) values[name] = job.environment[name];
+  }
+  const change = (name, value) => {
+    if (value === undefined) {
+      delete values[name];
+      orgrest.removeVariable(name);
+    } else {
+      values[name] = value;
+      orgrest.setVariable(name, value, false);
+    }
+  };
+  const scope = () => store(() => values, change);
+  const {result} = orgrest;
+  const sent = () => (result.request === null ? job.request : result.request);
+  const changed = (headers) => { result.request = {...sent(), headers}; };
+  const pairOf = (given) => {
+    if (typeof given === "object" && given !== null) return [String(given.key), String(given.value)];
+    const [name, ...value] = String(given).split(":");
+    return [name.trim(), value.join(":").trim()];
+  };
+  const without = (name) => sent().headers.filter(
+    (pair) => pair[0].toLowerCase() !== String(name).toLowerCase()
+  );
+  const headers = {
+    add(given) { changed([...sent().headers, pairOf(given)]); },
+    upsert(given) { changed([...without(pairOf(given)[0]), pairOf(given)]); },
+    remove(name) { changed(without(name)); },
+  };
+  for (const name of ["get", "has", "toObject", "each", "all"]) {
+    headers[name] = (...given) => headersOf(sent().headers)[name](...given);
+  }
+  const cookies = () => {
+    const pairs = [];
+    const take = (text) => {
+      const at = text.indexOf("=");
+      if (at > 0) pairs.push([text.slice(0, at).trim(), text.slice(at + 1).trim()]);
+    };
+    for (const [name, value] of job.request.headers) {
+      if (name.toLowerCase() === "cookie") value.split(";").forEach(take);
+    }
+    for (const [name, value] of job.response === null ? [] : job.response.headers) {
+      if (name.toLowerCase() === "set-cookie") take(value.split(";")[0]);
+    }
+    return Object.fromEntries(pairs);
+  };
+  // As with newman, {{name}} stays as it is here: pm.variables.replaceIn replaces.
+  const sendRequest = (given, callback) => {
+    const request = requestOf(given);
+    if (typeof callback === "function") {
+      orgrest.send(request, (error, response) => {
+        callback(error, error === null ? responseOf(response) : undefined);
+      });
+      return undefined;
+    }
+    return new Promise((done, fail) => orgrest.send(request, (error, response) => {
+      if (error === null) done(responseOf(response));
+      else fail(error);
+    }));
+  };
+  const pm = {
+    test: Object.assign((name, body) => {
+      test(name, body);
+      return pm;
+    }, {skip: () => pm}),
+    expect, environment: scope(), globals: scope(), collectionVariables: scope(),
+    variables: scope(), iterationData: scope(),
+    info: {eventName: job.response === null ? "prerequest" : "test", iteration: job.iteration,
+      requestName: job.name},
+    request: {
+      method: job.request.method, headers,
+      url: Object.assign(Object.create({toString: () => job.request.url}), {
+        getHost: () => new URL(job.request.url).hostname,
+        getPath: () => new URL(job.request.url).pathname,
+        getQueryString: () => new URL(job.request.url).search.slice(1),
+      }),
+      body: {raw: job.request.body, toString: () => job.request.body || ""},
+    },
+    sendRequest,
+    cookies: {
+      get: (name) => cookies()[name], has: (name) => has(cookies(), name), toObject: cookies,
+      jar: elsewhere("pm.cookies.jar", "cookies are kept, and sent, without a script"),
+    },
+    visualizer: {set: elsewhere("pm.visualizer", "--html makes a page of a run")},
+    execution: {skipRequest: () => { result.cancelled = true; }, setNextRequest: elsewhere(
+      "pm.execution.setNextRequest", "requests are sent in their order, and # @ref names others"
+    )},
+  };
+  if (job.response !== null) pm.response = responseOf(job.response);
   return pm;
 };
