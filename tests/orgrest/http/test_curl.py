@@ -15,6 +15,7 @@ from servers import RawServer, closing, httpbin, response
 
 from orgrest.files import write_new
 from orgrest.http.auth.digest import DigestCredentials
+from orgrest.http.auth.ntlm import NtlmCredentials
 from orgrest.http.auth.sigv4 import AwsCredentials, sign
 from orgrest.http.curl import CurlError, shell, to_command
 from orgrest.http.parsing import request_file
@@ -297,6 +298,8 @@ class TestFromCurl:
         [
             DigestCredentials("me", "pa=ss:word"),
             AwsCredentials("AKID", "se/cret", "", "eu-west-1", "execute-api"),
+            NtlmCredentials("NTLM", "OFFICE\\me", "pa:ss"),
+            NtlmCredentials("Negotiate", "me", "pass"),
         ],
     )
     def test_credentials_survive_the_way_to_curl_and_back(self, credentials: Credentials) -> None:

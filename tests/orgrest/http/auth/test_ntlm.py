@@ -24,7 +24,7 @@ from servers import Proxy, RawServer, closing, response
 
 from orgrest.http import auth
 from orgrest.http.auth.ntlm import NtlmCredentials
-from orgrest.http.curl import to_command, to_request
+from orgrest.http.curl import to_command
 from orgrest.http.parsing import request_file
 from orgrest.http.transport import Client
 from orgrest.http.values import Scope, expand
@@ -326,9 +326,3 @@ def test_curl_gets_in_with_the_command_that_is_exported() -> None:
         wrong = [one.replace("other", "wrong") for one in words]
         failed = subprocess.run(wrong, check=False, timeout=60)
     assert (server.users, failed.returncode) == (["you"], 22)
-
-
-@pytest.mark.parametrize("scheme", ["NTLM", "Negotiate"])
-def test_credentials_survive_the_way_to_curl_and_back(scheme: str) -> None:
-    request = Request("GET", "http://x/a", credentials=credentials(USER, "pa:ss", scheme))
-    assert request_of(to_request(to_command(request))).credentials == request.credentials
