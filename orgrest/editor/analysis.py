@@ -89,6 +89,8 @@ class Analysis:
             for kind in ("symbols", "folds", "tokens")
         }
         """The caches of answers about the chunks of `outline`."""
+        self.chunks: list[Any] | None = None
+        """These chunks, once somebody asked for them."""
         self._captured = Captured()
         self.parts = self._read()
         self.imports: Imports | None = None

@@ -95,6 +95,12 @@ class Chunk:
 
 def chunks(analysis: Analysis) -> list[Chunk]:
     """Return the chunks of a document: the parts of an Org document, the requests of a file."""
+    if analysis.chunks is None:
+        analysis.chunks = _chunks(analysis)
+    return analysis.chunks
+
+
+def _chunks(analysis: Analysis) -> list[Chunk]:
     if analysis.document is not None:
         return [
             Chunk(one, one.parsed.items, one.region.span.start, (one.reading, one.region.kept))

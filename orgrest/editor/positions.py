@@ -142,10 +142,12 @@ class Text:
         """Return the position of an offset."""
         line = min(bisect_right(self._starts, offset, hi=len(self.lines)) - 1, len(self.lines) - 1)
         text = self.lines[line]
-        index = min(offset - self._starts[line], len(text.rstrip("\r\n")))
-        before = text[:index]
-        if before.isascii() or self.encoding == "utf-32":
+        index = offset - self._starts[line]
+        if index > len(text) - 2:  # perhaps in the line's end
+            index = min(index, len(text.rstrip("\r\n")))
+        if text.isascii() or self.encoding == "utf-32":
             return Place(line, index)
+        before = text[:index]
         codec, size = _CODECS[self.encoding]
         return Place(line, len(before.encode(codec, "surrogatepass")) // size)
 

@@ -86,6 +86,9 @@ _COMMENTS = re.compile(
     rf"(?P<ends>(?=\n[ \t]*+(?:{REQUEST.pattern}|{DEFINITION.pattern})))?",
     re.MULTILINE,
 )
+_START = LineState()
+_URL = LineState("head", url=True)
+_HEAD = LineState("head")
 _SEPARATOR = re.compile(r"^[ \t]*###", re.MULTILINE)
 
 
@@ -140,7 +143,7 @@ class _DocumentReader:
         line = self._lines.next
         text = line.text.lstrip(" \t")
         if not (self.state.head_after and text.startswith("#")):
-            self._lines.state = LineState()
+            self._lines.state = _START
         if not text.startswith("#") and (request := REQUEST.fullmatch(text)):
             reader = _RequestReader(self.source, self._lines, request)
             self.items.append(reader.read(self._name, self.known))
@@ -298,7 +301,7 @@ class _RequestReader:
         return True
 
     def _in_head(self) -> LineState:
-        return LineState("head", url=not (self._headers or self._captures or self._problems))
+        return _HEAD if self._headers or self._captures or self._problems else _URL
 
     def _read_body(self) -> None:
         self._lines.state = LineState("body", indent=self._indent)
