@@ -151,9 +151,17 @@ def _diff(
         differences = compare_stored(_result(name, Path(new["document"])), new)
         what = f"the result in {new['document']}"
     else:
-        before = next(found if other is None else _found(name, [run_called(other)]), None)
+        document = new["document"]
+        if other is None:
+            before = next((one for one in found if one[1]["document"] == document), None)
+        else:
+            every = list(_found(name, [run_called(other)]))
+            same = [one for one in every if one[1]["document"] == document]
+            before = next(iter(same or every), None)
         if before is None and other is None:
-            raise OrgrestError(f"{name} was answered once: there is nothing to compare with")
+            raise OrgrestError(
+                f"{name} of {document} was answered once: there is nothing to compare with"
+            )
         if before is None:
             raise OrgrestError(f"the run {other} has no request {name}")
         what = before[0].id

@@ -69,6 +69,8 @@ def evaluate(
         source = _read(given, shown)
     except FileError as error:
         complain(str(error))
+        if shown.watched is not None:
+            shown.watched.read(Path(given).absolute())  # it may come, or be mended
         return 2
     if shown.watched is not None and source.file is not None:
         shown.watched.document(source.file, source.folder)

@@ -240,11 +240,12 @@ def _read(name: str, data: bytes) -> KeptRun | None:
     if not lines or lines[0].get("history") != FORMAT:
         return None
     head, *rest = lines
-    records = tuple(one for one in rest if "exchanges" in one)
+    records = tuple(one for one in rest if {"exchanges", "document", "file"} <= one.keys())
     cut = any("more" in one for one in rest)
-    return KeptRun(
-        name.removesuffix(".jsonl"), head["started"], head["directory"], records, cut=cut
-    )
+    started, directory = head.get("started"), head.get("directory")
+    if not (isinstance(started, str) and isinstance(directory, str)):
+        return None
+    return KeptRun(name.removesuffix(".jsonl"), started, directory, records, cut=cut)
 
 
 def run_called(which: str) -> KeptRun:

@@ -227,7 +227,13 @@ def test_what_a_killed_run_left_is_read(orgrest, document, folder) -> None:
     document("### one\nGET HOST/\n\n### two\nGET HOST/\n")
     orgrest("a.http", "-q")
     (file,) = folder.iterdir()
-    for cut in (file.read_bytes()[:-40], file.read_bytes()[:20], b"\xff[[[", b""):
+    for cut in (
+        file.read_bytes()[:-40],
+        file.read_bytes()[:20],
+        b"\xff[[[",
+        b'{"history": 1}\n',
+        b"",
+    ):
         file.write_bytes(cut)
         listed = orgrest("history")
         assert (listed.status, listed.err) == (0, "")
@@ -327,6 +333,22 @@ def test_bodies_that_differ_behind_what_is_kept_are_not_the_same(orgrest, docume
     lines = b"\n" * 5000
     called = twice(orgrest, document, server, lines + b"a", lines + b"b")
     assert called.status == 1
+
+
+def test_a_response_is_compared_with_that_of_the_same_document(orgrest, document, server) -> None:
+    for number, name in enumerate(("a.http", "b.http", "a.http"), 1):
+        document(name=name)
+        server.body = b'{"a": %d}' % number
+        orgrest(name, "-q")
+    assert orgrest("diff", "one").lines == ["body.a: 1 -> 3"]
+    assert orgrest("diff", "one", "--with", "2").lines == ["body.a: 2 -> 3"]
+    orgrest("b.http", "-q")
+    assert orgrest("diff", "one").lines == ["body.a: 2 -> 3"]
+    document(name="c.http")
+    orgrest("c.http", "-q")
+    called = orgrest("diff", "one")
+    assert (called.status, called.out) == (2, "")
+    assert "c.http was answered once" in called.err
 
 
 def test_a_run_can_be_chosen_to_compare_with(orgrest, document, server) -> None:
@@ -515,6 +537,19 @@ def test_a_file_that_the_run_saves_and_reads_does_not_start_the_next(document, s
         assert server.requests[1].endswith(b'{"a": 1}')
         time.sleep(1)
         assert len(server.requests) == 2
+
+
+def test_a_document_that_is_not_there_yet_is_waited_for(document, server) -> None:
+    with Watching(server, "a.http") as watching:
+        watching.waits()
+        path = document()
+        watching.waits()
+        assert len(server.requests) == 1
+        other = path.with_suffix(".tmp")
+        other.write_text(path.read_text().replace("/\n", "/echo\n"))
+        other.replace(path)  # as editors save
+        watching.waits()
+        assert server.requests[-1].startswith(b"GET /echo ")
 
 
 def test_standard_input_cannot_be_watched(orgrest) -> None:
