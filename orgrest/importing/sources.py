@@ -18,6 +18,10 @@ _YAML: Final = re.compile(
     re.MULTILINE,
 )
 """A line that only YAML files have which can be imported."""
+_OPEN_COLLECTION: Final = (
+    "a collection in OpenCollection's YAML, Bruno 3's format, is not read: export it from Bruno as "
+    "a Postman collection, and import that"
+)
 _READABLE: Final = (
     "a Postman collection or environment, an OpenAPI description, an Insomnia export, the "
     "folder of a Bruno collection, curl commands, an HTTP request, a HAR file, a call of fetch, "
@@ -36,6 +40,8 @@ def read(source: str, given: bytes | None = None) -> Collection:
 
         if not (path / bruno.TOP).is_file():
             why = f"this folder is no Bruno collection: it has no {bruno.TOP}"
+            if any((path / f"opencollection.{ending}").is_file() for ending in ("yml", "yaml")):
+                why = _OPEN_COLLECTION
             raise ImportingError(why, file=source)
         return bruno.read(path)
     if given is None:
@@ -118,4 +124,6 @@ def _reader_of(text: str, source: str) -> Callable[[str], Collection]:
         return lambda name: hurl.read(text, name)
     elif shell_scripts.BEGINS.search(text):
         return lambda name: shell_scripts.read(text, name)
+    if re.match(r"opencollection\s*:", text):
+        raise ImportingError(_OPEN_COLLECTION, file=source)
     raise ImportingError(f"this is none of what can be imported: {_READABLE}", file=source)

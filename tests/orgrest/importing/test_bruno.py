@@ -202,6 +202,17 @@ def test_a_folder_of_another_kind_is_an_error(tmp_path: Path) -> None:
     assert "this is not JSON" in run(tmp_path).stderr
 
 
+@pytest.mark.parametrize("ending", ["yml", "yaml"])
+def test_a_collection_in_brunos_yaml_says_how_it_comes_in(ending: str, tmp_path: Path) -> None:
+    (tmp_path / "api").mkdir()
+    top = tmp_path / f"api/opencollection.{ending}"
+    top.write_text("opencollection: 1.0.0\ninfo:\n  name: API\n")
+    assert "export it from Bruno as a Postman collection" in run(tmp_path).stderr
+    done = CliRunner().invoke(program, ["import", str(top)])
+    assert done.exit_code == 2
+    assert "export it from Bruno as a Postman collection" in done.stderr
+
+
 def test_hostile_folders_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     deep = "/".join("d" * 40)
     top = collection(tmp_path, **{f"{deep}/a.bru": request()})
