@@ -90,9 +90,10 @@ class LoginStore:
 
     def remove(self, key: str) -> None:
         """Forget a login. Raises OrgrestError if its token may still be there."""
-        if self._keychain is not None and self._secret(key) is not None:
+        if self._keychain is not None:
             try:
-                self._keychain.delete_password(_SERVICE, key)
+                if self._keychain.get_password(_SERVICE, key) is not None:
+                    self._keychain.delete_password(_SERVICE, key)
             except Exception as error:
                 raise OrgrestError(f"the keychain refuses: {error}") from None
         try:

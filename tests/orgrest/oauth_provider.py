@@ -109,6 +109,7 @@ class Provider:
         self.tokens: list[Issued] = []
         self.revoked: set[str] = set()
         self.slow = 0  # how many polls are answered by slow_down
+        self.refuses = 0  # how many requests make their tokens invalid
         self.codes: dict[str, Code] = {}
         self.devices: dict[str, dict[str, Any]] = {}
         self.answers: dict[str, bool] = {}  # of devices, by their code
@@ -280,6 +281,9 @@ class Provider:
         def api() -> Any:
             given = request.headers.get("Authorization", "").removeprefix("Bearer ")
             provider.bearers.append(given)
+            if provider.refuses:
+                provider.refuses -= 1
+                provider.revoke()
             for one in provider.tokens:
                 if one["access_token"] == given not in provider.revoked:
                     return {"user": one["user"], "scope": one.get("scope")}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import pty
 import select
@@ -289,6 +290,53 @@ def test_kept_logins_are_listed_with_their_documents_and_forgotten_one_by_one(
     assert orgrest("logins", "--forget", "zz", "--clear").status == 2
     assert orgrest("logins", "--clear").status == 0
     assert [one.name for one in (home / "logins").iterdir()] == ["readme.txt"]
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"token": None}, "no token"),
+        ({"token": {"access": "a", "expires": None}}, "does not say how long"),
+        ({"token": {"access": "a", "expires": 1e99}}, "does not say how long"),
+        ({"token": {"access": "a", "expires": 2e9}}, "until 2033-05-1"),
+        ({"allowed": 5, "client": "\x1b[31m"}, "client "),
+    ],
+)
+def test_whatever_a_kept_file_holds_is_listed_as_text(
+    change: dict[str, Any],
+    said: str,
+    provider: Provider,
+    home: Path,
+    orgrest: Callable[..., Any],
+) -> None:
+    sign_in(provider, home)
+    [file] = (home / "logins").iterdir()
+    file.write_text(json.dumps({**json.loads(file.read_text()), **change}))
+    listed = orgrest("logins")
+    assert listed.status == 0
+    assert "\x1b" not in listed.out
+    assert said in listed.out
+
+
+@pytest.mark.usefixtures("keychain")
+def test_a_token_that_the_keychain_does_not_let_go_is_not_said_to_be_forgotten(
+    provider: Provider, home: Path, orgrest: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from keyrings.alt.file import PlaintextKeyring
+
+    def fail(*_: object) -> None:
+        raise RuntimeError("it is locked")
+
+    sign_in(provider, home)
+    monkeypatch.setattr(PlaintextKeyring, "delete_password", fail)
+    called = orgrest("logins", "--clear")
+    assert called.status == 2
+    assert "the keychain refuses: it is locked" in called.err
+    assert called.out == ""
+    monkeypatch.setattr(PlaintextKeyring, "get_password", fail)
+    assert "no token" in orgrest("logins").out
+    assert orgrest("logins", "--clear").status == 2
+    assert orgrest("a.http").status == 1
 
 
 @pytest.mark.parametrize(

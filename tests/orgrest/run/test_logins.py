@@ -375,6 +375,22 @@ def test_a_refused_token_is_refreshed_and_the_request_sent_again(
     assert provider.bearers[-1] == provider.tokens[-1]["access_token"]
 
 
+def test_a_refused_token_of_a_password_is_refreshed_for_all_later_requests(
+    documents: Documents, provider: Provider
+) -> None:
+    settings = SETTINGS.replace("public", "robot") + f"@p_clientSecret = {SECRET}\n"
+    settings += f"@p_username = {USER}\n@p_password = {PASSWORD}\n"
+    text = CODE.replace("authorization_code", "password")
+    provider.refuses = 1
+    outcomes = documents.run(f"{text}\n{text}", settings=settings)
+    assert [one.exchanges[0].response.status for one in outcomes] == [200, 200]
+    assert provider.asked == ["password", "refresh_token"]
+    provider.refuses = 1
+    text = text.replace("password", "client_credentials")
+    [outcome] = documents.run(text, settings=settings)
+    assert outcome.exchanges[0].response.status == 401  # it has no refresh token
+
+
 def test_a_login_that_is_over_is_forgotten_and_the_next_run_signs_in(
     documents: Documents, provider: Provider
 ) -> None:
@@ -603,6 +619,18 @@ def test_answers_of_others_change_nothing_and_a_second_code_is_refused(
     assert [one.status_code for one in got] == [400, 400, 400, 400, 404, 400, 404, 501]
     assert not any("evil" in one.text for one in got)
     assert provider.asked == ["authorization_code"]
+
+
+def test_an_answer_without_a_code_is_an_error(documents: Documents, provider: Provider) -> None:
+    jo = Someone(None)
+
+    def answer(url: str) -> None:
+        uri, state = callback(url)
+        requests.get(f"{uri}?state={state}", timeout=9)
+
+    jo.browser.before = answer
+    assert "led back without a code" in reason(documents.run(someone=jo))
+    assert provider.asked == []
 
 
 def test_of_two_answers_the_first_counts(provider: Provider) -> None:
