@@ -8,12 +8,12 @@ a request that holds it.
 
 from __future__ import annotations
 
-from urllib.parse import unquote, urljoin
+from urllib.parse import unquote
 
 import attrs
 
 from orgrest.http.transport.destinations import check_destination
-from orgrest.http.transport.urls import parse_url, show
+from orgrest.http.transport.urls import parse_url, resolve, show
 from orgrest.model import Request, Response, TransportError, to_bytes
 
 STATUSES = frozenset({301, 302, 303, 307, 308})
@@ -67,8 +67,8 @@ def redirected(
     """
     old = parse_url(request.url)
     try:
-        new = parse_url(urljoin(old.text, location))
-    except ValueError as error:
+        new = resolve(old, location)
+    except TransportError as error:
         raise TransportError(f"not a URL to redirect to: {show(location)}") from error
     if new.scheme not in ("http", "https"):
         raise TransportError(f"not a URL to redirect to: {show(location)}")

@@ -13,6 +13,7 @@ _URL = re.compile(r"(https?|wss?)://([^/?#\\]*)([^?#]*)(\?[^#]*)?", re.IGNORECAS
 _AUTHORITY = re.compile(r"(?:(.*)@)?(\[[0-9A-Fa-f:.]+(?:%[\w.~-]+)?\]|[^\[\]:@]+)(?::(\d*))?")
 _HOST = re.compile(r"\[.+\]|[\w~!$&'()*+,;=-]+(?:\.[\w~!$&'()*+,;=-]+)*\.?", re.ASCII)
 _TARGET_SAFE = "-._~!$&'()*+,;=:@/?%"
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 _PORTS = {"http": 80, "https": 443, "ws": 80, "wss": 443}
 
 
@@ -73,6 +74,44 @@ def parse_url(url: str) -> Url:
         target=_target((path if path.startswith("/") else f"/{path}") + (match[4] or "")),
         userinfo=authority[1],
     )
+
+
+def resolve(base: Url, reference: str) -> Url:
+    """Return what a reference, as of a `Location` header, means at `base`.
+
+    Source: RFC 3986, section 5.2, where a reference of the base's own scheme may be relative.
+    `urllib.parse.urljoin` loses what is empty in a path or a query. Raises `TransportError`.
+    """
+    scheme, _, relative = reference.partition(":")
+    if scheme.lower() == base.scheme and not relative.startswith("//"):
+        reference = relative
+    path, mark, query = reference.partition("#")[0].partition("?")
+    if path.startswith("//"):
+        reference = f"{base.scheme}:{reference}"
+    elif not _SCHEME.match(path):
+        own, *asked = base.target.partition("?")
+        if not path:
+            path, (mark, query) = own, (mark, query) if mark else asked
+        elif not path.startswith("/"):
+            path = own[: own.rindex("/") + 1] + path
+        reference = f"{base.scheme}://{base.netloc}{path}{mark}{query}"
+    found = parse_url(reference)
+    path, mark, query = found.target.partition("?")
+    return attrs.evolve(found, target=f"{_without_dots(path)}{mark}{query}")
+
+
+def _without_dots(path: str) -> str:
+    """Return a path without the segments `.` and `..` (RFC 3986, section 5.2.4)."""
+    kept: list[str] = []
+    segments = path.split("/")
+    for segment in segments:
+        if segment == ".." and len(kept) > 1:
+            kept.pop()
+        if segment not in (".", ".."):
+            kept.append(segment)
+    if segments[-1] in (".", ".."):
+        kept.append("")
+    return "/".join(kept)
 
 
 def _target(text: str) -> str:

@@ -12,6 +12,7 @@ from servers import RawServer, by_path, response
 
 from orgrest.http.transport import Client
 from orgrest.http.transport.addresses import is_public
+from orgrest.http.transport.urls import parse_url, resolve
 from orgrest.model import Request, TransportError
 
 if TYPE_CHECKING:
@@ -127,3 +128,38 @@ def test_a_document_that_asks_for_a_private_address_may_be_redirected_to_one(
 @pytest.mark.parametrize("address", ["8.8.8.8", "2606:4700::1111", "::ffff:8.8.8.8"])
 def test_addresses_of_the_world_are_public(address: str) -> None:
     assert is_public(address)
+
+
+@pytest.mark.parametrize(
+    ("reference", "meaning"),
+    [
+        # RFC 3986, section 5.4.1, without fragments, which no request has.
+        *(
+            ("g", "/b/c/g"),
+            ("./g", "/b/c/g"),
+            ("g/", "/b/c/g/"),
+            ("/g", "/g"),
+            ("?y", "/b/c/d;p?y"),
+        ),
+        *(("g?y", "/b/c/g?y"), ("#s", "/b/c/d;p?q"), ("g#s", "/b/c/g"), ("g?y#s", "/b/c/g?y")),
+        *((";x", "/b/c/;x"), ("g;x", "/b/c/g;x"), ("g;x?y#s", "/b/c/g;x?y"), ("", "/b/c/d;p?q")),
+        *((".", "/b/c/"), ("./", "/b/c/"), ("..", "/b/"), ("../", "/b/"), ("../g", "/b/g")),
+        *(("../..", "/"), ("../../", "/"), ("../../g", "/g")),
+        # 5.4.2
+        *(("../../../g", "/g"), ("../../../../g", "/g"), ("/./g", "/g"), ("/../g", "/g")),
+        *(("g.", "/b/c/g."), (".g", "/b/c/.g"), ("g..", "/b/c/g.."), ("..g", "/b/c/..g")),
+        *(("./../g", "/b/g"), ("./g/.", "/b/c/g/"), ("g/./h", "/b/c/g/h"), ("g/../h", "/b/c/h")),
+        *(("g;x=1/./y", "/b/c/g;x=1/y"), ("g;x=1/../y", "/b/c/y"), ("g?y/./x", "/b/c/g?y/./x")),
+        *(("g?y/../x", "/b/c/g?y/../x"), ("g#s/../x", "/b/c/g"), ("http:g", "/b/c/g")),
+        # What urllib's urljoin loses: what is empty, and parameters.
+        *(("?", "/b/c/d;p?"), ("g//h", "/b/c/g//h"), ("/..//g", "//g"), ("..;", "/b/c/..;")),
+    ],
+)
+def test_a_redirect_leads_where_the_rfc_says(reference: str, meaning: str) -> None:
+    resolved = resolve(parse_url("http://a.example/b/c/d;p?q"), reference)
+    assert resolved.text == f"http://a.example{meaning}"
+
+
+def test_a_redirect_may_leave_out_the_scheme() -> None:
+    resolved = resolve(parse_url("https://a.example/b"), "//g.example:1/../h")
+    assert resolved.text == "https://g.example:1/h"
