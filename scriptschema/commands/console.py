@@ -90,6 +90,11 @@ def message_class(name: str, luau: Version | None = None) -> type[Message]:
     if name not in messages:
         import difflib
 
+        from scriptschema.versions import TODAY
+
+        if name in schema(TODAY).messages:
+            text = f"{name} is a message of a newer Luau: add --luau today"
+            raise click.BadParameter(text, param_hint="--message")
         near = difflib.get_close_matches(name, messages, n=3)
         hint = f"did you mean {' or '.join(near)}?" if near else "see the schema command"
         raise click.BadParameter(f"there is no message {name!r}; {hint}", param_hint="--message")

@@ -268,13 +268,15 @@ class NameReader:
         self._globals = _Reader(names.globals).index
         self._members = _Reader(names.members).index
         self._libraries = {owner: _Reader(table).index for owner, table in names.libraries.items()}
+        if luau is None:
+            return  # the seed, for which each of many small sources has a reader
         for (owner, name), span in NEWER_MEMBERS.items():
-            if has(luau, span):
+            if luau in span:
                 table = self._libraries.setdefault(owner, {}) if owner else self._globals
                 table.setdefault(name, _NEWER_INDEX[name])
                 self._members.setdefault(name, _NEWER_INDEX[name])
         for name, span in _DEPRECATED.items():
-            if has(luau, span):
+            if luau in span:
                 self._members.setdefault(name, _NEWER_INDEX[name])
 
     def global_(self, text: str) -> Name:

@@ -214,24 +214,20 @@ def read_primary(r: Reader) -> Reading:
                 node = yield _read_instantiation(r, node)
             if r.kind not in CALLS:
                 r.fail("the arguments of the method's call")
-            node = yield _read_call(r, node, method=True)
+            parenless = True if r.extended and r.kind != "(" else None
+            args = yield _read_arguments(r, r.index - 1)
+            function = as_prefix(node)
+            node = m.ExprCall(func=function, self_=True, args=args, parenless=parenless)
         elif kind in CALLS:
-            node = yield _read_call(r, node, method=False)
+            parenless = True if r.extended and kind != "(" else None
+            args = yield _read_arguments(r, r.index - 1)
+            function = as_prefix(node)
+            node = m.ExprCall(func=function, self_=False, args=args, parenless=parenless)
         elif kind == "<" and r.kinds[r.index + 1] == "<":
             node = yield _read_instantiation(r, node)
         else:
             return node
         owner = None
-
-
-def _read_call(r: Reader, function: Any, *, method: bool) -> Reading:
-    """A call of what was read so far."""
-    parenless = r.kind != "("
-    args = yield _read_arguments(r, r.index - 1)
-    call = m.ExprCall(func=as_prefix(function), self_=method, args=args)
-    if parenless and r.extended:
-        call.parenless = True
-    return call
 
 
 def _read_arguments(r: Reader, callee: int) -> Reading:

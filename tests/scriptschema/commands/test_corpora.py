@@ -615,6 +615,14 @@ def test_what_the_schema_lacks_is_told_and_never_lost_in_silence(
     assert "0.711" in older
 
 
+def test_a_message_of_a_newer_luau_is_found_where_it_is_asked_for(tmp_path: Path) -> None:
+    (tmp_path / "a.textproto").write_text("val: 5")
+    cast = ("stats", tmp_path, "--message", "ExprConstantInteger")
+    told = said(*cast, status=2)
+    assert "ExprConstantInteger is a message of a newer Luau: add --luau today" in told
+    assert b"1 tree, 1 node" in ok_here("corpus", *cast, "--luau", "0.715")
+
+
 def test_a_file_is_imported_again_for_another_version(tmp_path: Path) -> None:
     files.write(tmp_path / "in" / "a.luau", b"local x = 0.5")
     said("import", tmp_path / "in", "-o", tmp_path / "c")
