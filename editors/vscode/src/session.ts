@@ -1,4 +1,4 @@
-// The cookies and the variables that responses have set, of the document that is shown: a view.
+// The cookies and the variables that responses and scripts have set, of the document that is shown: a view.
 
 import * as vscode from "vscode";
 
@@ -13,7 +13,7 @@ interface Session {
 type Kind = keyof Session;
 type Item = Kind | vscode.TreeItem;
 
-const LABELS: { [kind in Kind]: string } = { cookies: "Cookies", variables: "Variables set by responses" };
+const LABELS: { [kind in Kind]: string } = { cookies: "Cookies", variables: "Variables set by responses and scripts" };
 
 export class SessionView implements vscode.TreeDataProvider<Item>, vscode.Disposable {
   private readonly changes = new vscode.EventEmitter<void>();

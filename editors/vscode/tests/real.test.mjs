@@ -8,7 +8,7 @@ import { after, afterEach, before, describe, test } from "node:test";
 import { Api } from "./server.mjs";
 import { Code, startBrowser } from "./vscode.mjs";
 
-const SLOW = 90_000;
+const SLOW = 150_000;
 
 let api;
 let browser;
@@ -27,7 +27,7 @@ after(async () => {
 });
 
 /** Try something until it holds, as a user would look again. */
-async function eventually(what, check, patience = 20_000) {
+async function eventually(what, check, patience = 40_000) {
   const end = Date.now() + patience;
   for (;;) {
     const found = await check();
@@ -62,7 +62,7 @@ GET ${api.url}/counted
 ### Second
 GET ${api.url}/{{where}}
 `,
-      "hostile.http": `GET ${api.url}/hostile\n\n###\nGET ${api.url}/image\n\n###\nGET ${api.url}/long\n`,
+      "hostile.http": `GET ${api.url}/hostile\n\n###\nGET ${api.url}/image\n\n###\nGET ${api.url}/long\n\n###\nGET ${api.url}/pdf\n`,
       "cookie.http": `### Log in\nGET ${api.url}/cookie\n\n### Use it\nGET ${api.url}/used\n`,
       "paste.http": `### Read\nGET ${api.url}/read\n\n###\n`,
       "old.postman_collection.json": JSON.stringify({
@@ -92,6 +92,13 @@ GET ${api.url}/{{where}}
     await workbench.page.locator(`.tab.active[data-resource-name="${name}"]`).waitFor();
     await workbench.lens("Send request").waitFor(); // VS Code asks for none while its editor has no focus
   }
+
+  test("a notice says that another extension serves the same files", { timeout: SLOW }, async () => {
+    const notice = workbench.notification("REST Client serves .http files, too");
+    await notice.waitFor({ timeout: 60_000 });
+    await notice.hover();
+    await notice.getByRole("button", { name: "Clear Notification" }).click();
+  });
 
   test("a click on the lens sends the request and shows the response beside, and the focus stays", { timeout: SLOW }, async () => {
     await workbench.lens("Send request").click({ timeout: 60_000 });
@@ -192,14 +199,8 @@ GET ${api.url}/{{where}}
   test("a Postman collection is imported into a file that opens", { timeout: SLOW }, async () => {
     await workbench.run("orgrest: Import Postman");
     await workbench.pick("Files...");
-    const input = workbench.page.locator(".quick-input-widget input[type=text]:visible");
-    const answer = async (title, value) => {
-      await workbench.page.locator(".quick-input-widget", { hasText: title }).waitFor();
-      if (value) await input.fill(value);
-      await input.press("Enter");
-    };
-    await answer("Import requests", path.join(folder, "old.postman_collection.json"));
-    await answer("A new file for the requests", path.join(folder, "imported.http"));
+    await workbench.file("Import requests", path.join(folder, "old.postman_collection.json"));
+    await workbench.file("A new file for the requests", path.join(folder, "imported.http"));
     await workbench.page.locator('.tab.active[data-resource-name="imported.http"]').waitFor({ timeout: 60_000 });
     assert.match(fs.readFileSync(path.join(folder, "imported.http"), "utf8"), /GET .*\/imported/);
   });
@@ -290,6 +291,15 @@ GET ${api.url}/{{where}}
     assert.match(await (await workbench.tab("Raw")).innerText(), /the end\s*$/);
   });
 
+  test("a PDF document is saved for the system's program where that is on another machine", { timeout: SLOW }, async () => {
+    await workbench.lens("Send request", 3).click();
+    await workbench.response.locator(".summary", { hasText: "15 B" }).waitFor();
+    await (await workbench.tab("Preview")).getByRole("button", { name: "Open It" }).click();
+    await workbench.file("Save As", path.join(folder, "saved.pdf"));
+    await eventually("it is saved", () => fs.existsSync(path.join(folder, "saved.pdf")));
+    assert.equal(fs.readFileSync(path.join(folder, "saved.pdf"), "utf8"), "%PDF-1.4\n%%EOF\n");
+  });
+
   test("the Test Explorer runs a file and shows the assertion that failed", { timeout: SLOW }, async () => {
     await openFile("tests.http");
     await workbench.run("Testing: Focus on Test Explorer View");
@@ -300,6 +310,7 @@ GET ${api.url}/{{where}}
     await eventually("the requests are sent", () => api.requests.length === count + 2);
     await rows.filter({ hasText: "tests.http" }).locator(".codicon-testing-failed-icon").waitFor();
     await workbench.page.getByText("orgrest != other").first().waitFor();
+    await eventually("the outcome is behind the line", async () => /1 of 2 assertions failed/.test(await workbench.behind()));
     await workbench.screenshot("tests");
     assert.deepEqual(api.requests.slice(-2), ["GET /setup", "GET /checked"]);
   });

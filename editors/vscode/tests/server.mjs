@@ -46,6 +46,7 @@ export class Api {
     if (url === "/slow") response.on("close", () => this.closed.push(url));
     else if (url === "/hostile") send("text/html", hostile(this.url), { "X-Evil": "<script>alert(1)</script>" });
     else if (url === "/image") send("image/png", PIXEL);
+    else if (url === "/pdf") send("application/pdf", "%PDF-1.4\n%%EOF\n");
     else if (url === "/long") send("text/plain", `${"line\n".repeat(40_000)}the end\n`);
     else if (url === "/cookie") send("text/plain", "set", { "Set-Cookie": "session=kept; Path=/" });
     else if (url === "/counted") send("application/json", `{"count":${++this.count}}`);

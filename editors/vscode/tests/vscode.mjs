@@ -32,6 +32,7 @@ export class Code {
     const machine = path.join(root, "data", "data", "Machine");
     fs.mkdirSync(machine, { recursive: true });
     fs.writeFileSync(path.join(machine, "settings.json"), JSON.stringify({ ...SETTINGS, ...settings }));
+    stub(path.join(root, "data", "extensions"), "humao", "rest-client", "REST Client");
     const options = ["--accept-server-license-terms", "--server-data-dir", path.join(root, "data")];
     const env = { ...process.env, HOME: root, XDG_CACHE_HOME: root, XDG_STATE_HOME: root };
     const installed = spawnSync(process.execPath, [SERVER, ...options, "--install-extension", VSIX], {
@@ -81,7 +82,7 @@ export class Code {
     const context = await browser.newContext({ viewport });
     await context.grantPermissions(["clipboard-read", "clipboard-write"]);
     const page = await context.newPage();
-    page.setDefaultTimeout(15_000);
+    page.setDefaultTimeout(30_000);
     const loaded = [];
     page.on("response", (response) => loaded.push(response.url()));
     await page.goto(`http://${authority}/?folder=${folder}&payload=${encodeURIComponent(payload)}`);
@@ -126,6 +127,14 @@ export class Workbench {
     await this.page.locator(".quick-input-list .monaco-list-row", { hasText: text }).first().click();
   }
 
+  /** Answer a dialog for files, once VS Code has filled it in itself. */
+  async file(title, name) {
+    const dialog = this.page.locator(".quick-input-widget:visible", { hasText: title });
+    await dialog.locator(".monaco-list-row", { hasText: ".." }).first().waitFor();
+    await dialog.locator("input[type=text]").fill(name);
+    await dialog.locator("input[type=text]").press("Enter");
+  }
+
   /** The page of the response view. */
   get response() {
     return this.page.frameLocator("iframe.webview.ready").frameLocator("iframe#active-frame");
@@ -167,6 +176,14 @@ export class Workbench {
     const folder = process.env.ORGREST_SCREENSHOTS;
     if (folder) await this.page.screenshot({ path: path.join(folder, `${name}.png`) });
   }
+}
+
+/** An extension that is there and does nothing. */
+function stub(extensions, publisher, name, displayName) {
+  const folder = path.join(extensions, `${publisher}.${name}-1.0.0`);
+  fs.mkdirSync(folder, { recursive: true });
+  const manifest = { publisher, name, displayName, version: "1.0.0", engines: { vscode: "^1.90.0" }, contributes: {} };
+  fs.writeFileSync(path.join(folder, "package.json"), JSON.stringify(manifest));
 }
 
 export async function startBrowser() {

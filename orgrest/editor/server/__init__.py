@@ -10,6 +10,6 @@ clients with their own views. docs/language-server.md is for authors of editors'
   cancelled.
 - The editor's text counts, not the file on disk. A result is inserted below its block, wherever
   the block has moved to, by an edit that changes nothing else.
-- Cookies and captured variables last as long as their document is open, connections as long as
-  one run.
+- Cookies, and variables that responses and scripts set, last as long as their document is open,
+  connections as long as one run.
 """

@@ -16,6 +16,7 @@ from orgrest.editor.assertions import LastOutcomes
 from orgrest.editor.positions import Change, Place, Text
 from orgrest.files import REQUEST_SUFFIXES
 from orgrest.http.transport import Cookies
+from orgrest.http.values.global_variables import GlobalVariables
 from orgrest.model import Span
 
 if TYPE_CHECKING:
@@ -55,6 +56,7 @@ class Document:
         self.real_path = self.path.resolve() if self.path else None
         self.cookies = Cookies()
         self.captured: dict[str, str] = {}
+        self.globals = GlobalVariables()
         self.secrets: frozenset[str] = frozenset()
         """The secrets of all runs so far, which captured values may contain."""
         self.analysis: Analysis | None = None

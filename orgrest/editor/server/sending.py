@@ -103,6 +103,8 @@ class _Sending:
             run.stop()
             history.close()
             server.runs.discard(run)
+            if all(one.file != run.file for one in server.runs):  # which have the same variables
+                document.globals = document.globals.kept()
             document.followed = [one for one in document.followed if one is not self.changes]
             document.shown.discard(self.number)
             progress.end(found[-1]["message"] if found else "")

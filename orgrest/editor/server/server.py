@@ -129,6 +129,7 @@ class Server(LanguageServer):
         return Inputs.of_user(
             self.folder(document),
             remembered=document.captured,
+            globals_=document.globals,
             secrets=document.secrets,
             environments=self.choices.of(self.folder(document)),
             overrides=self.choices.variables,

@@ -152,6 +152,7 @@ def session(server: Server, params: Any) -> dict[str, Any]:
     from datetime import UTC, datetime
 
     from orgrest.http.transport.cookies import domain_of
+    from orgrest.http.values.global_variables import GlobalVariables, text_of
 
     document, _ = server.target([{"uri": params.textDocument.uri, "line": 0}])
     clear = getattr(params, "clear", None)
@@ -159,6 +160,7 @@ def session(server: Server, params: Any) -> dict[str, Any]:
         document.cookies.clear()
     elif clear == "variables":
         document.captured = {}
+        document.globals = GlobalVariables()
         server.look_soon(document, 0)
     elif clear is not None:
         raise JsonRpcInvalidParams("what is cleared is `cookies` or `variables`")
@@ -171,9 +173,11 @@ def session(server: Server, params: Any) -> dict[str, Any]:
         }
         for one in document.cookies
     ]
+    secrets = document.secrets | document.globals.secrets()
+    set_by_scripts = {name: text_of(one) for name, one in document.globals.values.items()}
     variables = [
-        {"name": name, "value": visible(mask(value, document.secrets))}
-        for name, value in document.captured.items()
+        {"name": name, "value": visible(mask(value, secrets))}
+        for name, value in {**document.captured, **set_by_scripts}.items()
     ]
     return {"cookies": cookies, "variables": variables}
 

@@ -36,10 +36,15 @@ class GlobalVariables:
             raise OrgrestError(reason, file=file) from None
         return cls(values, secret & set(values))
 
+    def kept(self) -> Self:
+        """Return those that outlast the run."""
+        values = {name: one for name, one in self.values.items() if name not in self._unkept}
+        return type(self)(values, self.secret - self._unkept)
+
     def written(self) -> bytes:
         """Return the content of the file that keeps them."""
-        kept = {name: one for name, one in self.values.items() if name not in self._unkept}
-        content = {"variables": kept, "secret": sorted(self.secret - self._unkept)}
+        kept = self.kept()
+        content = {"variables": kept.values, "secret": sorted(kept.secret)}
         return json.dumps(content, ensure_ascii=False, indent=2).encode() + b"\n"
 
     def replace(

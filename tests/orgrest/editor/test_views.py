@@ -167,6 +167,28 @@ def test_cookies_and_variables_of_a_document_are_shown_without_secrets_and_clear
         ask(editor, "session", textDocument=identifier, clear="all")
 
 
+def test_what_a_script_sets_for_all_requests_lasts_until_it_is_cleared(
+    editor: Editor, server: RawServer, tmp_path: Path
+) -> None:
+    pytest.importorskip("quickjs")
+    text = (
+        f"GET {server.url}/json\n\n"
+        '> {% client.global.set("token", "t" + response.body.a) %}\n\n'
+        f"###\nGET {server.url}/png?{{{{token}}}}\n"
+    )
+    buffer = editor.open(tmp_path / "script.http", text, "http")
+    identifier = {"uri": buffer.uri}
+    assert buffer.command("orgrest.send", 0)["state"] == "done"
+    found = ask(editor, "session", textDocument=identifier)["variables"]
+    assert found == [{"name": "token", "value": "t1"}]
+    buffer.command("orgrest.send", 5)
+    assert server.requests[-1].startswith(b"GET /png?t1 ")
+    assert ask(editor, "session", textDocument=identifier, clear="variables")["variables"] == []
+    count = len(server.requests)
+    assert buffer.command("orgrest.send", 5)["state"] == "failed"
+    assert len(server.requests) == count
+
+
 @pytest.mark.parametrize(
     ("before", "given", "after"),
     [
