@@ -86,7 +86,8 @@ export class Responses implements vscode.TextDocumentContentProvider, vscode.Dis
     const name = title(answer).replaceAll(/[^\w.-]+/g, "-").replaceAll(/^-+|-+$/g, "") || "response";
     const folder = vscode.Uri.joinPath(vscode.Uri.parse(answer.textDocument.uri), "..");
     const suggested = name + (what === "body" ? extension(body) : ".http.txt");
-    const uri = await vscode.window.showSaveDialog({ defaultUri: vscode.Uri.joinPath(folder, suggested) });
+    const defaultUri = vscode.Uri.joinPath(folder, suggested);
+    const uri = await vscode.window.showSaveDialog({ title: "Save the response", defaultUri });
     if (uri === undefined) return;
     const bytes = what === "body" ? whole : Buffer.concat([Buffer.from(head), whole]);
     await vscode.workspace.fs.writeFile(uri, bytes);

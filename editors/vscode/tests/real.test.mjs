@@ -225,6 +225,8 @@ GET ${api.url}/{{where}}
   });
 
   test("a response of the history is shown again, and compared with that of now", { timeout: SLOW }, async () => {
+    // Before the last one is listed, rows move.
+    await eventually("all are listed", async () => (await workbench.rows("History", "Use it").count()) === 2);
     await workbench.row("History", "Log in").click();
     await workbench.response.locator(".summary", { hasText: /200 OK.* of / }).waitFor();
     assert.equal(await (await workbench.tab("Raw")).innerText(), "set");
@@ -295,7 +297,7 @@ GET ${api.url}/{{where}}
     await workbench.lens("Send request", 3).click();
     await workbench.response.locator(".summary", { hasText: "15 B" }).waitFor();
     await (await workbench.tab("Preview")).getByRole("button", { name: "Open It" }).click();
-    await workbench.file("Save As", path.join(folder, "saved.pdf"));
+    await workbench.file("Save the response", path.join(folder, "saved.pdf"));
     await eventually("it is saved", () => fs.existsSync(path.join(folder, "saved.pdf")));
     assert.equal(fs.readFileSync(path.join(folder, "saved.pdf"), "utf8"), "%PDF-1.4\n%%EOF\n");
   });

@@ -23,6 +23,7 @@ const SETTINGS = {
   "update.mode": "none",
   "extensions.autoCheckUpdates": false,
   "workbench.enableExperiments": false,
+  "remote.autoForwardPorts": false, // whose notifications would lie over what is clicked
 };
 
 /** A VS Code server with folders of files, each of which a window opens. */
@@ -154,10 +155,14 @@ export class Workbench {
     return found.filter((one) => one !== "none" && one !== "normal").join("\n").replaceAll("\u00a0", " ");
   }
 
-  /** A row of the view with this name. */
-  row(view, text) {
+  /** The rows with a text, of the view with this name. */
+  rows(view, text) {
     const pane = this.page.locator(".pane", { has: this.page.locator(".pane-header", { hasText: view }) });
-    return pane.locator(".monaco-list-row", { hasText: text }).first();
+    return pane.locator(".monaco-list-row", { hasText: text });
+  }
+
+  row(view, text) {
+    return this.rows(view, text).first();
   }
 
   notification(text) {
