@@ -83,6 +83,9 @@ class Analysis:
         self.document: org.Document | None = org.Document(text, known) if kind == "org" else None
         self.languages = self.document.request_languages() if self.document else frozenset()
         self._parsed: Parsed = VersionCache(before._parsed if before else None)
+        self._settings: VersionCache[Hashable, BlockSettings] = VersionCache(
+            before._settings if before else None
+        )
         self._line_maps: regions.LineMaps = regions.LineMaps(before._line_maps if before else None)
         self.outlines: dict[str, VersionCache[object, Any]] = {
             kind: VersionCache(before.outlines[kind] if before else None)
@@ -113,9 +116,22 @@ class Analysis:
         inherited = header.Inherited(document)
         parts: list[ParsedRegion] = []
         for index, region in enumerate(regions.of_document(document, line_maps=self._line_maps)):
-            read = partial(settings_of, region, document, inherited, self._folder)
+            read = partial(self._settings_of, region, document, inherited)
             parts.append(ParsedRegion(region, index, captured, read, self._parsed))
         return parts
+
+    def _settings_of(
+        self, region: regions.Region, document: org.Document, inherited: header.Inherited
+    ) -> BlockSettings:
+        """Return the settings of a block: those from an earlier text, if they are the same."""
+        read = partial(settings_of, region, document, inherited, self._folder)
+        block = region.block
+        if block is None:
+            return read()
+        general = inherited.pairs(block.heading, block.language)
+        key = (block.arguments, block.headers, block.kind, block.language, general, self._folder)
+        found = self._settings.get(key, read)
+        return read() if found.refers else found
 
     def _current_stamps(self) -> list[Hashable]:
         files = self.imports.files[1:] if self.imports else ()

@@ -64,7 +64,8 @@ class BlockSettings:
     """The settings of a block for its requests: header arguments, including `:var`s, a folder.
 
     `values`, `literal` and `directory` are arguments of `values.Scope.block`, `wrong` has the
-    errors of those `:var`s that have no value.
+    errors of those `:var`s that have no value. `refers` tells whether one of them is the value of
+    something else in the document.
     """
 
     arguments: header.Arguments = attrs.field(factory=header.Arguments)
@@ -73,6 +74,7 @@ class BlockSettings:
     directory: Path | None = None
     faults: list[Fault] = attrs.field(factory=list)
     wrong: dict[str, str] = attrs.field(factory=dict)
+    refers: bool = False
 
 
 def settings_of(
@@ -110,6 +112,7 @@ def settings_of(
 def _set_variable(found: BlockSettings, name: str, assignment: str, document: org.Document) -> None:
     found.literal[name] = values.UNKNOWN
     _, value = argument_syntax.value(assignment)
+    found.refers |= isinstance(value, argument_syntax.Reference)
     if isinstance(value, str):
         found.values[name] = value
         del found.literal[name]

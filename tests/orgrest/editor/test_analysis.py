@@ -908,3 +908,23 @@ def test_what_is_remembered_of_an_earlier_text_changes_no_name(
         assert [one.span for one in outline.symbols(names.analysis)] == [
             one.span for one in outline.symbols(fresh.analysis)
         ]
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("#+name: t\n| 1 |\n", "#+name: u\n| 1 |\n"),
+        ("#+PROPERTY: header-args :var b=1\n", "#+PROPERTY: header-args :var c=1\n"),
+        (":PROPERTIES:\n:header-args: :var b=1\n:END:\n", ""),
+        ("", "#+PROPERTY: header-args :expect nonsense\n"),
+    ],
+)
+def test_what_is_around_a_block_that_stays_the_same_counts_for_it(old: str, new: str) -> None:
+    block = "#+begin_src restclient :var x=t\nGET http://:x/{{b}}\n#+end_src\n"
+    for first, second in ((old, new), (new, old)):
+        one, other = (f"* A\n{text}{block}" for text in (first, second))
+        before = Report(Analysis(one, "org"))
+        assert before.diagnostics is not None
+        after = Report(Analysis(other, "org", before=before.analysis), before)
+        assert after.diagnostics == Report(Analysis(other, "org")).diagnostics
+        assert after.diagnostics != before.diagnostics
