@@ -98,7 +98,7 @@ def _oauth2(given: Mapping[str, str]) -> tuple[Authorization, str]:
     if not token:
         return Authorization(), (
             "oauth2 without an access token: write Authorization: oauth2 client_credentials, "
-            "or password, with its variables"
+            "password, authorization_code or device_code, with its variables"
         )
     if given.get("addTokenTo") == "queryParams":
         return Authorization("access_token", token, query=True), ""

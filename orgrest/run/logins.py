@@ -205,10 +205,10 @@ def _nobody(grant: Grant) -> OrgrestError:
 
     how = "opens a browser" if grant.flow == CODE else "shows a code"
     return OrgrestError(
-        f"the flow {grant.flow} {how} for a person to sign in at {origin(grant.page)}, and there "
-        "is no terminal here (or CI is set): use client_credentials, give a refresh token "
-        "(refreshToken, or Refresh Token), or sign in by `orgrest FILE` on a terminal, which keeps "
-        "the login",
+        f"the flow {grant.flow} {how} for a person to sign in at {origin(grant.page)}, and nobody "
+        "is asked here (no terminal, CI, or a run of tests): use client_credentials, give a "
+        "refresh token (refreshToken, or Refresh Token), or sign in by `orgrest FILE` on a terminal, which "
+        "keeps the login",
         code="credentials",
     )
 
