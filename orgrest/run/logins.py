@@ -207,8 +207,8 @@ def _nobody(grant: Grant) -> OrgrestError:
     return OrgrestError(
         f"the flow {grant.flow} {how} for a person to sign in at {origin(grant.page)}, and nobody "
         "is asked here (no terminal, CI, or a run of tests): use client_credentials, give a "
-        "refresh token (refreshToken, or Refresh Token), or sign in by `orgrest FILE` on a terminal, which "
-        "keeps the login",
+        "refresh token (refreshToken, or Refresh Token), or sign in by `orgrest FILE` on a "
+        "terminal, which keeps the login",
         code="credentials",
     )
 
