@@ -116,8 +116,8 @@ def test_a_run_sends_through_the_proxy_that_it_is_started_with(
         assert (status, len(server.requests)) == (0, 1)
         assert b"roxy-Authorization" not in server.requests[0]
     assert PASSWORD not in said
-    (line,) = proxy.lines_of(f"{server.host}/plain-{len(command)}")
-    assert "GET" in line
+    lines = proxy.lines_of(f"{server.host}/plain-{len(command)}")
+    assert any("GET" in line for line in lines)
 
 
 def test_what_is_encrypted_goes_through_a_tunnel(proxy: Running, orgrest, tmp_path: Path) -> None:
@@ -130,8 +130,7 @@ def test_what_is_encrypted_goes_through_a_tunnel(proxy: Running, orgrest, tmp_pa
         status, said = orgrest(file, "--ca", "ca.pem", "--proxy", proxy.url)
         assert (status, len(server.requests)) == (0, 1)
     assert "only the server's" in said
-    (line,) = proxy.lines_of(server.host)
-    assert "CONNECT" in line
+    assert any("CONNECT" in line for line in proxy.lines_of(server.host))
     assert "/tunnel" not in proxy.log.read_text()
 
 
