@@ -16,6 +16,7 @@ from orgrest.editor.analysis import Analysis
 from orgrest.editor.completion import complete
 from orgrest.editor.described import Described
 from orgrest.editor.diagnostics.report import Report
+from orgrest.editor.server.environments import Choices
 from orgrest.http.values import Inputs, Scope
 
 HOST = "https://api.example.com"
@@ -402,3 +403,14 @@ def test_restclient_s_assertions_are_completed_too() -> None:
     text = "GET :host/orders/1\n\n# ?? body $.st|\n"
     block = f"#+begin_src restclient :openapi api.yaml\n{text}#+end_src\n"
     assert offered(block, kind="org") == ["$.state"]
+
+
+def test_a_client_s_setting_turns_off_what_nobody_named() -> None:
+    choices = Choices()
+    assert choices.beside
+    choices.configure({"orgrest": {"openapi": False}})
+    assert not choices.beside
+    choices.configure({"openapi": "yes"})
+    assert not choices.beside
+    choices.configure({"openapi": True})
+    assert choices.beside
