@@ -462,12 +462,12 @@ class _Made:
         self.asked.clear()
 
     def outcome(self) -> Outcome:
-        """Return its outcome."""
+        """Return its outcome; what was asked for a request that was skipped then is in it, too."""
         return Outcome(
             self.task.line,
             self.task.name,
             "done" if self.exchanges else "skipped",
-            tuple(self.exchanges),
+            (*self.exchanges, *self.asked),
             notes=tuple(self.notes + self.scripts.notes),
             files=tuple(self.files),
             tests=tuple(self.scripts.tests),

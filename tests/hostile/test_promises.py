@@ -117,6 +117,17 @@ PROMISES: dict[str, list[str]] = {
         "test_a_script_sees_nothing_of_the_machine",
         "test_a_script_without_end_or_bounds_is_stopped",
     ],
+    "[Logins](../how-to/logins.md) of the user": [
+        "test_another_document_that_names_the_same_login_does_not_get_its_token",
+        "test_a_token_goes_to_no_host_that_the_person_did_not_allow",
+        "test_an_allowed_token_cannot_be_taken_elsewhere",
+    ],
+    "A browser is opened, or": [
+        "test_at_a_terminal_a_person_is_asked_and_the_browser_opened_once",
+        "test_who_says_no_is_not_signed_in",
+        "test_without_a_terminal_no_browser_is_opened",
+        "test_a_question_that_is_dismissed_signs_nobody_in",
+    ],
     "What it asks to be sent": [
         "test_what_a_script_sends_is_recorded_with_its_request",
         "test_scripts_requests_count_for_the_run_and_nothing_is_sent_in_a_dry_one",

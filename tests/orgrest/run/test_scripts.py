@@ -546,6 +546,16 @@ def test_what_a_script_sends_is_recorded_with_its_request(run) -> None:
     assert exchange.earlier[0].number < exchange.number
 
 
+def test_what_a_script_sent_is_recorded_when_its_request_is_not_sent(run) -> None:
+    script = "await pm.sendRequest('HOST/login');\npm.execution.skipRequest();"
+    done = run(f"< {{%\n{script}\n%}}\nGET HOST/a\n")
+    assert done.sent == ["GET /login"]
+    (outcome,) = done.outcomes
+    assert outcome.state == "skipped"
+    found = [(one.reason, one.request.url.rpartition("/")[2]) for one in outcome.exchanges]
+    assert found == [("script", "login")]
+
+
 def test_a_script_waits_for_its_answers_one_after_the_other(run) -> None:
     done = run(
         "< {%\nconst first = await pm.sendRequest('HOST/1');\n"
