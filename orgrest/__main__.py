@@ -1,6 +1,14 @@
 """``python -m orgrest``."""
 
-from orgrest.commands.main import main
+import os
+import sys
+
+# `python -m` looks for modules in the working folder first, which is often that of a stranger's
+# document: a `json.py` beside it would run.
+if not sys.flags.safe_path and sys.path[:1] == [os.getcwd()]:  # noqa: PTH109  # less to import
+    del sys.path[0]
+
+from orgrest.commands.main import main  # found by the path above
 
 if __name__ == "__main__":
     main()

@@ -107,6 +107,7 @@ PROMISES: dict[str, list[str]] = {
         "test_other_lisp_is_not_run_and_says_so_where_it_is_needed",
         CORPUS,
     ],
+    "No Python beside a document": ["test_no_module_beside_a_document_is_run"],
     "jq programs, in a process": [
         "test_a_jq_program_reads_no_file_and_learns_of_none",
         "test_a_jq_program_sees_no_environment_and_no_other_input",

@@ -562,6 +562,20 @@ def start(*arguments: str) -> subprocess.Popen[str]:
 
 
 class TestProcess:
+    def test_no_module_beside_a_document_is_run(self, notes, server, tmp_path: Path) -> None:
+        for name in ("attr", "attrs", "click", "json", "keyring", "re", "rich", "urllib3", "yaml"):
+            (tmp_path / f"{name}.py").write_text("raise SystemExit('a module of the document ran')")
+        path = notes("GET HOST/json\n", "a.http")
+        done = subprocess.run(
+            [sys.executable, "-m", "orgrest", path.name, "--json"],
+            cwd=path.parent,
+            env={key: value for key, value in os.environ.items() if key != "PYTHONSAFEPATH"},
+            capture_output=True,
+            text=True,
+        )
+        assert done.returncode == 0, done.stderr
+        assert server.requests
+
     @pytest.mark.parametrize("jobs", ["1", "4"])
     def test_ctrl_c_keeps_what_is_done(self, notes, tmp_path: Path, jobs: str) -> None:
         with RawServer(lambda *_: time.sleep(30)) as silent:
