@@ -166,7 +166,11 @@ function complete(lens: vscode.CodeLens & { data?: unknown }, uri: string): void
 
 function settingsOfServer(): object {
   const settings = vscode.workspace.getConfiguration("orgrest");
-  return { environments: settings.get("environments", []), variables: settings.get("variables", {}) };
+  return {
+    environments: settings.get("environments", []),
+    variables: settings.get("variables", {}),
+    openapi: settings.get("openapi", true),
+  };
 }
 
 /** The interpreter that the Python extension runs, if that extension is there. */
