@@ -29,7 +29,7 @@ _TOKEN: Final = re.compile(
     (?:
       (?P<name> [A-Za-z_][A-Za-z0-9_]*+ )
     | (?P<number> \.?[0-9][0-9._]*+ (?:[eE][+-]?)?+ [A-Za-z0-9_]*+ )
-    | (?P<comment> -- (?: \[(?P<level>=*+)\[ [\s\S]*? \](?P=level)\] | (?!\[=*+\[) [^\n]*+ ) )
+    | (?P<comment> -- (?: \[(?P<level>=*+)\[ [\s\S]*? \](?P=level)\] | (?!\[=*+\[) [^\n\r\0]*+ ) )
     | (?P<string>
         " (?: [^"\\\n\r\0]++ | {_ESCAPE} )*+ "
       | ' (?: [^'\\\n\r\0]++ | {_ESCAPE} )*+ '

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from real_luau import Answer, RealLuau
 
+from scriptschema.luau.parse import parse
+from scriptschema.luau.render import render
+
 
 def test_syntax_errors_are_told_with_their_line(luau: RealLuau) -> None:
     assert "source:2: Expected identifier" in str(luau.compile("local x = 1\nx = = 2"))
@@ -29,6 +32,12 @@ def test_output_is_told_byte_by_byte_and_errors_with_what_came_before(luau: Real
     answer = luau.run("print(1) local x = nil\nx.y = 1")
     assert answer.output == "1"
     assert answer.error == "source:2: attempt to index nil with 'y'"
+
+
+def test_a_comment_ends_at_a_carriage_return(luau: RealLuau) -> None:
+    source = "print(1) -- a comment\rprint(2)\n--[=\rprint(3)"
+    assert luau.run(source).output == "1\n2\n3"
+    assert luau.run(render(parse(source).tree.program)).output == "1\n2\n3"
 
 
 def test_programs_require_their_module_and_no_other(luau: RealLuau) -> None:

@@ -343,6 +343,7 @@ def test_the_examples_have_every_message_every_field_and_every_operator() -> Non
             "3:7: comment: left out",
         ]),
         ("#!/bin/luau\nf()", "f()", ["1:1: comment: left out"]),
+        ("-- a carriage return ends it\rf()", "f()", ["1:1: comment: left out"]),
         ("x = 0.5", "x = 1 / 2", ["1:5: number 0.5: `1 / 2`, which has the same value"]),
         ("x = -0.5", "x = -(1 / 2)", ["1:6: number 0.5: `1 / 2`, which has the same value"]),
         ("x = 2147483648", "x = 2 ^ 31", [
