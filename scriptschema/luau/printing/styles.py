@@ -34,7 +34,9 @@ from scriptschema.luau.printing.statements import write_stat
 from scriptschema.luau.printing.type_annotations import (
     array_item,
     members,
+    write_intersection,
     write_operand,
+    write_type,
     write_type_item,
     write_type_table,
     write_union,
@@ -67,6 +69,9 @@ _DIRECTIVES: Final = (
 Source: https://luau.org/lint and https://luau.org/typecheck#type-inference-modes, Compiler.cpp.
 """
 
+_BEFORE_GROUP: Final = [[text] for text in (": ", " :: ", "]: ", " = ", " | ", " & ", ") -> ")]
+"""After these a type may stand in parentheses; after `<` and `, ` that may be a pack of types."""
+
 _CLOSING: Final = ")]}\"'`,;"
 """What ends a token, whatever follows at once."""
 
@@ -96,6 +101,8 @@ class StyledWriter(Writer):
         self.directives = [
             _DIRECTIVES[share(len(_DIRECTIVES))] for _ in range(max(0, share(8) - 5))
         ]
+        self.signs = _SHARES[share(4)]
+        self.groups = _SHARES[share(4)]
 
     def differs(self, share: Share, near: str | None = None) -> bool:
         """Choose whether what comes next is printed in another way than the plain one.
@@ -253,7 +260,28 @@ def _write_type_table(w: StyledWriter, node: m.TypeTable) -> None:
         w.print("{", *w.separated(members(node)), "}")
 
 
+def _write_type(w: StyledWriter, node: m.Type) -> None:
+    may_stand = bool(w.groups) and w.out[-1:] in _BEFORE_GROUP
+    if may_stand and w.differs(w.groups, f"{w.out[-2:]}{node.which}"):
+        w.after = 0
+        w.print("(", node, ")")
+    else:
+        write_type(w, node)
+
+
+def _write_sign(w: StyledWriter, sign: str) -> None:
+    """Print the sign that may stand before the first operand as well, in front of all."""
+    if not w.after and w.differs(w.signs):
+        w.out.append(sign)
+
+
+def _write_intersection(w: StyledWriter, node: m.TypeIntersection) -> None:
+    _write_sign(w, "& ")
+    write_intersection(w, node)
+
+
 def _write_union(w: StyledWriter, node: m.TypeUnion) -> None:
+    _write_sign(w, "| ")
     if w.differs(w.shorthands):
         after = w.after
         write_operand(w, node.left, "union", 1)
@@ -273,6 +301,8 @@ WRITE: Final[Mapping[type[Message], Write]] = {
     m.Stat: _write_stat,
     m.TypeTableItem: _write_type_item,
     m.TypeTable: _write_type_table,
+    m.Type: _write_type,
     m.TypeUnion: _write_union,
+    m.TypeIntersection: _write_intersection,
 }
 """How to print a message that has several spellings."""

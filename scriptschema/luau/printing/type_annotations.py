@@ -132,7 +132,8 @@ def _is_primitive(w: Writer, node: m.Type, name: str) -> bool:
     return node.which == "primitive" and w.names.primitive(node.alternative.kind) == name
 
 
-def _write_type(w: Writer, node: m.Type) -> None:
+def write_type(w: Writer, node: m.Type) -> None:
+    """Print a type."""
     if w.after and node.which not in _OPERATIONS:
         w.after = 0
         if node.which == "function":  # it would take what follows as its result
@@ -219,7 +220,8 @@ def write_union(w: Writer, node: m.TypeUnion) -> None:
         write_operand(w, node.right, None, after)
 
 
-def _write_intersection(w: Writer, node: m.TypeIntersection) -> None:
+def write_intersection(w: Writer, node: m.TypeIntersection) -> None:
+    """Print an intersection."""
     after = w.after
     write_operand(w, node.left, "intersection", 1)
     w.out.append(" & ")
@@ -238,7 +240,7 @@ def _write_type_ref(w: Writer, node: m.TypeRef) -> None:
 
 
 WRITE: Final[Mapping[type[Message], Write]] = {
-    m.Type: _write_type,
+    m.Type: write_type,
     m.TypePrimitive: _write_primitive,
     m.TypeLiteral: _write_type_literal,
     m.TypeTableItem: write_type_item,
@@ -247,7 +249,7 @@ WRITE: Final[Mapping[type[Message], Write]] = {
     m.TypeFunction: _write_type_function,
     m.TypeTypeof: _write_typeof,
     m.TypeUnion: write_union,
-    m.TypeIntersection: _write_intersection,
+    m.TypeIntersection: write_intersection,
     m.TypeClass: _write_class,
     m.TypeRef: _write_type_ref,
     m.TypePack: _write_pack,

@@ -204,6 +204,12 @@ SPELLINGS: dict[str, str] = {
     "properties as strings": r"\{\[[\"'][^\"'\]]*[\"']\]: ",
     "indexers of arrays": r"\{\[number\]: ",
     "unions with nil": r"\| nil",
+    "unions after a sign": r": \| string",
+    "intersections after a sign": r"= & \{",
+    "types in parentheses": r"c: \(string",
+    "items in parentheses": r"y: \(number\)",
+    "results in parentheses": r"-> \(number\)",
+    "operands in parentheses": r"& \(",
     "comments to the end of the line": r"-- a comment\n",
     "long comments": r"--\[\[[^\n\]]*\]\]",
     "comments of several lines": r"--\[=*\[[^\]]*\n[^\]]*\]=*\]",
@@ -224,6 +230,7 @@ SPELLINGS: dict[str, str] = {
 MATERIAL = r"""
 local a: {number}, b: {x: string, y: number}, c: string? = {255, 16, 1000}, nil, "hello"
 print(a, 7 + 48879, "one\ntwo", `text\n{a}`)
+type Both = {x: number} & ((number) -> number)
 local d = {x = 1, [2] = "é", "three"}
 type(d.x)
 print("four")
