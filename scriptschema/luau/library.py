@@ -74,13 +74,16 @@ class Role:
     """What a number is: in words, and the limits that follow; a call also changes next to these.
 
     `is_float` says that its bits are kept, of which those of not-a-number vary; `is_looped` that
-    every number up to it is visited, so that it must not be huge.
+    every number up to it is visited, so that it must not be huge; `is_added` that it must not be so
+    either, since Luau adds it to another one as a C `int`: what comes of that is undefined, and not
+    the same when a builtin is called directly.
     """
 
     what: str
     limits: Limits
     is_float: bool = False
     is_looped: bool = False
+    is_added: bool = False
 
 
 ROLES: Final[Mapping[str, Role]] = MappingProxyType(
@@ -91,8 +94,10 @@ ROLES: Final[Mapping[str, Role]] = MappingProxyType(
         "count": Role("how many", lambda n, _: (0, n)),
         "base": Role("a base", lambda *_: (2, 10, 36)),
         "exponent": Role("an exponent to 2", lambda *_: (0, 1023, -1022, -1074)),
-        "bit": Role("the first bit of 32", lambda *_: (0, 31)),
-        "width": Role("how many bits from there", lambda _, before: (1, 32 - before)),
+        "bit": Role("the first bit of 32", lambda *_: (0, 31), is_added=True),
+        "width": Role(
+            "how many bits from there", lambda _, before: (1, 32 - before), is_added=True
+        ),
         "shift": Role("how many bits to the left or right", lambda *_: (0, 31, -31)),
         "byte": Role("a byte", lambda *_: (0, 255)),
         "code": Role("a code point", lambda *_: (0x7F, 0x7FF, 0xD7FF, 0xFFFF, 0x10FFFF)),
@@ -166,7 +171,8 @@ class Parameter:
             and (
                 role is None
                 or not (
-                    (role.is_looped and text in _HUGE) or (role.is_float and text == _NOT_A_NUMBER)
+                    ((role.is_looped or role.is_added) and text in _HUGE)
+                    or (role.is_float and text == _NOT_A_NUMBER)
                 )
             )
         ]
