@@ -91,7 +91,7 @@ CASES = [
     # what is sent where
     Case("secret", org("", 'GET HOST/\nX: {{$processEnv CANARY}}'), sent=None, status=0),
     Case("scheme", "GET file:///etc/passwd\n", status=1, sent=0),
-    Case("to file", "GET HOST/\n", to("file:///etc/x"), 1, "not an absolute http"),
+    Case("to file", "GET HOST/\n", to("file:///etc/x"), 1, "not a URL to redirect to"),
     Case("to loop", "GET HOST/\n", to("/"), 1, "redirects", sent=11),
     # how much
     Case("bomb", "GET HOST/\n", response(gzip.compress(bytes(2**25)), "Content-Encoding: gzip")),

@@ -580,10 +580,8 @@ def test_an_option_names_the_file_whose_text_is_on_standard_input(tmp_path: Path
     assert (tmp_path / "notes.org").read_text() == block
     run("notes.org", text="")
     assert changing(printed) == changing((tmp_path / "notes.org").read_text())
-    assert (
-        "--data-raw"
-        in run("curl", "-", "--stdin-name", "sub/a.http", "--line", "3", text=text).stdout
-    )
+    to_curl = ("export", "-", "--to", "curl", "--stdin-name", "sub/a.http", "--line", "3")
+    assert "--data-raw" in run(*to_curl, text=text).stdout
     assert "for standard input" in run("notes.org", "--stdin-name", "x.org", text="").stderr
     needs = run("-", "--stdin-name", "x.org", text=block)
     assert (needs.returncode, "needs --stdout" in needs.stderr) == (2, True)
@@ -719,7 +717,8 @@ def test_a_request_that_cannot_be_sent_is_explained_in_plain_words(tmp_path: Pat
     )
     assert told[0].startswith("a.http:1:1: ")
     assert "refused" in told[0]
-    assert told[1:] == ["a.http:4:14: the variable nothing is not defined"] * 2
+    reason = "a.http:4:14: the variable nothing is not defined"
+    assert told[1:] == [reason, f"not exported: {reason}"]
 
 
 @needs_emacs
