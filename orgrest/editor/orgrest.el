@@ -265,7 +265,7 @@ It is BODY with the header arguments PARAMS."
             (error nil))                 ; it has ended: what it said follows
           (with-current-buffer answers
             (while (and (not (eq (char-before (point-max)) ?\n))
-                        (or (accept-process-output helper nil nil t)
+                        (or (accept-process-output helper 1 nil t)
                             (process-live-p helper))))
             (when (eq (char-before (point-max)) ?\n)
               (setq answer (orgrest--read-json (buffer-string)))))
