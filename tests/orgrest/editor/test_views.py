@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from components import needs_engine
 from editors import Editor, plain
 from pygls.exceptions import JsonRpcException
 from servers import RawServer, by_path, response
@@ -167,10 +168,10 @@ def test_cookies_and_variables_of_a_document_are_shown_without_secrets_and_clear
         ask(editor, "session", textDocument=identifier, clear="all")
 
 
+@needs_engine
 def test_what_a_script_sets_for_all_requests_lasts_until_it_is_cleared(
     editor: Editor, server: RawServer, tmp_path: Path
 ) -> None:
-    pytest.importorskip("quickjs")
     text = (
         f"GET {server.url}/json\n\n"
         '> {% client.global.set("token", "t" + response.body.a) %}\n\n'
