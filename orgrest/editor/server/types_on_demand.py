@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import sys
 import threading
+from importlib import import_module
 from typing import Any, TypeVar
 
 import attrs
@@ -28,7 +29,7 @@ def load() -> None:
         return
     attrs.define = _postponed  # as its module uses it
     try:
-        import lsprotocol.types  # noqa: F401
+        import_module(_MODULE)
     finally:
         attrs.define = _define
     from lsprotocol import _hooks
@@ -78,6 +79,6 @@ def _waits(one: type) -> bool:
 
 def _make(one: _Class) -> None:
     delattr(one, _FIELDS)
-    del one.__init__  # type: ignore[misc]
+    del one.__init__  # type: ignore[misc]  # the one that waited
     _define(one, slots=False)  # in place: others refer to it
     attrs.resolve_types(one, sys.modules[_MODULE].ALL_TYPES_MAP, {})
