@@ -6,8 +6,10 @@ differential tests over 100,000 inputs and more, and tests with the mark `long`.
 for a run that asks which lines are reached, or what a version of Python changes, when another run
 tries all examples.
 
-With the environment variable SCRIPTSCHEMA_REQUIRE_REAL=1, as in `.ci/run`, a skipped test fails:
-there, every real component that a test needs has been installed.
+`.ci/run` runs the tests on a bare machine first, where the environment variable
+SCRIPTSCHEMA_SKIPPED names a file to which the names of skipped tests are appended, one per line.
+`--only FILE` then runs those tests on a machine that has every real component; there
+SCRIPTSCHEMA_REQUIRE_REAL=1 makes a skipped test fail.
 """
 
 import os
@@ -16,6 +18,7 @@ import signal
 import tempfile
 from collections import Counter
 from collections.abc import Generator
+from pathlib import Path
 
 import hypothesis
 import pytest
@@ -46,6 +49,7 @@ if "PYTEST_XDIST_WORKER" in os.environ and "SCRIPTSCHEMA_COVER_PROCESSES" not in
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--long", action="store_true", help="run the long mode of long tests")
+    parser.addoption("--only", type=Path, metavar="FILE", help="run the tests that FILE lists")
     parser.addoption(
         "--few-examples",
         action="store_true",
@@ -69,6 +73,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         long = [item for item in items if item.get_closest_marker("long")]
         config.hook.pytest_deselected(items=long)
         items[:] = [item for item in items if not item.get_closest_marker("long")]
+    if only := config.getoption("--only"):
+        # A module that was skipped as a whole is listed by its path.
+        listed = set(only.read_text(encoding="utf-8").splitlines())
+        items[:] = [i for i in items if not listed.isdisjoint({i.nodeid, i.nodeid.split("::")[0]})]
     if not config.getoption("--few-examples"):
         return
     for item in items:
@@ -104,7 +112,11 @@ def pytest_runtest_makereport(
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Say last what was not tried for want of a component, and how to get it: a line each."""
     reasons: Counter[str] = Counter()
-    for report in terminalreporter.stats.get("skipped", []):
+    skipped = terminalreporter.stats.get("skipped", [])
+    if file := os.environ.get("SCRIPTSCHEMA_SKIPPED"):
+        with Path(file).open("a", encoding="utf-8") as names:
+            names.writelines(f"{report.nodeid}\n" for report in skipped)
+    for report in skipped:
         reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr
         reasons[str(reason).removeprefix("Skipped: ")] += 1
     if reasons:
