@@ -13,6 +13,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from full_disk import run_with_full_disk
 from hypothesis import given
 from hypothesis import strategies as st
 from servers import RawServer, by_path, echo, response
@@ -168,9 +169,8 @@ def test_a_folder_that_cannot_be_written_costs_a_line_and_nothing_else(
 
 def test_a_full_disk_costs_a_line_and_leaves_whole_lines(document, server, orgrest) -> None:
     document("".join(f"### r{n}\nGET HOST/\n\n" for n in range(5)))
-    limit = "import resource as r; r.setrlimit(r.RLIMIT_FSIZE, (3000, 3000)); "
     run = "from orgrest.commands.main import main; main(['a.http'])"
-    done = subprocess.run([sys.executable, "-c", limit + run], capture_output=True, text=True)
+    done = run_with_full_disk(run, most_bytes=3000)
     assert (done.returncode, len(server.requests)) == (0, 5)
     assert done.stderr.count("history of this run is not kept: File too large") == 1
     kept = orgrest("history", "show", "--json").lines

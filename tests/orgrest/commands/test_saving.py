@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from full_disk import run_with_full_disk
 from hypothesis import given
 from hypothesis import strategies as st
 from servers import RawServer, response
@@ -218,14 +219,11 @@ class TestSaving:
     def test_a_disk_that_is_really_full_leaves_the_old_file(self, tmp_path: Path) -> None:
         file = self.read(tmp_path / "a")
         code = (
-            "import resource, signal, sys; from pathlib import Path; from orgrest.files import *\n"
-            "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
-            "resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))\n"
-            f"file = File.read(Path({str(tmp_path / 'a')!r}))\n"
-            "try: file.save('x' * 100_000)\n"
+            "import sys; from pathlib import Path; from orgrest.files import *\n"
+            "try: File.read(Path(sys.argv[1])).save('x' * 100_000)\n"
             "except FileError as error: print(error)"
         )
-        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+        done = run_with_full_disk(code, str(file.path), most_bytes=1000)
         assert "a: cannot be written: File too large" in done.stdout
         assert [path.name for path in tmp_path.iterdir()] == ["a"]
         assert file.path.read_bytes() == b"old\n"
@@ -256,23 +254,11 @@ class TestSaving:
         path.write_text("one\n")
         os.link(path, tmp_path / "b.org")
         code = (
-            "import resource, signal, sys; from pathlib import Path; from orgrest import files\n"
-            "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
-            "resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))\n"
-            "try:\n    files._write_into(Path(sys.argv[1]), b'x' * 9999)\n"
-            "except OSError as error:\n    print(error.strerror)"
+            "import sys; from pathlib import Path; from orgrest import files\n"
+            "try: files._write_into(Path(sys.argv[1]), b'x' * 9999)\n"
+            "except OSError as error: print(error.strerror)"
         )
-        done = subprocess.run(
-            [
-                sys.executable,
-                "-c",
-                code,
-                path,
-            ],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        done = run_with_full_disk(code, str(path), most_bytes=4096)
         assert done.stdout in ("File too large\n", "No space left on device\n"), done.stderr
         assert path.read_text() == "one\n"
 

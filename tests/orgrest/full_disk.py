@@ -1,0 +1,25 @@
+"""Programs on a full disk, which is a limit on the size of each file."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+# Under the limit, Python would cut off the .pyc files it writes for imported modules, and no later
+# process could import these modules. With `-B` it writes none.
+_START = """\
+import resource
+resource.setrlimit(resource.RLIMIT_FSIZE, ({0}, {0}))
+"""
+
+
+def run_with_full_disk(
+    code: str, *arguments: str, most_bytes: int
+) -> subprocess.CompletedProcess[str]:
+    """Run `code` in a new Python where no file can grow past `most_bytes`."""
+    return subprocess.run(
+        [sys.executable, "-B", "-c", _START.format(most_bytes) + code, *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
