@@ -86,7 +86,6 @@ def contenders(folder: Path, url: str, count: int) -> dict[str, list[str]]:
         "python alone": [sys.executable, "-c", "pass"],
         "plain urllib3": [sys.executable, "-c", PLAIN, url, str(count)],
         "orgrest": [sys.executable, "-m", "orgrest", "--quiet", "--stdout", str(notes)],
-        "orgrest -j 8": [sys.executable, "-m", "orgrest", "-q", "-j8", "--stdout", str(notes)],
     }
     if shutil.which("curl"):
         script = f"for i in $(seq {count}); do curl -s -o {os.devnull} '{url}'; done"

@@ -126,14 +126,6 @@ _kept = section("What is kept between runs")
     help="Check requests and responses against this OpenAPI description, or one found beside them.",
 )
 @_allowed("--fail", is_flag=True, help="Treat a status of 400 or above as a failure.")
-@_allowed(
-    "-j",
-    "--jobs",
-    type=click.IntRange(1, 64),
-    default=1,
-    metavar="N",
-    help="Send up to N independent requests at once.",
-)
 @_shown(
     "--save",
     type=click.Choice(["each", "end"]),
@@ -202,7 +194,6 @@ def evaluate(
     max_requests: int,
     openapi: Path | str | None,
     fail: bool,
-    jobs: int,
     save: str | None,
     ca: Path | None,
     insecure: bool,
@@ -302,7 +293,6 @@ def evaluate(
             languages=frozenset(languages),
             names=names,
             lines=lines,
-            jobs=jobs,
             dry_run=dry_run,
             fail=fail,
             timeout=timeout,

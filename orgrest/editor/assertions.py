@@ -9,7 +9,7 @@ import attrs
 
 from orgrest.editor.diagnostics.model import Diagnostic
 from orgrest.http.assertions import OPERATORS, SUBJECTS
-from orgrest.http.parsing.printing import print_request
+from orgrest.http.syntax import HeaderLine
 from orgrest.model import Source, Span
 from orgrest.rendering.masking import mask
 from orgrest.rendering.sanitize import visible
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from orgrest.model import Verdict
     from orgrest.run.outcomes import Outcome
 
-_Key: TypeAlias = tuple[str, int]
+_Key: TypeAlias = tuple[object, int]
 """The identity of a request: what is sent, and how many requests above send the same."""
 
 _MOST_LINES = 20  # of a difference
@@ -124,12 +124,23 @@ class LastOutcomes:
 
 def _requests(analysis: Analysis) -> Iterator[tuple[_Key, ParsedRegion, ParsedRequest]]:
     """Yield the requests of a document, each with its identity."""
-    seen = Counter[str]()
+    seen = Counter[object]()
     for part in analysis.parts:
         for request in part.parsed.requests:
-            text = print_request(request)
-            yield (text, seen[text]), part, request
-            seen[text] += 1
+            what = _sends(request)
+            yield (what, seen[what]), part, request
+            seen[what] += 1
+
+
+def _sends(request: ParsedRequest) -> object:
+    """Return what a request sends as it is written, without comments, indentation, assertions."""
+    headers = tuple(
+        (one.name.text, one.value.text) if isinstance(one, HeaderLine) else one.name
+        for one in request.headers
+    )
+    body = request.body
+    text = None if body is None else (body.file or body.template).text
+    return request.method, request.target.text, headers, text
 
 
 def _place(part: ParsedRegion, request: ParsedRequest, verdict: Verdict) -> Span | None:

@@ -6,8 +6,7 @@ text from top to bottom, or the requests of a request file. It yields an `Outcom
 
 Rules: an error in one block leaves its old result unchanged and does not stop the others. A block
 that others refer to is sent once per run, when it is first needed. COMMENT trees, and blocks that
-are results themselves, are not evaluated. With several jobs, only neighbouring requests with safe
-methods that capture nothing run at once; results are placed in order all the same.
+are results themselves, are not evaluated.
 
 Only files that a request names are read. Files of results are written by the caller's `write`,
 before the links to them are inserted; a result whose file cannot be written fails.
@@ -16,7 +15,6 @@ before the links to them are inserted; a result whose file cannot be written fai
 from __future__ import annotations
 
 import os
-from collections import deque
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +22,6 @@ import attrs
 
 from orgrest.http.values import RunContext, Scope, Session
 from orgrest.model import OrgrestError
-from orgrest.run.ahead import Ahead
 from orgrest.run.outcomes import FAILURES, Outcome, Task, located
 from orgrest.run.results import RequestResults
 from orgrest.run.sender import Sender
@@ -40,7 +37,6 @@ if TYPE_CHECKING:
     from orgrest.model import Bound, Request, Response
     from orgrest.run.document import Document
     from orgrest.run.plan import Plan, Step, StepId
-    from orgrest.run.sender import Early
     from orgrest.run.settings import Settings
 
 
@@ -78,7 +74,6 @@ class Run(RunContext):
         self._name = file
         self._settings = settings
         self._sender = Sender(client, cookies, settings, self.results, file)
-        self._ahead = Ahead(self._sender, settings.jobs)
         self._needed: list[Outcome] = []  # for the step being finished
         self.document = _read(text, file, settings, write, plain=plain)
 
@@ -157,10 +152,9 @@ class Run(RunContext):
 
     def outcomes(self) -> Iterator[Outcome]:
         """Do all steps of the plan, in order; yield an outcome for each request or block."""
-        several = self._settings.jobs > 1 and not self._settings.dry_run
         try:
-            for outcome in self._together() if several else map(self._finish, self._pending()):
-                yield self.told(outcome)
+            for pending in self._pending():
+                yield self.told(self._finish(pending))
         finally:
             self.close()
 
@@ -212,27 +206,6 @@ class Run(RunContext):
             for what in self.document.tasks(step, self):
                 yield _Pending(step.id, what)
 
-    def _together(self) -> Iterator[Outcome]:
-        """Evaluate with several concurrent requests; the outcomes are yielded in order."""
-        waiting: deque[_Pending] = deque()
-        try:
-            for one in self._pending():
-                free = isinstance(one.what, Task) and self._ahead.send(one.what)
-                waiting.append(one)
-                while len(waiting) > (2 * self._settings.jobs if free else 0):
-                    yield self._finish(waiting[0])
-                    waiting.popleft()
-            while waiting:
-                yield self._finish(waiting[0])
-                waiting.popleft()
-        except BaseException:
-            for one in waiting:  # place the results of completed requests
-                if isinstance(one.what, Task) and self._ahead.has_answered(one.what.id):
-                    self._finish(one)
-            raise
-        finally:
-            self._ahead.close()
-
     def _finish(self, pending: _Pending) -> Outcome:
         """Send a task, and place the result."""
         what = pending.what
@@ -268,12 +241,12 @@ class Run(RunContext):
         """Return the outcome of a step, sending it unless it was sent before."""
         outcome = self.results.known(step)
         if outcome is None:
-            outcome = self._exchange(read(), self._ahead.take(step))
+            outcome = self._exchange(read())
             self.results.keep(step, outcome)
         return outcome
 
-    def _exchange(self, what: Task | Outcome, early: Early | None = None) -> Outcome:
-        return self._sender.exchange(what, early) if isinstance(what, Task) else what
+    def _exchange(self, what: Task | Outcome) -> Outcome:
+        return self._sender.exchange(what) if isinstance(what, Task) else what
 
     def send(
         self,

@@ -26,7 +26,6 @@ from orgrest.run.token_requests import TokenRequests, identity
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from concurrent.futures import Future
     from pathlib import Path
 
     from orgrest.http.auth.flows import Token
@@ -95,20 +94,17 @@ class Sender:
     def _wait(self, seconds: float) -> None:
         self._current_client().budget.wait(seconds)
 
-    def exchange(self, task: Task, early: Early | None = None) -> Outcome:
-        """Send the requests of a task in order; failures are in the outcome, not raised.
-
-        A request sent `early` is not sent again.
-        """
+    def exchange(self, task: Task) -> Outcome:
+        """Send the requests of a task in order; failures are in the outcome, not raised."""
         with self._tokens.of_task() as asked, task.scope.taken.of_request():
             made = _Made(task, asked, self._sleep, partial(self._for_script, asked))
             try:
-                self._exchange(task, made, early)
+                self._exchange(task, made)
             except FAILURES as error:
                 return made.failed(error, self._file)
             return made.outcome()
 
-    def _exchange(self, task: Task, made: _Made, early: Early | None) -> None:
+    def _exchange(self, task: Task, made: _Made) -> None:
         scripts = made.scripts
         for need in task.needed:
             need()
@@ -131,24 +127,17 @@ class Sender:
                 made.notes.append("the list is empty for which this is sent: nothing is sent")
             for scope in several:
                 one = task if scope is task.scope else attrs.evolve(task, scope=scope)
-                self._turn(one, parsed, made, early, tested)
+                self._turn(one, parsed, made, tested)
                 tested = len(scripts.tests)
 
-    def _turn(
-        self,
-        task: Task,
-        parsed: ParsedRequest,
-        made: _Made,
-        early: Early | None,
-        tested: int,
-    ) -> None:
+    def _turn(self, task: Task, parsed: ParsedRequest, made: _Made, tested: int) -> None:
         """Send a request once; `tested` tests were judged before its own."""
         from orgrest.http.transport import wire_headers
 
         scripts = made.scripts
         values = variables.Values(parsed, task.scope, defined=self.scripts.defined)
         mark = task.scope.taken.mark
-        request = early.request if early else expand(parsed, task.scope, values)
+        request = expand(parsed, task.scope, values)
         if not parsed.restclient:
             request = self._completed(parsed, task.scope, request, made)
             if scripts.cancelled:
@@ -164,7 +153,7 @@ class Sender:
             return
         from orgrest.rendering.results import captures  # a dry run needs none
 
-        response = self._settled(task, parsed, request, made, early)
+        response = self._settled(task, parsed, request, made)
         self.results.answered(task.id, request, response)
         for name, value in captures(request, response):
             task.scope.capture(parsed, name, value)
@@ -293,18 +282,14 @@ class Sender:
         parsed: ParsedRequest,
         request: Request,
         made: _Made,
-        early: Early | None,
     ) -> Response:
         """Return the first response for which all `eventually` assertions hold.
 
         When the time for that is over, it is the last one.
         """
-        given = early.exchange if early else None
 
         def sent() -> Response:
-            nonlocal given
-            first, given = given, None
-            return self._sent(task, parsed, request, made, first)
+            return self._sent(task, parsed, request, made)
 
         waited = tuple(one for one in parsed.assertions if one.within is not None)
         if not waited:
@@ -337,14 +322,12 @@ class Sender:
         parsed: ParsedRequest,
         request: Request,
         made: _Made,
-        given: Future[Exchange] | None,
     ) -> Response:
         """Return the response to a request, which is retried if that may help."""
         retry_policy = self._settings.retry_policy
         request = self._tokens.current(request)
         for attempt in itertools.count(1):
-            one = given.result() if given else self.send(task, parsed, request)
-            given = None
+            one = self.send(task, parsed, request)
             made.attempts.append(one)
             if one.response is not None and one.response.status == 401:
                 renewed = self._renewed(task.scope, request)
@@ -417,14 +400,6 @@ class Sender:
                 raise  # nothing was sent
             return Exchange.of_hops(request, trace.hops, error=error)
         return Exchange.of_hops(request, trace.hops, response)
-
-
-@attrs.frozen
-class Early:
-    """A request sent ahead of its turn, while others wait for their responses."""
-
-    request: Request
-    exchange: Future[Exchange]
 
 
 class _Made:

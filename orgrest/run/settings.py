@@ -53,7 +53,6 @@ class Settings:
     names: tuple[str, ...] = ()
     lines: tuple[int, ...] = ()
     choice: Choice = attrs.field(factory=Choice)
-    jobs: int = 1
     dry_run: bool = False
     complete: bool = False
     timeout: float | None = None

@@ -11,13 +11,11 @@ Source: the Protocol Buffers manual, "Text Format Language Specification".
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from enum import IntEnum
 from functools import cache
 from typing import Any, Final, TypeVar
 
 from scriptschema import wire
-from scriptschema.base import INTEGERS, FieldInfo, Message
+from scriptschema.base import Message
 from scriptschema.codec.errors import FormatError, clipped
 from scriptschema.interop.descriptors import PACKAGE, TYPE_BYTES, TYPE_NUMBERS, file_descriptor
 from scriptschema.interop.protojson import Unknown
@@ -72,11 +70,7 @@ def from_text(
     runtime = _runtime_classes(known)[cls]
     if isinstance(text, str):
         text = text.encode("utf-8", "surrogateescape")
-    try:
-        printed: MessageT = _as_printed(cls, text, _fields_by_name(known))
-    except ValueError:  # it is spelled otherwise, or wrong, which the parser tells
-        return _complete(cls, parse_text(runtime, text, unknown), known)
-    return printed
+    return _complete(cls, parse_text(runtime, text, unknown), known)
 
 
 def parse_text(runtime: type[Any], text: bytes, unknown: Unknown) -> Any:
@@ -96,76 +90,6 @@ def parse_text(runtime: type[Any], text: bytes, unknown: Unknown) -> Any:
     except RecursionError:
         raise FormatError(f"messages nest more than {wire.MAX_DEPTH} deep") from None
 
-
-_TOKEN: Final = re.compile(
-    rb"\s*+(?:([A-Za-z_]\w*+)\s*+(?:(\{)|:\s*+(?:(-?(?:0|[1-9]\d{0,9}+))|([A-Za-z_]\w*+)"
-    rb"|\"((?:[^\"\\\n]++|\\.)*+)\")(?=\s|\Z))|(\})|(\S)|\Z)"
-)
-_OPENING, _NUMBER, _WORD, _STRING, _CLOSING = range(2, 7)
-_MANY: Final = wire.MAX_DEPTH - 5
-"""Inside at most this many messages, one is surely not too deep."""
-
-
-def _as_printed(
-    cls: type[Any], text: bytes, tables: Mapping[type[Message], Mapping[bytes, FieldInfo]]
-) -> Any:
-    """Read what is written as protobuf's runtimes print messages, many times as fast as its parser.
-
-    Raises ValueError for another spelling of what may be right, and for what is wrong.
-    """
-    values: dict[str, Any] = {}
-    around: list[tuple[type[Any], dict[str, Any], FieldInfo]] = []
-    for match in _TOKEN.finditer(text):
-        kind = match.lastindex
-        if kind is None:  # the end
-            break
-        if kind == _CLOSING and around:
-            value = cls(**values)
-            cls, values, info = around.pop()
-        elif match[1] not in tables[cls]:
-            raise ValueError
-        else:
-            info = tables[cls][match[1]]
-            if kind == _OPENING:
-                if not info.is_message or len(around) > _MANY:
-                    raise ValueError
-                around.append((cls, values, info))
-                cls, values = info.type, {}
-                continue
-            value = _scalar(info.type, kind, match[kind])
-        if info.rule == "repeated":
-            values.setdefault(info.name, []).append(value)
-        elif info.name in values:
-            raise ValueError
-        else:
-            values[info.name] = value
-    if around:
-        raise ValueError
-    return cls(**values)
-
-
-@cache
-def _fields_by_name(known: Schema) -> dict[type[Message], dict[bytes, FieldInfo]]:
-    return {
-        cls: {info.schema_name.encode(): info for info in fields.values()}
-        for cls, fields in known.fields.items()
-    }
-
-
-def _scalar(wanted: type, kind: int, text: bytes) -> int | str:
-    """The value of a field of type `wanted` that is printed as `text`. Raises ValueError."""
-    if kind == _NUMBER and wanted in INTEGERS:
-        return int(text)
-    if kind == _STRING and wanted is str:
-        return (_unescaped(text) if b"\\" in text else text).decode("utf-8", "surrogateescape")
-    if kind == _WORD and wanted is bool and text in _BOOLS:
-        return _BOOLS[text]
-    if kind == _WORD and issubclass(wanted, IntEnum) and text.decode() in wanted.__members__:
-        return wanted[text.decode()]
-    raise ValueError
-
-
-_BOOLS: Final = {b"true": True, b"false": False}
 
 # The closing quote may be missing: else each quote in what is not closed would be tried in turn.
 _LITERAL: Final = re.compile(

@@ -32,7 +32,6 @@ and blank lines at the end of a body are dropped, as restclient's Org support do
 the headers is skipped; it ends the request if the next non-blank line begins another one (a request
 line, a definition, `###`) or there is none.
 
-`printing.print_document` is the inverse: the canonical text of what was parsed.
 """
 
 from __future__ import annotations

@@ -208,9 +208,9 @@ class TestOrgFiles:
         assert ": OLD\n" in path.read_text()
         assert RESULT in path.read_text()
 
-    def test_several_files_and_jobs(self, orgrest, notes, server) -> None:
+    def test_several_files(self, orgrest, notes, server) -> None:
         one, two = notes(BLOCK * 3, "1.org"), notes(BLOCK * 3, "2.org")
-        assert orgrest("1.org", "2.org", "-j", "3").status == 0
+        assert orgrest("1.org", "2.org").status == 0
         assert one.read_text().count("#+RESULTS") == two.read_text().count("#+RESULTS") == 3
 
     def test_an_image_is_written_beside_the_document(self, orgrest, notes, tmp_path: Path) -> None:
@@ -576,11 +576,10 @@ class TestProcess:
         assert done.returncode == 0, done.stderr
         assert server.requests
 
-    @pytest.mark.parametrize("jobs", ["1", "4"])
-    def test_ctrl_c_keeps_what_is_done(self, notes, tmp_path: Path, jobs: str) -> None:
+    def test_ctrl_c_keeps_what_is_done(self, notes, tmp_path: Path) -> None:
         with RawServer(lambda *_: time.sleep(30)) as silent:
             path = notes(BLOCK + "\n" + BLOCK.replace("HOST", silent.url))
-            process = start("notes.org", "-j", jobs)
+            process = start("notes.org")
             assert process.stderr is not None
             assert "/json" in process.stderr.readline()  # the other answer is there
             deadline = time.monotonic() + 20

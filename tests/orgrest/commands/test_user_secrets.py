@@ -452,9 +452,8 @@ def test_a_script_cannot_take_a_secret_elsewhere(
     way, orgrest, one, listed, good, evil, home
 ) -> None:
     attack(SCRIPTS[way], good, evil, home)
-    for options in ([], ["-j", "4"]):
-        called = orgrest("a.http", *options, "--globals", "kept.json")
-        assert leaked(evil) == [], called.err
+    called = orgrest("a.http", "--globals", "kept.json")
+    assert leaked(evil) == [], called.err
     assert not holds((home / "docs" / "kept.json").read_bytes())
     evil.requests.clear()
     listed(f'provider = "pass"\n[one]\nhosts = ["{good.url}", "{evil.url}"]\n')

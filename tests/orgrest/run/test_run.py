@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import threading
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -819,24 +817,8 @@ class TestHostileDocuments:
         assert outcome.secrets == {"s3cret-value"}
 
 
-class TestSeveralAtOnce:
-    def test_independent_requests_overlap_and_results_land_in_order(self, tmp_path: Path) -> None:
-        together = threading.Barrier(3, timeout=10)
-
-        def answer(connection, request: bytes) -> None:
-            together.wait()
-            connection.sendall(response(request.split(b" ")[1], TEXT))
-
-        with RawServer(answer) as server:
-            text = "".join(block(f"/line?{number}") + "\n" for number in range(3))
-            done = Evaluated(server, tmp_path, text, jobs=3)
-        assert [one.strip().partition("\n")[0] for one in done.results()] == [
-            "/line?0",
-            "/line?1",
-            "/line?2",
-        ]
-
-    def test_what_depends_on_others_waits_for_them(self, run, server) -> None:
+class TestOrder:
+    def test_what_depends_on_others_is_sent_behind_them(self, run, server) -> None:
         text = (
             block("/token", ":results silent", name="token")
             + block("/line?:t", ":results value :var t=token")
@@ -845,7 +827,7 @@ class TestSeveralAtOnce:
             + block("/line?w").replace("GET", "POST")
             + block("/line?last")
         )
-        done = run(text, jobs=4)
+        done = run(text)
         assert done.reasons() == []
         paths = [request.split(b" ")[1] for request in server.requests]
         assert paths == [
@@ -857,29 +839,11 @@ class TestSeveralAtOnce:
             b"/line?last",
         ]
 
-    def test_what_was_answered_is_kept_when_the_run_is_broken_off(
-        self, server: RawServer, tmp_path: Path
-    ) -> None:
-        text = block("/json").replace("HOST", server.url) * 4
-        with Client() as client:
-            evaluation = Run(
-                text,
-                file="x.org",
-                settings=Settings(Inputs(directory=tmp_path), jobs=1 + 1),
-                client=client,
-            )
-            outcomes = evaluation.outcomes()
-            next(outcomes)
-            while not all(one.exchange.done() for one in evaluation._ahead._sent.values()):
-                time.sleep(0.001)
-            outcomes.close()
-        assert evaluation.text.count("#+RESULTS") >= 3
-
     def test_errors_come_in_their_turn(self, run) -> None:
         text = (
             block("/json") + block("/json").replace("HOST", "http://127.0.0.1:1") + block("/json")
         )
-        done = run(text, jobs=3)
+        done = run(text)
         assert [one.state for one in done.outcomes] == ["done", "failed", "done"]
 
 

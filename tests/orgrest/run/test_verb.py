@@ -261,7 +261,6 @@ def test_a_stored_response_is_asked_for_once_whoever_needs_it(server: RawServer)
     assert Sent(server, STORED).lines == ["GET /book", "GET /7"]
     assert Sent(server, STORED, names=("Cover",)).lines == ["GET /book", "GET /7"]
     assert b"\r\nX-Book: 9\r\n" in server.requests[-1]
-    assert Sent(server, STORED, jobs=4).lines == ["GET /book", "GET /7"]
 
 
 def test_a_stored_response_that_needs_itself_is_an_error(server: RawServer) -> None:

@@ -545,21 +545,6 @@ def _check_plans(path: Path, text: str, records: list[dict[str, Any]], document:
     assert len(lines) == len(document.requests)
 
 
-@EXAMPLES
-@given(documents())
-def test_several_at_once_send_what_one_after_the_other_does(document: Document) -> None:
-    sent = []
-    for jobs in (1, 4):
-        with tempfile.TemporaryDirectory() as folder, counting() as server:
-            path = Path(folder) / ("d.http" if document.kind == "http" else "d.org")
-            text, library = written(document, server.url)
-            (Path(folder) / LIBRARY).write_text(library)
-            outcomes = list(evaluated(path, text, jobs=jobs))
-            told = [(one.line, one.name, one.state) for one in outcomes]
-            sent.append((told, Counter(one.split(b" ", 2)[1] for one in server.requests)))
-    assert sent[0] == sent[1]
-
-
 def test_a_choice_reports_what_was_sent_for_it(tmp_path: Path) -> None:
     records: list[dict[str, Any]] = []
     with counting() as server:
