@@ -118,7 +118,7 @@ def test_a_message_that_names_an_extra_names_one_that_exists() -> None:
             for extras in re.findall(r"'scriptschema\[([\w,]+)\]'", text):
                 named |= set(extras.split(","))
             named |= set(re.findall(r'extras\.imported\(\s*"[\w.]+", "(\w+)"', text))
-    assert {"plot", "cluster"} <= named
+    assert {"scripts", "cluster"} <= named
     assert named
     assert named <= set(EXTRAS)
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 # What takes long to load, and what much else hangs on.
 HEAVY = {
     *("dotenv", "elementpath", "hypothesis", "jinja2", "jsonpath", "jsonschema", "lsprotocol"),
-    *("matplotlib", "pure_protobuf", "pygls", "pygments", "pytest", "rich", "urllib3"),
+    *("pure_protobuf", "pygls", "pygments", "pytest", "rich", "urllib3"),
     *("orgrest.rendering", "orgrest.editor.server", "orgrest.run", "orgrest.http"),
     *("scriptschema.base", "scriptschema.luau", "scriptschema.messages", "scriptschema.wire"),
 }

@@ -3,7 +3,7 @@
 `scriptschema report` shows the campaign in docs/site/campaign, which was recorded once, since no
 two campaigns are alike (without what its programs used, which the picture does not show);
 `orgrest test` tests a document against the demo's server. A picture holds the text of its page, so
-that a test can tell whether it is out of date. Needs Chromium, and the extras report and plot.
+that a test can tell whether it is out of date. Needs Chromium.
 """
 
 from __future__ import annotations

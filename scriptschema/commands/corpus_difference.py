@@ -1,22 +1,18 @@
-"""Two corpora side by side for people: a table, JSON, or a drawing (extra `plot`)."""
+"""Two corpora side by side for people: a table, JSON, or a chart."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from scriptschema.commands.console import counted
-from scriptschema.commands.corpus_report import bins_of, drawing
 from scriptschema.fuzzing.corpora.difference import FeatureCounts, lacking
 from scriptschema.fuzzing.corpora.statistics import PERCENTILES, percentile
-
-if TYPE_CHECKING:
-    from collections import Counter
-    from collections.abc import Sequence
+from scriptschema.fuzzing.report import charts
 
 Both = tuple[FeatureCounts, FeatureCounts]
 
 SHOWN: Final = 40
-"""How many features a drawing names."""
+"""The number of features a chart names."""
 
 
 def as_json(both: Both) -> dict[str, Any]:
@@ -73,47 +69,21 @@ def _alone(names: tuple[str, str], both: Both) -> list[tuple[str, str, list[tupl
     ]
 
 
-def plot(names: tuple[str, str], both: Both, form: str) -> bytes:
-    """Draw sizes and depths of both, and what each has alone; `form` is svg or png.
-
-    Raises MissingExtra.
-    """
-    rows = max(SHOWN // 2, *(min(SHOWN, len(alone)) for _, _, alone in _alone(names, both)))
-    with drawing(form, (13, 3 + rows * 0.19)) as (figure, out):
-        left, right = figure.subfigures(1, 2, width_ratios=(1, 2))
-        kinds = [list(counts.stats.distributions()) for counts in both]
-        for axes, (what, one), (_, two) in zip(left.subplots(3), *kinds, strict=True):
-            _histograms(axes, what, (one, two), names)
-        for axes, (name, other, alone) in zip(
-            right.subplots(1, 2), _alone(names, both), strict=True
-        ):
-            _bars(axes, alone)
-            axes.set_title(f"{len(alone)} only in {name}", fontsize=9)
-            axes.set_xlabel(f"trees that have it; {other} has none", fontsize=8)
-        figure.suptitle(
-            " and ".join(
-                f"{name}: {counted(counts.stats.trees, 'tree')}"
-                for name, counts in zip(names, both, strict=True)
-            )
-        )
-    return out.getvalue()
-
-
-def _histograms(axes: Any, what: str, both: Sequence[Counter[int]], names: tuple[str, str]) -> None:
-    """The two corpora's bars side by side: which part of the trees has how much."""
-    values = [list(counts) or [0] for counts in both]
-    weights = [
-        [count / max(1, counts.total()) for count in counts.values()] or [0] for counts in both
-    ]
-    axes.hist(values, bins=bins_of(axes, *both), weights=weights, label=names)
-    axes.legend(frameon=False, fontsize=7)
-    axes.set_xlabel(what)
-    axes.set_ylabel("part of the trees")
-
-
-def _bars(axes: Any, alone: list[tuple[str, int]]) -> None:
-    shown = alone[:SHOWN]
-    axes.barh(range(len(shown)), [number for _, number in shown], color="tab:green")
-    axes.set_yticks(range(len(shown)), [name for name, _ in shown], fontsize=6)
-    axes.set_ylim(max(len(shown), 1) - 0.5, -0.5)
-    axes.set_xlim(0, max((number for _, number in shown), default=1) * 1.05)
+def plot(names: tuple[str, str], both: Both) -> bytes:
+    """Return an SVG file: the sizes and depths of both, and the features that only one has."""
+    short = names[0][-30:], names[1][-30:]
+    sizes = [counted(counts.stats.trees, "tree") for counts in both]
+    title = f"{names[0]}: {sizes[0]}, and {names[1]}: {sizes[1]}"
+    shapes = [charts.text(700, 20, title, "middle", "title")]
+    kinds = [list(counts.stats.distributions()) for counts in both]
+    for number, ((what, one), (_, two)) in enumerate(zip(*kinds, strict=True)):
+        pair = [*zip(short, (one, two), strict=True)]
+        shapes.append(charts.placed(0, 40 + 240 * number, charts.histogram(480, 220, what, pair)))
+    longest = 0
+    for number, (name, _, alone) in enumerate(_alone(short, both)):
+        heading = f"trees with features only in {name} ({len(alone)})"
+        rows = [(heading, None), *alone[:SHOWN]]
+        longest = max(longest, len(rows))
+        shapes.append(charts.placed(520 + 440 * number, 40, charts.bars(420, rows, "")))
+    height = max(40 + 3 * 240, 60 + charts.ROW * longest)
+    return charts.document(1400, height, "".join(shapes))

@@ -28,8 +28,8 @@ plot_option = click.option(
     "--plot",
     "plot_file",
     type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE.svg|png",
-    help="Draw it, too (needs matplotlib).",
+    metavar="FILE.svg",
+    help="Write charts, too.",
 )
 
 
@@ -60,7 +60,7 @@ def stats_command(
         with failed.caught():
             read_all(inputs, reader, found.add_scan, failed.report)
             if plot_file:
-                write_plot(plot_file, corpus_report.plot(found, plot_file.suffix[1:]))
+                write_plot(plot_file, corpus_report.plot(found))
         if as_json:
             click.echo(json.dumps(found.as_json(), indent=2))
         else:
@@ -99,8 +99,7 @@ def diff_command(
             for path, counts in zip((one, two), both, strict=True):
                 read_all([path], reader, counts.add, failed.report)
             if plot_file:
-                drawing = corpus_difference.plot(names, both, plot_file.suffix[1:])
-                write_plot(plot_file, drawing)
+                write_plot(plot_file, corpus_difference.plot(names, both))
         if as_json:
             click.echo(json.dumps(corpus_difference.as_json(both), indent=2))
         else:
@@ -125,14 +124,16 @@ def read_all(
 
 
 def check_plot(path: Path | None) -> None:
-    """End with a usage error where the ending of the drawing's name says no format for it."""
-    if path and path.suffix not in (".svg", ".png"):
-        raise click.BadParameter(f"{path}: the ending must be .svg or .png", param_hint="--plot")
+    """Raise a usage error unless the file is SVG by its ending."""
+    if path and path.suffix != ".svg":
+        raise click.BadParameter(
+            f"{path}: charts are SVG; the ending must be .svg", param_hint="--plot"
+        )
 
 
-def write_plot(path: Path, drawing: bytes) -> None:
-    """Write a drawing. Raises FileError."""
+def write_plot(path: Path, chart: bytes) -> None:
+    """Write a chart. Raises FileError."""
     from scriptschema import files
 
     files.require_parent(path)
-    files.write(path, drawing)
+    files.write(path, chart)

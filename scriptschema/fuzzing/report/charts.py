@@ -1,31 +1,33 @@
-"""Charts of a campaign over time, as SVG in the colours of the page.
+"""Charts as SVG: lines over time, histograms and bars, for a page or for a file.
 
-matplotlib (extra `plot`) draws them with placeholder colours, which are replaced by the page's, so
-that the chart follows its light or dark theme.
+Shapes have classes (`line`, `bar`, `second` ...) instead of colours. A page colours them in its own
+style, which follows its light or dark theme; `document` adds fixed colours.
 """
 
 from __future__ import annotations
 
-import re
+from collections import Counter
 from collections.abc import Sequence
-from io import StringIO
+from html import escape
 from itertools import pairwise
-from typing import Any, Final
+from math import ceil, floor, log10
+from typing import Final
 
-from scriptschema import extras
+import attrs
+
 from scriptschema.fuzzing.campaign.statistics import Interval
+from scriptschema.fuzzing.corpora.statistics import percentile
+from scriptschema.fuzzing.report.text import visible
 from scriptschema.fuzzing.targets.outcome import OK
-
-_COLOURS: Final = {
-    "#010101": "var(--text)",
-    "#020202": "var(--line)",
-    "#030303": "var(--accent)",
-    "#040404": "var(--bad)",
-}
-_TEXT, _GRID, _LINE, _FINDS = _COLOURS
 
 POINTS: Final = 400
 """The maximum number of points of a line, limited by its width."""
+
+BINS: Final = 40
+"""The maximum number of bins of a histogram."""
+
+ROW: Final = 16
+"""The height of a bar in a list of bars, with its gap."""
 
 _UNITS: Final = (
     (172_800.0, 86_400.0, "days"),
@@ -35,60 +37,208 @@ _UNITS: Final = (
 )
 """Durations above the first value use the unit named last, which has the second value's seconds."""
 
+_LEFT, _BOTTOM = 60, 34  # what ticks and labels need beside and below a plot
+_STYLE: Final = (
+    "svg{background:#fff}text{font:11px sans-serif;fill:#1c2024}.title{font-weight:bold}"
+    ".grid{stroke:#d5d8de}.line{fill:none;stroke:#2b5fc7;stroke-width:1.5}.bad{stroke:#c0262d}"
+    ".bar{fill:#2b5fc7}.second{fill:#c77d2b}"
+)
+
+
+@attrs.frozen
+class Axis:
+    """A scale from values to pixels, with round values as ticks."""
+
+    least: float
+    most: float
+    start: float
+    end: float
+    logarithmic: bool = False
+
+    def at(self, value: float) -> float:
+        """Return the pixel of a value."""
+        if self.logarithmic:
+            part = log10(value / self.least) / log10(self.most / self.least)
+        else:
+            part = (value - self.least) / (self.most - self.least)
+        return round(self.start + part * (self.end - self.start), 1)
+
+    def ticks(self) -> list[float]:
+        """Return at most six round whole values from `least` to `most`."""
+        if self.logarithmic:
+            powers = range(ceil(log10(self.least)), floor(log10(self.most)) + 1)
+            return [10.0**power for power in powers][:: 1 + len(powers) // 7]
+        rough = max(1.0, (self.most - self.least) / 5)
+        power = 10.0 ** floor(log10(rough))
+        step = next(power * factor for factor in (1, 2, 5, 10) if power * factor >= rough)
+        first, last = ceil(self.least / step), floor(self.most / step)
+        return [number * step for number in range(first, last + 1)]
+
+
+def document(width: float, height: float, shapes: str) -> bytes:
+    """Return an SVG file: the shapes with fixed colours."""
+    size = f'width="{width:g}" height="{height:g}"'
+    return f"{_svg(width, height, size, f'<style>{_STYLE}</style>{shapes}')}\n".encode()
+
+
+def _svg(width: float, height: float, attributes: str, content: str) -> str:
+    namespace = 'xmlns="http://www.w3.org/2000/svg"'
+    return f'<svg {namespace} viewBox="0 0 {width:g} {height:g}" {attributes}>{content}</svg>'
+
+
+def text(x: float, y: float, content: str, anchor: str = "start", kind: str = "") -> str:
+    """Return a text; `anchor` is `start`, `middle` or `end`. Control characters become escapes."""
+    of_kind = f' class="{kind}"' if kind else ""
+    shown = escape(visible(content.replace("\n", " ").replace("\t", " ")))
+    return f'<text x="{x:g}" y="{y:g}" text-anchor="{anchor}"{of_kind}>{shown}</text>'
+
+
+def placed(x: float, y: float, shapes: str) -> str:
+    """Return the shapes moved to a place."""
+    return f'<g transform="translate({x:g} {y:g})">{shapes}</g>'
+
+
+def _frame(across: Axis, up: Axis, label: str, *, below: str = "") -> str:
+    """Return the ticks and labels of a plot; with `below`, also those of the axis across."""
+    shapes = [text(across.start, up.end - 6, label)]
+    for value in up.ticks():
+        y = up.at(value)
+        shapes.append(
+            f'<line class="grid" x1="{across.start:g}" x2="{across.end:g}" y1="{y}" y2="{y}"/>'
+            + text(across.start - 6, y + 4, f"{value:,.6g}", "end")
+        )
+    if below:
+        shapes += [
+            text(across.at(value), up.start + 14, f"{value:,.6g}", "middle")
+            for value in across.ticks()
+        ]
+        shapes.append(text((across.start + across.end) / 2, up.start + 28, below, "middle"))
+    return "".join(shapes)
+
+
+def histogram(
+    width: float, height: float, what: str, counts: Sequence[tuple[str, Counter[int]]]
+) -> str:
+    """Return one or two distributions of `what` side by side, each with its name and median."""
+    edges, logarithmic = _bins([values for _, values in counts])
+    across = Axis(edges[0], edges[-1], _LEFT, width - 10, logarithmic)
+    shares = [_shares(values, edges) for _, values in counts]
+    up = Axis(0, max([max(each) for each in shares] + [0.01]) * 1.1, height - _BOTTOM, 36)
+    shapes = [_frame(across, up, "% of the trees", below=what)]
+    for number, (name, values) in enumerate(counts):
+        kind = ("bar", "second")[number]
+        for (left, right), share in zip(
+            pairwise(map(across.at, edges)), shares[number], strict=True
+        ):
+            part = (right - left) / len(counts)
+            y = up.at(share)
+            shapes.append(
+                f'<rect class="{kind}" x="{left + number * part:.1f}" y="{y}" '
+                f'width="{max(part - 0.5, 0.5):.1f}" height="{up.start - y:.1f}"/>'
+                if share
+                else ""
+            )
+        label = f"{name}: median {percentile(values, 50):,}" if values else f"{name}: no trees"
+        x = _LEFT + number * (width - _LEFT) / 2
+        shapes.append(f'<rect class="{kind}" x="{x:g}" y="3" width="9" height="9"/>')
+        shapes.append(text(x + 14, 12, label))
+    return "".join(shapes)
+
+
+def _bins(counts: Sequence[Counter[int]]) -> tuple[list[float], bool]:
+    """Return the edges of bins that show these counts well, and whether they are logarithmic."""
+    values = {value for each in counts for value in each}
+    least, most = min(values, default=0), max(values, default=0)
+    if least > 0 and most / least > 100:
+        edges = [least * (most / least) ** (i / BINS) for i in range(BINS)]
+        return [*edges, most * 1.000001], True
+    width = ceil((most - least + 1) / BINS)  # all bins have equally many whole numbers
+    return [start - 0.5 for start in range(least, most + width + 1, width)], False
+
+
+def _shares(counts: Counter[int], edges: Sequence[float]) -> list[float]:
+    """Return for each bin the percentage of the counts in it."""
+    whole = counts.total() or 1
+    return [
+        100 * sum(count for value, count in counts.items() if left <= value < right) / whole
+        for left, right in pairwise(edges)
+    ]
+
+
+def bars(width: float, rows: Sequence[tuple[str, float | None]], unit: str) -> str:
+    """Return horizontal bars, one for each row; a row without a value is a heading."""
+    start = 12 + 6.5 * max([len(label) for label, value in rows if value is not None], default=0)
+    start = min(start, width / 2)
+    most = max([value for _, value in rows if value is not None], default=0) or 1
+    shapes = []
+    for number, (label, value) in enumerate(rows):
+        y = number * ROW
+        if value is None:
+            shapes.append(text(0, y + 12, label, kind="title"))
+            continue
+        length = round((width - start - 60) * value / most, 1)
+        shapes.append(text(start - 6, y + 12, label, "end"))
+        shapes.append(f'<rect class="bar" x="{start:g}" y="{y + 2}" width="{length}" height="12"/>')
+        shapes.append(text(start + length + 4, y + 12, f"{value:,.3g}{unit}"))
+    return "".join(shapes)
+
 
 def over_time(intervals: Sequence[Interval]) -> str:
     """Return charts of speed, share of normal ends, corpus and finds; empty below two intervals.
 
-    If a target counts what its code reaches, there is a chart of that, too.
-
-    Raises MissingExtra.
+    If a target reports code coverage, there is a chart of that, too.
     """
     if len(intervals) < 2:
         return ""
-    mpl = extras.imported("matplotlib", "plot", "the charts over time need matplotlib")
-    from matplotlib.figure import Figure
-
     points = _thinned(intervals)
     divisor, unit = next((by, name) for over, by, name in _UNITS if points[-1].seconds > over)
     times = [each.seconds / divisor for each in points]
-    settings: Any = {
-        "svg.fonttype": "none",
-        "svg.hashsalt": "scriptschema",
-        "font.family": "sans-serif",
-        "text.color": _TEXT,
-        "axes.labelcolor": _TEXT,
-        "axes.edgecolor": _GRID,
-        "xtick.color": _TEXT,
-        "ytick.color": _TEXT,
-        "grid.color": _GRID,
-    }
-    with mpl.rc_context(settings):
-        covered = [each.covered for each in points]
-        count = 5 if any(covered) else 4
-        figure = Figure(figsize=(9, 1.8 * count), layout="constrained")
-        figure.patch.set_alpha(0)
-        upper, second, third, *others, lower = figure.subplots(count, sharex=True)
-        rates = [
-            (later.runs - before.runs) / max(later.seconds - before.seconds, 1e-9)
-            for before, later in pairwise(points)
-        ]
-        _draw(upper, "runs a second", times[1:], rates, _LINE)
-        shares = [
-            (at, 100 * (later.ended - before.ended) / (later.programs - before.programs))
-            for (before, later), at in zip(pairwise(points), times[1:], strict=True)
-            if later.programs > before.programs
-        ]
-        _draw(
-            second, "% ended normally", [at for at, _ in shares], [one for _, one in shares], _LINE
+    steps = list(zip(pairwise(points), times[1:], strict=True))
+    lines: list[tuple[str, list[tuple[float, float]]]] = [
+        (
+            "runs a second",
+            [
+                (at, (later.runs - before.runs) / max(later.seconds - before.seconds, 1e-9))
+                for (before, later), at in steps
+            ],
+        ),
+        (
+            "% ended normally",
+            [
+                (at, 100 * (later.ended - before.ended) / (later.programs - before.programs))
+                for (before, later), at in steps
+                if later.programs > before.programs
+            ],
+        ),
+        ("corpus", [(at, each.corpus) for at, each in zip(times, points, strict=True)]),
+    ]
+    if any(each.covered for each in points):
+        lines.append(
+            ("covered", [(a, each.covered) for a, each in zip(times, points, strict=True)])
         )
-        _draw(third, "corpus", times, [each.corpus for each in points], _LINE)
-        for axes in others:
-            _draw(axes, "covered", times, covered, _LINE)
-        _draw(lower, "finds", times, [each.finds for each in points], _FINDS, steps=True)
-        lower.set_xlabel(unit)
-        out = StringIO()
-        figure.savefig(out, format="svg", metadata={"Date": None, "Creator": None})
-    return _as_part_of_a_page(out.getvalue())
+    lines.append(("finds", [(at, each.finds) for at, each in zip(times, points, strict=True)]))
+    width, height = 900, 130
+    shapes = []
+    for number, (label, line) in enumerate(lines):
+        last = number == len(lines) - 1
+        top = number * height
+        across = Axis(0, max(times[-1], 1e-9), _LEFT, width - 10)
+        up = Axis(0, max([value for _, value in line] + [1]) * 1.1, top + height - 12, top + 24)
+        shapes.append(_frame(across, up, label, below=unit if last else ""))
+        shapes.append(_line(across, up, line, steps=last))
+    return _svg(width, len(lines) * height + 24, "", "".join(shapes))
+
+
+def _line(across: Axis, up: Axis, points: Sequence[tuple[float, float]], *, steps: bool) -> str:
+    """Return a line through the points; with `steps`, level until the next point, and red."""
+    path = ""
+    for x, y in points:
+        at = across.at(x)
+        if path and steps:
+            path += f"H{at}V{up.at(y)}"
+        else:
+            path += f"{'L' if path else 'M'}{at} {up.at(y)}"
+    return f'<path class="line{" bad" if steps else ""}" d="{path}"/>' if path else ""
 
 
 def _thinned(intervals: Sequence[Interval]) -> list[Interval]:
@@ -107,25 +257,3 @@ def _thinned(intervals: Sequence[Interval]) -> list[Interval]:
             point.corpus, point.finds = each.corpus, each.finds
             points.append(point)
     return points
-
-
-def _draw(
-    axes: Any, what: str, times: list[float], values: list[Any], colour: str, *, steps: bool = False
-) -> None:
-    axes.patch.set_alpha(0)
-    axes.plot(times, values, color=colour, drawstyle="steps-post" if steps else "default")
-    axes.set_ylabel(what)
-    axes.set_ylim(0, max([*values, 1]) * 1.1)
-    axes.yaxis.get_major_locator().set_params(integer=True, nbins=4)
-    axes.grid(axis="y")
-    axes.spines[["top", "right"]].set_visible(False)
-
-
-def _as_part_of_a_page(svg: str) -> str:
-    svg = svg[svg.index("<svg") :]
-    svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
-    svg = re.sub(r'(<svg[^>]*?) width="[^"]*"', r"\1", svg, count=1)
-    svg = re.sub(r'(<svg[^>]*?) height="[^"]*"', r"\1", svg, count=1)
-    for stand_in, colour in _COLOURS.items():
-        svg = svg.replace(stand_in, colour)
-    return svg

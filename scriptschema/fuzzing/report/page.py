@@ -12,7 +12,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from scriptschema.extras import MissingExtra
 from scriptschema.fuzzing.report import charts, content, text, titles
 from scriptschema.fuzzing.report.content import Content
 
@@ -27,11 +26,6 @@ def pieces(shown: Content, version: str, at: str) -> Iterator[bytes]:
     environment = _environment()
     from markupsafe import Markup
 
-    drawing, undrawn = "", ""
-    try:
-        drawing = Markup(charts.over_time(shown.intervals))  # noqa: S704  # numbers, drawn here
-    except MissingExtra as error:
-        undrawn = str(error)
     style, script = (_read(name) for name in ("page.css", "page.js"))
     digest = b64encode(hashlib.sha256(script.encode()).digest()).decode()
     style = style.replace("/* light */", text.styles(".code", dark=False))
@@ -40,8 +34,7 @@ def pieces(shown: Content, version: str, at: str) -> Iterator[bytes]:
     values = {
         "shown": shown,
         "kinds": content.kinds(shown),
-        "drawing": drawing,
-        "undrawn": undrawn,
+        "drawing": Markup(charts.over_time(shown.intervals)),  # noqa: S704  # numbers, drawn here
         "style": Markup(style),  # noqa: S704  # from the package
         "script": Markup(script),  # noqa: S704  # from the package
         "policy": f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'",

@@ -1,9 +1,7 @@
 """The report of a campaign, in a real browser: readable, usable, and proof against its programs."""
 
-import html
 import json
 import re
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -172,17 +170,6 @@ def test_a_find_that_cannot_be_read_is_told_and_the_others_are_there(
     written = (tmp_path / "report.html").read_text()
     assert 'role="alert"' in written
     assert "2 finds" in written
-
-
-def test_without_matplotlib_the_page_says_what_draws_its_charts(
-    campaign: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
-    done = run_here("report", campaign, "-o", tmp_path / "report.html")
-    assert done.returncode == 0
-    written = html.unescape((tmp_path / "report.html").read_text())
-    assert "pip install 'scriptschema[plot]'" in written
-    assert 'class="chart"' not in written
 
 
 def test_what_is_no_campaign_is_refused(tmp_path: Path) -> None:
