@@ -93,8 +93,9 @@ class Exchange:
 
 
 def _led_on(hop: Exchange) -> Reason:
-    challenged = hop.response is not None and hop.response.status == HTTPStatus.UNAUTHORIZED
-    return "challenge" if challenged else "redirect"
+    if hop.response is None:  # sent again: the server had closed a kept-alive connection
+        return "attempt"
+    return "challenge" if hop.response.status == HTTPStatus.UNAUTHORIZED else "redirect"
 
 
 @attrs.frozen(eq=False)

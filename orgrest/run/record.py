@@ -134,6 +134,8 @@ def _of_test(test: Verdict, hide: Callable[[str], str], line: int) -> Record:
 def _of_exchange(exchange: Exchange, known: frozenset[str]) -> Record:
     secrets = known | exchange.request.secrets
     sent, response = exchange.sent, exchange.response
+    if response is None and sent is not None:  # the last one before the error, as a redirect
+        response = sent.response
     led = sent is not None and sent.number != exchange.number
     request = exchange.request if sent is None or led else sent.request
     return {

@@ -210,7 +210,8 @@ class Client:
             if len(redirects) == MAX_REDIRECTS:
                 reason = f"still redirected after {MAX_REDIRECTS} redirects, to {show(location)}"
                 raise TransportError(f"{reason}: given up (:follow no shows the first)")
-            if not redirects and not self._allow_private:
+            if not self._allow_private and not sending.limits.public:
+                # Once a public server has redirected, no later hop may lead to a private address.
                 asked = literal(parse_url(request.url).host) or self._sockets.exchange.peer
                 limits = attrs.evolve(sending.limits, public=not asked or is_public(asked))
                 sending = attrs.evolve(sending, limits=limits)
@@ -261,7 +262,6 @@ class Client:
         if self._sockets.aborted:
             raise TransportError(CANCELLED)
         check_destination(request)
-        self.budget.send()
         url = parse_url(request.url)
         limits = sending.limits
         lines = headers_for(request, url, sending.cookies.header(url.text))
@@ -269,9 +269,10 @@ class Client:
         target = url.text if forwarded else url.target
         length = next(find_headers(lines, "Content-Length"), None)
         coding = next(find_headers(lines, "Transfer-Encoding"), None)
-        sending.trace.sent(request, lines)
         announced = length is None or length == str(len(request.body or b""))
         while True:
+            self.budget.send()
+            sending.trace.sent(request, lines)
             exchange = self._sockets.exchange = Exchange(
                 lines,
                 target,
@@ -294,7 +295,7 @@ class Client:
                     chunked=coding is not None and coding.lower().endswith("chunked"),
                 )
             except urllib3.exceptions.ProtocolError as error:
-                # A kept-alive connection that the server closed while we were writing to it.
+                # The server closed a kept-alive connection without a response (RFC 9110, 9.2.2).
                 if exchange.reused and is_closed(error) and request.method.upper() in _SAFE:
                     continue
                 raise

@@ -42,12 +42,12 @@ class Cookies:
         """Store the cookies that a response to a request for `url` sets."""
         if response.headers.get("Set-Cookie") is None:
             return
-        from http.cookiejar import CookieJar
         from urllib.request import Request as CookieRequest
 
         port = str(parse_url(url).port)
         with self._lock:
-            self._jar = self._jar or CookieJar()
+            if self._jar is None:
+                self._jar = _new_jar()
             for cookie in self._jar.make_cookies(response, CookieRequest(url)):  # noqa: S310  (never opened)
                 cookie.port = port
                 cookie.port_specified = True
@@ -70,10 +70,8 @@ class Cookies:
 
         Raises OrgrestError with the number of a malformed line.
         """
-        from http.cookiejar import CookieJar
-
         cookies = cls()
-        cookies._jar = CookieJar()
+        cookies._jar = _new_jar()
         for number, line in enumerate(data.decode("latin-1").split("\n"), 1):
             text = line.removesuffix("\r").removeprefix(_HTTP_ONLY)
             if not text.strip() or text.startswith("#"):
@@ -112,6 +110,15 @@ class Cookies:
         """The values that results must not show."""
         values = [cookie.value or "" for cookie in self._jar or ()]
         return (value for value in values if len(value) >= _LEAST_SECRET)
+
+
+def _new_jar() -> CookieJar:
+    """Return a jar whose cookies without a Domain go back to their host alone (RFC 6265, 5.4)."""
+    from http.cookiejar import CookieJar, DefaultCookiePolicy
+
+    return CookieJar(
+        DefaultCookiePolicy(strict_ns_domain=DefaultCookiePolicy.DomainStrictNonDomain)
+    )
 
 
 def _cookie(fields: list[str], *, http_only: bool) -> Cookie:

@@ -64,6 +64,8 @@ def headers_for(request: Request, url: Url, cookie: str | None) -> Headers:
     """Do what `wire_headers` does, for a URL that is already parsed."""
     if not is_token(request.method):
         raise TransportError(f"not a method: {show(request.method)}")
+    if url.target == "*" and request.method != "OPTIONS":
+        raise TransportError(f"{request.method} * cannot be sent: only OPTIONS has no path")
     for name, value in request.headers:
         if not is_token(name):
             raise TransportError(f"not a header name: {show(name)}")

@@ -42,10 +42,10 @@ _OF_ORIGIN = frozenset({"host"})  # replaced, not left out
 
 
 def _becomes_get(status: int, method: str) -> bool:
-    """Tell whether a method turns into GET, as in browsers (the Fetch standard) and Emacs."""
-    return (status == 301 and method == "POST") or (
-        status in (302, 303) and method not in ("GET", "HEAD")
-    )
+    """Return whether a redirect turns a method into GET (Fetch standard, HTTP-redirect fetch)."""
+    if status == 303:
+        return method not in ("GET", "HEAD")
+    return status in (301, 302) and method == "POST"
 
 
 def _may_go(request: Request, url: str) -> bool:

@@ -19,7 +19,10 @@ _PORTS = {"http": 80, "https": 443, "ws": 80, "wss": 443}
 
 @attrs.frozen
 class Url:
-    """A parsed URL; `target` is %-encoded, `userinfo` as it was written."""
+    """A parsed URL; `target` is %-encoded, `userinfo` as it was written.
+
+    The target of `http://host*` is `*`, the whole server (RFC 9112, section 3.2.4).
+    """
 
     scheme: str
     host: str
@@ -51,7 +54,9 @@ class Url:
 def parse_url(url: str) -> Url:
     """Parse a URL. Raises `TransportError` unless it is one of http, https, ws or wss."""
     match = _URL.match(url)
-    authority = _AUTHORITY.fullmatch(match[2]) if match else None
+    whole = match is not None and match[2].endswith("*") and not match[3] and not match[4]
+    given = match[2].removesuffix("*" if whole else "") if match else ""
+    authority = _AUTHORITY.fullmatch(given)
     if match is None or authority is None:
         raise TransportError(f"not an absolute http or https URL: {show(url)}")
     scheme = match[1].lower()
@@ -71,7 +76,9 @@ def parse_url(url: str) -> Url:
         scheme=scheme,
         host=host,
         port=port,
-        target=_target((path if path.startswith("/") else f"/{path}") + (match[4] or "")),
+        target="*"
+        if whole
+        else _target((path if path.startswith("/") else f"/{path}") + (match[4] or "")),
         userinfo=authority[1],
     )
 
@@ -89,7 +96,7 @@ def resolve(base: Url, reference: str) -> Url:
     if path.startswith("//"):
         reference = f"{base.scheme}:{reference}"
     elif not _SCHEME.match(path):
-        own, *asked = base.target.partition("?")
+        own, *asked = ("/" if base.target == "*" else base.target).partition("?")
         if not path:
             path, (mark, query) = own, (mark, query) if mark else asked
         elif not path.startswith("/"):

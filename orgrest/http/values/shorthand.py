@@ -29,9 +29,10 @@ def absolute_url(url: str, host: str | None, base: str | None) -> str:
     """Return the URL with scheme and host.
 
     A path takes the host of the header `Host`, with https for the ports 443 and 8443, else the
-    value of the variable `host` (`base`). The default scheme is http, as in all three tools.
+    value of the variable `host` (`base`), and so does `*`, which asks about the whole server
+    (RFC 9112, section 3.2.4). The default scheme is http, as in all three tools.
     """
-    if url.startswith("/") and not url.startswith("//"):
+    if url == "*" or (url.startswith("/") and not url.startswith("//")):
         if host:
             port = host.rpartition(":")[2]
             return f"{'https' if port in _TLS_PORTS else 'http'}://{host}{url}"

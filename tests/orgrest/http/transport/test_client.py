@@ -24,9 +24,13 @@ from servers import Handler, Proxy, RawServer, Socks, by_path, closing, echo, ht
 from urllib3.util import make_headers
 
 from orgrest.http.transport import Client, codings, headers, pools, wire_headers
+from orgrest.http.transport.budget import Budget
 from orgrest.http.transport.headers import accept_encoding
+from orgrest.http.transport.trace import Trace
+from orgrest.http.values.shorthand import absolute_url
 from orgrest.model import Headers, OrgrestError, Request, TransportError
 from orgrest.rendering.results import render
+from orgrest.run.outcomes import Exchange
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -336,6 +340,26 @@ def test_a_kept_connection_that_the_server_closed_is_replaced_for_a_get_only(
     assert reason == "the server closed the connection without an answer"
     assert sum(b"/again" in request for request in seen) == 2
     assert sum(b"/never-twice" in request for request in seen) == 1
+
+
+def test_a_get_that_is_sent_again_counts_and_is_recorded_twice() -> None:
+    seen: list[bytes] = []
+
+    def once(connection: socket.socket, request: bytes) -> None:
+        seen.append(request)
+        if len(seen) == 2:
+            connection.close()
+        else:
+            connection.sendall(response(b"ok"))
+
+    with RawServer(once) as server, Client(budget=Budget(requests=3)) as client:
+        client.send(Request(GET, server.url))
+        trace = Trace()
+        assert client.send(Request(GET, server.url), trace=trace).body == b"ok"
+        assert [hop.response is None for hop in trace.hops] == [True, False]
+        assert Exchange.of_hops(trace.hops[0].request, trace.hops).attempts == 2
+        assert "--max-requests" in failure(client, Request(GET, server.url))
+    assert len(seen) == 3
 
 
 @pytest.mark.parametrize("coding", ["gzip", "deflate", "x-gzip"])
@@ -728,7 +752,9 @@ def to(location: str, status: str = "302 Found") -> bytes:
         ("301 Moved", "POST", "GET"),
         ("302 Found", "POST", "GET"),
         ("301 Moved", "PUT", "PUT"),
-        ("302 Found", "PUT", "GET"),
+        ("302 Found", "PUT", "PUT"),
+        ("301 Moved", "PATCH", "PATCH"),
+        ("302 Found", "DELETE", "DELETE"),
         ("301 Moved", "HEAD", "HEAD"),
         ("303 See Other", "PUT", "GET"),
         ("307 Temporary", "POST", "POST"),
@@ -856,6 +882,20 @@ def test_a_redirect_is_the_answer_when_it_leads_nowhere_or_is_not_wanted(client:
 def test_a_redirect_away_from_http_is_refused(client: Client, location: str) -> None:
     with RawServer(to(location)) as server:
         assert failure(client, Request(GET, server.url)).startswith("not a")
+
+
+def test_options_of_the_whole_server_is_sent_with_an_asterisk(client: Client) -> None:
+    with RawServer(echo) as server:
+        client.send(Request("OPTIONS", absolute_url("*", server.host, None)))
+        assert server.requests[-1].startswith(b"OPTIONS * HTTP/1.1\r\nHost: 127.0.0.1")
+        assert failure(client, Request(GET, f"{server.url}*")) == (
+            "GET * cannot be sent: only OPTIONS has no path"
+        )
+    with RawServer(to("a")) as server:
+        trace = Trace()
+        with pytest.raises(TransportError, match="still redirected"):
+            client.send(Request("OPTIONS", f"{server.url}*"), trace=trace)
+        assert trace.hops[1].request.url == f"{server.url}/a"
 
 
 # ------------------------------------------------------------------------------------------ cookies

@@ -209,3 +209,27 @@ def test_no_value_of_a_server_makes_another_cookie_in_the_file(value: str) -> No
     assert all(len(line.split("\t")) == 7 and line.split("\t")[5] == "a" for line in lines)
     assert len(lines) <= 1
     Cookies.read(cookies.written(), "jar")
+
+
+@pytest.mark.parametrize(
+    ("line", "names"),
+    [
+        ("Set-Cookie: a=1; Path=/", ["api.example.test"]),
+        (
+            "Set-Cookie: a=1; Path=/; Domain=api.example.test",
+            ["api.example.test", "v1.api.example.test"],
+        ),
+    ],
+)
+def test_only_a_cookie_with_a_domain_goes_to_subdomains(
+    monkeypatch: pytest.MonkeyPatch, line: str, names: list[str]
+) -> None:
+    with RawServer(response(b"", line)) as server, Client() as client:
+        monkeypatch.setenv("http_proxy", server.url)  # it answers for every name
+        cookies = client.new_cookies()
+        client.send(Request("GET", "http://api.example.test/"), cookies=cookies)
+        asked = ("api.example.test", "v1.api.example.test", "xapi.example.test", "example.test")
+        got = [name for name in asked if cookies.header(f"http://{name}/") is not None]
+        assert got == names
+        again = Cookies.read(cookies.written(), "jar")
+        assert [name for name in asked if again.header(f"http://{name}/") is not None] == names

@@ -68,6 +68,8 @@ PRIVATE = [
     *(
         "[64:ff9b::7f00:1]",
         "[2002:7f00:1::]",
+        *("[fec0::1]", "[::10.0.0.1]", "[64:ff9b:1::a00:1]", "[::ffff:0:10.0.0.1]", "[100::1]"),
+        *("[2600::5efe:10.0.0.1]", "[2600::200:5efe:10.0.0.1]", "[2001:db8::1]", "[2001::1]"),
         "localhost",
         "a.localhost",
         "LOCALHOST.",
@@ -125,7 +127,26 @@ def test_a_document_that_asks_for_a_private_address_may_be_redirected_to_one(
         assert client.send(Request("GET", named)).body == b"there"
 
 
-@pytest.mark.parametrize("address", ["8.8.8.8", "2606:4700::1111", "::ffff:8.8.8.8"])
+def test_a_redirect_by_way_of_a_public_server_does_not_lead_back_to_a_private_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # The proxy answers for 8.8.8.8; what stands on loopback is asked directly.
+    with RawServer(to("http://169.254.169.254/latest/meta-data")) as world:
+        monkeypatch.setenv("http_proxy", world.url)
+        monkeypatch.setenv("no_proxy", "127.0.0.1")
+        with (
+            RawServer(to("http://8.8.8.8/")) as local,
+            Client() as client,
+            pytest.raises(TransportError, match=r"private address, 169\.254\.169\.254"),
+        ):
+            client.send(Request("GET", local.url))
+        assert len(world.requests) == 1
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["8.8.8.8", "2606:4700::1111", "::ffff:8.8.8.8", "64:ff9b::808:808", "2002:808:808::1"],
+)
 def test_addresses_of_the_world_are_public(address: str) -> None:
     assert is_public(address)
 
