@@ -15,6 +15,7 @@ SCRIPTSCHEMA_REQUIRE_REAL=1 makes a skipped test fail.
 import os
 import shutil
 import signal
+import sysconfig
 import tempfile
 from collections import Counter
 from collections.abc import Generator
@@ -22,6 +23,7 @@ from pathlib import Path
 
 import hypothesis
 import pytest
+from guards import Guards
 
 FEW = 10
 
@@ -61,11 +63,14 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "long: only runs with --long")
     profile = "anew" if "CI" in os.environ else "repeatable"
     hypothesis.settings.load_profile("long" if config.getoption("--long") else profile)
-    # What the programs remember of a user must not reach the home of who runs the tests.
-    home = tempfile.mkdtemp(prefix="orgrest-tests-")
+    config.pluginmanager.register(Guards(sysconfig.get_path("purelib")))
+    # Tests neither read nor change the home of the user who runs them. All servers are on this
+    # machine, which a proxy would not reach.
+    for name in list(os.environ):
+        if name.startswith("XDG_") or name.lower().endswith("_proxy"):
+            del os.environ[name]
+    os.environ["HOME"] = home = tempfile.mkdtemp(prefix="home-of-tests-")
     config.add_cleanup(lambda: shutil.rmtree(home, ignore_errors=True))
-    os.environ["XDG_STATE_HOME"] = f"{home}/state"
-    os.environ["ORGREST_HISTORY"] = f"{home}/history"
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

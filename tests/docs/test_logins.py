@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
@@ -28,9 +27,6 @@ def test_a_document_of_the_page_signs_in(
     text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("AUTHLIB_INSECURE_TRANSPORT", "1")
-    for name in list(os.environ):
-        if name.lower().endswith("_proxy"):
-            monkeypatch.delenv(name)
     browser = Browser()
     with Provider() as provider, Client() as client:
 

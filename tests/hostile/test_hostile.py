@@ -8,7 +8,6 @@ from outside sent. `pytest --long` mutates documents and responses, for which on
 from __future__ import annotations
 
 import gzip
-import os
 import random
 import re
 from pathlib import Path
@@ -149,9 +148,6 @@ def run(
     monkeypatch.chdir(work)
     monkeypatch.setenv("XDG_STATE_HOME", str(folder / "state"))
     monkeypatch.setenv("CANARY", SECRET)
-    for name in list(os.environ):
-        if name.lower().endswith("_proxy"):
-            monkeypatch.delenv(name)
 
     def answer(connection: socket.socket, request: bytes) -> None:
         echoed = case.answer if b"X:" not in request else response(request, TEXT)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import urllib.error
 import urllib.request
@@ -17,13 +16,6 @@ from orgrest.org.document import Document
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-
-@pytest.fixture(autouse=True)
-def _no_proxies(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in list(os.environ):
-        if name.lower().endswith("_proxy"):
-            monkeypatch.delenv(name)
 
 
 def test_the_tour_is_evaluated_and_its_first_request_printed(tmp_path: Path, capsys) -> None:

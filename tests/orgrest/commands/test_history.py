@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import signal
 import stat
 import subprocess
@@ -50,9 +49,6 @@ def server() -> Iterator[Server]:
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    for name in list(os.environ):
-        if name.lower().endswith("_proxy"):
-            monkeypatch.delenv(name)
     (tmp_path / "docs").mkdir()
     monkeypatch.chdir(tmp_path / "docs")
     monkeypatch.setenv("ORGREST_HISTORY", str(tmp_path / "kept"))

@@ -308,12 +308,6 @@ class TestWhileEvaluating:
                 main([str(path), *arguments])
         return ended.value.code, capsys.readouterr().err, path, seen
 
-    @pytest.fixture(autouse=True)
-    def _no_proxies(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        for name in list(os.environ):
-            if name.lower().endswith("_proxy"):
-                monkeypatch.delenv(name)
-
     @pytest.mark.parametrize("save", ["each", "end"])
     def test_an_edit_meanwhile_wins_and_the_results_are_beside_it(
         self, tmp_path: Path, capsys, save: str

@@ -32,9 +32,6 @@ JSON = "Content-Type: application/json"
 
 @pytest.fixture(autouse=True)
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    for name in list(os.environ):
-        if name.lower().endswith("_proxy"):
-            monkeypatch.delenv(name)
     (tmp_path / "docs").mkdir()
     (tmp_path / "bin").mkdir()
     monkeypatch.chdir(tmp_path / "docs")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 from typing import TYPE_CHECKING, Any
 
@@ -41,9 +40,6 @@ def server() -> Iterator[Server]:
 
 @pytest.fixture(autouse=True)
 def folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, server: Server) -> Path:
-    for name in list(os.environ):
-        if name.lower().endswith("_proxy"):
-            monkeypatch.delenv(name)
     monkeypatch.chdir(tmp_path)
     (tmp_path / "api.yaml").write_text(API.replace("HOST", server.url))
     return tmp_path

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -19,8 +18,7 @@ ENVIRONMENT = '{{"$shared": {{"{}": "x.example"}}}}'
 @pytest.fixture(scope="module")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Editor]:
     home = str(tmp_path_factory.mktemp("home"))
-    environ = {name: "" for name in os.environ if name.lower().endswith("_proxy")}
-    with Editor(environ={**environ, "HOME": home}) as editor:
+    with Editor(environ={"HOME": home}) as editor:
         yield editor
 
 
@@ -80,11 +78,10 @@ def test_every_kind_of_environment_file_is_watched(editor: Editor, tmp_path: Pat
 def test_a_variable_added_to_a_file_is_defined_after_a_send_for_who_watches_no_files(
     tmp_path: Path,
 ) -> None:
-    environ = {name: "" for name in os.environ if name.lower().endswith("_proxy")}
     without = ("workspace.did_change_watched_files",)
     with (
         RawServer(by_path({"/": response(b"{}")})) as server,
-        Editor(without=without, environ=environ) as editor,
+        Editor(without=without) as editor,
     ):
         text = f"GET {server.url}/?{{{{host}}}}\n"
         buffer = editor.open(tmp_path / "a.http", text, "http")

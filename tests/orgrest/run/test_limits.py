@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import json
-import os
 import tracemalloc
 from typing import TYPE_CHECKING
 
@@ -29,13 +28,6 @@ JSON = "Content-Type: application/json"
 LINES = "".join(f"line {number}\n" for number in range(1000))
 ROWS = json.dumps([[number, "x"] for number in range(500)])
 MIB = 2**20
-
-
-@pytest.fixture(autouse=True)
-def _no_proxies(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in list(os.environ):
-        if name.lower().endswith("_proxy"):
-            monkeypatch.delenv(name)
 
 
 @pytest.fixture(scope="module")

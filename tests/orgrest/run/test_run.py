@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -27,13 +26,6 @@ if TYPE_CHECKING:
 JSON = "Content-Type: application/json"
 TEXT = "Content-Type: text/plain"
 PNG = b"\x89PNG\r\n\x1a\n\x00\x00"
-
-
-@pytest.fixture(autouse=True)
-def _no_proxies(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in list(os.environ):
-        if name.lower().endswith("_proxy"):
-            monkeypatch.delenv(name)
 
 
 @pytest.fixture(scope="module")

@@ -58,11 +58,9 @@ def proxy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     words = [sys.executable, "-m", "proxy", "--hostname", "127.0.0.1", "--port", "0"]
     words += ["--num-acceptors", "1", "--num-workers", "1", "--basic-auth", f"me:{PASSWORD}"]
     words += ["--port-file", "port", "--log-file", "log"]
-    environ = {name: one for name, one in os.environ.items() if not name.lower().endswith("_proxy")}
     with subprocess.Popen(
         words,
         cwd=folder,
-        env=environ,
         start_new_session=True,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
@@ -84,9 +82,6 @@ def proxy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
 
 @pytest.fixture(autouse=True)
 def _alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    for name in list(os.environ):
-        if name.lower().endswith("_proxy"):
-            monkeypatch.delenv(name)
     monkeypatch.chdir(tmp_path)
 
 
