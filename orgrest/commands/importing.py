@@ -34,8 +34,8 @@ def import_(sources: tuple[str, ...], *, output: Path | None, strict: bool) -> N
 
     A SOURCE is a Postman collection or environment, an Insomnia export, the folder of a Bruno
     collection, a hurl file, an OpenAPI description, or a file that holds curl commands (one, or a
-    shell script of them), an HTTP request as it is sent, a HAR file of a browser, or a call of
-    fetch() copied from its network tab; - reads standard input. What it is, its content tells.
+    shell script of them), an HTTP request as it is sent, or a HAR file of a browser; - reads
+    standard input. The format is detected from the content.
 
     \b
     orgrest import api.postman_collection.json dev.postman_environment.json -o api.http

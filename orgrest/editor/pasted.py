@@ -120,12 +120,10 @@ def _read(text: str, kind: Kind, span: Span) -> _Found | None:
 
 def _what(text: str, kind: Kind) -> str | None:
     """Return what a text begins like."""
-    from orgrest.importing import fetch, messages, shell_scripts
+    from orgrest.importing import messages, shell_scripts
 
     if shell_scripts.BEGINS.match(text):
         return "curl command"
-    if fetch.BEGINS.match(text):
-        return "call of fetch"
     if text.startswith("{") and '"url"' in text and '"headers"' in text:
         return "HAR entry"
     if kind == "org" and messages.BEGINS.match(text):  # in a request file it is a request

@@ -24,8 +24,7 @@ _OPEN_COLLECTION: Final = (
 )
 _READABLE: Final = (
     "a Postman collection or environment, an OpenAPI description, an Insomnia export, the "
-    "folder of a Bruno collection, curl commands, an HTTP request, a HAR file, a call of fetch, "
-    "a hurl file"
+    "folder of a Bruno collection, curl commands, an HTTP request, a HAR file, a hurl file"
 )
 
 
@@ -101,7 +100,7 @@ def _structure(text: str, name: str) -> object:
 
 def _reader_of(text: str, source: str) -> Callable[[str], Collection]:
     """Return the function that reads a text."""
-    from orgrest.importing import fetch, har, hurl, messages, postman, shell_scripts
+    from orgrest.importing import har, hurl, messages, postman, shell_scripts
 
     value = _structure(text, source)
     if value is not None:
@@ -118,8 +117,6 @@ def _reader_of(text: str, source: str) -> Callable[[str], Collection]:
                 return partial(reader, value)
     elif messages.BEGINS.match(text.lstrip("\r\n")):
         return lambda name: messages.read(text, name)
-    elif fetch.BEGINS.match(text):
-        return lambda name: fetch.read(text, name)
     elif hurl.BEGINS.match(text):
         return lambda name: hurl.read(text, name)
     elif shell_scripts.BEGINS.search(text):

@@ -8,7 +8,7 @@ import type { Server } from "./server.ts";
 
 const DOCUMENTS: vscode.DocumentSelector = [{ language: "http" }, { language: "org" }];
 /** How what can become a request begins: the server is asked for nothing else. */
-const BEGINS = /^\s*(?:\$\s+)?(?:curl(?:\.exe)?\s|(?:await\s+)?fetch\s*\(|\{[^]*"headers")/;
+const BEGINS = /^\s*(?:\$\s+)?(?:curl(?:\.exe)?\s|\{[^]*"headers")/;
 
 interface Pasted {
   title: string;
@@ -47,7 +47,7 @@ export async function importRequests(server: Server, given?: vscode.Uri): Promis
 async function chooseSources(server: Server): Promise<vscode.Uri[] | undefined> {
   const files = { label: "$(file) Files...", detail: "Postman, Insomnia, OpenAPI, HAR, hurl, curl commands, HTTP messages" };
   const folder = { label: "$(folder) Folder...", detail: "A Bruno collection" };
-  const clipboard = { label: "$(clippy) Clipboard", detail: "A curl command, a call of fetch, an entry of a HAR file" };
+  const clipboard = { label: "$(clippy) Clipboard", detail: "A curl command, an entry of a HAR file" };
   const picked = await vscode.window.showQuickPick([files, folder, clipboard], { title: "Import requests" });
   if (picked === clipboard) await pasteRequest(server);
   if (picked === undefined || picked === clipboard) return undefined;
@@ -81,7 +81,7 @@ export async function pasteRequest(server: Server): Promise<void> {
     : await vscode.window.showTextDocument(await vscode.workspace.openTextDocument({ language: "http" }));
   const found = await asRequest(server, editor.document, editor.selection, text);
   if (found) await editor.edit((edit) => edit.replace(editor.selection, found.text));
-  else void vscode.window.showWarningMessage("The clipboard has no curl command, call of fetch or HAR entry, or no request can stand here.");
+  else void vscode.window.showWarningMessage("The clipboard has no curl command or HAR entry, or no request can stand here.");
 }
 
 async function asRequest(

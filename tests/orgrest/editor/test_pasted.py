@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -34,7 +33,7 @@ def turned(text: str, kind: Kind, selection: Span) -> str | None:
 
 
 @pytest.mark.parametrize("kind", ["http", "org"])
-@pytest.mark.parametrize("what", ["curl", "har", "fetch"])
+@pytest.mark.parametrize("what", ["curl", "har"])
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(wanted=requests())
 def test_what_is_pasted_becomes_the_request_that_it_was(
@@ -49,7 +48,6 @@ def test_what_is_pasted_becomes_the_request_that_it_was(
     pasted = {
         "curl": curl(wanted),
         "har": har([wanted]),
-        "fetch": f"fetch({json.dumps(wanted['url'])}, {json.dumps(options, indent=1)});",
     }[what]
     above, below = AROUND[kind]
     text = f"{above}{pasted}\n{below}"

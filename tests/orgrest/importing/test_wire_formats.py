@@ -62,19 +62,6 @@ def test_a_script_of_curl_commands_sends_the_same(
 
 
 @given(wanted=requests())
-def test_a_call_of_fetch_sends_the_same(
-    wanted: dict[str, Any], tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    wanted["headers"] = list(
-        {name.lower(): (name, value) for name, value in wanted["headers"]}.values()
-    )
-    options = {"headers": dict(wanted["headers"]), "body": wanted["body"],
-               "method": wanted["method"], "mode": "cors", "credentials": "include"}  # fmt: skip
-    call = f"await fetch({json.dumps(wanted['url'])}, {json.dumps(options, indent=2)});\n"
-    check(tmp_path_factory.getbasetemp(), call, "out.http", [wanted])
-
-
-@given(wanted=requests())
 def test_a_raw_request_is_sent_as_it_is(
     wanted: dict[str, Any], tmp_path_factory: pytest.TempPathFactory
 ) -> None:
@@ -237,55 +224,6 @@ class TestHar:
         done = imported(tmp_path, content)
         assert done.exit_code == 2
         assert reason in done.stderr
-
-
-class TestFetch:
-    def test_literals_of_javascript_are_read(self, tmp_path: Path) -> None:
-        call = """
-// a comment
-fetch('https://x.example/a#b', {
-  method: 'post', headers: {Accept: "a/b", 'X-A': `c\\u0021\\x21`,},
-  referrer: "https://from.example/", redirect: "manual",
-  body: JSON.stringify({a: [1, true, null], "b": {}}),
-}).then(show)
-fetch("https://x.example/b")
-"""
-        done = imported(tmp_path, call)
-        assert done.exit_code == 0, done.output
-        first, second = sent(tmp_path)
-        assert (first.method, first.url) == ("POST", "https://x.example/a")
-        assert first.body == b'{"a":[1,true,null],"b":{}}'
-        assert ("Accept", "a/b") in first.headers
-        assert ("X-A", "c!!") in first.headers
-        assert ("Referer", "https://from.example/") in first.headers
-        assert first.header("Content-Type") == "text/plain;charset=UTF-8"
-        assert parts(second) == ("GET", "https://x.example/b", (), None)
-        assert "# @no-redirect\n" in (tmp_path / "out.http").read_text()
-
-    @pytest.mark.parametrize(
-        ("call", "reason"),
-        [
-            ("fetch(url)", "source:1: url is not a literal, and nothing runs here"),
-            ("fetch('x', {a: 1e})", "not a number"),
-            ("fetch('x', {[a]: 1})", "the name of a property is expected"),
-            ("fetch('x', {a 1})", ": is expected here"),
-            ("fetch(" + "[" * 500, "nested too deep"),
-            ("fetch(1)", "fetch is given a URL and an object"),
-            ("fetch('http://x/', {method: 'a b'})", "not a method"),
-            ("fetch('x", "not a literal"),
-        ],
-    )
-    def test_what_would_have_to_run_is_an_error(
-        self, call: str, reason: str, tmp_path: Path
-    ) -> None:
-        done = imported(tmp_path, call)
-        assert done.exit_code == 2
-        assert reason in done.stderr
-
-    def test_an_option_that_nobody_reads_is_told(self, tmp_path: Path) -> None:
-        done = imported(tmp_path, "fetch('http://x/', {signal: 3, referrer: 'about:client'})")
-        assert "source:1: not translated: signal: 3" in done.stderr
-        assert "referrer: about:client is not sent" in done.stderr
 
 
 class TestRaw:
